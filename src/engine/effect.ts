@@ -1,0 +1,60 @@
+/**
+ * What the engine wants done outside. Effects are data with a stable id, so that doing one twice is doing it once.
+ */
+import type { Template, WorkflowSpec, Artifact } from "../spec/manifest.ts";
+
+/** One execution of a leaf template. Everything an executor needs, already substituted. */
+export interface TaskSpec {
+  /** Stable id: `<workflow uid>/<node id>/<n>`; `n` counts starts of this node (manual retries), from 1. */
+  id: string;
+  namespace: string;
+  workflow: string;
+  workflowUid: string;
+  nodeId: string;
+  nodeName: string;
+  displayName: string;
+  /** Kubernetes pod name (v2 naming). */
+  podName: string;
+  /** The resolved template: container, script, containerSet, resource, data, http or plugin. */
+  template: Template;
+  /** Stdout is wanted as `outputs.result`. */
+  includeResult: boolean;
+  /** Epoch ms after which the task must be ended with the deadline message. */
+  deadline?: number;
+  deadlineMessage?: string;
+  /** Spec-level pod settings (volumes, service account, pod metadata, …): the executable spec without templates. */
+  podSpec: Omit<WorkflowSpec, "templates">;
+  /** Where output artifacts without a location of their own go: `<workflow>/<pod>`. */
+  artifactPrefix: string;
+  labels?: Record<string, string>;
+  /** Hosts of failed attempts to avoid. */
+  avoidHosts?: string[];
+  archiveLogs?: boolean;
+}
+
+export type Effect =
+  | { type: "start-task"; id: string; task: TaskSpec }
+  /** End a task; its node is already settled, so its outcome is ignored. `reason` for the log. */
+  | { type: "cancel-task"; id: string; task: string; reason: string }
+  /** Durable timer; fires a `timer-fired` fact with this id. Setting it again moves it. */
+  | { type: "set-timer"; id: string; at: number }
+  | { type: "clear-timer"; id: string }
+  /** All keys together or none; answered by locks-granted, locks-waiting or locks-failed. `holder` = `<ns>/<wf>` or `<ns>/<wf>/<nodeId>`. */
+  | { type: "acquire-locks"; id: string; holder: string; keys: LockKey[]; priority: number; createdAt: number }
+  | { type: "release-locks"; id: string; holder: string }
+  | { type: "save-memo"; id: string; namespace: string; configMap: string; key: string; entry: string }
+  /** Remove pods/scratch of finished tasks as podGC says. */
+  | { type: "clean-tasks"; id: string; tasks: string[]; delayMs: number }
+  | { type: "collect-artifacts"; id: string; artifacts: Artifact[]; strategy: string }
+  /** The workflow deletes itself (ttlStrategy). */
+  | { type: "delete-workflow"; id: string }
+  /** Tell watchers of Kubernetes-style events. */
+  | { type: "record-event"; id: string; eventType: "Normal" | "Warning"; reason: string; message: string; annotations?: Record<string, string> };
+
+export interface LockKey {
+  kind: "mutex" | "semaphore";
+  /** `<ns>/Mutex/<name>`, `<ns>/ConfigMap/<cm>/<key>`, `<ns>/Database/<key>`. */
+  key: string;
+  /** Semaphore size; 1 for a mutex. */
+  limit: number;
+}

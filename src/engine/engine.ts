@@ -1,0 +1,52 @@
+/**
+ * The engine's surface: what the host, the API and the conformance runner call. Pure: no clock, no randomness, no I/O.
+ * A `WorkflowState` is owned by one caller and changed in place; every change is tracked, so that the work and the bytes
+ * of a command are proportional to what changed, never to the size of the workflow. When a commit fails, the state is
+ * thrown away and loaded again.
+ *
+ *   createWorkflow / loadWorkflow → WorkflowState
+ *   control(state, request, env)  → what a user asked, or a Problem and nothing changed
+ *   accept(state, fact, env)      → what an executor, a timer or a lock reported
+ *   advance(state, env)           → goes on until nothing more can be done now
+ *   takeChanges(state)            → what is to be stored and done, since the last call
+ *   viewWorkflow(state)           → the object as clients see it
+ *
+ * Signatures are implemented in the files of this folder:
+ */
+import type { IndexEntry } from "./index_entry.ts";
+import type { ManifestKind } from "../spec/manifest.ts";
+import type { Effect } from "./effect.ts";
+
+/** What surrounds one call: time, names and stored manifests. */
+export interface EngineEnv {
+  /** Epoch ms. Also the time that "finishedAt" and friends show. */
+  now: number;
+  /** Fresh text of `[a-z0-9]`, for generated names; deterministic from the command in tests. */
+  randomSuffix(length: number): string;
+  /**
+   * Stored manifest as a parsed object; null = does not exist; undefined = not loaded yet. In the last case the engine
+   * leaves the work undone and lists the manifest in `Changes.needs`; the caller loads it and calls `advance` again.
+   */
+  findManifest(kind: ManifestKind, namespace: string, name: string): unknown;
+  /** Label prefix, normally `workflows.argoproj.io/`. */
+  labelPrefix: string;
+}
+
+export interface ManifestRef {
+  kind: ManifestKind;
+  namespace: string;
+  name: string;
+}
+
+/** What one or several calls changed. */
+export interface Changes {
+  /** Parts to store: `h` header, `s` spec and stored templates, `n:<node id>` nodes. */
+  put: Record<string, string>;
+  drop: string[];
+  /** Set when something that lists show has changed. */
+  index?: IndexEntry;
+  /** In the order they arose. */
+  effects: Effect[];
+  /** Manifests that must be loaded before `advance` can go on. */
+  needs: ManifestRef[];
+}

@@ -1,0 +1,344 @@
+/**
+ * The store port: everything Sluice keeps goes through here. Adapters: memory (tests), SQLite (embedded default), Redis
+ * (production). One contract suite (`test/contract/store.test.ts`) runs on all of them.
+ *
+ * Ground rules, for every adapter:
+ * - A resolved promise means durable, as far as the store's own durability setting goes.
+ * - `commit` is ONE atomic step: all of it or nothing, and nothing at all when the epoch is stale.
+ * - The store knows no workflow semantics: actors are named sets of parts (text), with an index entry for lists.
+ * - Times are epoch milliseconds of the STORE's clock where the store decides (leases, timers' due check uses the caller's).
+ * - Trouble with the backend (down, read-only, out of memory, loading) is a `Problem` with code Unavailable.
+ */
+import type { Json } from "../base/json.ts";
+import type { IndexEntry } from "../engine/index_entry.ts";
+import type { ManifestKind } from "../spec/manifest.ts";
+
+/** Name of an actor: `wf/<namespace>/<name>`, `cron/<namespace>/<name>`, `locks`. It lives in the shard of its name. */
+export type ActorId = string;
+
+/** A decimal string that grows with every change; per object strictly, over all objects in the order of commits. */
+export type Version = string;
+
+/** Position in a mailbox; opaque, ordered within a shard. "" is the beginning. */
+export type Cursor = string;
+
+// ---------------------------------------------------------------------------------------------------- membership, leases
+
+export interface Lease {
+  shard: number;
+  /** Fencing token of the shard: grows by one with every new owner, never reused. */
+  epoch: number;
+}
+
+export interface Membership {
+  /** Number of shards, fixed when the store was born. The first caller's wish wins; later wishes are ignored. */
+  shardCount(wish: number): Promise<number>;
+  /** Announces a replica as alive for `ttlMs`. */
+  heartbeat(replica: string, ttlMs: number): Promise<void>;
+  /** Takes the announcement back at once. */
+  leave(replica: string): Promise<void>;
+  /** Names of the live replicas, sorted. */
+  replicas(): Promise<string[]>;
+  /** Takes the lease of a free or expired shard; undefined when somebody else holds it. Own valid leases are renewed with the same epoch. */
+  acquire(shard: number, replica: string, ttlMs: number): Promise<Lease | undefined>;
+  /** Extends leases still held under these epochs; returns the shards that were lost. */
+  renew(leases: Lease[], replica: string, ttlMs: number): Promise<number[]>;
+  /** Gives a lease back; no effect when the epoch is stale. */
+  release(lease: Lease): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------------- mailboxes and commits
+
+/** A command on its way to an actor. `body` is the actor's own business. */
+export interface Command {
+  /** Unique; senders that may repeat use a derived, stable id. */
+  id: string;
+  actor: ActorId;
+  body: Json;
+  /** Replica and request waiting for the answer, if any. */
+  replyTo?: { replica: string; request: string };
+  /** Same key and same fingerprint → same answer, one effect. */
+  idempotency?: { key: string; fingerprint: string };
+}
+
+export interface MailboxEntry {
+  shard: number;
+  cursor: Cursor;
+  command: Command;
+}
+
+export type { IndexEntry };
+
+export interface ActorChange {
+  id: ActorId;
+  /** Parts to write (key → text) and to drop. */
+  put: Record<string, string>;
+  drop: string[];
+  /** New index entry; undefined leaves it as it is. */
+  index?: IndexEntry;
+  /** Removes the actor, all its parts and its index entry. */
+  remove?: boolean;
+  /** Must not exist yet: otherwise the whole commit fails with `ActorExists`. */
+  create?: boolean;
+  /** Kept out of the change feed (for example locks). */
+  silent?: boolean;
+}
+
+export interface Answer {
+  key: string;
+  fingerprint: string;
+  answer: Json;
+  /** Epoch ms after which the key is free again. */
+  expiresAt: number;
+}
+
+export interface ShardCommit {
+  shard: number;
+  epoch: number;
+  actors: ActorChange[];
+  /** Effects still to be done outside; id → text. They stay until dropped. */
+  outboxPut: Record<string, string>;
+  outboxDrop: string[];
+  /** Durable timers: id → due, epoch ms. Setting an id again moves it. */
+  timersSet: Record<string, number>;
+  timersClear: string[];
+  answers: Answer[];
+  /** Everything up to here is applied; entries up to it are trimmed. */
+  cursor?: Cursor;
+}
+
+export interface CommitResult {
+  /** New version of each changed actor, by id. */
+  versions: Record<ActorId, Version>;
+}
+
+/** Thrown by `commit`: another replica owns the shard now; nothing was written. */
+export class StaleEpoch extends Error {
+  readonly shard: number;
+  constructor(shard: number) {
+    super(`Shard ${shard} is owned by another replica`);
+    this.name = "StaleEpoch";
+    this.shard = shard;
+  }
+}
+
+/** Thrown by `commit`: an actor to be created exists; nothing was written. */
+export class ActorExists extends Error {
+  readonly actor: ActorId;
+  constructor(actor: ActorId) {
+    super(`Actor ${actor} exists`);
+    this.name = "ActorExists";
+    this.actor = actor;
+  }
+}
+
+export interface StoredActor {
+  id: ActorId;
+  version: Version;
+  parts: Record<string, string>;
+}
+
+/** What a new owner of a shard starts from. */
+export interface ShardState {
+  cursor: Cursor;
+  outbox: Record<string, string>;
+  timers: Record<string, number>;
+}
+
+export interface ShardStore {
+  /** Puts commands into the mailboxes of their shards; refused with Unavailable when the store can't. */
+  append(entries: { shard: number; command: Command }[]): Promise<void>;
+  /**
+   * Entries after the given cursors, in order within a shard, at most `max` in all. Waits up to `waitMs` when there are
+   * none; an aborted wait returns what it has.
+   */
+  readMailboxes(after: { shard: number; cursor: Cursor }[], max: number, waitMs: number, signal: AbortSignal): Promise<MailboxEntry[]>;
+  commit(commit: ShardCommit): Promise<CommitResult>;
+  loadShard(shard: number): Promise<ShardState>;
+  loadActor(shard: number, id: ActorId): Promise<StoredActor | undefined>;
+  /** Stored answers that are not expired, by key. */
+  findAnswers(shard: number, keys: string[]): Promise<Record<string, Answer>>;
+  /** Tells a replica the answer to a request it waits for; lost when nobody listens. */
+  reply(replica: string, answers: { request: string; answer: Json }[]): Promise<void>;
+  /** Hears the answers meant for a replica, until the signal aborts. */
+  onReply(replica: string, hear: (request: string, answer: Json) => void, signal: AbortSignal): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------------- lists and watches
+
+/** One term of a label selector (see `src/expr`), as data. */
+export interface LabelTerm {
+  key: string;
+  operator: "=" | "!=" | "in" | "notin" | "exists" | "!exists" | ">" | "<";
+  values: string[];
+}
+
+export interface ListQuery {
+  /** Prefix of actor ids, for example `wf/`. */
+  kind: "wf";
+  namespace?: string;
+  notNamespace?: string;
+  name?: { value: string; match: "exact" | "contains" | "prefix" | "not" };
+  labels?: LabelTerm[];
+  phases?: string[];
+  createdAfter?: number;
+  startedAfter?: number;
+  startedBefore?: number;
+  finishedBefore?: number;
+  finishedAfter?: number;
+  /** 0 = all. */
+  limit: number;
+  /** Opaque token of the page before. */
+  continue?: string;
+  /** Which parts to load: those whose key passes. Default all. */
+  parts?: (key: string) => boolean;
+  /** Only parts with this key prefix are excluded when true: a cheap way to leave nodes out at the source. */
+  withoutNodes?: boolean;
+  /** Count what comes after the page; may cost. */
+  count?: boolean;
+}
+
+export interface ListPage {
+  items: (StoredActor & { index: IndexEntry })[];
+  continue?: string;
+  remaining?: number;
+  /** Version of the store at the time of the list: a watch that starts from it sees all later changes. */
+  version: Version;
+}
+
+export interface Change {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  /** Actor or manifest key: `wf/ns/name`, `WorkflowTemplate/ns/name`, … */
+  id: string;
+  version: Version;
+  /** The change itself: parts written and dropped; for manifests the one part `m`. DELETED carries nothing. */
+  put: Record<string, string>;
+  drop: string[];
+  index?: IndexEntry;
+}
+
+/** Thrown by a watch whose start is no longer in the feed. The caller lists again. */
+export class VersionTooOld extends Error {
+  constructor(version: Version) {
+    super(`too old resource version: ${version}`);
+    this.name = "VersionTooOld";
+  }
+}
+
+export interface QueryStore {
+  list(query: ListQuery): Promise<ListPage>;
+  /** Finds the actor id by object uid, for `…-by-uid` routes; undefined when unknown. */
+  findByUid(uid: string): Promise<ActorId | undefined>;
+  /** Current version of the feed. */
+  version(): Promise<Version>;
+  /** Changes after a version (default: from now), in order, each once, until the signal aborts. Bounded batches. */
+  watch(after: Version | undefined, signal: AbortSignal): AsyncIterable<Change[]>;
+}
+
+// ---------------------------------------------------------------------------------------------------- manifests
+
+export interface StoredManifest {
+  kind: ManifestKind;
+  /** "" for cluster-wide kinds. */
+  namespace: string;
+  name: string;
+  version: Version;
+  /** The object as JSON text, without resourceVersion (it is `version`). */
+  text: string;
+  labels: Record<string, string>;
+}
+
+export interface ManifestStore {
+  get(kind: ManifestKind, namespace: string, name: string): Promise<StoredManifest | undefined>;
+  /** Sorted by namespace and name. `namespace` undefined = all. */
+  list(
+    kind: ManifestKind,
+    query: { namespace?: string; labels?: LabelTerm[]; nameContains?: string; limit: number; continue?: string },
+  ): Promise<{ items: StoredManifest[]; continue?: string; version: Version }>;
+  /** Writes when the stored version equals `expect`: undefined = must not exist, "*" = whatever is there. Otherwise returns the conflict. */
+  put(
+    manifest: Omit<StoredManifest, "version">,
+    expect: Version | undefined | "*",
+  ): Promise<{ version: Version } | { conflict: "exists" | "missing" | "changed" }>;
+  remove(kind: ManifestKind, namespace: string, name: string, expect?: Version): Promise<StoredManifest | undefined>;
+}
+
+// ---------------------------------------------------------------------------------------------------- events
+
+export interface QueuedEvent {
+  id: string;
+  namespace: string;
+  discriminator: string;
+  /** Body, metadata and sender, as text. */
+  text: string;
+  receivedAt: number;
+  /** Attempts so far; 0 for a new one. */
+  attempts: number;
+}
+
+/** What became of an accepted event. */
+export interface Delivery {
+  id: string;
+  namespace: string;
+  discriminator: string;
+  receivedAt: number;
+  /** Body size in bytes. */
+  size: number;
+  state: "queued" | "done" | "dead";
+  attempts: number;
+  bindings: { binding: string; outcome: "not-matched" | "submitted" | "resumed" | "stopped" | "waiting" | "error"; workflow?: string; message?: string }[];
+  /** Kept for dead letters, so that they can be replayed. */
+  event?: string;
+}
+
+export interface EventStore {
+  /**
+   * Durable append with the bound check in one atomic step; counts what is queued and in work. With `dedupe`, the same
+   * key and fingerprint again gives "duplicate" with the first event's id; another fingerprint gives "mismatch".
+   */
+  offer(
+    event: Omit<QueuedEvent, "attempts">,
+    bound: number,
+    dedupe?: { key: string; fingerprint: string; expiresAt: number },
+  ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
+  /** Up to `max` events for this worker; also those of workers silent for `claimAfterMs`. Waits up to `waitMs`. */
+  take(worker: string, max: number, claimAfterMs: number, waitMs: number, signal: AbortSignal): Promise<QueuedEvent[]>;
+  /** Tells that the worker still works on these. */
+  touch(worker: string, ids: string[]): Promise<void>;
+  /** Ends events: removes them from the queue and writes their delivery records in one step. */
+  finish(deliveries: Delivery[]): Promise<void>;
+  /** Gives an event back, to be taken again at `at` (epoch ms) with one attempt more; the record shows why. */
+  retryLater(delivery: Delivery, at: number): Promise<void>;
+  /** Events queued or in work. */
+  depth(): Promise<number>;
+  deliveries(query: { namespace: string; state?: Delivery["state"]; limit: number; continue?: string }): Promise<{ items: Delivery[]; continue?: string }>;
+  delivery(namespace: string, id: string): Promise<Delivery | undefined>;
+  /** Drops records beyond `maxCount` per namespace and older than `maxAgeMs`. */
+  trimDeliveries(maxCount: number, maxAgeMs: number): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------------- blobs
+
+export interface BlobStore {
+  /** Small binary values (log chunks, memo entries). */
+  putBlob(key: string, value: Uint8Array): Promise<void>;
+  appendBlob(key: string, value: Uint8Array, maxBytes: number): Promise<void>;
+  getBlob(key: string): Promise<Uint8Array | undefined>;
+  /** Removes every blob whose key starts with the prefix. */
+  removeBlobs(prefix: string): Promise<void>;
+}
+
+/** The whole store, as adapters implement it. */
+export interface Store {
+  readonly membership: Membership;
+  readonly shards: ShardStore;
+  readonly query: QueryStore;
+  readonly manifests: ManifestStore;
+  readonly events: EventStore;
+  readonly blobs: BlobStore;
+  /** Resolves when the backend answers; rejects with Unavailable otherwise. */
+  ping(): Promise<void>;
+  /** Everything gone: for tests and the conformance server. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
