@@ -1,0 +1,34 @@
+/**
+ * The host as the service layer sees it: commands to actors, whoever owns them. A command is applied exactly once; its
+ * answer is what the actor looked like when the command was applied, after a durable commit.
+ */
+import type { ControlRequest, User } from "../engine/command.ts";
+import type { Workflow } from "../spec/manifest.ts";
+
+/** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
+export type WorkflowCommand =
+  /** Creates the workflow. `workflow` is complete: name, namespace, uid, creationTimestamp, labels; `nodes` only for memoized resubmits and imports. */
+  | { type: "submit"; workflow: Workflow }
+  /** Replaces whatever is stored by this object, status included (archived retry, seeding). */
+  | { type: "import"; workflow: Workflow }
+  /** `labels`: labels to set on the object with this request (actor, action); null removes. */
+  | { type: "control"; request: ControlRequest; labels?: Record<string, string | null>; user?: User }
+  | { type: "delete"; force?: boolean; uid?: string };
+
+export interface ExecuteOptions {
+  /** Idempotency key with a fingerprint of the request. */
+  idempotency?: { key: string; fingerprint: string };
+  /** @default {30_000} After that the answer is a Problem DeadlineExceeded; the command may still be applied. */
+  timeoutMs?: number;
+}
+
+export interface WorkflowHost {
+  /**
+   * Sends a command to the workflow `namespace/name` and waits for the answer: the object after the command, before the
+   * engine went on (as the reference's answers show it), with its new resourceVersion.
+   *
+   * @throws {Problem} NotFound, AlreadyExists, InvalidArgument … from the actor; Unavailable when the store is down;
+   * DeadlineExceeded; Aborted (status 422) when the idempotency key came with another body.
+   */
+  execute(namespace: string, name: string, command: WorkflowCommand, options?: ExecuteOptions): Promise<Workflow>;
+}
