@@ -1,0 +1,48 @@
+/** Node field selectors: which nodes of a workflow resume, stop, set and retry act on. */
+import { type FieldTerm, matchesFields } from "./field_selector.ts";
+
+/** The members of a node that selectors can ask for. */
+export interface SelectableNode {
+  id: string;
+  name: string;
+  displayName?: string;
+  phase?: string;
+  templateName?: string;
+  templateRef?: { name?: string; template?: string };
+  inputs?: { parameters?: readonly { name: string; value?: string }[] };
+}
+
+const INPUT = /^inputs\.parameters\.(.*)\.value$/s;
+
+/**
+ * Tells whether a node is selected. Terms come from `parseFieldSelector`; a field that the node does not have, or that
+ * does not exist at all, reads as empty text.
+ */
+export function matchesNode(terms: readonly FieldTerm[], node: SelectableNode): boolean {
+  return matchesFields(terms, (field) => nodeField(node, field));
+}
+
+function nodeField(node: SelectableNode, field: string): string | undefined {
+  switch (field) {
+    case "id":
+      return node.id;
+    case "name":
+      return node.name;
+    case "displayName":
+      return node.displayName;
+    case "phase":
+      return node.phase;
+    case "templateName":
+      return node.templateRef === undefined ? node.templateName : node.templateRef.template;
+    case "templateRef.name":
+      return node.templateRef?.name;
+    case "templateRef.template":
+      return node.templateRef?.template;
+    default: {
+      const name = INPUT.exec(field)?.[1];
+      return name === undefined
+        ? undefined
+        : node.inputs?.parameters?.findLast((parameter) => parameter.name === name)?.value;
+    }
+  }
+}
