@@ -1,0 +1,49 @@
+/** What one run of a program carries along: its budgets, and the clock and randomness it was given. */
+
+import { fault } from "./error.ts";
+
+/** Units of memory one run may produce: list elements, map entries, bytes of produced strings. */
+export const MEMORY_BUDGET = 1_000_000;
+/** Closure calls of predicates one run may make. */
+export const STEP_BUDGET = 250_000;
+
+/** The outside facts a run may ask for. What is absent makes the functions that need it fail. */
+export interface RunOptions {
+  /** Present time in milliseconds since 1970, for `now()`. */
+  readonly now?: () => number;
+  /** Random number in [0, 1), for the random functions. */
+  readonly random?: () => number;
+}
+
+/** The state of one run. Functions get it as their last argument. */
+export class RunContext {
+  readonly #options: RunOptions;
+  #memory = MEMORY_BUDGET;
+  #steps = STEP_BUDGET;
+
+  constructor(options: RunOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Takes memory units from the budget. @throws {Fault} when none are left */
+  spend(units: number): void {
+    this.#memory -= units;
+    if (!(this.#memory > 0)) fault("memory budget exceeded");
+  }
+
+  /** Takes steps from the budget. @throws {Fault} when none are left */
+  step(count = 1): void {
+    this.#steps -= count;
+    if (!(this.#steps > 0)) fault("step budget exceeded");
+  }
+
+  /** Present time in milliseconds since 1970. @throws {Fault} when the place has no clock */
+  now(): number {
+    return this.#options.now?.() ?? fault("the present time is not available here");
+  }
+
+  /** Random number in [0, 1). @throws {Fault} when the place has no randomness */
+  random(): number {
+    return this.#options.random?.() ?? fault("random values are not available here");
+  }
+}

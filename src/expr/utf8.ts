@@ -1,0 +1,91 @@
+/**
+ * Strings as the UTF-8 bytes the language sees. Invalid bytes 0x80–0xFF survive as lone surrogates U+DC80–U+DCFF,
+ * so cutting a string inside a character and joining the parts again loses nothing.
+ */
+
+const ENCODER = new TextEncoder();
+// deno-lint-ignore no-control-regex
+const NON_ASCII = /[^\x00-\x7f]/;
+
+/** Tells whether every character is one byte. */
+export function isAscii(text: string): boolean {
+  return !NON_ASCII.test(text);
+}
+
+/** Number of UTF-8 bytes. */
+export function byteLength(text: string): number {
+  return isAscii(text) ? text.length : utf8Bytes(text).length;
+}
+
+/** The UTF-8 bytes of a string. A lone surrogate that stands for no byte becomes U+FFFD. */
+export function utf8Bytes(text: string): Uint8Array {
+  if (text.isWellFormed()) return ENCODER.encode(text);
+  const out: number[] = [];
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    if (code >= 0xdc80 && code <= 0xdcff) out.push(code - 0xdc00);
+    else for (const byte of ENCODER.encode(char)) out.push(byte);
+  }
+  return Uint8Array.from(out);
+}
+
+/** The string of UTF-8 bytes; the inverse of {@link utf8Bytes}. */
+export function utf8String(bytes: Uint8Array): string {
+  const parts: string[] = [];
+  let i = 0;
+  while (i < bytes.length) {
+    const size = sequenceSize(bytes, i);
+    if (size === 0) parts.push(String.fromCharCode(0xdc00 + (bytes[i++] as number)));
+    else {
+      parts.push(String.fromCodePoint(decodeAt(bytes, i, size)));
+      i += size;
+    }
+  }
+  return parts.join("");
+}
+
+/** Length of the valid sequence at an index, 0 when the byte is invalid. */
+function sequenceSize(bytes: Uint8Array, i: number): number {
+  const first = bytes[i] as number;
+  if (first < 0x80) return 1;
+  const size = first >= 0xc2 && first <= 0xdf
+    ? 2
+    : first >= 0xe0 && first <= 0xef
+    ? 3
+    : first >= 0xf0 && first <= 0xf4
+    ? 4
+    : 0;
+  if (size === 0 || i + size > bytes.length) return 0;
+  const second = bytes[i + 1] as number;
+  const low = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
+  const high = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
+  if (second < low || second > high) return 0;
+  for (let k = 2; k < size; k++) if (((bytes[i + k] as number) & 0xc0) !== 0x80) return 0;
+  return size;
+}
+
+function decodeAt(bytes: Uint8Array, i: number, size: number): number {
+  let code = size === 1
+    ? bytes[i] as number
+    : (bytes[i] as number) & (size === 2 ? 0x1f : size === 3 ? 0x0f : 0x07);
+  for (let k = 1; k < size; k++) code = (code << 6) | ((bytes[i + k] as number) & 0x3f);
+  return code;
+}
+
+/** The part of a string between two byte offsets, which must be within it. */
+export function byteSlice(text: string, from: number, to: number): string {
+  return isAscii(text) ? text.slice(from, to) : utf8String(utf8Bytes(text).subarray(from, to));
+}
+
+/** Number of code points; an invalid byte counts as one. */
+export function runeCount(text: string): number {
+  if (isAscii(text)) return text.length;
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** The string with every invalid byte replaced by U+FFFD. */
+export function wellFormed(text: string): string {
+  return text.toWellFormed();
+}
