@@ -12,7 +12,12 @@ export type WorkflowCommand =
   /** Replaces whatever is stored by this object, status included (archived retry, seeding). */
   | { type: "import"; workflow: Workflow }
   /** `labels`: labels to set on the object with this request (actor, action); null removes. */
-  | { type: "control"; request: ControlRequest; labels?: Record<string, string | null>; user?: User }
+  | {
+    type: "control";
+    request: ControlRequest;
+    labels?: Record<string, string | null>;
+    user?: User;
+  }
   | { type: "delete"; force?: boolean; uid?: string };
 
 export interface ExecuteOptions {
@@ -30,5 +35,10 @@ export interface WorkflowHost {
    * @throws {Problem} NotFound, AlreadyExists, InvalidArgument … from the actor; Unavailable when the store is down;
    * DeadlineExceeded; Aborted (status 422) when the idempotency key came with another body.
    */
-  execute(namespace: string, name: string, command: WorkflowCommand, options?: ExecuteOptions): Promise<Workflow>;
+  execute(
+    namespace: string,
+    name: string,
+    command: WorkflowCommand,
+    options?: ExecuteOptions,
+  ): Promise<Workflow>;
 }

@@ -2,7 +2,7 @@
  * What an engine is told. Control requests come from users and may be refused (`Problem`); facts come from executors,
  * timers and locks, and are never refused: a late or repeated one changes nothing.
  */
-import type { Outputs, NodePhase } from "../spec/manifest.ts";
+import type { NodePhase, Outputs } from "../spec/manifest.ts";
 
 export interface User {
   subject?: string;
@@ -16,7 +16,12 @@ export type ControlRequest =
   | { type: "resume"; nodeFieldSelector?: string; user?: User }
   | { type: "stop"; nodeFieldSelector?: string; message?: string }
   | { type: "terminate" }
-  | { type: "retry"; restartSuccessful?: boolean; nodeFieldSelector?: string; parameters?: string[] }
+  | {
+    type: "retry";
+    restartSuccessful?: boolean;
+    nodeFieldSelector?: string;
+    parameters?: string[];
+  }
   | {
     type: "set";
     nodeFieldSelector?: string;
@@ -51,7 +56,13 @@ export type Fact =
   | { type: "timer-fired"; timer: string }
   | { type: "locks-granted"; holder: string }
   /** The lock is held by others; `message` is the waiting text, `waiting` the key. */
-  | { type: "locks-waiting"; holder: string; message: string; waiting: string; holders?: Record<string, string[]> }
+  | {
+    type: "locks-waiting";
+    holder: string;
+    message: string;
+    waiting: string;
+    holders?: Record<string, string[]>;
+  }
   | { type: "locks-failed"; holder: string; message: string }
   /** Look at the workflow again (after a start, a changed parallelism limit, a manifest that arrived). */
   | { type: "wake" };

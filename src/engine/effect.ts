@@ -1,7 +1,7 @@
 /**
  * What the engine wants done outside. Effects are data with a stable id, so that doing one twice is doing it once.
  */
-import type { Template, WorkflowSpec, Artifact } from "../spec/manifest.ts";
+import type { Artifact, Template, WorkflowSpec } from "../spec/manifest.ts";
 
 /** One execution of a leaf template. Everything an executor needs, already substituted. */
 export interface TaskSpec {
@@ -40,16 +40,37 @@ export type Effect =
   | { type: "set-timer"; id: string; at: number }
   | { type: "clear-timer"; id: string }
   /** All keys together or none; answered by locks-granted, locks-waiting or locks-failed. `holder` = `<ns>/<wf>` or `<ns>/<wf>/<nodeId>`. */
-  | { type: "acquire-locks"; id: string; holder: string; keys: LockKey[]; priority: number; createdAt: number }
+  | {
+    type: "acquire-locks";
+    id: string;
+    holder: string;
+    keys: LockKey[];
+    priority: number;
+    createdAt: number;
+  }
   | { type: "release-locks"; id: string; holder: string }
-  | { type: "save-memo"; id: string; namespace: string; configMap: string; key: string; entry: string }
+  | {
+    type: "save-memo";
+    id: string;
+    namespace: string;
+    configMap: string;
+    key: string;
+    entry: string;
+  }
   /** Remove pods/scratch of finished tasks as podGC says. */
   | { type: "clean-tasks"; id: string; tasks: string[]; delayMs: number }
   | { type: "collect-artifacts"; id: string; artifacts: Artifact[]; strategy: string }
   /** The workflow deletes itself (ttlStrategy). */
   | { type: "delete-workflow"; id: string }
   /** Tell watchers of Kubernetes-style events. */
-  | { type: "record-event"; id: string; eventType: "Normal" | "Warning"; reason: string; message: string; annotations?: Record<string, string> };
+  | {
+    type: "record-event";
+    id: string;
+    eventType: "Normal" | "Warning";
+    reason: string;
+    message: string;
+    annotations?: Record<string, string>;
+  };
 
 export interface LockKey {
   kind: "mutex" | "semaphore";

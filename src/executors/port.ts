@@ -38,7 +38,10 @@ export interface Executor {
   start(task: TaskSpec, report: Report): Promise<void>;
   cancel(taskId: string, graceMs: number): Promise<void>;
   /** Lines of a task, also after its end as long as they are kept. */
-  logs(task: { id: string; podName: string; namespace: string }, query: LogQuery): AsyncIterable<LogLine>;
+  logs(
+    task: { id: string; podName: string; namespace: string },
+    query: LogQuery,
+  ): AsyncIterable<LogLine>;
   /** Removes what is left of ended tasks (scratch folders, containers, pods). */
   clean(taskIds: string[]): Promise<void>;
   /** Ends nothing: lets go of watches so that the process can exit. Tasks go on where they can. */

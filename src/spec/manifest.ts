@@ -213,7 +213,11 @@ export interface ResourceTemplate {
 export interface HttpTemplate {
   method?: string;
   url?: string;
-  headers?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name?: string; key: string } } }[];
+  headers?: {
+    name: string;
+    value?: string;
+    valueFrom?: { secretKeyRef?: { name?: string; key: string } };
+  }[];
   body?: string;
   bodyFrom?: { bytes?: string };
   timeoutSeconds?: number;
@@ -343,7 +347,11 @@ export interface WorkflowSpec {
   shutdown?: "Stop" | "Terminate" | "";
   priority?: number;
   synchronization?: Synchronization;
-  ttlStrategy?: { secondsAfterCompletion?: number; secondsAfterSuccess?: number; secondsAfterFailure?: number };
+  ttlStrategy?: {
+    secondsAfterCompletion?: number;
+    secondsAfterSuccess?: number;
+    secondsAfterFailure?: number;
+  };
   podGC?: { strategy?: string; labelSelector?: JsonObject; deleteDelayDuration?: string };
   volumeClaimGC?: { strategy?: string };
   volumes?: JsonObject[];

@@ -152,7 +152,12 @@ export interface ShardStore {
    * Entries after the given cursors, in order within a shard, at most `max` in all. Waits up to `waitMs` when there are
    * none; an aborted wait returns what it has.
    */
-  readMailboxes(after: { shard: number; cursor: Cursor }[], max: number, waitMs: number, signal: AbortSignal): Promise<MailboxEntry[]>;
+  readMailboxes(
+    after: { shard: number; cursor: Cursor }[],
+    max: number,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<MailboxEntry[]>;
   commit(commit: ShardCommit): Promise<CommitResult>;
   loadShard(shard: number): Promise<ShardState>;
   loadActor(shard: number, id: ActorId): Promise<StoredActor | undefined>;
@@ -161,7 +166,11 @@ export interface ShardStore {
   /** Tells a replica the answer to a request it waits for; lost when nobody listens. */
   reply(replica: string, answers: { request: string; answer: Json }[]): Promise<void>;
   /** Hears the answers meant for a replica, until the signal aborts. */
-  onReply(replica: string, hear: (request: string, answer: Json) => void, signal: AbortSignal): Promise<void>;
+  onReply(
+    replica: string,
+    hear: (request: string, answer: Json) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 // ---------------------------------------------------------------------------------------------------- lists and watches
@@ -253,14 +262,25 @@ export interface ManifestStore {
   /** Sorted by namespace and name. `namespace` undefined = all. */
   list(
     kind: ManifestKind,
-    query: { namespace?: string; labels?: LabelTerm[]; nameContains?: string; limit: number; continue?: string },
+    query: {
+      namespace?: string;
+      labels?: LabelTerm[];
+      nameContains?: string;
+      limit: number;
+      continue?: string;
+    },
   ): Promise<{ items: StoredManifest[]; continue?: string; version: Version }>;
   /** Writes when the stored version equals `expect`: undefined = must not exist, "*" = whatever is there. Otherwise returns the conflict. */
   put(
     manifest: Omit<StoredManifest, "version">,
     expect: Version | undefined | "*",
   ): Promise<{ version: Version } | { conflict: "exists" | "missing" | "changed" }>;
-  remove(kind: ManifestKind, namespace: string, name: string, expect?: Version): Promise<StoredManifest | undefined>;
+  remove(
+    kind: ManifestKind,
+    namespace: string,
+    name: string,
+    expect?: Version,
+  ): Promise<StoredManifest | undefined>;
 }
 
 // ---------------------------------------------------------------------------------------------------- events
@@ -286,7 +306,12 @@ export interface Delivery {
   size: number;
   state: "queued" | "done" | "dead";
   attempts: number;
-  bindings: { binding: string; outcome: "not-matched" | "submitted" | "resumed" | "stopped" | "waiting" | "error"; workflow?: string; message?: string }[];
+  bindings: {
+    binding: string;
+    outcome: "not-matched" | "submitted" | "resumed" | "stopped" | "waiting" | "error";
+    workflow?: string;
+    message?: string;
+  }[];
   /** Kept for dead letters, so that they can be replayed. */
   event?: string;
 }
@@ -302,7 +327,13 @@ export interface EventStore {
     dedupe?: { key: string; fingerprint: string; expiresAt: number },
   ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
   /** Up to `max` events for this worker; also those of workers silent for `claimAfterMs`. Waits up to `waitMs`. */
-  take(worker: string, max: number, claimAfterMs: number, waitMs: number, signal: AbortSignal): Promise<QueuedEvent[]>;
+  take(
+    worker: string,
+    max: number,
+    claimAfterMs: number,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<QueuedEvent[]>;
   /** Tells that the worker still works on these. */
   touch(worker: string, ids: string[]): Promise<void>;
   /** Ends events: removes them from the queue and writes their delivery records in one step. */
@@ -311,7 +342,9 @@ export interface EventStore {
   retryLater(delivery: Delivery, at: number): Promise<void>;
   /** Events queued or in work. */
   depth(): Promise<number>;
-  deliveries(query: { namespace: string; state?: Delivery["state"]; limit: number; continue?: string }): Promise<{ items: Delivery[]; continue?: string }>;
+  deliveries(
+    query: { namespace: string; state?: Delivery["state"]; limit: number; continue?: string },
+  ): Promise<{ items: Delivery[]; continue?: string }>;
   delivery(namespace: string, id: string): Promise<Delivery | undefined>;
   /** Drops records beyond `maxCount` per namespace and older than `maxAgeMs`. */
   trimDeliveries(maxCount: number, maxAgeMs: number): Promise<void>;

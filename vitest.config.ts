@@ -1,0 +1,48 @@
+import { defineConfig } from "vitest/config";
+
+/** Fast ones first: `unit` needs nothing, `contract` needs redis-server, the rest start real servers. */
+export default defineConfig({
+  test: {
+    globals: false,
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/docs/**/*.test.ts"],
+          exclude: ["**/*.property.test.ts", "node_modules/**"],
+        },
+      },
+      {
+        test: {
+          name: "property",
+          include: ["src/**/*.property.test.ts", "test/property/**/*.test.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "contract",
+          include: ["test/contract/**/*.test.ts"],
+          globalSetup: ["test/support/global_setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: [
+            "test/e2e/**/*.test.ts",
+            "test/simulation/**/*.test.ts",
+            "test/chaos/**/*.test.ts",
+          ],
+          globalSetup: ["test/support/global_setup.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
