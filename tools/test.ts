@@ -1,0 +1,112 @@
+/**
+ * `deno task test [vitest filters…]`: runs every vitest project on Deno, then the fast ones on Node ≥ 24 (fetched as an
+ * npm package when PATH has none), and ends with the line `N passed, N failed[, N skipped]`.
+ *
+ * Options: `--runtime deno|node` runs on one only; everything else goes to vitest.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+const NODE_PACKAGE = "node@24.21.0";
+
+export interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  success: boolean;
+  testResults: { status: string; assertionResults: unknown[]; name: string }[];
+}
+
+/** Sums a vitest JSON report. A file that failed to load has no tests and counts as one failure. */
+export function countOf(report: Report): Count {
+  const broken =
+    report.testResults.filter((file) =>
+      file.status === "failed" && file.assertionResults.length === 0
+    ).length;
+  const failed = report.numFailedTests + broken;
+  return {
+    passed: report.numPassedTests,
+    failed: failed === 0 && !report.success ? 1 : failed,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+function run(label: string, command: string, args: string[], filters: string[]): Count {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const file = join(folder, "report.json");
+  console.log(`\n=== ${label}`);
+  const result = spawnSync(
+    command,
+    [
+      ...args,
+      "run",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${file}`,
+      ...filters,
+    ],
+    { stdio: ["ignore", "inherit", "inherit"] },
+  );
+  try {
+    const count = countOf(JSON.parse(readFileSync(file, "utf8")));
+    if (count.failed === 0 && result.status !== 0) count.failed = 1;
+    console.log(
+      `${label}: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
+    );
+    return count;
+  } catch (error) {
+    console.error(`${label}: vitest left no report (exit ${result.status}): ${error}`);
+    return { passed: 0, failed: 1, skipped: 0 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command that starts Node ≥ 24: the one on PATH, else the npm package. */
+export function nodeCommand(): { command: string; args: string[] } {
+  const found = spawnSync("node", ["--version"], { encoding: "utf8" });
+  const major = Number(/^v(\d+)/.exec(found.stdout ?? "")?.[1] ?? 0);
+  return major >= 24
+    ? { command: "node", args: [] }
+    : { command: "npx", args: ["-y", NODE_PACKAGE] };
+}
+
+function main(argv: string[]): void {
+  const at = argv.indexOf("--runtime");
+  const only = at >= 0 ? argv[at + 1] : undefined;
+  const filters = at >= 0 ? argv.toSpliced(at, 2) : argv;
+  const counts: Count[] = [];
+  if (only !== "node") {
+    counts.push(run("Deno", process.execPath, ["run", "-A", "npm:vitest"], filters));
+  }
+  if (only !== "deno") {
+    const node = nodeCommand();
+    const projects = filters.some((f) => f.startsWith("--project"))
+      ? filters
+      : [...filters, "--project", "unit", "--project", "contract"];
+    counts.push(
+      run("Node", node.command, [...node.args, "node_modules/vitest/vitest.mjs"], projects),
+    );
+  }
+  const sum = (pick: (count: Count) => number) =>
+    counts.reduce((all, count) => all + pick(count), 0);
+  const skipped = sum((c) => c.skipped);
+  console.log(
+    `\n${sum((c) => c.passed)} passed, ${sum((c) => c.failed)} failed${
+      skipped > 0 ? `, ${skipped} skipped` : ""
+    }`,
+  );
+  process.exit(sum((c) => c.failed) > 0 ? 1 : 0);
+}
+
+if (import.meta.main) main(process.argv.slice(2));
