@@ -1,0 +1,202 @@
+/** The rest: version, info, events, completion, local tools. */
+import process from "node:process";
+import type { Command } from "commander";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { segment } from "./client.ts";
+import {
+  contextOf,
+  outputOption,
+  type OutputOptions,
+  pairs,
+  readSource,
+  UsageError,
+} from "./context.ts";
+import { print, printObject, printTable, say } from "./output.ts";
+
+function addEvents(program: Command): void {
+  const event = program.command("event").description("send, test, list and replay events");
+  const body = async (options: { data?: string; file?: string }): Promise<JsonObject> => {
+    const text = options.data ??
+      (options.file === undefined ? undefined : await readSource(options.file));
+    if (text === undefined) {
+      throw new UsageError("Give the event's JSON with --data or --file (- is standard input)");
+    }
+    return JSON.parse(text);
+  };
+  const path = (namespace: string, discriminator: string | undefined) =>
+    `/api/v1/events/${segment(namespace)}/${segment(discriminator ?? "")}`;
+  for (
+    const [name, description] of [["send", "post an event"], [
+      "test",
+      "say what an event would do, without doing it",
+    ]] as const
+  ) {
+    event.command(`${name} [discriminator]`).description(description)
+      .option("-d, --data <json>").option("-f, --file <file>").option("--idempotency-key <key>")
+      .addOption(outputOption())
+      .action(
+        async (
+          discriminator: string | undefined,
+          options: { data?: string; file?: string; idempotencyKey?: string },
+          command: Command,
+        ) => {
+          const context = contextOf(command);
+          const answer = await context.client.request(
+            "POST",
+            path(context.namespace, discriminator),
+            {
+              body: await body(options),
+              ...(name === "test" ? { query: { dryRun: true } } : {}),
+              ...(options.idempotencyKey === undefined
+                ? {}
+                : { idempotencyKey: options.idempotencyKey }),
+            },
+          );
+          if (name === "test") printObject(answer, "yaml");
+          else say("event accepted");
+        },
+      );
+  }
+  const deliveries = (namespace: string, ...rest: string[]) =>
+    ["/api/v1/event-deliveries", segment(namespace), ...rest].join("/");
+  event.command("list [id]").description("deliveries: what became of accepted events")
+    .option("--state <state>", "queued, done or dead").option(
+      "--limit <number>",
+      "at most so many",
+      "50",
+    ).addOption(outputOption())
+    .action(
+      async (
+        id: string | undefined,
+        options: OutputOptions & { state?: string; limit: string },
+        command: Command,
+      ) => {
+        const context = contextOf(command);
+        if (id !== undefined) {
+          printObject(
+            await context.client.request("GET", deliveries(context.namespace, segment(id))),
+            options.output === "json" ? "json" : "yaml",
+          );
+          return;
+        }
+        const answer = await context.client.request("GET", deliveries(context.namespace), {
+          query: { state: options.state, limit: options.limit },
+        });
+        const items = (answer["items"] ?? []) as JsonObject[];
+        if (options.output === "json" || options.output === "yaml") {
+          return printObject(items, options.output);
+        }
+        printTable(
+          ["ID", "STATE", "DISCRIMINATOR", "RECEIVED", "BINDINGS"],
+          items.map((item) => [
+            String(item["id"]),
+            String(item["state"]),
+            String(item["discriminator"] ?? ""),
+            String(item["receivedAt"] ?? ""),
+            ((item["bindings"] ?? []) as JsonObject[]).map((b) =>
+              `${b["binding"]}=${b["workflow"] ?? b["outcome"]}`
+            ).join(" "),
+          ]),
+        );
+      },
+    );
+  event.command("replay [ids...]").description("put dead letters back into the queue")
+    .option("--all", "every dead letter of the namespace").option("--discriminator <text>")
+    .action(
+      async (
+        ids: string[],
+        options: { all?: boolean; discriminator?: string },
+        command: Command,
+      ) => {
+        const context = contextOf(command);
+        if (ids.length === 0 && !options.all) throw new UsageError("Name deliveries, or --all");
+        if (ids.length === 0) {
+          const answer = await context.client.request(
+            "POST",
+            deliveries(context.namespace, "replay"),
+            {
+              body: options.discriminator === undefined
+                ? {}
+                : { discriminator: options.discriminator },
+            },
+          );
+          print(`${answer["replayed"] ?? 0} replayed`);
+          return;
+        }
+        for (const id of ids) {
+          await context.client.request(
+            "POST",
+            deliveries(context.namespace, segment(id), "replay"),
+          );
+          print(`${id} replayed`);
+        }
+      },
+    );
+}
+
+/** Registers the remaining commands. */
+export function addToolCommands(program: Command, exit: (status: number) => void): void {
+  addEvents(program);
+  program.command("version").description("version of this program and of the server").option(
+    "--short",
+  )
+    .action(async (options: { short?: boolean }, command: Command) => {
+      const { default: own } = await import("../../package.json", { with: { type: "json" } });
+      print(`sluice: ${own.version}`);
+      if (options.short) return;
+      const answer = await contextOf(command).client.request("GET", "/api/v1/version");
+      print(`server: ${answer["version"]}`);
+    });
+  program.command("server").description(
+    "run the service in the foreground; its options are those of `deno task start`",
+  )
+    .allowUnknownOption().helpOption(false).argument("[flags...]")
+    .action(async () => {
+      const at = process.argv.indexOf("server");
+      // Intentionally a dynamic import: only this command needs the whole service.
+      const { serve } = await import("../main.ts");
+      exit(await serve(process.argv.slice(at + 1)));
+    });
+  const auth = program.command("auth").description("credentials");
+  auth.command("token").description("print the token in use").action(
+    (_options: unknown, command: Command) => {
+      const token = command.optsWithGlobals<{ token?: string }>().token;
+      if (!token) throw new UsageError("No token: set SLUICE_TOKEN or give --token");
+      print(token.includes(" ") ? token : `Bearer ${token}`);
+    },
+  );
+  auth.command("whoami").action(async (_options: unknown, command: Command) => {
+    printObject(await contextOf(command).client.request("GET", "/api/v1/userinfo"), "yaml");
+  });
+  program.command("expr <expression>").description("evaluate an expression").option(
+    "--env <file>",
+    "JSON or YAML file of names",
+  )
+    .option(
+      "--set <name=value>",
+      "a name with a text",
+      (v: string, all: string[] = []) => [...all, v],
+    )
+    .action(async (expression: string, options: { env?: string; set?: string[] }) => {
+      const { parse } = await import("yaml");
+      const { evaluateForUser } = await import("../expr/evaluate_for_user.ts");
+      const file: unknown = options.env === undefined ? {} : parse(await readSource(options.env));
+      if (!isJsonObject(file)) {
+        throw new UsageError(`${options.env} does not hold names and values`);
+      }
+      print(
+        evaluateForUser(expression, {
+          ...file,
+          ...Object.fromEntries(pairs(options.set, "a name")),
+        }),
+      );
+    });
+  program.command("completion <shell>").description("completion script for bash, zsh or fish")
+    .action((shell: string) => {
+      const words = program.commands.map((command) => command.name()).join(" ");
+      if (shell === "bash") print(`complete -W ${JSON.stringify(words)} sluice`);
+      else if (shell === "zsh") print(`#compdef sluice\ncompadd ${words}`);
+      else if (shell === "fish") print(`complete -c sluice -f -a ${JSON.stringify(words)}`);
+      else throw new UsageError(`No completion for ${shell}: choose bash, zsh or fish`);
+    });
+}
