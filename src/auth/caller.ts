@@ -1,0 +1,12 @@
+/** Callers whose rights need no rules. */
+import type { Caller, Identity } from "./port.ts";
+
+/** A caller who may do everything: the server itself, and everybody when authentication is off. */
+export function unrestrictedCaller(identity: Identity = {}): Caller {
+  return { identity, may: () => Promise.resolve(true) };
+}
+
+/** A caller who may do nothing. */
+export function powerlessCaller(identity: Identity): Caller {
+  return { identity, may: () => Promise.resolve(false) };
+}

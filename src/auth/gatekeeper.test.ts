@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { Problem } from "../base/problem.ts";
+import { powerlessCaller } from "./caller.ts";
+import { claimedIdentity } from "./claims.ts";
+import { credentialsOf } from "./credentials.ts";
+import { createGatekeeper } from "./gatekeeper.ts";
+import type { Authenticator } from "./port.ts";
+
+const bearer: Authenticator = {
+  authenticate: (credential) =>
+    Promise.resolve(
+      credential === "Bearer good" ? powerlessCaller({ subject: "ann" }) : undefined,
+    ),
+};
+
+describe("credentialsOf()", () => {
+  test("prefers the header and falls back to every authorization cookie", () => {
+    const headers = new Headers({
+      cookie: "a=b; authorization=Bearer x; authorization=Basic eQ==",
+    });
+    expect(credentialsOf(headers)).toEqual(["Bearer x", "Basic eQ=="]);
+    headers.set("authorization", "Bearer h");
+    expect(credentialsOf(headers)).toEqual(["Bearer h"]);
+  });
+});
+
+describe("createGatekeeper()", () => {
+  test("mode server takes anything and keeps the claimed subject for labels", async () => {
+    const gatekeeper = createGatekeeper({ server: true, authenticators: [] });
+    const token = `Bearer x.${btoa(JSON.stringify({ sub: "bob" }))}.y`;
+    const caller = await gatekeeper(new Headers({ authorization: token }));
+    expect(caller.identity).toEqual({ subject: "bob" });
+    await expect(caller.may({ verb: "get", resource: "workflows", namespace: "a" }))
+      .resolves.toBe(true);
+    expect((await gatekeeper(new Headers())).identity).toEqual({});
+  });
+
+  test("without mode server a missing or unknown credential is Unauthenticated", async () => {
+    const gatekeeper = createGatekeeper({ server: false, authenticators: [bearer] });
+    await expect(gatekeeper(new Headers())).rejects.toMatchObject({ status: 401, code: 16 });
+    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toBeInstanceOf(
+      Problem,
+    );
+    const caller = await gatekeeper(new Headers({ cookie: "authorization=Bearer good" }));
+    expect(caller.identity.subject).toBe("ann");
+  });
+
+  test("in hybrid mode a credential that nobody takes is refused, not promoted", async () => {
+    const gatekeeper = createGatekeeper({ server: true, authenticators: [bearer] });
+    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toMatchObject({
+      status: 401,
+    });
+    const anonymous = await gatekeeper(new Headers());
+    await expect(anonymous.may({ verb: "delete", resource: "workflows", namespace: "" }))
+      .resolves.toBe(true);
+  });
+});
+
+describe("claimedIdentity()", () => {
+  test.each([
+    ["Basic " + btoa("ann:secret"), { subject: "ann" }],
+    ["Bearer not-a-jwt", {}],
+    ["Basic ???", {}],
+    [undefined, {}],
+    [
+      `Bearer h.${btoa(JSON.stringify({ sub: "system:serviceaccount:kilns:robot", email: "" }))}.s`,
+      {
+        subject: "system:serviceaccount:kilns:robot",
+        serviceAccountNamespace: "kilns",
+        serviceAccountName: "robot",
+      },
+    ],
+  ])("%s", (credential, identity) => {
+    expect(claimedIdentity(credential)).toEqual(identity);
+  });
+});

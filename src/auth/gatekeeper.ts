@@ -1,0 +1,50 @@
+/**
+ * Finds out who sends a request, by the authentication modes that are on. Only this file decides which mode a credential
+ * belongs to.
+ */
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { unrestrictedCaller } from "./caller.ts";
+import { claimedIdentity } from "./claims.ts";
+import { credentialsOf } from "./credentials.ts";
+import type { Authenticator, Caller } from "./port.ts";
+
+/** Text of the refusal when no mode takes the credential. */
+export const TOKEN_NOT_VALID =
+  "token not valid. see https://argo-workflows.readthedocs.io/en/latest/faq/";
+
+export interface GatekeeperOptions {
+  /** Authentication is off for requests without a credential: they run with the server's rights. */
+  server: boolean;
+  /** Tried in order; the first that takes the credential decides. */
+  authenticators: readonly Authenticator[];
+}
+
+/** Resolves to the caller of a request. */
+export type Gatekeeper = (headers: Headers) => Promise<Caller>;
+
+/**
+ * Makes a gatekeeper. With mode server alone, any credential or none gives the server's rights. Together with other
+ * modes, only a request without any credential does: a credential that nobody takes is refused rather than promoted.
+ */
+export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
+  const { server, authenticators } = options;
+  return async function gatekeeper(headers) {
+    const credentials = credentialsOf(headers);
+    if (server && (authenticators.length === 0 || credentials.length === 0)) {
+      return unrestrictedCaller(claimedIdentity(credentials[0]));
+    }
+    let refusal: unknown;
+    for (const credential of credentials) {
+      for (const authenticator of authenticators) {
+        try {
+          const caller = await authenticator.authenticate(credential);
+          if (caller !== undefined) return caller;
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          refusal ??= error;
+        }
+      }
+    }
+    throw refusal ?? new Problem(ProblemCode.Unauthenticated, TOKEN_NOT_VALID);
+  };
+}
