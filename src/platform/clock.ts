@@ -1,0 +1,37 @@
+/** The clock port: every wait and every time of day outside the pure layers comes from here, so tests can own time. */
+
+/** The longest wait a runtime timer takes; a longer one would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface Clock {
+  /** Time of day, epoch ms. May jump when somebody sets the machine's clock. */
+  now(): number;
+  /** Milliseconds that only grow; for measuring and for trusting leases. */
+  monotonic(): number;
+  /** Runs `run` once after `ms` (0 … `MAX_TIMER_MS`, clamped); the result cancels it. */
+  after(ms: number, run: () => void): () => void;
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const handle = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+    return () => clearTimeout(handle);
+  },
+  sleep(ms, signal) {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(handle);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const handle = setTimeout(done, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+      signal?.addEventListener("abort", done);
+    });
+  },
+};

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { CONFIG_TABLE, ConfigError, describeConfig, parseConfig } from "./config.ts";
+
+function problemsOf(args: string[], env: Record<string, string> = {}): readonly string[] {
+  try {
+    parseConfig(args, env);
+  } catch (cause) {
+    if (cause instanceof ConfigError) return cause.problems;
+    throw cause;
+  }
+  return [];
+}
+
+test("parseConfig() gives the defaults when nothing is said", () => {
+  const config = parseConfig([], {});
+  expect(config.port).toBe(2746);
+  expect(config.store).toBe("sqlite:.sluice");
+  expect(config.authMode).toEqual(["server"]);
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test("parseConfig() takes flags over variables, in both spellings", () => {
+  const env = { SLUICE_PORT: "1", SLUICE_LEASE_TTL: "5s", SLUICE_ALLOW_REMOTE_PROCESS: "1" };
+  const config = parseConfig(["--port=3", "--executor", "none"], env);
+  expect(config).toMatchObject({
+    port: 3,
+    executor: "none",
+    leaseTtl: 5000,
+    allowRemoteProcess: true,
+  });
+});
+
+test("parseConfig() collects a repeated list flag", () => {
+  expect(parseConfig(["--auth-mode", "client", "--auth-mode=sso"], {}).authMode).toEqual([
+    "client",
+    "sso",
+  ]);
+});
+
+test("parseConfig() reports all problems at once, each with its source", () => {
+  expect(problemsOf(["--port", "x", "--nope", "--store=mysql:x"], { SLUICE_LEASE_TTL: "3" }))
+    .toEqual([
+      'SLUICE_LEASE_TTL is "3", expected a duration from 300ms to 600000ms, like 3s or 500ms',
+      'Unknown flag "--nope"; --help lists all',
+      '--port is "x", expected 0 to 65535',
+      '--store is "mysql:x", expected sqlite:FOLDER, redis://… or memory:',
+    ]);
+});
+
+test("parseConfig() refuses to open commands or an unguarded API to the network", () => {
+  expect(problemsOf(["--host", "0.0.0.0"])).toHaveLength(2);
+  expect(problemsOf(["--host", "0.0.0.0", "--allow-remote-process", "--auth-mode", "client"]))
+    .toEqual([]);
+  expect(problemsOf(["--host", "127.0.0.5"])).toEqual([]);
+});
+
+test("describeConfig() names every setting with its variable", () => {
+  const text = describeConfig();
+  for (const row of Object.values(CONFIG_TABLE)) expect(text).toContain(`SLUICE_${row.env}`);
+});

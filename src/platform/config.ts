@@ -1,0 +1,349 @@
+/**
+ * Configuration of the server: ONE table with flag, variable, type, default and meaning. Only this file knows the names
+ * of the environment's variables. Every other part takes its own small options.
+ */
+import { LogLevel } from "./log.ts";
+
+export const AuthMode = ["server", "client", "sso"] as const;
+export type AuthMode = typeof AuthMode[number];
+
+export const ExecutorName = ["process", "container", "kubernetes", "none"] as const;
+export type ExecutorName = typeof ExecutorName[number];
+
+export const Durability = ["always", "everysec"] as const;
+export type Durability = typeof Durability[number];
+
+interface RowBase<T> {
+  /** Variable, without the prefix `SLUICE_`. */
+  env: string;
+  default: T;
+  doc: string;
+}
+
+type Row =
+  | RowBase<string> & { type: "text"; pattern?: RegExp; expected?: string }
+  | RowBase<number> & { type: "integer"; min: number; max: number }
+  /** Milliseconds; given as 500ms, 3s, 5m, 1h. */
+  | RowBase<number> & { type: "duration"; min: number; max: number }
+  | RowBase<boolean> & { type: "switch" }
+  | RowBase<string> & { type: "choice"; choices: readonly string[] }
+  | RowBase<readonly string[]> & { type: "choices"; choices: readonly string[] };
+
+/** All settings. The flag of `leaseTtl` is `--lease-ttl`. */
+export const CONFIG_TABLE = {
+  host: {
+    type: "text",
+    env: "HOST",
+    default: "127.0.0.1",
+    doc: "Address to listen on. Anything but a loopback address needs an authentication mode",
+  },
+  port: {
+    type: "integer",
+    env: "PORT",
+    default: 2746,
+    min: 0,
+    max: 65535,
+    doc: "Port to listen on; 0 takes a free one",
+  },
+  store: {
+    type: "text",
+    env: "STORE",
+    default: "sqlite:.sluice",
+    pattern: /^(sqlite:.+|memory:|rediss?(\+[a-z]+)?:\/\/.+)$/,
+    expected: "sqlite:FOLDER, redis://… or memory:",
+    doc: "Where everything is kept: sqlite:FOLDER, redis://…, or memory: (lost at exit)",
+  },
+  executor: {
+    type: "choice",
+    env: "EXECUTOR",
+    default: "process",
+    choices: ExecutorName,
+    doc: "What runs the steps: processes of this machine, containers, pods, or nothing",
+  },
+  allowRemoteProcess: {
+    type: "switch",
+    env: "ALLOW_REMOTE_PROCESS",
+    default: false,
+    doc:
+      "Use the process executor although the server listens on more than loopback: lets anybody who can reach the port run commands on this machine",
+  },
+  authMode: {
+    type: "choices",
+    env: "AUTH_MODE",
+    default: ["server"],
+    choices: AuthMode,
+    doc:
+      "Who may call: server (everybody), client (bearer tokens), sso (OpenID Connect); repeatable",
+  },
+  allowRemoteWithoutAuth: {
+    type: "switch",
+    env: "ALLOW_REMOTE_WITHOUT_AUTH",
+    default: false,
+    doc:
+      "Use --auth-mode server although the server listens on more than loopback: lets anybody who can reach the port do everything",
+  },
+  logLevel: {
+    type: "choice",
+    env: "LOG_LEVEL",
+    default: "info",
+    choices: LogLevel,
+    doc: "Least important level that is logged",
+  },
+  shards: {
+    type: "integer",
+    env: "SHARDS",
+    default: 64,
+    min: 1,
+    max: 4096,
+    doc: "Number of shards; counts only when the store is new",
+  },
+  leaseTtl: {
+    type: "duration",
+    env: "LEASE_TTL",
+    default: 3_000,
+    min: 300,
+    max: 600_000,
+    doc: "How long a silent replica keeps its shards before others take them",
+  },
+  durability: {
+    type: "choice",
+    env: "DURABILITY",
+    default: "always",
+    choices: Durability,
+    doc:
+      "What a success answer means: always (on disk) or everysec (up to a second may be lost in a power cut)",
+  },
+  hotActors: {
+    type: "integer",
+    env: "HOT_ACTORS",
+    default: 5_000,
+    min: 16,
+    max: 1_000_000,
+    doc: "How many workflows are kept in memory at most; the others are loaded when touched",
+  },
+  taskStarts: {
+    type: "integer",
+    env: "TASK_STARTS",
+    default: 32,
+    min: 1,
+    max: 10_000,
+    doc: "How many task starts may be under way at once",
+  },
+  eventOperationQueueSize: {
+    type: "integer",
+    env: "EVENT_OPERATION_QUEUE_SIZE",
+    default: 64,
+    min: 1,
+    max: 1_000_000,
+    doc: "Events queued and in work for each live replica before 503",
+  },
+  eventWorkerCount: {
+    type: "integer",
+    env: "EVENT_WORKER_COUNT",
+    default: 4,
+    min: 0,
+    max: 1_000,
+    doc: "Event workers of this replica",
+  },
+  labelPrefix: {
+    type: "text",
+    env: "LABEL_PREFIX",
+    default: "workflows.argoproj.io/",
+    pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/$/,
+    expected: "a domain name and a slash",
+    doc: "Prefix of the labels and annotations that the service sets",
+  },
+  apiGroup: {
+    type: "text",
+    env: "API_GROUP",
+    default: "argoproj.io",
+    pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+    expected: "a domain name",
+    doc: "Group in the apiVersion of manifests",
+  },
+  drainTimeout: {
+    type: "duration",
+    env: "DRAIN_TIMEOUT",
+    default: 20_000,
+    min: 0,
+    max: 600_000,
+    doc: "How long running requests may take to end after SIGTERM",
+  },
+} as const satisfies Record<string, Row>;
+
+type Table = typeof CONFIG_TABLE;
+type Value<R> = R extends { type: "integer" | "duration" } ? number
+  : R extends { type: "switch" } ? boolean
+  : R extends { type: "choice"; choices: readonly (infer C)[] } ? C
+  : R extends { type: "choices"; choices: readonly (infer C)[] } ? readonly C[]
+  : string;
+
+/** The effective settings. Durations are milliseconds. */
+export type Config = { readonly [Name in keyof Table]: Value<Table[Name]> };
+
+/** Thrown with everything that is wrong with flags and variables, one line each. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads flags (`--name value`, `--name=value`, switches also alone) and variables; flags win.
+ *
+ * @throws {ConfigError} with all problems found
+ */
+export function parseConfig(args: string[], env: Record<string, string | undefined>): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  const rows = new Map(Object.entries<Row>(CONFIG_TABLE));
+  for (const [name, row] of rows) {
+    const variable = `SLUICE_${row.env}`;
+    const text = env[variable];
+    values[name] = text === undefined || text === ""
+      ? row.default
+      : decode(row, text.split(row.type === "choices" ? "," : "\0"), variable, problems);
+  }
+  for (const [flag, texts] of readFlags(args, rows, problems)) {
+    const row = rows.get(flag);
+    if (row) values[flag] = decode(row, texts, flagOf(flag), problems);
+  }
+  const config = values as unknown as Config;
+  if (problems.length === 0) checkTogether(config, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(config);
+}
+
+/** The table as help text. */
+export function describeConfig(): string {
+  return Object.entries<Row>(CONFIG_TABLE).map(([name, row]) => {
+    const fallback = row.type === "duration" ? `${row.default}ms` : String(row.default);
+    return `  ${flagOf(name)}${row.type === "switch" ? "" : ` ${placeholder(row)}`}\n` +
+      `      ${row.doc}.\n      Default ${fallback}; variable SLUICE_${row.env}`;
+  }).join("\n");
+}
+
+/** Tells whether an address can only be reached from this machine. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function placeholder(row: Row): string {
+  switch (row.type) {
+    case "choice":
+    case "choices":
+      return row.choices.join("|");
+    case "integer":
+      return "N";
+    case "duration":
+      return "DURATION";
+    case "text":
+    case "switch":
+      return "TEXT";
+  }
+}
+
+function flagOf(name: string): string {
+  return "--" + name.replace(/[A-Z]/g, (letter) => "-" + letter.toLowerCase());
+}
+
+function readFlags(
+  args: string[],
+  rows: Map<string, Row>,
+  problems: string[],
+): Map<string, string[]> {
+  const byFlag = new Map([...rows.keys()].map((name) => [flagOf(name), name]));
+  const found = new Map<string, string[]>();
+  for (let index = 0; index < args.length; index++) {
+    const [flag = "", inline] = splitOnce(args[index] ?? "", "=");
+    const name = byFlag.get(flag);
+    const row = name === undefined ? undefined : rows.get(name);
+    if (name === undefined || !row) {
+      problems.push(`Unknown flag "${flag}"; --help lists all`);
+      continue;
+    }
+    let text = inline;
+    if (text === undefined && row.type === "switch") text = "true";
+    if (text === undefined) {
+      text = args[++index];
+      if (text === undefined) {
+        problems.push(`Flag ${flag} needs a value`);
+        continue;
+      }
+    }
+    const texts = row.type === "choices" ? text.split(",") : [text];
+    found.set(name, row.type === "choices" ? [...found.get(name) ?? [], ...texts] : texts);
+  }
+  return found;
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decode(row: Row, texts: string[], source: string, problems: string[]): unknown {
+  const text = texts[0] ?? "";
+  const wrong = (expected: string, got = text) => {
+    problems.push(`${source} is "${got}", expected ${expected}`);
+    return row.default;
+  };
+  switch (row.type) {
+    case "text":
+      return text === "" || (row.pattern && !row.pattern.test(text))
+        ? wrong(row.expected ?? "a text")
+        : text;
+    case "integer": {
+      const value = /^\d+$/.test(text) ? Number(text) : NaN;
+      return value >= row.min && value <= row.max ? value : wrong(`${row.min} to ${row.max}`);
+    }
+    case "duration": {
+      const value = durationMs(text);
+      return value >= row.min && value <= row.max
+        ? value
+        : wrong(`a duration from ${row.min}ms to ${row.max}ms, like 3s or 500ms`);
+    }
+    case "switch":
+      return text === "true" || text === "1"
+        ? true
+        : text === "false" || text === "0"
+        ? false
+        : wrong("true or false");
+    case "choice":
+      return row.choices.includes(text) ? text : wrong(row.choices.join(", "));
+    case "choices": {
+      const stranger = texts.find((one) => !row.choices.includes(one));
+      return stranger === undefined
+        ? Object.freeze(texts)
+        : wrong(row.choices.join(", "), stranger);
+    }
+  }
+}
+
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+function durationMs(text: string): number {
+  const match = /^(\d+)(ms|s|m|h)$/.exec(text);
+  return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ""] ?? NaN) : NaN;
+}
+
+/** Rules over several settings: what must not be open to the network by accident. */
+function checkTogether(config: Config, problems: string[]): void {
+  if (isLoopback(config.host)) return;
+  if (config.executor === "process" && !config.allowRemoteProcess) {
+    problems.push(
+      `--executor process on ${config.host} would let anybody who can reach the port run commands on this machine; ` +
+        "choose another executor, or say --allow-remote-process",
+    );
+  }
+  if (config.authMode.includes("server") && !config.allowRemoteWithoutAuth) {
+    problems.push(
+      `--auth-mode server on ${config.host} would let anybody who can reach the port do everything; ` +
+        "choose client or sso, or say --allow-remote-without-auth",
+    );
+  }
+}
