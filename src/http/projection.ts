@@ -1,0 +1,118 @@
+/**
+ * The `fields` parameter: a comma list of dotted paths to keep, or with a leading `-` on the whole text, to leave out.
+ * Lists are transparent (no index in a path); a path keeps its whole subtree; ancestors stay as containers.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+
+/** A parsed `fields` parameter. */
+export interface Projection {
+  exclude: boolean;
+  root: PathNode;
+}
+
+interface PathNode {
+  /** A path ends here: the whole subtree is meant. */
+  whole: boolean;
+  children: Map<string, PathNode>;
+}
+
+/** Reads a `fields` parameter; undefined when there is none, and everything is to be shown. */
+export function parseProjection(fields: string | undefined): Projection | undefined {
+  if (fields === undefined || fields === "") return undefined;
+  const exclude = fields.startsWith("-");
+  const root: PathNode = { whole: false, children: new Map() };
+  for (const path of (exclude ? fields.slice(1) : fields).split(",")) {
+    if (path === "") continue;
+    let node = root;
+    for (const key of path.split(".")) {
+      let child = node.children.get(key);
+      if (child === undefined) {
+        child = { whole: false, children: new Map() };
+        node.children.set(key, child);
+      }
+      node = child;
+    }
+    node.whole = true;
+  }
+  return { exclude, root };
+}
+
+/** Follows a container path (`items`, `result.object`) into a projection; undefined = nothing below is named. */
+export function projectionBelow(projection: Projection, ...path: string[]): Projection {
+  let node: PathNode | undefined = projection.root;
+  for (const key of path) {
+    // Intentionally not the whole subtree: `fields=result` keeps the frame, but nothing of its object.
+    node = node?.children.get(key);
+  }
+  return {
+    exclude: projection.exclude,
+    root: node ?? { whole: false, children: new Map() },
+  };
+}
+
+/** Tells whether a path survives the projection, at least in part. */
+export function keepsPath(projection: Projection | undefined, ...path: string[]): boolean {
+  if (projection === undefined) return true;
+  let node: PathNode | undefined = projection.root;
+  for (const key of path) {
+    node = node.children.get(key);
+    if (node === undefined) return projection.exclude;
+    if (node.whole) return !projection.exclude;
+  }
+  return true;
+}
+
+/** Applies a projection to an object; the given object is not changed. */
+export function project(value: JsonObject, projection: Projection): JsonObject {
+  return projection.exclude
+    ? without(value, projection.root) as JsonObject
+    : only(value, projection.root) as JsonObject;
+}
+
+function only(value: Json, node: PathNode): Json {
+  if (node.whole) return value;
+  if (Array.isArray(value)) return value.map((item) => only(item, node));
+  if (!isJsonObject(value)) return value;
+  return fromPairs(value, (key, member) => {
+    const child = descend(node, key);
+    if (child === undefined) return undefined;
+    if (child.whole) return member;
+    return isContainer(member) ? only(member, child) : undefined;
+  });
+}
+
+function without(value: Json, node: PathNode): Json {
+  if (Array.isArray(value)) return value.map((item) => without(item, node));
+  if (!isJsonObject(value)) return value;
+  return fromPairs(value, (key, member) => {
+    const child = descend(node, key);
+    if (child === undefined) return member;
+    return child.whole ? undefined : without(member, child);
+  });
+}
+
+/** Follows a member's name, which may itself hold dots (label keys do). */
+function descend(node: PathNode, key: string): PathNode | undefined {
+  let at: PathNode | undefined = node;
+  for (const part of key.split(".")) {
+    at = at.children.get(part);
+    if (at === undefined || at.whole) return at;
+  }
+  return at;
+}
+
+function isContainer(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function fromPairs(
+  value: JsonObject,
+  change: (key: string, member: Json) => Json | undefined,
+): JsonObject {
+  const pairs: [string, Json][] = [];
+  for (const [key, member] of Object.entries(value)) {
+    const changed = change(key, member);
+    if (changed !== undefined) pairs.push([key, changed]);
+  }
+  return Object.fromEntries(pairs);
+}
