@@ -1,0 +1,310 @@
+/**
+ * Unknown JSON to a typed value, by a schema. Verdicts and error texts are those of Go's decoder, which the reference
+ * uses: names match in any case, unknown members are dropped (inside a step they are an error), `null` counts as absent,
+ * and the first value of a wrong type is reported with its path.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
+
+/** Place inside a document: member names and list positions. */
+export type Path = readonly (string | number)[];
+
+/** A value does not fit its place. `path` says where, for finding the line. */
+export class DecodeError extends Problem {
+  readonly path: Path;
+
+  constructor(message: string, path: Path) {
+    super(ProblemCode.InvalidArgument, message);
+    this.name = "DecodeError";
+    this.path = path;
+  }
+}
+
+/** A member that the schema does not know. */
+export interface UnknownField {
+  /** `spec.templates[0].contaner` */
+  path: string;
+  /** Inside a step, where the reference's lint does not look. */
+  insideStep: boolean;
+}
+
+export interface DecodeOptions {
+  /** Names under which the value sits in a request body; they precede the path in error texts. */
+  under?: readonly string[];
+  /** Called for each unknown member. Given, names must match exactly, as strict decoding wants. */
+  onUnknown?: (field: UnknownField) => void;
+}
+
+const INT_LIMITS = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  int64: [-(2 ** 63), 2 ** 63],
+  uint64: [0, 2 ** 64],
+} as const;
+
+const QUANTITY = /^([+-]?[0-9.]+)([eEinumkKMGTPi]*[-+]?[0-9]*)$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * Decodes `value` by `schema`. The result has its members in the order of the schema, holds what normal form always
+ * shows, and shares nothing with `value`.
+ *
+ * @throws {DecodeError} at the first value that does not fit
+ */
+export function decode(value: unknown, schema: Schema, options: DecodeOptions = {}): Json {
+  return new Decoder(options).decode(value, schema) ?? emptyOf(schema);
+}
+
+/** Normal form of a member that is not given. */
+function emptyOf(schema: Schema): Json {
+  switch (schema.kind) {
+    case "struct":
+      return withAlways({}, schema);
+    case "list":
+    case "stepGroup":
+      return [];
+    case "string":
+    case "anyString":
+      return "";
+    case "boolean":
+      return false;
+    case "int32":
+    case "int64":
+    case "uint64":
+      return 0;
+    default:
+      return {};
+  }
+}
+
+/** Members in the order of the schema, with those that are always there. */
+function withAlways(given: Record<string, Json>, schema: StructSchema): JsonObject {
+  const out: JsonObject = {};
+  for (const [name, field] of schema.fields()) {
+    const value = given[name];
+    if (value !== undefined) out[name] = value;
+    else if (field.always) out[name] = emptyOf(field.schema);
+  }
+  return out;
+}
+
+class Decoder {
+  readonly #onUnknown: ((field: UnknownField) => void) | undefined;
+  /** Names only, as Go prints them. */
+  readonly #goPath: string[];
+  readonly #path: (string | number)[] = [];
+  #struct: string | undefined;
+  /** How many step groups enclose the place: inside one, the struct named in errors is that of the outermost. */
+  #stepDepth = 0;
+
+  constructor(options: DecodeOptions) {
+    this.#onUnknown = options.onUnknown;
+    this.#goPath = [...options.under ?? []];
+  }
+
+  /** @returns undefined where the value is null */
+  decode(value: unknown, schema: Schema): Json | undefined {
+    if (value === null || value === undefined) return undefined;
+    switch (schema.kind) {
+      case "struct":
+        return this.#decodeStruct(value, schema);
+      case "list":
+        return this.#decodeList(value, schema);
+      case "map":
+        return this.#decodeMap(value, schema);
+      case "stepGroup":
+        return this.#decodeStepGroup(value, schema.step);
+      default:
+        return this.#decodeScalar(value, schema);
+    }
+  }
+
+  #decodeStruct(value: unknown, schema: StructSchema): JsonObject {
+    if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+    const outer = this.#struct;
+    if (this.#stepDepth === 0) this.#struct = schema.name;
+    const given: Record<string, Json> = Object.create(null);
+    for (const [key, member] of Object.entries(value)) {
+      const found = schema.findField(key);
+      if (found === undefined || (this.#onUnknown !== undefined && found.name !== key)) {
+        this.#reportUnknown(key);
+        if (found === undefined) continue;
+      }
+      this.#goPath.push(found.name);
+      this.#path.push(key);
+      const decoded = this.decode(member, found.field.schema);
+      this.#path.pop();
+      this.#goPath.pop();
+      if (decoded !== undefined) given[found.name] = decoded;
+    }
+    this.#struct = outer;
+    return withAlways(given, schema);
+  }
+
+  #decodeList(value: unknown, schema: ListSchema): Json[] {
+    if (!Array.isArray(value)) throw this.#mismatch(value, schema.goType);
+    return value.map((item, index) => {
+      this.#path.push(index);
+      const decoded = this.decode(item, schema.items);
+      this.#path.pop();
+      if (decoded !== undefined) return decoded;
+      return schema.items.kind === "json" ? null : emptyOf(schema.items);
+    });
+  }
+
+  #decodeMap(value: unknown, schema: MapSchema): JsonObject {
+    if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]): [string, Json] => {
+        this.#path.push(key);
+        const decoded = this.decode(item, schema.values) ?? emptyOf(schema.values);
+        this.#path.pop();
+        return [key, decoded];
+      }),
+    );
+  }
+
+  #decodeStepGroup(value: unknown, step: StructSchema): Json[] {
+    if (!Array.isArray(value)) throw this.#mismatch(value, "[]map[string]interface {}");
+    value.forEach((item, index) => {
+      if (item === null) return;
+      if (!isJsonObject(item)) {
+        throw this.#mismatch(item, "map[string]interface {}", [index]);
+      }
+      for (const key of Object.keys(item)) {
+        if (!step.fields().has(key)) {
+          throw new DecodeError(`json: unknown field "${key}"`, [...this.#path, index, key]);
+        }
+      }
+    });
+    this.#stepDepth++;
+    const steps = value.map((item, index) => {
+      this.#path.push(index);
+      const decoded = this.decode(item, step) ?? emptyOf(step);
+      this.#path.pop();
+      return decoded;
+    });
+    this.#stepDepth--;
+    return steps;
+  }
+
+  #decodeScalar(value: unknown, schema: ScalarSchema): Json {
+    switch (schema.kind) {
+      case "string":
+        if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
+        return value;
+      case "boolean":
+        if (typeof value !== "boolean") throw this.#mismatch(value, schema.goType);
+        return value;
+      case "int32":
+      case "int64":
+      case "uint64":
+        return this.#decodeInt(value, schema.kind, schema.goType);
+      case "anyString":
+        if (typeof value === "string") return value;
+        if (typeof value === "boolean") return String(value);
+        if (typeof value === "number") return decimalText(value);
+        throw this.#mismatch(value, schema.goType);
+      case "intOrString":
+        return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
+      case "quantity":
+        if (typeof value === "number") return decimalText(value);
+        if (typeof value !== "string" || !QUANTITY.test(value)) {
+          throw this.#refusal(
+            `quantities must match the regular expression '${QUANTITY.source}'`,
+          );
+        }
+        return value;
+      case "time":
+        if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
+        if (!TIME.test(value)) {
+          throw this.#refusal(
+            `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse`,
+          );
+        }
+        return value;
+      case "bytes":
+        if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
+        if (!BASE64.test(value)) throw this.#refusal("illegal base64 data");
+        return value;
+      case "plugin": {
+        if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+        const count = Object.keys(value).length;
+        if (count !== 1) throw this.#refusal(`expected exactly one key, got ${count}`);
+        return copyJson(value);
+      }
+      case "object":
+        if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+        return copyJson(value);
+      case "json":
+        return copyJson(value);
+    }
+  }
+
+  #decodeInt(value: unknown, kind: keyof typeof INT_LIMITS, goType: string): number {
+    if (typeof value !== "number") throw this.#mismatch(value, goType);
+    const [least, most] = INT_LIMITS[kind];
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw this.#mismatch(value, goType, [], `number ${decimalText(value)}`);
+    }
+    return value;
+  }
+
+  #reportUnknown(key: string): void {
+    this.#onUnknown?.({
+      path: pathText([...this.#path, key]),
+      insideStep: this.#stepDepth > 0,
+    });
+  }
+
+  #refusal(message: string): DecodeError {
+    return new DecodeError(message, [...this.#path]);
+  }
+
+  #mismatch(
+    value: unknown,
+    goType: string,
+    below: Path = [],
+    found = typeName(value),
+  ): DecodeError {
+    const place = this.#struct === undefined && this.#goPath.length === 0
+      ? "Go value"
+      : `Go struct field ${[this.#struct ?? "", ...this.#goPath].join(".")}`;
+    return new DecodeError(
+      `json: cannot unmarshal ${found} into ${place} of type ${goType}`,
+      [...this.#path, ...below],
+    );
+  }
+}
+
+/** The path as people write it: `spec.templates[0].name`. */
+export function pathText(path: Path): string {
+  return path.map((part, index) =>
+    typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`
+  ).join("");
+}
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return typeof value;
+}
+
+/** A number as plain decimal digits, never with an exponent. */
+function decimalText(value: number): string {
+  const text = String(value);
+  if (!text.includes("e")) return text;
+  if (Number.isInteger(value)) return BigInt(value).toString();
+  return value.toFixed(100).replace(/0+$/, "");
+}
+
+function copyJson(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (isJsonObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, copyJson(member)]),
+    );
+  }
+  return value as Json;
+}

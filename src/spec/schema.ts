@@ -1,0 +1,166 @@
+/**
+ * The vocabulary in which the manifest kinds are described, once, as data. Decoding, strict checking, JSON Schema and
+ * OpenAPI are all derived from the same description. Names of Go types appear because the reference's decode errors
+ * carry them and clients match on those texts.
+ */
+
+/** A value that is not made of other described values. */
+export interface ScalarSchema {
+  kind:
+    | "string"
+    | "boolean"
+    | "int32"
+    | "int64"
+    | "uint64"
+    /** Any scalar, kept as text. */
+    | "anyString"
+    /** A whole number or text (which may hold a tag). */
+    | "intOrString"
+    /** A Kubernetes quantity: `100m`, `1Gi`, `2`. */
+    | "quantity"
+    /** RFC 3339 time. */
+    | "time"
+    /** Base64 text. */
+    | "bytes"
+    /** Any JSON value. */
+    | "json"
+    /** Any JSON object; what is in it is the executor's business. */
+    | "object"
+    /** An object with exactly one member, whose name is the plugin's. */
+    | "plugin";
+  goType: string;
+  /** Closed set of values, for editors; the reference does not check it while decoding. */
+  values?: readonly string[];
+}
+
+/** A list of equal things. */
+export interface ListSchema {
+  kind: "list";
+  goType: string;
+  items: Schema;
+}
+
+/** A map from text to equal things. */
+export interface MapSchema {
+  kind: "map";
+  goType: string;
+  values: Schema;
+}
+
+/** One parallel group of steps: a list that refuses unknown step members even where decoding is lenient. */
+export interface StepGroupSchema {
+  kind: "stepGroup";
+  goType: string;
+  step: StructSchema;
+}
+
+/** A member of a struct. */
+export interface Field {
+  schema: Schema;
+  /** Present in normal form even when empty, as the reference's responses show it. */
+  always: boolean;
+}
+
+/** An object with known members, in the order in which the reference writes them. */
+export interface StructSchema {
+  kind: "struct";
+  /** The bare Go name, as it appears in decode errors. */
+  name: string;
+  goType: string;
+  fields(): ReadonlyMap<string, Field>;
+  /** Finds a member by a name in any case. */
+  findField(name: string): { name: string; field: Field } | undefined;
+}
+
+/** Description of one place of a manifest. */
+export type Schema = ScalarSchema | ListSchema | MapSchema | StepGroupSchema | StructSchema;
+
+/** What `struct` takes for a member: a schema, or one wrapped by `always`. */
+export type FieldInput = Schema | { always: Schema };
+
+function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
+  return Object.freeze({ kind, goType });
+}
+
+export const string: ScalarSchema = scalar("string", "string");
+export const boolean: ScalarSchema = scalar("boolean", "bool");
+export const int32: ScalarSchema = scalar("int32", "int32");
+export const int64: ScalarSchema = scalar("int64", "int64");
+export const uint64: ScalarSchema = scalar("uint64", "uint64");
+export const anyString: ScalarSchema = scalar("anyString", "string");
+export const intOrString: ScalarSchema = scalar("intOrString", "int32");
+export const quantity: ScalarSchema = scalar("quantity", "resource.Quantity");
+export const time: ScalarSchema = scalar("time", "string");
+export const bytes: ScalarSchema = scalar("bytes", "[]uint8");
+export const json: ScalarSchema = scalar("json", "interface {}");
+export const plugin: ScalarSchema = scalar("plugin", "map[string]interface {}");
+
+/** Text with a Go type of its own; `values` is the closed set where there is one. */
+export function namedString(goType: string, values?: readonly string[]): ScalarSchema {
+  return { kind: "string", goType, ...(values === undefined ? {} : { values }) };
+}
+
+/** An object that is handed through as it is. */
+export function object(goType: string): ScalarSchema {
+  return scalar("object", goType);
+}
+
+/** A list; `goType` where the reference has a named type for it. */
+export function list(items: Schema, goType = `[]${items.goType}`): ListSchema {
+  return { kind: "list", goType, items };
+}
+
+/** A map with text keys; `goType` where the reference has a named type for it. */
+export function map(values: Schema, goType = `map[string]${values.goType}`): MapSchema {
+  return { kind: "map", goType, values };
+}
+
+/** Marks a member that normal form always shows. */
+export function always(schema: Schema): FieldInput {
+  return { always: schema };
+}
+
+/**
+ * An object with known members. `fields` is a function so that descriptions may refer to each other in circles; it runs
+ * once, at first use.
+ *
+ * @param goPackage the package in which the reference keeps the type
+ */
+export function struct(
+  name: string,
+  fields: () => Record<string, FieldInput>,
+  goPackage = "v1alpha1",
+): StructSchema {
+  let known: Map<string, Field> | undefined;
+  let folded: Map<string, string> | undefined;
+  const load = (): Map<string, Field> => {
+    known ??= new Map(
+      Object.entries(fields()).map(([key, input]) => [
+        key,
+        "always" in input
+          ? { schema: input.always, always: true }
+          : { schema: input, always: false },
+      ]),
+    );
+    return known;
+  };
+  return {
+    kind: "struct",
+    name,
+    goType: `${goPackage}.${name}`,
+    fields: load,
+    findField(key) {
+      const exact = load().get(key);
+      if (exact !== undefined) return { name: key, field: exact };
+      folded ??= new Map([...load().keys()].map((known) => [known.toLowerCase(), known]));
+      const proper = folded.get(key.toLowerCase());
+      const field = proper === undefined ? undefined : load().get(proper);
+      return proper === undefined || field === undefined ? undefined : { name: proper, field };
+    },
+  };
+}
+
+/** A parallel group of the given step. */
+export function stepGroup(step: StructSchema): StepGroupSchema {
+  return { kind: "stepGroup", goType: "v1alpha1.ParallelSteps", step };
+}

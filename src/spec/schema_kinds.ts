@@ -1,0 +1,195 @@
+/** The kinds of manifests that Sluice takes, each with its description. */
+import {
+  always,
+  boolean,
+  type FieldInput,
+  int32,
+  int64,
+  list,
+  map,
+  namedString,
+  object,
+  string,
+  struct,
+  type StructSchema,
+} from "./schema.ts";
+import {
+  AFFINITY,
+  CONFIG_MAP,
+  HOST_ALIAS,
+  LABEL_SELECTOR,
+  LOCAL_OBJECT_REFERENCE,
+  OBJECT_META,
+  PERSISTENT_VOLUME_CLAIM,
+  POD_DISRUPTION_BUDGET_SPEC,
+  POD_DNS_CONFIG,
+  POD_RESOURCE_CLAIM,
+  POD_SECURITY_CONTEXT,
+  RESOURCE_REQUIREMENTS,
+  SECRET,
+  SERVICE_ACCOUNT,
+  TOLERATION,
+  VOLUME,
+} from "./schema_kubernetes.ts";
+import { METADATA, WORKFLOW_ARTIFACT_GC } from "./schema_artifact.ts";
+import {
+  ARGUMENTS,
+  EXECUTOR,
+  LIFECYCLE_HOOKS,
+  METRICS,
+  RETRY_STRATEGY,
+  SYNCHRONIZATION,
+  TEMPLATE,
+} from "./schema_template.ts";
+
+const WORKFLOW_TEMPLATE_REF = struct("WorkflowTemplateRef", () => ({
+  name: string,
+  clusterScope: boolean,
+}));
+
+const WORKFLOW_METADATA = struct("WorkflowMetadata", () => ({
+  labels: map(string),
+  annotations: map(string),
+  labelsFrom: map(struct("LabelValueFrom", () => ({ expression: always(string) }))),
+}));
+
+export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
+  templates: list(TEMPLATE),
+  entrypoint: string,
+  arguments: always(ARGUMENTS),
+  serviceAccountName: string,
+  automountServiceAccountToken: boolean,
+  executor: EXECUTOR,
+  volumes: list(VOLUME),
+  volumeClaimTemplates: list(PERSISTENT_VOLUME_CLAIM),
+  parallelism: int64,
+  artifactRepositoryRef: struct("ArtifactRepositoryRef", () => ({
+    configMap: string,
+    key: string,
+  })),
+  suspend: boolean,
+  nodeSelector: map(string),
+  affinity: AFFINITY,
+  tolerations: list(TOLERATION),
+  imagePullSecrets: list(LOCAL_OBJECT_REFERENCE),
+  hostNetwork: boolean,
+  dnsPolicy: namedString("v1.DNSPolicy"),
+  dnsConfig: POD_DNS_CONFIG,
+  onExit: string,
+  ttlStrategy: struct("TTLStrategy", () => ({
+    secondsAfterCompletion: int32,
+    secondsAfterSuccess: int32,
+    secondsAfterFailure: int32,
+  })),
+  activeDeadlineSeconds: int64,
+  priority: int32,
+  schedulerName: string,
+  podGC: struct("PodGC", () => ({
+    strategy: namedString("v1alpha1.PodGCStrategy", [
+      "",
+      "OnPodCompletion",
+      "OnPodSuccess",
+      "OnWorkflowCompletion",
+      "OnWorkflowSuccess",
+    ]),
+    labelSelector: LABEL_SELECTOR,
+    deleteDelayDuration: string,
+  })),
+  podPriorityClassName: string,
+  podPriority: int32,
+  hostAliases: list(HOST_ALIAS),
+  securityContext: POD_SECURITY_CONTEXT,
+  podSpecPatch: string,
+  podDisruptionBudget: POD_DISRUPTION_BUDGET_SPEC,
+  metrics: METRICS,
+  shutdown: namedString("v1alpha1.ShutdownStrategy", ["", "Stop", "Terminate"]),
+  workflowTemplateRef: WORKFLOW_TEMPLATE_REF,
+  synchronization: SYNCHRONIZATION,
+  volumeClaimGC: struct("VolumeClaimGC", () => ({
+    strategy: namedString("v1alpha1.VolumeClaimGCStrategy", [
+      "",
+      "OnWorkflowCompletion",
+      "OnWorkflowSuccess",
+    ]),
+  })),
+  retryStrategy: RETRY_STRATEGY,
+  podMetadata: METADATA,
+  templateDefaults: TEMPLATE,
+  archiveLogs: boolean,
+  hooks: LIFECYCLE_HOOKS,
+  workflowMetadata: WORKFLOW_METADATA,
+  artifactGC: WORKFLOW_ARTIFACT_GC,
+  podResources: RESOURCE_REQUIREMENTS,
+  resourceClaims: list(POD_RESOURCE_CLAIM),
+  executorPlugins: list(object("v1alpha1.ExecutorPlugin")),
+}));
+
+const manifest = (): Record<string, FieldInput> => ({
+  kind: string,
+  apiVersion: string,
+  metadata: always(OBJECT_META),
+});
+
+const WORKFLOW = struct("Workflow", () => ({
+  ...manifest(),
+  spec: always(WORKFLOW_SPEC),
+  status: object("v1alpha1.WorkflowStatus"),
+}));
+
+const templateManifest = () => ({ ...manifest(), spec: always(WORKFLOW_SPEC) });
+
+const CRON_WORKFLOW = struct("CronWorkflow", () => ({
+  ...manifest(),
+  spec: always(struct("CronWorkflowSpec", () => ({
+    workflowSpec: always(WORKFLOW_SPEC),
+    concurrencyPolicy: namedString("v1alpha1.ConcurrencyPolicy", [
+      "",
+      "Allow",
+      "Forbid",
+      "Replace",
+    ]),
+    suspend: boolean,
+    startingDeadlineSeconds: int64,
+    successfulJobsHistoryLimit: int32,
+    failedJobsHistoryLimit: int32,
+    timezone: string,
+    workflowMetadata: OBJECT_META,
+    stopStrategy: struct("StopStrategy", () => ({ expression: always(string) })),
+    schedules: list(string),
+    when: string,
+  }))),
+  status: object("v1alpha1.CronWorkflowStatus"),
+}));
+
+const bindingCallback = (): Record<string, FieldInput> => ({
+  workflow: string,
+  labelSelector: string,
+  nodeFieldSelector: always(string),
+  waitFor: string,
+});
+
+const WORKFLOW_EVENT_BINDING = struct("WorkflowEventBinding", () => ({
+  ...manifest(),
+  spec: always(struct("WorkflowEventBindingSpec", () => ({
+    event: always(struct("Event", () => ({ selector: always(string) }))),
+    submit: struct("Submit", () => ({
+      workflowTemplateRef: always(WORKFLOW_TEMPLATE_REF),
+      metadata: OBJECT_META,
+      arguments: ARGUMENTS,
+    })),
+    resume: struct("Resume", bindingCallback),
+    stop: struct("Stop", () => ({ ...bindingCallback(), message: string })),
+  }))),
+}));
+
+/** Every kind by its name in `kind`. */
+export const KIND_SCHEMAS: ReadonlyMap<string, StructSchema> = new Map([
+  ["Workflow", WORKFLOW],
+  ["WorkflowTemplate", struct("WorkflowTemplate", templateManifest)],
+  ["ClusterWorkflowTemplate", struct("ClusterWorkflowTemplate", templateManifest)],
+  ["CronWorkflow", CRON_WORKFLOW],
+  ["WorkflowEventBinding", WORKFLOW_EVENT_BINDING],
+  ["ConfigMap", CONFIG_MAP],
+  ["Secret", SECRET],
+  ["ServiceAccount", SERVICE_ACCOUNT],
+]);
