@@ -11,10 +11,14 @@
  */
 import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
+import type { LabelTerm } from "../expr/label_selector.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 
 /** Name of an actor: `wf/<namespace>/<name>`, `cron/<namespace>/<name>`, `locks`. It lives in the shard of its name. */
 export type ActorId = string;
+
+/** Part keys that begin so are nodes: a list may leave them out, and an adapter may keep them apart. */
+export const NODE_PART_PREFIX = "n:";
 
 /** A decimal string that grows with every change; per object strictly, over all objects in the order of commits. */
 export type Version = string;
@@ -41,7 +45,7 @@ export interface Membership {
   replicas(): Promise<string[]>;
   /** Takes the lease of a free or expired shard; undefined when somebody else holds it. Own valid leases are renewed with the same epoch. */
   acquire(shard: number, replica: string, ttlMs: number): Promise<Lease | undefined>;
-  /** Extends leases still held under these epochs; returns the shards that were lost. */
+  /** Extends leases still held under these epochs, also expired ones that nobody took; returns the shards that were lost. */
   renew(leases: Lease[], replica: string, ttlMs: number): Promise<number[]>;
   /** Gives a lease back; no effect when the epoch is stale. */
   release(lease: Lease): Promise<void>;
@@ -71,7 +75,7 @@ export type { IndexEntry };
 
 export interface ActorChange {
   id: ActorId;
-  /** Parts to write (key → text) and to drop. */
+  /** Parts to write (key → text) and to drop; dropped first. */
   put: Record<string, string>;
   drop: string[];
   /** New index entry; undefined leaves it as it is. */
@@ -92,6 +96,7 @@ export interface Answer {
   expiresAt: number;
 }
 
+/** Actors are changed in the order of the list; the same one may be there twice (removed, then created). */
 export interface ShardCommit {
   shard: number;
   epoch: number;
@@ -146,7 +151,10 @@ export interface ShardState {
 }
 
 export interface ShardStore {
-  /** Puts commands into the mailboxes of their shards; refused with Unavailable when the store can't. */
+  /**
+   * Puts commands into the mailboxes of their shards; refused with Unavailable when the store can't. Each entry is one
+   * atomic step, several are not: after a refusal some may be in.
+   */
   append(entries: { shard: number; command: Command }[]): Promise<void>;
   /**
    * Entries after the given cursors, in order within a shard, at most `max` in all. Waits up to `waitMs` when there are
@@ -158,6 +166,12 @@ export interface ShardStore {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<MailboxEntry[]>;
+  /**
+   * Writes all of it or nothing.
+   * @throws {StaleEpoch} {ActorExists} nothing was written
+   * @throws {Problem} Unavailable: may or may not have been written. Load the shard and its actors again before the next
+   * commit; from that load on, the lost commit can no longer arrive.
+   */
   commit(commit: ShardCommit): Promise<CommitResult>;
   loadShard(shard: number): Promise<ShardState>;
   loadActor(shard: number, id: ActorId): Promise<StoredActor | undefined>;
@@ -165,7 +179,7 @@ export interface ShardStore {
   findAnswers(shard: number, keys: string[]): Promise<Record<string, Answer>>;
   /** Tells a replica the answer to a request it waits for; lost when nobody listens. */
   reply(replica: string, answers: { request: string; answer: Json }[]): Promise<void>;
-  /** Hears the answers meant for a replica, until the signal aborts. */
+  /** Hears the answers meant for a replica, until the signal aborts. Resolves as soon as it listens. */
   onReply(
     replica: string,
     hear: (request: string, answer: Json) => void,
@@ -175,13 +189,9 @@ export interface ShardStore {
 
 // ---------------------------------------------------------------------------------------------------- lists and watches
 
-/** One term of a label selector (see `src/expr`), as data. */
-export interface LabelTerm {
-  key: string;
-  operator: "=" | "!=" | "in" | "notin" | "exists" | "!exists" | ">" | "<";
-  values: string[];
-}
+export type { LabelTerm };
 
+/** Filters of a list; all given ones must hold, bounds are inclusive. */
 export interface ListQuery {
   /** Prefix of actor ids, for example `wf/`. */
   kind: "wf";
@@ -197,16 +207,20 @@ export interface ListQuery {
   finishedAfter?: number;
   /** 0 = all. */
   limit: number;
-  /** Opaque token of the page before. */
+  /** Opaque token of the page before; any other text is InvalidArgument. */
   continue?: string;
   /** Which parts to load: those whose key passes. Default all. */
   parts?: (key: string) => boolean;
-  /** Only parts with this key prefix are excluded when true: a cheap way to leave nodes out at the source. */
+  /** Leaves out the parts with NODE_PART_PREFIX, at the source: a workflow of 10,000 nodes costs as little as a small one. */
   withoutNodes?: boolean;
   /** Count what comes after the page; may cost. */
   count?: boolean;
 }
 
+/**
+ * Newest first: by `createdAt`, then by id, both descending. The order never changes for an object, so pages neither skip
+ * nor repeat one, whatever changes in between; callers that show another order sort within the page.
+ */
 export interface ListPage {
   items: (StoredActor & { index: IndexEntry })[];
   continue?: string;
@@ -223,6 +237,7 @@ export interface Change {
   /** The change itself: parts written and dropped; for manifests the one part `m`. DELETED carries nothing. */
   put: Record<string, string>;
   drop: string[];
+  /** The index entry after the change (the last one for DELETED), also when the change did not touch it. */
   index?: IndexEntry;
 }
 
@@ -240,7 +255,11 @@ export interface QueryStore {
   findByUid(uid: string): Promise<ActorId | undefined>;
   /** Current version of the feed. */
   version(): Promise<Version>;
-  /** Changes after a version (default: from now), in order, each once, until the signal aborts. Bounded batches. */
+  /**
+   * Changes after a version (default: from the call on), in order, each once, until the signal aborts (then it ends
+   * without an error). Bounded batches; a reader that is slow holds nothing in memory, and gets VersionTooOld when the
+   * feed was trimmed past it.
+   */
   watch(after: Version | undefined, signal: AbortSignal): AsyncIterable<Change[]>;
 }
 
@@ -275,6 +294,7 @@ export interface ManifestStore {
     manifest: Omit<StoredManifest, "version">,
     expect: Version | undefined | "*",
   ): Promise<{ version: Version } | { conflict: "exists" | "missing" | "changed" }>;
+  /** Removes it and returns what was removed; undefined when there is none, or none of version `expect`. */
   remove(
     kind: ManifestKind,
     namespace: string,
@@ -292,8 +312,10 @@ export interface QueuedEvent {
   /** Body, metadata and sender, as text. */
   text: string;
   receivedAt: number;
-  /** Attempts so far; 0 for a new one. */
+  /** Attempts so far; 0 for a new one. Rises with `retryLater` and each time it is claimed from a silent worker. */
   attempts: number;
+  /** Body size in bytes, for the delivery record. @default the size of `text` */
+  size?: number;
 }
 
 /** What became of an accepted event. */
@@ -318,15 +340,20 @@ export interface Delivery {
 
 export interface EventStore {
   /**
-   * Durable append with the bound check in one atomic step; counts what is queued and in work. With `dedupe`, the same
-   * key and fingerprint again gives "duplicate" with the first event's id; another fingerprint gives "mismatch".
+   * Durable append with the bound check in one atomic step; counts what is queued, in work and waiting for a retry. Also
+   * writes the delivery record, in state "queued". With `dedupe`, the same key and fingerprint again gives "duplicate"
+   * with the first event's id; another fingerprint gives "mismatch"; both also when the queue is full. An id that is
+   * queued already is a "duplicate".
    */
   offer(
     event: Omit<QueuedEvent, "attempts">,
     bound: number,
     dedupe?: { key: string; fingerprint: string; expiresAt: number },
   ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
-  /** Up to `max` events for this worker; also those of workers silent for `claimAfterMs`. Waits up to `waitMs`. */
+  /**
+   * Up to `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
+   * `claimAfterMs`. Waits up to `waitMs` when there are none.
+   */
   take(
     worker: string,
     max: number,
@@ -334,19 +361,23 @@ export interface EventStore {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<QueuedEvent[]>;
-  /** Tells that the worker still works on these. */
+  /** Tells that the worker still works on these; no effect on those that another one has claimed. */
   touch(worker: string, ids: string[]): Promise<void>;
-  /** Ends events: removes them from the queue and writes their delivery records in one step. */
+  /**
+   * Ends events: removes each from the queue and writes its delivery record in one step. No effect for an event that is
+   * no longer in the queue (another worker ended it).
+   */
   finish(deliveries: Delivery[]): Promise<void>;
-  /** Gives an event back, to be taken again at `at` (epoch ms) with one attempt more; the record shows why. */
+  /** Gives an event back, to be taken again at `at` (epoch ms) with one attempt more; the record shows why. No effect when it is no longer in the queue. */
   retryLater(delivery: Delivery, at: number): Promise<void>;
-  /** Events queued or in work. */
+  /** Events queued, in work or waiting for a retry. */
   depth(): Promise<number>;
+  /** Newest first. */
   deliveries(
     query: { namespace: string; state?: Delivery["state"]; limit: number; continue?: string },
   ): Promise<{ items: Delivery[]; continue?: string }>;
   delivery(namespace: string, id: string): Promise<Delivery | undefined>;
-  /** Drops records beyond `maxCount` per namespace and older than `maxAgeMs`. */
+  /** Drops records beyond `maxCount` per namespace and older than `maxAgeMs`; never those of events still in the queue. */
   trimDeliveries(maxCount: number, maxAgeMs: number): Promise<void>;
 }
 
@@ -355,11 +386,18 @@ export interface EventStore {
 export interface BlobStore {
   /** Small binary values (log chunks, memo entries). */
   putBlob(key: string, value: Uint8Array): Promise<void>;
+  /** Adds to the end; what would go beyond `maxBytes` in all is cut off. */
   appendBlob(key: string, value: Uint8Array, maxBytes: number): Promise<void>;
   getBlob(key: string): Promise<Uint8Array | undefined>;
   /** Removes every blob whose key starts with the prefix. */
   removeBlobs(prefix: string): Promise<void>;
 }
+
+/**
+ * What an answered write survives: `always` a power cut; `everysec` the death of any process, and a power cut but for the
+ * last moments; `none` nothing of the backend's own end; `unknown` when the backend doesn't tell.
+ */
+export type Durability = "always" | "everysec" | "none" | "unknown";
 
 /** The whole store, as adapters implement it. */
 export interface Store {
@@ -371,7 +409,12 @@ export interface Store {
   readonly blobs: BlobStore;
   /** Resolves when the backend answers; rejects with Unavailable otherwise. */
   ping(): Promise<void>;
-  /** Everything gone: for tests and the conformance server. */
+  /** What the backend's settings promise, as read when it was opened. */
+  durability?(): Durability;
+  /**
+   * Everything gone but membership: shards, leases and epochs stay, versions go on growing, watches from before are too
+   * old. For tests and the conformance server.
+   */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
