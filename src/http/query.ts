@@ -1,0 +1,132 @@
+/**
+ * Query parameters: declared by name and type with the route, read as the reference's gateway reads them. Unknown names
+ * are ignored; of a repeated single value the first counts.
+ */
+import { invalid } from "../base/problem.ts";
+
+/** Type of a query parameter; `message` stands for an object that can't be given as a whole. */
+export type QueryType = "string" | "int32" | "int64" | "bool" | "strings" | "message";
+
+/** Parameters of a route by their dotted names. */
+export type QuerySchema = Readonly<Record<string, QueryType>>;
+
+type QueryValue<T extends QueryType> = T extends "string" ? string
+  : T extends "int32" | "int64" ? number
+  : T extends "bool" ? boolean
+  : T extends "strings" ? string[]
+  : never;
+
+/** Values of the parameters that were given. */
+export type QueryValues<Q extends QuerySchema> = { [K in keyof Q]?: QueryValue<Q[K]> };
+
+/** The options of every list and watch. */
+export const LIST_OPTIONS = {
+  "listOptions": "message",
+  "listOptions.labelSelector": "string",
+  "listOptions.fieldSelector": "string",
+  "listOptions.watch": "bool",
+  "listOptions.allowWatchBookmarks": "bool",
+  "listOptions.resourceVersion": "string",
+  "listOptions.resourceVersionMatch": "string",
+  "listOptions.timeoutSeconds": "int64",
+  "listOptions.limit": "int64",
+  "listOptions.continue": "string",
+  "listOptions.sendInitialEvents": "bool",
+} as const satisfies QuerySchema;
+
+/** The options of a get; read, but without effect. */
+export const GET_OPTIONS = {
+  "getOptions": "message",
+  "getOptions.resourceVersion": "string",
+} as const satisfies QuerySchema;
+
+/** The options of a deletion. */
+export const DELETE_OPTIONS = {
+  "deleteOptions": "message",
+  "deleteOptions.gracePeriodSeconds": "int64",
+  "deleteOptions.orphanDependents": "bool",
+  "deleteOptions.propagationPolicy": "string",
+  "deleteOptions.dryRun": "strings",
+  "deleteOptions.preconditions": "message",
+  "deleteOptions.preconditions.uid": "string",
+  "deleteOptions.preconditions.resourceVersion": "string",
+} as const satisfies QuerySchema;
+
+/** Go names of the message types, for the refusal of a message given as a whole. */
+const MESSAGE_TYPES: Record<string, string> = {
+  listOptions: "*v1.ListOptions",
+  getOptions: "*v1.GetOptions",
+  deleteOptions: "*v1.DeleteOptions",
+  "deleteOptions.preconditions": "*v1.Preconditions",
+  logOptions: "*v1.PodLogOptions",
+};
+
+/**
+ * Reads the query part of a URL (without the question mark).
+ * @throws {Problem} InvalidArgument for a broken escape or a value of the wrong type
+ */
+export function readQuery<Q extends QuerySchema>(text: string, schema: Q): QueryValues<Q> {
+  const values: Record<string, unknown> = {};
+  for (const pair of text.split("&")) {
+    if (pair === "") continue;
+    if (pair.includes(";")) throw invalid("invalid semicolon separator in query");
+    const at = pair.indexOf("=");
+    const name = unescape(at < 0 ? pair : pair.slice(0, at));
+    const value = at < 0 ? "" : unescape(pair.slice(at + 1));
+    const type = Object.hasOwn(schema, name) ? schema[name] : undefined;
+    if (type === undefined) continue;
+    if (type === "strings") {
+      values[name] = [...(values[name] as string[] | undefined ?? []), value];
+    } else if (!Object.hasOwn(values, name)) {
+      values[name] = readValue(name, type, value);
+    }
+  }
+  return values as QueryValues<Q>;
+}
+
+function readValue(name: string, type: QueryType, value: string): unknown {
+  switch (type) {
+    case "string":
+    case "strings":
+      return value;
+    case "bool":
+      return parseBool(value);
+    case "int32":
+      return parseInteger(value, 32);
+    case "int64":
+      return parseInteger(value, 64);
+    case "message":
+      throw invalid(
+        `field type ${MESSAGE_TYPES[name] ?? name} is not supported in query parameters`,
+      );
+  }
+}
+
+/** Reads a Go boolean. @throws {Problem} InvalidArgument */
+export function parseBool(text: string): boolean {
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
+  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
+  throw invalid(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+function parseInteger(text: string, bits: number): number {
+  const fail = (reason: string) =>
+    invalid(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${reason}`);
+  if (!/^[+-]?[0-9]+$/.test(text)) throw fail("invalid syntax");
+  if (text.length > 40) throw fail("value out of range");
+  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
+  if (BigInt.asIntN(bits, value) !== value) throw fail("value out of range");
+  return Number(value);
+}
+
+function unescape(text: string): string {
+  const spaced = text.replaceAll("+", " ");
+  if (!spaced.includes("%")) return spaced;
+  const broken = /%(?![0-9a-fA-F]{2}).{0,2}/s.exec(spaced);
+  if (broken !== null) throw invalid(`invalid URL escape ${JSON.stringify(broken[0])}`);
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw invalid(`query is not UTF-8: ${text.slice(0, 100)}`);
+  }
+}
