@@ -1,0 +1,74 @@
+{{- define "sluice.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "sluice.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains (include "sluice.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "sluice.name" .) | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: {{ include "sluice.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "sluice.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "sluice.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "sluice.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* What must hold together; a wrong value gets one clear line. */}}
+{{- define "sluice.check" -}}
+{{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
+{{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}
+{{- fail (printf "%d replica: an update or a lost node would refuse events; set at least 2, or allowSingleReplica=true" $replicas) -}}
+{{- end -}}
+{{- if and (eq .Values.auth.mode "server") (not .Values.auth.allowWithoutAuth) -}}
+{{- fail "auth.mode=server lets everybody who reaches the service do everything; choose client or sso, or say auth.allowWithoutAuth=true" -}}
+{{- end -}}
+{{- if and (eq .Values.auth.mode "sso") (not .Values.auth.sso.issuer) -}}
+{{- fail "auth.mode=sso needs auth.sso.issuer" -}}
+{{- end -}}
+{{- if and (not .Values.redis.enabled) (not .Values.redis.externalUrl) (not .Values.redis.externalSecret) -}}
+{{- fail "redis.enabled=false needs redis.externalUrl or redis.externalSecret" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "sluice.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "sluice.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
