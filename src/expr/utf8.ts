@@ -89,3 +89,31 @@ export function runeCount(text: string): number {
 export function wellFormed(text: string): string {
   return text.toWellFormed();
 }
+
+/** Orders two strings by their UTF-8 bytes. */
+export function compareStrings(a: string, b: string): number {
+  if (a === b) return 0;
+  if (!a.isWellFormed() || !b.isWellFormed()) return compareBytes(utf8Bytes(a), utf8Bytes(b));
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const left = a.charCodeAt(i);
+    const right = b.charCodeAt(i);
+    if (left !== right) return codePointRank(left) - codePointRank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates above the rest of the basic plane, where their code points are. */
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = (a[i] as number) - (b[i] as number);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
