@@ -1,0 +1,131 @@
+/**
+ * What lists mean, for all adapters: which entries a query selects, in which order, and where the next page begins. Also
+ * the terms that the indexed adapters file an entry under: each term has its own ordered set, so that a page costs what it
+ * returns when the query names a namespace, a phase or a label value.
+ */
+import { invalid } from "../base/problem.ts";
+import { matchesLabels } from "../expr/label_selector.ts";
+import type { IndexEntry, ListQuery } from "./port.ts";
+import { NODE_PART_PREFIX } from "./port.ts";
+
+/** Place of an entry in the order of lists: newest first, then by id descending. */
+export interface ListPosition {
+  createdAt: number;
+  id: string;
+}
+
+/** Negative when `a` comes before `b` in a list. */
+export function comparePositions(a: ListPosition, b: ListPosition): number {
+  if (a.createdAt !== b.createdAt) return b.createdAt - a.createdAt;
+  return a.id === b.id ? 0 : a.id > b.id ? -1 : 1;
+}
+
+/** Tells whether a list shows this entry. */
+export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
+  const { createdAt, startedAt, finishedAt } = entry;
+  return (query.namespace === undefined || entry.namespace === query.namespace) &&
+    (query.notNamespace === undefined || entry.namespace !== query.notNamespace) &&
+    (query.name === undefined || matchesName(entry.name, query.name)) &&
+    (query.phases === undefined || query.phases.includes(entry.phase)) &&
+    isAtLeast(createdAt, query.createdAfter) &&
+    isAtLeast(startedAt, query.startedAfter) && isAtMost(startedAt, query.startedBefore) &&
+    isAtLeast(finishedAt, query.finishedAfter) && isAtMost(finishedAt, query.finishedBefore) &&
+    (query.labels === undefined || matchesLabels(query.labels, entry.labels));
+}
+
+/** Tells whether a list loads the part with this key. */
+export function wantsPart(key: string, query: ListQuery): boolean {
+  if (query.withoutNodes === true && key.startsWith(NODE_PART_PREFIX)) return false;
+  return query.parts === undefined || query.parts(key);
+}
+
+/** The token that continues after this position. */
+export function continueAfter(position: ListPosition): string {
+  return Buffer.from(JSON.stringify([position.createdAt, position.id])).toString("base64url");
+}
+
+/**
+ * Reads a continue token.
+ * @throws {Problem} InvalidArgument when it is none of ours
+ */
+export function parseContinue(token: string | undefined): ListPosition | undefined {
+  if (token === undefined || token === "") return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(token, "base64url").toString());
+  } catch {
+    value = undefined;
+  }
+  if (Array.isArray(value) && Number.isSafeInteger(value[0]) && typeof value[1] === "string") {
+    return { createdAt: value[0], id: value[1] };
+  }
+  throw invalid("The continue token is not one that a list has returned; list from the beginning");
+}
+
+/** Name of the term that every listed entry has. */
+export const ALL_TERM = "*";
+
+/** The terms that an entry is filed under. */
+export function indexTerms(entry: IndexEntry): string[] {
+  const labels = Object.entries(entry.labels).map(([key, value]) => labelTerm(key, value));
+  return [ALL_TERM, namespaceTerm(entry.namespace), phaseTerm(entry.phase), ...labels];
+}
+
+/**
+ * Ways to find all entries that a query selects: each is a set of terms whose entries together include every selected
+ * one. The last is ALL_TERM alone. A selected entry has exactly one term of each set.
+ */
+export function drivingTerms(query: ListQuery): string[][] {
+  const ways: string[][] = [];
+  for (const { key, operator, values } of query.labels ?? []) {
+    if (operator !== "=" && operator !== "in") continue;
+    ways.push([...new Set(values)].map((value) => labelTerm(key, value)));
+  }
+  if (query.phases !== undefined) ways.push([...new Set(query.phases)].map(phaseTerm));
+  if (query.namespace !== undefined) ways.push([namespaceTerm(query.namespace)]);
+  return [...ways, [ALL_TERM]];
+}
+
+/** Tells whether every entry with one of these terms is selected, so that none must be looked at. */
+export function isWholeQuery(way: string[], query: ListQuery): boolean {
+  const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...filters } = query;
+  const { parts: _parts, withoutNodes: _withoutNodes, ...rest } = filters;
+  const given = Object.values(rest).filter((value) =>
+    value !== undefined && !(Array.isArray(value) && value.length === 0)
+  );
+  if (given.length === 0) return true;
+  return given.length === 1 && (query.labels?.length ?? 0) < 2 && way[0] !== ALL_TERM;
+}
+
+function namespaceTerm(namespace: string): string {
+  return `n:${namespace}`;
+}
+
+function phaseTerm(phase: string): string {
+  return `p:${phase}`;
+}
+
+function labelTerm(key: string, value: string): string {
+  return `l:${key}=${value}`;
+}
+
+function matchesName(name: string, filter: NonNullable<ListQuery["name"]>): boolean {
+  switch (filter.match) {
+    case "exact":
+      return name === filter.value;
+    case "contains":
+      return name.includes(filter.value);
+    case "prefix":
+      return name.startsWith(filter.value);
+    case "not":
+      return name !== filter.value;
+  }
+}
+
+function isAtLeast(time: number | undefined, bound: number | undefined): boolean {
+  return bound === undefined || (time !== undefined && time >= bound);
+}
+
+function isAtMost(time: number | undefined, bound: number | undefined): boolean {
+  return bound === undefined || (time !== undefined && time <= bound);
+}

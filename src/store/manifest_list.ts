@@ -1,0 +1,41 @@
+/** Ids, order and filters of stored manifests, for all adapters. */
+import { matchesLabels } from "../expr/label_selector.ts";
+import { invalid } from "../base/problem.ts";
+import type { ManifestKind } from "../spec/manifest.ts";
+import type { LabelTerm, StoredManifest } from "./port.ts";
+
+/** Id of a manifest in the change feed: `WorkflowTemplate/ns/name`; `ClusterWorkflowTemplate//name` without a namespace. */
+export function manifestId(kind: ManifestKind, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** Sorts by namespace, then by name: no name contains a zero character. */
+export function manifestOrder(namespace: string, name: string): string {
+  return `${namespace}\0${name}`;
+}
+
+/** Tells whether a list shows this manifest. */
+export function matchesManifest(
+  manifest: StoredManifest,
+  query: { namespace?: string; labels?: LabelTerm[]; nameContains?: string },
+): boolean {
+  return (query.namespace === undefined || manifest.namespace === query.namespace) &&
+    (query.nameContains === undefined || manifest.name.includes(query.nameContains)) &&
+    (query.labels === undefined || matchesLabels(query.labels, manifest.labels));
+}
+
+/** The token that continues a list of manifests after this place. */
+export function continueManifests(order: string): string {
+  return Buffer.from(order).toString("base64url");
+}
+
+/**
+ * Reads a token of `continueManifests`.
+ * @throws {Problem} InvalidArgument when it is none
+ */
+export function parseManifestContinue(token: string | undefined): string | undefined {
+  if (token === undefined || token === "") return undefined;
+  const order = Buffer.from(token, "base64url").toString();
+  if (order.includes("\0") && continueManifests(order) === token) return order;
+  throw invalid("The continue token is not one that a list has returned; list from the beginning");
+}

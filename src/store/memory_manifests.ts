@@ -1,0 +1,79 @@
+/** Stored manifests of the memory adapter. */
+import {
+  continueManifests,
+  manifestId,
+  manifestOrder,
+  matchesManifest,
+  parseManifestContinue,
+} from "./manifest_list.ts";
+import type { MemoryState } from "./memory_state.ts";
+import { publish } from "./memory_state.ts";
+import type { ManifestStore, StoredManifest } from "./port.ts";
+
+export function createMemoryManifests(state: MemoryState): ManifestStore {
+  return {
+    get(kind, namespace, name) {
+      return Promise.resolve(
+        structuredClone(state.manifests.get(manifestId(kind, namespace, name))),
+      );
+    },
+
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async list(kind, query) {
+      const after = parseManifestContinue(query.continue);
+      const order = ({ namespace, name }: StoredManifest) => manifestOrder(namespace, name);
+      const found = [...state.manifests.values()]
+        .filter((manifest) => manifest.kind === kind && matchesManifest(manifest, query))
+        .filter((manifest) => after === undefined || order(manifest) > after)
+        .sort((a, b) => order(a) < order(b) ? -1 : 1);
+      const items = query.limit > 0 ? found.slice(0, query.limit) : found;
+      const last = items.at(-1);
+      return {
+        items: structuredClone(items),
+        ...(last !== undefined && found.length > items.length &&
+          { continue: continueManifests(order(last)) }),
+        version: String(state.version),
+      };
+    },
+
+    put(manifest, expect) {
+      const { kind, namespace, name, text, labels } = manifest;
+      const id = manifestId(kind, namespace, name);
+      const before = state.manifests.get(id);
+      const conflict = findConflict(before, expect);
+      if (conflict !== undefined) return Promise.resolve({ conflict });
+      const version = String(++state.version);
+      state.manifests.set(id, { kind, namespace, name, version, text, labels: { ...labels } });
+      publish(state, {
+        type: before === undefined ? "ADDED" : "MODIFIED",
+        id,
+        version,
+        put: { m: text },
+        drop: [],
+      });
+      return Promise.resolve({ version });
+    },
+
+    remove(kind, namespace, name, expect) {
+      const id = manifestId(kind, namespace, name);
+      const before = state.manifests.get(id);
+      if (before === undefined) return Promise.resolve(undefined);
+      if (expect !== undefined && before.version !== expect) return Promise.resolve(undefined);
+      state.manifests.delete(id);
+      const version = String(++state.version);
+      publish(state, { type: "DELETED", id, version, put: {}, drop: [] });
+      return Promise.resolve(before);
+    },
+  };
+}
+
+/** Why a manifest may not be written over what is stored; undefined when it may. */
+export function findConflict(
+  before: { version: string } | undefined,
+  expect: string | undefined,
+): "exists" | "missing" | "changed" | undefined {
+  if (expect === "*") return undefined;
+  if (expect === undefined) return before === undefined ? undefined : "exists";
+  if (before === undefined) return "missing";
+  return before.version === expect ? undefined : "changed";
+}

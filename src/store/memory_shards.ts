@@ -1,0 +1,158 @@
+/** Mailboxes, commits and actors of the memory adapter. Each call is one turn of the event loop, hence atomic. */
+import type { Json } from "../base/json.ts";
+import type { MemoryShard, MemoryState } from "./memory_state.ts";
+import { publish, shardOf } from "./memory_state.ts";
+import type {
+  ActorChange,
+  Answer,
+  Command,
+  MailboxEntry,
+  ShardCommit,
+  ShardStore,
+} from "./port.ts";
+import { ActorExists, StaleEpoch } from "./port.ts";
+
+export function createMemoryShards(state: MemoryState): ShardStore {
+  return {
+    append(entries) {
+      for (const { shard, command } of entries) {
+        shardOf(state, shard).mail.push({ seq: ++state.seq, text: JSON.stringify(command) });
+        state.wakeups.wake(`mail:${shard}`);
+      }
+      return Promise.resolve();
+    },
+
+    async readMailboxes(after, max, waitMs, signal) {
+      const topics = after.map(({ shard }) => `mail:${shard}`);
+      const deadline = performance.now() + waitMs;
+      while (true) {
+        const entries = after.flatMap(({ shard, cursor }) =>
+          shardOf(state, shard).mail
+            .filter(({ seq }) => seq > Number(cursor))
+            .map(({ seq, text }): MailboxEntry => ({
+              shard,
+              cursor: String(seq),
+              command: JSON.parse(text) as Command,
+            }))
+        );
+        if (entries.length > 0) return entries.slice(0, max);
+        const leftMs = deadline - performance.now();
+        if (leftMs <= 0 || signal.aborted || state.closed) return [];
+        await state.wakeups.wait(topics, leftMs, signal);
+      }
+    },
+
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async commit(commit) {
+      const shard = shardOf(state, commit.shard);
+      if (shard.epoch !== commit.epoch) throw new StaleEpoch(commit.shard);
+      assertCreatable(state, commit.actors);
+      const versions: Record<string, string> = {};
+      for (const change of commit.actors) {
+        const version = changeActor(state, change);
+        if (version !== undefined) versions[change.id] = version;
+      }
+      changeShard(shard, commit);
+      return { versions };
+    },
+
+    loadShard(number) {
+      const { cursor, outbox, timers } = shardOf(state, number);
+      return Promise.resolve({
+        cursor,
+        outbox: Object.fromEntries(outbox),
+        timers: Object.fromEntries(timers),
+      });
+    },
+
+    loadActor(_shard, id) {
+      const actor = state.actors.get(id);
+      return Promise.resolve(
+        actor &&
+          { id, version: String(actor.version), parts: Object.fromEntries(actor.parts) },
+      );
+    },
+
+    findAnswers(number, keys) {
+      const found: Record<string, Answer> = {};
+      for (const key of keys) {
+        const answer = shardOf(state, number).answers.get(key);
+        if (answer !== undefined && answer.expiresAt > state.now()) {
+          found[key] = structuredClone(answer);
+        }
+      }
+      return Promise.resolve(found);
+    },
+
+    reply(replica, answers) {
+      for (const hear of state.listeners.get(replica) ?? []) {
+        for (const { request, answer } of answers) hear(request, JSON.stringify(answer));
+      }
+      return Promise.resolve();
+    },
+
+    onReply(replica, hear, signal) {
+      if (signal.aborted) return Promise.resolve();
+      const listeners = state.listeners.get(replica) ?? new Set();
+      state.listeners.set(replica, listeners);
+      const listener = (request: string, answer: string) =>
+        queueMicrotask(() => hear(request, JSON.parse(answer) as Json));
+      listeners.add(listener);
+      signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
+      return Promise.resolve();
+    },
+  };
+}
+
+function assertCreatable(state: MemoryState, changes: ActorChange[]): void {
+  const exists = new Map<string, boolean>();
+  for (const { id, create, remove } of changes) {
+    if (create === true && (exists.get(id) ?? state.actors.has(id))) throw new ActorExists(id);
+    exists.set(id, remove !== true);
+  }
+}
+
+function changeActor(state: MemoryState, change: ActorChange): string | undefined {
+  const { id } = change;
+  const before = state.actors.get(id);
+  if (change.remove === true) {
+    if (before === undefined) return undefined;
+    state.actors.delete(id);
+    const version = String(++state.version);
+    if (change.silent !== true) {
+      const index = before.index && { index: before.index };
+      publish(state, { type: "DELETED", id, version, put: {}, drop: [], ...index });
+    }
+    return version;
+  }
+  const actor = before ?? { version: 0, parts: new Map<string, string>(), index: undefined };
+  state.actors.set(id, actor);
+  for (const key of change.drop) actor.parts.delete(key);
+  for (const [key, text] of Object.entries(change.put)) actor.parts.set(key, text);
+  if (change.index !== undefined) actor.index = structuredClone(change.index);
+  actor.version = ++state.version;
+  const version = String(actor.version);
+  if (change.silent !== true) {
+    publish(state, {
+      type: before === undefined ? "ADDED" : "MODIFIED",
+      id,
+      version,
+      put: { ...change.put },
+      drop: [...change.drop],
+      ...(actor.index && { index: actor.index }),
+    });
+  }
+  return version;
+}
+
+function changeShard(shard: MemoryShard, commit: ShardCommit): void {
+  for (const id of commit.outboxDrop) shard.outbox.delete(id);
+  for (const [id, text] of Object.entries(commit.outboxPut)) shard.outbox.set(id, text);
+  for (const id of commit.timersClear) shard.timers.delete(id);
+  for (const [id, due] of Object.entries(commit.timersSet)) shard.timers.set(id, due);
+  for (const answer of commit.answers) shard.answers.set(answer.key, structuredClone(answer));
+  const { cursor } = commit;
+  if (cursor === undefined) return;
+  shard.cursor = cursor;
+  shard.mail = shard.mail.filter(({ seq }) => seq > Number(cursor));
+}

@@ -1,0 +1,189 @@
+/**
+ * The store in memory: the reference that the other adapters are compared with, and what tests and simulations run on. It
+ * is written to be read; lists and queues are searched from end to end.
+ */
+import { createMemoryEvents } from "./memory_events.ts";
+import { createMemoryManifests } from "./memory_manifests.ts";
+import { createMemoryShards } from "./memory_shards.ts";
+import { assertOpen, emptyState, type MemoryState, readFeed, shardOf } from "./memory_state.ts";
+import {
+  comparePositions,
+  continueAfter,
+  matchesEntry,
+  parseContinue,
+  wantsPart,
+} from "./list_query.ts";
+import type { BlobStore, IndexEntry, Membership, QueryStore, Store } from "./port.ts";
+import { watchFeed } from "./watch_feed.ts";
+
+export interface MemoryStoreOptions {
+  /** Clock of the store, epoch ms. @default {Date.now} */
+  now?: () => number;
+  /** Changes that the feed keeps for watches that resume. @default {10_000} */
+  feedLength?: number;
+}
+
+/** Opens an empty store. It is gone when the last reference to it is. */
+export function openMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const state = emptyState(options.now ?? Date.now, options.feedLength ?? 10_000);
+  return {
+    membership: createMembership(state),
+    shards: createMemoryShards(state),
+    query: createQuery(state),
+    manifests: createMemoryManifests(state),
+    events: createMemoryEvents(state),
+    blobs: createBlobs(state),
+    // deno-lint-ignore require-await -- so that a closed store is a rejection
+    async ping() {
+      assertOpen(state);
+    },
+    durability: () => "none",
+    clear() {
+      for (const shard of state.shards.values()) {
+        Object.assign(shard, { mail: [], outbox: new Map(), timers: new Map() });
+        shard.answers.clear();
+      }
+      for (
+        const map of [
+          state.actors,
+          state.manifests,
+          state.events,
+          state.dedupes,
+          state.deliveries,
+          state.blobs,
+        ]
+      ) map.clear();
+      state.feed = [];
+      state.floor = ++state.version;
+      state.wakeups.wakeAll();
+      return Promise.resolve();
+    },
+    close() {
+      state.closed = true;
+      state.listeners.clear();
+      state.wakeups.wakeAll();
+      return Promise.resolve();
+    },
+  };
+}
+
+function createMembership(state: MemoryState): Membership {
+  return {
+    shardCount(wish) {
+      return Promise.resolve(state.shardCount ??= wish);
+    },
+    heartbeat(replica, ttlMs) {
+      state.replicas.set(replica, state.now() + ttlMs);
+      return Promise.resolve();
+    },
+    leave(replica) {
+      state.replicas.delete(replica);
+      return Promise.resolve();
+    },
+    replicas() {
+      const live = [...state.replicas].filter(([, until]) => until > state.now());
+      return Promise.resolve(live.map(([replica]) => replica).sort());
+    },
+    acquire(number, replica, ttlMs) {
+      const shard = shardOf(state, number);
+      const isHeld = shard.owner !== undefined && shard.until > state.now();
+      if (isHeld && shard.owner !== replica) return Promise.resolve(undefined);
+      if (!isHeld) shard.epoch++;
+      shard.owner = replica;
+      shard.until = state.now() + ttlMs;
+      return Promise.resolve({ shard: number, epoch: shard.epoch });
+    },
+    renew(leases, replica, ttlMs) {
+      const lost: number[] = [];
+      for (const lease of leases) {
+        const shard = shardOf(state, lease.shard);
+        if (shard.owner === replica && shard.epoch === lease.epoch) {
+          shard.until = state.now() + ttlMs;
+        } else lost.push(lease.shard);
+      }
+      return Promise.resolve(lost);
+    },
+    release(lease) {
+      const shard = shardOf(state, lease.shard);
+      if (shard.epoch === lease.epoch) shard.owner = undefined;
+      return Promise.resolve();
+    },
+  };
+}
+
+function createQuery(state: MemoryState): QueryStore {
+  const feed = {
+    read: (after: number, max: number) => readFeed(state, after, max),
+    isClosed: () => state.closed,
+    wakeups: state.wakeups,
+  };
+  return {
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async list(query) {
+      const after = parseContinue(query.continue);
+      const found: { id: string; createdAt: number; index: IndexEntry }[] = [];
+      for (const [id, { index }] of state.actors) {
+        if (!id.startsWith(`${query.kind}/`) || !index || !matchesEntry(index, query)) continue;
+        const position = { id, createdAt: index.createdAt };
+        if (after === undefined || comparePositions(position, after) > 0) {
+          found.push({ ...position, index });
+        }
+      }
+      found.sort(comparePositions);
+      const shown = query.limit > 0 ? found.slice(0, query.limit) : found;
+      const last = shown.at(-1);
+      const remaining = found.length - shown.length;
+      return {
+        items: shown.map(({ id, index }) => {
+          const actor = state.actors.get(id);
+          const parts = [...actor?.parts ?? []].filter(([key]) => wantsPart(key, query));
+          return {
+            id,
+            version: String(actor?.version),
+            parts: Object.fromEntries(parts),
+            index: structuredClone(index),
+          };
+        }),
+        ...(last !== undefined && remaining > 0 && { continue: continueAfter(last) }),
+        ...(query.count === true && { remaining }),
+        version: String(state.version),
+      };
+    },
+    findByUid(uid) {
+      for (const [id, { index }] of state.actors) {
+        if (index?.uid === uid) return Promise.resolve(id);
+      }
+      return Promise.resolve(undefined);
+    },
+    version() {
+      return Promise.resolve(String(state.version));
+    },
+    watch(after, signal) {
+      return watchFeed(feed, after ?? String(state.version), signal);
+    },
+  };
+}
+
+function createBlobs(state: MemoryState): BlobStore {
+  return {
+    putBlob(key, value) {
+      state.blobs.set(key, value.slice());
+      return Promise.resolve();
+    },
+    appendBlob(key, value, maxBytes) {
+      const before = state.blobs.get(key) ?? new Uint8Array();
+      const room = Math.max(0, maxBytes - before.length);
+      state.blobs.set(key, new Uint8Array([...before, ...value.subarray(0, room)]));
+      return Promise.resolve();
+    },
+    getBlob(key) {
+      return Promise.resolve(state.blobs.get(key)?.slice());
+    },
+    removeBlobs(prefix) {
+      for (const key of [...state.blobs.keys()]) {
+        if (key.startsWith(prefix)) state.blobs.delete(key);
+      }
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * The loop of a watch over a feed that lives in this process: read what is new, hand it over, wait to be woken. It keeps a
+ * version and nothing else, so that a slow reader costs nothing.
+ */
+import { invalid } from "../base/problem.ts";
+import type { Change, Version } from "./port.ts";
+import type { Wakeups } from "./wakeups.ts";
+
+export interface WatchedFeed {
+  /** Changes after a version, oldest first, at most `max`. @throws {VersionTooOld} when some of them are gone */
+  read(after: number, max: number): Change[];
+  isClosed(): boolean;
+  wakeups: Wakeups;
+}
+
+const BATCH = 500;
+const IDLE_MS = 60_000;
+
+/** Yields the changes after a version until the signal aborts or the store is closed. The topic is `feed`. */
+export async function* watchFeed(
+  feed: WatchedFeed,
+  after: Version,
+  signal: AbortSignal,
+): AsyncGenerator<Change[]> {
+  let at = parseVersion(after);
+  while (!signal.aborted && !feed.isClosed()) {
+    const changes = feed.read(at, BATCH);
+    const last = changes.at(-1);
+    if (last === undefined) {
+      await feed.wakeups.wait(["feed"], IDLE_MS, signal);
+      continue;
+    }
+    at = Number(last.version);
+    yield changes;
+  }
+}
+
+/**
+ * Reads a version.
+ * @throws {Problem} InvalidArgument when it is not a decimal number
+ */
+export function parseVersion(version: Version): number {
+  const value = Number(version);
+  if (/^[0-9]+$/.test(version) && Number.isSafeInteger(value)) return value;
+  throw invalid(`Invalid resource version "${version}": expected a decimal number`);
+}
