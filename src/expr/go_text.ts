@@ -134,6 +134,8 @@ function scalarText(value: Value): string | undefined {
 function namedIntText({ kind, value }: NamedInt): string {
   switch (kind) {
     case "uint8":
+    case "int64":
+    case "uint64":
       return String(value);
     case "time.Month":
       return MONTHS[Number(value) - 1] ?? `%!Month(${value})`;
@@ -286,6 +288,6 @@ export function goTypeName(value: Value): string {
   if (value instanceof GoTime) return "time.Time";
   if (value instanceof GoZone) return "*time.Location";
   if (value instanceof NamedInt) return value.kind;
-  if (value instanceof GoFunction) return "func(...interface {}) (interface {}, error)";
+  if (value instanceof GoFunction) return value.typeName;
   return "map[string]interface {}";
 }

@@ -70,9 +70,12 @@ export class GoTime {
   }
 }
 
-/** An integer of a kind other than int: a byte of a string, a month, a weekday. */
+/**
+ * An integer of a kind other than int: a byte of a string, a month, a weekday, what the sprig functions count with
+ * (int64), a part of a version (uint64).
+ */
 export class NamedInt {
-  readonly kind: "uint8" | "time.Month" | "time.Weekday";
+  readonly kind: "uint8" | "int64" | "uint64" | "time.Month" | "time.Weekday";
   readonly value: bigint;
   constructor(kind: NamedInt["kind"], value: bigint) {
     this.kind = kind;
@@ -98,10 +101,18 @@ export class GoFunction {
   readonly signature: Signature | undefined;
   /** Throws {@link Fault} for its failures. It checks its own argument count and types. */
   readonly call: (args: readonly Value[], context: RunContext) => Value;
-  constructor(name: string, call: GoFunction["call"], signature?: Signature) {
+  /** Its type, as Go writes it, for messages. */
+  readonly typeName: string;
+  constructor(
+    name: string,
+    call: GoFunction["call"],
+    signature?: Signature,
+    typeName = "func(...interface {}) (interface {}, error)",
+  ) {
     this.name = name;
     this.call = call;
     this.signature = signature;
+    this.typeName = typeName;
   }
 }
 

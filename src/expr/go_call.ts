@@ -1,0 +1,109 @@
+/**
+ * Functions with Go parameter types, called the way Go reflection calls them: exact count, exact types, nil becomes
+ * the zero value. Payload numbers are floats and so never fit an `int`.
+ */
+import { fault } from "./error.ts";
+import { goTypeName } from "./go_text.ts";
+import type { RunContext } from "./run_context.ts";
+import { GoFunction, GoTime, isValueMap, newMap, type Value, type ValueMap } from "./values.ts";
+import { UTC } from "./go_zone.ts";
+
+/** Go parameter types and what they are in TypeScript. */
+export interface ParamTypes {
+  any: Value;
+  string: string;
+  /** An int as a number: good for counts and positions. */
+  int: number;
+  bool: boolean;
+  float64: number;
+  "map[string]interface {}": ValueMap;
+  "time.Time": GoTime;
+}
+export type ParamType = keyof ParamTypes;
+type Args<P extends readonly ParamType[]> = { [K in keyof P]: ParamTypes[P[K]] };
+
+/** Zero time of Go: the first of January of the year 1. */
+export const ZERO_TIME: GoTime = new GoTime(-62135596800, 0, UTC);
+
+/** A function with a fixed number of parameters. It runs with the run's context and its arguments. */
+export function goFunction<const P extends readonly ParamType[]>(
+  name: string,
+  params: P,
+  run: (context: RunContext, ...args: Args<P>) => Value,
+): GoFunction {
+  return new GoFunction(name, (args, context) => {
+    if (args.length !== params.length) {
+      fault(`invalid number of arguments: expected ${params.length}, got ${args.length}`);
+    }
+    const typed = params.map((type, i) =>
+      convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
+    );
+    return run(context, ...typed as unknown as Args<P>);
+  });
+}
+
+/** A function whose last parameter may come any number of times; those arguments come as a list. */
+export function variadicFunction<const P extends readonly ParamType[], R extends ParamType>(
+  name: string,
+  params: P,
+  rest: R,
+  run: (context: RunContext, ...args: [...Args<P>, ParamTypes[R][]]) => Value,
+): GoFunction {
+  return new GoFunction(name, (args, context) => {
+    if (args.length < params.length) {
+      fault(`invalid number of arguments: expected at least ${params.length}, got ${args.length}`);
+    }
+    const fixed = params.map((type, i) =>
+      convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
+    );
+    const more = args.slice(params.length).map((arg) =>
+      convert(arg, rest, (got) => `reflect: cannot use ${got} as type ${rest} in Call`)
+    );
+    return run(context, ...[...fixed, more] as unknown as [...Args<P>, ParamTypes[R][]]);
+  });
+}
+
+function convert(value: Value, type: ParamType, describe: (got: string) => string): Value {
+  if (value === null) return zeroOf(type);
+  switch (type) {
+    case "any":
+      return value;
+    case "int":
+      if (typeof value === "bigint") return Number(value);
+      break;
+    case "string":
+      if (typeof value === "string") return value;
+      break;
+    case "bool":
+      if (typeof value === "boolean") return value;
+      break;
+    case "float64":
+      if (typeof value === "number") return value;
+      break;
+    case "time.Time":
+      if (value instanceof GoTime) return value;
+      break;
+    case "map[string]interface {}":
+      if (isValueMap(value)) return value;
+      break;
+  }
+  return fault(describe(goTypeName(value)));
+}
+
+function zeroOf(type: ParamType): Value {
+  switch (type) {
+    case "any":
+      return null;
+    case "int":
+    case "float64":
+      return 0;
+    case "string":
+      return "";
+    case "bool":
+      return false;
+    case "time.Time":
+      return ZERO_TIME;
+    case "map[string]interface {}":
+      return newMap();
+  }
+}
