@@ -38,6 +38,8 @@ export interface ListSchema {
   kind: "list";
   goType: string;
   items: Schema;
+  /** Member that identifies an item when two lists are merged; without one the stronger list counts alone. */
+  mergeKey?: string;
 }
 
 /** A map from text to equal things. */
@@ -108,6 +110,15 @@ export function object(goType: string): ScalarSchema {
 /** A list; `goType` where the reference has a named type for it. */
 export function list(items: Schema, goType = `[]${items.goType}`): ListSchema {
   return { kind: "list", goType, items };
+}
+
+/** A list whose items are told apart by a member, so that two lists can be merged item by item. */
+export function keyedList(
+  mergeKey: string,
+  items: Schema,
+  goType = `[]${items.goType}`,
+): ListSchema {
+  return { kind: "list", goType, items, mergeKey };
 }
 
 /** A map with text keys; `goType` where the reference has a named type for it. */

@@ -5,6 +5,7 @@ import {
   type FieldInput,
   int32,
   int64,
+  keyedList,
   list,
   map,
   namedString,
@@ -54,13 +55,13 @@ const WORKFLOW_METADATA = struct("WorkflowMetadata", () => ({
 }));
 
 export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
-  templates: list(TEMPLATE),
+  templates: keyedList("name", TEMPLATE),
   entrypoint: string,
   arguments: always(ARGUMENTS),
   serviceAccountName: string,
   automountServiceAccountToken: boolean,
   executor: EXECUTOR,
-  volumes: list(VOLUME),
+  volumes: keyedList("name", VOLUME),
   volumeClaimTemplates: list(PERSISTENT_VOLUME_CLAIM),
   parallelism: int64,
   artifactRepositoryRef: struct("ArtifactRepositoryRef", () => ({
@@ -70,8 +71,8 @@ export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
   suspend: boolean,
   nodeSelector: map(string),
   affinity: AFFINITY,
-  tolerations: list(TOLERATION),
-  imagePullSecrets: list(LOCAL_OBJECT_REFERENCE),
+  tolerations: keyedList("key", TOLERATION),
+  imagePullSecrets: keyedList("name", LOCAL_OBJECT_REFERENCE),
   hostNetwork: boolean,
   dnsPolicy: namedString("v1.DNSPolicy"),
   dnsConfig: POD_DNS_CONFIG,
@@ -97,7 +98,7 @@ export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
   })),
   podPriorityClassName: string,
   podPriority: int32,
-  hostAliases: list(HOST_ALIAS),
+  hostAliases: keyedList("ip", HOST_ALIAS),
   securityContext: POD_SECURITY_CONTEXT,
   podSpecPatch: string,
   podDisruptionBudget: POD_DISRUPTION_BUDGET_SPEC,

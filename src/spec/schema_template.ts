@@ -8,6 +8,7 @@ import {
   int64,
   intOrString,
   json,
+  keyedList,
   list,
   map,
   namedString,
@@ -58,8 +59,8 @@ export const PARAMETER: StructSchema = struct("Parameter", () => ({
 }));
 
 const valueFields = (): Record<string, FieldInput> => ({
-  parameters: list(PARAMETER),
-  artifacts: list(ARTIFACT, "v1alpha1.Artifacts"),
+  parameters: keyedList("name", PARAMETER),
+  artifacts: keyedList("name", ARTIFACT, "v1alpha1.Artifacts"),
 });
 
 export const ARGUMENTS: StructSchema = struct("Arguments", valueFields);
@@ -132,7 +133,7 @@ const DAG_TASK = struct("DAGTask", () => ({
 
 const DAG = struct("DAGTemplate", () => ({
   target: string,
-  tasks: list(DAG_TASK),
+  tasks: keyedList("name", DAG_TASK),
   failFast: boolean,
 }));
 
@@ -269,21 +270,21 @@ export const TEMPLATE: StructSchema = struct("Template", () => ({
   data: DATA,
   http: HTTP,
   plugin,
-  volumes: list(VOLUME),
-  initContainers: list(USER_CONTAINER),
-  sidecars: list(USER_CONTAINER),
+  volumes: keyedList("name", VOLUME),
+  initContainers: keyedList("name", USER_CONTAINER),
+  sidecars: keyedList("name", USER_CONTAINER),
   archiveLocation: ARTIFACT_LOCATION,
   activeDeadlineSeconds: intOrString,
   retryStrategy: RETRY_STRATEGY,
   parallelism: int64,
   failFast: boolean,
-  tolerations: list(TOLERATION),
+  tolerations: keyedList("key", TOLERATION),
   schedulerName: string,
   priorityClassName: string,
   serviceAccountName: string,
   automountServiceAccountToken: boolean,
   executor: EXECUTOR,
-  hostAliases: list(HOST_ALIAS),
+  hostAliases: keyedList("ip", HOST_ALIAS),
   securityContext: POD_SECURITY_CONTEXT,
   podSpecPatch: string,
   metrics: METRICS,

@@ -1,0 +1,85 @@
+/** Where an artifact lives: how complete its location is. */
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { ArtifactLocation } from "./manifest.ts";
+
+/** Kinds of location in the order in which the first one given counts. */
+export const LOCATION_KINDS = [
+  "artifactory",
+  "azure",
+  "git",
+  "gcs",
+  "hdfs",
+  "http",
+  "oss",
+  "raw",
+  "s3",
+  "plugin",
+] as const;
+export type LocationKind = typeof LOCATION_KINDS[number];
+
+/** Members that must be there for a full location. */
+const FULL: Record<LocationKind, readonly string[]> = {
+  artifactory: ["url", "usernameSecret"],
+  azure: ["endpoint", "container", "blob"],
+  git: ["repo"],
+  gcs: ["bucket", "key"],
+  hdfs: ["addresses"],
+  http: ["url"],
+  oss: ["endpoint", "bucket", "key"],
+  raw: [],
+  s3: ["endpoint", "bucket", "key"],
+  plugin: ["name", "configuration", "key"],
+};
+
+/** The member that holds the key. */
+const KEY: Partial<Record<LocationKind, string>> = {
+  azure: "blob",
+  gcs: "key",
+  hdfs: "path",
+  oss: "key",
+  s3: "key",
+  plugin: "key",
+};
+
+/** The kind of location that is given, and its members. */
+export function findLocation(
+  location: ArtifactLocation,
+): { kind: LocationKind; members: JsonObject } | undefined {
+  for (const kind of LOCATION_KINDS) {
+    const members = location[kind];
+    if (members !== undefined) return { kind, members };
+  }
+  return undefined;
+}
+
+/** Nothing else is needed to find the artifact. */
+export function hasFullLocation(location: ArtifactLocation): boolean {
+  const found = findLocation(location);
+  return found !== undefined && FULL[found.kind].every((member) => isGiven(found.members[member]));
+}
+
+/** The key within its bucket, or the path of its URL; empty if the kind has none. */
+export function locationKey(location: ArtifactLocation): string {
+  const found = findLocation(location);
+  if (found === undefined) return "";
+  if (found.kind === "http" || found.kind === "artifactory") return urlPath(found.members.url);
+  const member = KEY[found.kind];
+  const key = member === undefined ? "" : found.members[member];
+  return typeof key === "string" ? key : "";
+}
+
+/** Has at least a key; the rest may come from the artifact repository in force. */
+export function hasLocationOrKey(location: ArtifactLocation): boolean {
+  return hasFullLocation(location) || locationKey(location) !== "";
+}
+
+function isGiven(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return isJsonObject(value) || (typeof value === "string" && value !== "");
+}
+
+function urlPath(url: unknown): string {
+  if (typeof url !== "string") return "";
+  const path = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/[^/?#]*)?([^?#]*)/i.exec(url)?.[1];
+  return path ?? "";
+}

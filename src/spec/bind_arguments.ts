@@ -1,0 +1,147 @@
+/** Gives a template its arguments while a manifest is checked, with stand-ins for what is known only at run time. */
+import type { Json } from "../base/json.ts";
+import { hasLocationOrKey } from "./artifact_location.ts";
+import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
+import { SpecError } from "./spec_error.ts";
+
+/** Where arguments come from. */
+export interface ArgumentSource {
+  findParameter(name: string): Parameter | undefined;
+  findArtifact(name: string): Artifact | undefined;
+}
+
+/** The arguments as a manifest gives them. */
+export function givenArguments(given: Arguments | undefined): ArgumentSource {
+  return {
+    findParameter: (name) => given?.parameters?.find((parameter) => parameter.name === name),
+    findArtifact: (name) => given?.artifacts?.find((artifact) => artifact.name === name),
+  };
+}
+
+/** Has any argument, with a stand-in for its value. */
+export function anyArguments(nextPlaceholder: () => string): ArgumentSource {
+  return {
+    findParameter: (name) => ({ name, value: nextPlaceholder() }),
+    findArtifact: (name) => ({ name }),
+  };
+}
+
+/**
+ * The template with its inputs filled and its tags replaced, as far as values are known.
+ *
+ * @param known values of workflow variables and of local ones, by name
+ * @throws {SpecError} when an input gets no value
+ */
+export function bindArguments(
+  template: Template,
+  source: ArgumentSource,
+  known: ReadonlyMap<string, string>,
+): Template {
+  const bound: Template = { ...template };
+  bound.inputs = {
+    ...template.inputs,
+    ...(template.inputs?.parameters === undefined
+      ? {}
+      : { parameters: template.inputs.parameters.map((input) => bindParameter(input, source)) }),
+    ...(template.inputs?.artifacts === undefined
+      ? {}
+      : { artifacts: template.inputs.artifacts.map((input) => bindArtifact(input, source)) }),
+  };
+  // Twice, since workflow variables may occur in the inputs and those in the rest.
+  const first = replaceTags(bound, known);
+  return replaceTags(first, new Map([...known, ...ownValues(first)]));
+}
+
+function bindParameter(input: Parameter, source: ArgumentSource): Parameter {
+  const given = source.findParameter(input.name);
+  const { value: own, valueFrom: ownSource, ...rest } = input;
+  const value = given === undefined ? own ?? input.default : given.value;
+  const valueFrom = given === undefined
+    ? ownSource
+    : given.value === undefined
+    ? given.valueFrom
+    : undefined;
+  if (value === undefined && valueFrom?.configMapKeyRef === undefined) {
+    throw new SpecError(`inputs.parameters.${input.name} was not supplied`);
+  }
+  return {
+    ...rest,
+    ...(value === undefined ? {} : { value }),
+    ...(valueFrom === undefined ? {} : { valueFrom }),
+  };
+}
+
+function bindArtifact(input: Artifact, source: ArgumentSource): Artifact {
+  const given = source.findArtifact(input.name);
+  if (given === undefined) {
+    if (input.optional !== true && !hasLocationOrKey(input)) {
+      throw new SpecError(`inputs.artifacts.${input.name} was not supplied`);
+    }
+    return input;
+  }
+  const { path: _path, mode: _mode, recurseMode: _recurse, ...rest } = given;
+  return {
+    ...rest,
+    ...(input.path === undefined ? {} : { path: input.path }),
+    ...(input.mode === undefined ? {} : { mode: input.mode }),
+    ...(input.recurseMode === undefined ? {} : { recurseMode: input.recurseMode }),
+  };
+}
+
+/** What a template's own text may use: its inputs and the paths of its files. */
+function* ownValues(template: Template): Iterable<[string, string]> {
+  const parameters = template.inputs?.parameters ?? [];
+  for (const { name, value } of parameters) {
+    if (value !== undefined) yield [`inputs.parameters.${name}`, value];
+  }
+  yield ["inputs.parameters", JSON.stringify(parameters)];
+  for (const side of ["inputs", "outputs"] as const) {
+    for (const { name, path } of template[side]?.artifacts ?? []) {
+      if ((path ?? "") !== "") yield [`${side}.artifacts.${name}.path`, path ?? ""];
+    }
+  }
+  for (const { name, valueFrom } of template.outputs?.parameters ?? []) {
+    const path = valueFrom?.path ?? "";
+    if (path !== "") yield [`outputs.parameters.${name}.path`, path];
+  }
+}
+
+/** Replaces the tags whose value is known, in every text of a value; what has none is shared with it. */
+function replaceTags<T>(value: T, known: ReadonlyMap<string, string>): T {
+  const walk = (part: unknown): unknown => {
+    if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
+    if (Array.isArray(part)) {
+      const copy = part.map(walk);
+      return copy.some((item, index) => item !== part[index]) ? copy : part;
+    }
+    if (typeof part !== "object" || part === null) return part;
+    const entries = Object.entries(part);
+    const copy = entries.map(([key, member]): [string, unknown] => [key, walk(member)]);
+    return copy.some(([, member], index) => member !== entries[index]?.[1])
+      ? Object.fromEntries(copy)
+      : part;
+  };
+  return walk(value) as T & Json;
+}
+
+/**
+ * One pass over a text. Of a tag inside a tag the inner one is replaced, so that the outer one can be in the next pass.
+ */
+function replaceInText(text: string, known: ReadonlyMap<string, string>): string {
+  let out = "";
+  let at = 0;
+  while (true) {
+    const open = text.indexOf("{{", at);
+    const close = open < 0 ? -1 : text.indexOf("}}", open + 2);
+    if (close < 0) return out + text.slice(at);
+    out += text.slice(at, open);
+    const tag = text.slice(open + 2, close);
+    const value = known.get(tag.trim());
+    const inner = tag.lastIndexOf("{{");
+    const innerValue = inner < 0 ? undefined : known.get(tag.slice(inner + 2));
+    if (value !== undefined) out += value;
+    else if (innerValue !== undefined) out += `{{${tag.slice(0, inner)}${innerValue}`;
+    else out += `{{${tag}}}`;
+    at = close + 2;
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Cron schedules: five fields or a macro, with the grammar and error texts of the reference's parser, and the times at
+ * which they are due. A local time that a clock change skips is not due; one that it repeats is due twice.
+ */
+
+/** When a schedule is due. Each set holds the numbers that match. */
+export interface CronFields {
+  kind: "fields";
+  minutes: ReadonlySet<number>;
+  hours: ReadonlySet<number>;
+  daysOfMonth: ReadonlySet<number>;
+  months: ReadonlySet<number>;
+  /** 0 is Sunday. */
+  daysOfWeek: ReadonlySet<number>;
+  /** Both kinds of days are restricted: a day is due if either matches. */
+  eitherDay: boolean;
+  /** IANA name given in the text itself (`CRON_TZ=…`). */
+  timeZone?: string;
+}
+
+/** `@every 90s` */
+export interface CronInterval {
+  kind: "interval";
+  everyMs: number;
+}
+
+export type CronSchedule = CronFields | CronInterval;
+
+interface Bounds {
+  least: number;
+  most: number;
+  names: Readonly<Record<string, number>>;
+}
+
+const NO_NAMES = {};
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const named = (names: string[], first: number) =>
+  Object.fromEntries(names.map((name, index) => [name, first + index]));
+
+const MINUTE: Bounds = { least: 0, most: 59, names: NO_NAMES };
+const HOUR: Bounds = { least: 0, most: 23, names: NO_NAMES };
+const DAY_OF_MONTH: Bounds = { least: 1, most: 31, names: NO_NAMES };
+const MONTH: Bounds = { least: 1, most: 12, names: named(MONTHS, 1) };
+const DAY_OF_WEEK: Bounds = { least: 0, most: 6, names: named(DAYS, 0) };
+
+const MACROS: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
+};
+
+const MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  "µs": 1e-3,
+  ms: 1,
+  s: MS.second,
+  m: MS.minute,
+  h: MS.hour,
+};
+/** A schedule that is not due within this many years never is. */
+const HORIZON_YEARS = 5;
+
+/**
+ * Reads a schedule.
+ *
+ * @throws {RangeError} with the reference parser's text
+ */
+export function parseSchedule(text: string): CronSchedule {
+  if (text === "") throw new RangeError("empty spec string");
+  let rest = text;
+  let timeZone: string | undefined;
+  const zone = /^(?:TZ|CRON_TZ)=(\S*)\s*/.exec(rest);
+  if (zone !== null) {
+    timeZone = zone[1] ?? "";
+    rest = rest.slice(zone[0].length);
+    if (!isTimeZone(timeZone)) {
+      throw new RangeError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
+    }
+  }
+  if (rest.startsWith("@every ")) return { kind: "interval", everyMs: interval(rest) };
+  if (rest.startsWith("@")) {
+    const macro = Object.hasOwn(MACROS, rest) ? MACROS[rest] : undefined;
+    if (macro === undefined) throw new RangeError(`unrecognized descriptor: ${rest}`);
+    rest = macro;
+  }
+  const fields = rest.split(/\s+/).filter((field) => field !== "");
+  if (fields.length !== 5) {
+    throw new RangeError(
+      `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`,
+    );
+  }
+  const [minute = "", hour = "", dayOfMonth = "", month = "", dayOfWeek = ""] = fields;
+  return {
+    kind: "fields",
+    minutes: parseField(minute, MINUTE),
+    hours: parseField(hour, HOUR),
+    daysOfMonth: parseField(dayOfMonth, DAY_OF_MONTH),
+    months: parseField(month, MONTH),
+    daysOfWeek: parseField(dayOfWeek, DAY_OF_WEEK),
+    eitherDay: !isUnrestricted(dayOfMonth) && !isUnrestricted(dayOfWeek),
+    ...(timeZone === undefined || timeZone === "" ? {} : { timeZone }),
+  };
+}
+
+/** Any of its parts is a star that takes every value. */
+function isUnrestricted(field: string): boolean {
+  return field.split(",").some((part) => /^[*?](\/0*1)?$/.test(part));
+}
+
+function parseField(field: string, bounds: Bounds): Set<number> {
+  const values = new Set<number>();
+  for (const part of field.split(",").filter((part) => part !== "")) {
+    for (const value of parseRange(part, bounds)) values.add(value);
+  }
+  return values;
+}
+
+function* parseRange(part: string, bounds: Bounds): Iterable<number> {
+  const [range = "", stepText, ...moreSteps] = part.split("/");
+  const [low = "", high, ...moreBounds] = range.split("-");
+  let start: number;
+  let end: number;
+  if (low === "*" || low === "?") {
+    start = bounds.least;
+    end = bounds.most;
+  } else {
+    start = parseNumber(low, bounds);
+    if (moreBounds.length > 0) throw new RangeError(`too many hyphens: ${part}`);
+    end = high === undefined ? start : parseNumber(high, bounds);
+  }
+  if (moreSteps.length > 0) throw new RangeError(`too many slashes: ${part}`);
+  const step = stepText === undefined ? 1 : parseInteger(stepText);
+  if (stepText !== undefined && high === undefined && range !== "*" && range !== "?") {
+    end = bounds.most;
+  }
+  if (start < bounds.least) {
+    throw new RangeError(`beginning of range (${start}) below minimum (${bounds.least}): ${part}`);
+  }
+  if (end > bounds.most) {
+    throw new RangeError(`end of range (${end}) above maximum (${bounds.most}): ${part}`);
+  }
+  if (start > end) {
+    throw new RangeError(`beginning of range (${start}) beyond end of range (${end}): ${part}`);
+  }
+  if (step === 0) throw new RangeError(`step of range should be a positive number: ${part}`);
+  for (let value = start; value <= end; value += step) yield value;
+}
+
+function parseNumber(text: string, bounds: Bounds): number {
+  const name = text.toLowerCase();
+  return Object.hasOwn(bounds.names, name) ? bounds.names[name] ?? 0 : parseInteger(text);
+}
+
+function parseInteger(text: string): number {
+  if (!/^[-+]?\d+$/.test(text)) {
+    throw new RangeError(
+      `failed to parse int from ${text}: strconv.Atoi: parsing ${
+        JSON.stringify(text)
+      }: invalid syntax`,
+    );
+  }
+  const value = Number(text);
+  if (value < 0) throw new RangeError(`negative number (${value}) not allowed: ${text}`);
+  return value;
+}
+
+function interval(text: string): number {
+  const duration = text.slice("@every ".length);
+  if (
+    !/^[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*$/.test(
+      duration,
+    )
+  ) {
+    throw new RangeError(
+      `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`,
+    );
+  }
+  let total = 0;
+  for (const [, amount, unit = ""] of duration.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
+    total += Number(amount) * (UNIT_MS[unit] ?? 0);
+  }
+  // At least a second, and whole ones.
+  return Math.max(MS.second, Math.floor(total / MS.second) * MS.second);
+}
+
+/** Tells whether a name stands for a time zone. */
+export function isTimeZone(name: string): boolean {
+  if (name === "") return true;
+  if (/^[-+\d]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The first due time after `afterMs`.
+ *
+ * @param afterMs epoch milliseconds
+ * @param timeZone IANA name in which the fields are meant, unless the schedule names its own; empty is UTC
+ * @returns epoch milliseconds on a whole second; undefined when the schedule is never due
+ */
+export function nextDue(
+  schedule: CronSchedule,
+  afterMs: number,
+  timeZone: string,
+): number | undefined {
+  if (schedule.kind === "interval") {
+    return Math.floor(afterMs / MS.second) * MS.second + schedule.everyMs;
+  }
+  const offset = zoneOffsets(schedule.timeZone ?? timeZone);
+  const from = afterMs + offset(afterMs);
+  // The day before as well: a clock set back at midnight brings it again.
+  let day = Math.floor(from / MS.day) * MS.day - MS.day;
+  const horizon = day + HORIZON_YEARS * 366 * MS.day;
+  for (; day < horizon; day += MS.day) {
+    if (!isDueDay(schedule, new Date(day))) continue;
+    const due = firstOfDay(schedule, day, offset, afterMs);
+    if (due !== undefined) return due;
+  }
+  return undefined;
+}
+
+function isDueDay(schedule: CronFields, day: Date): boolean {
+  if (!schedule.months.has(day.getUTCMonth() + 1)) return false;
+  const ofMonth = schedule.daysOfMonth.has(day.getUTCDate());
+  const ofWeek = schedule.daysOfWeek.has(day.getUTCDay());
+  return schedule.eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
+}
+
+/**
+ * The first due time of one local day that is after `afterMs`.
+ *
+ * @param day local midnight, as if it were UTC
+ */
+function firstOfDay(
+  schedule: CronFields,
+  day: number,
+  offset: (atMs: number) => number,
+  afterMs: number,
+): number | undefined {
+  // A local time can be an instant under each offset that the day sees.
+  const offsets = new Set([
+    offset(day - MS.day / 2),
+    offset(day + MS.day),
+    offset(day + 2 * MS.day),
+  ]);
+  let first: number | undefined;
+  for (const hour of schedule.hours) {
+    for (const minute of schedule.minutes) {
+      for (const candidate of offsets) {
+        const due = day + hour * MS.hour + minute * MS.minute - candidate;
+        if (due <= afterMs || (first !== undefined && due >= first)) continue;
+        if (offsets.size === 1 || offset(due) === candidate) first = due;
+      }
+    }
+  }
+  return first;
+}
+
+/** A function that gives a zone's distance from UTC, in milliseconds, at an instant. */
+function zoneOffsets(timeZone: string): (atMs: number) => number {
+  if (timeZone === "" || timeZone === "UTC") return () => 0;
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  return (atMs) => {
+    const parts: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(atMs)) parts[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+    const local = Date.UTC(year, month - 1, day, hour, minute, second);
+    return local - Math.floor(atMs / MS.second) * MS.second;
+  };
+}

@@ -1,0 +1,99 @@
+/** Lint: the checks of creation, stricter about names of members and milder about values that come later. */
+import { Problem } from "../base/problem.ts";
+import { DecodeError } from "./decode.ts";
+import { type AnyManifest, decodeAny, type Kind } from "./decode_manifest.ts";
+import type { WorkflowTemplate } from "./manifest.ts";
+import type { ValidationContext } from "./validate.ts";
+import { validateAny } from "./validate_any.ts";
+import type { TemplateFinder, TemplateKind } from "./validate_template.ts";
+
+/** What lint has to say about one manifest. */
+export interface LintResult {
+  /** Undefined when the manifest could not be read. */
+  kind: Kind | undefined;
+  /** The name, `generateName`, or `object #1`. */
+  name: string;
+  /** Empty: the manifest is good. */
+  errors: string[];
+  /** Members that are not known and are dropped without a word otherwise. */
+  warnings: string[];
+  /** The manifest as it was understood; absent when it could not be read. */
+  manifest?: AnyManifest;
+}
+
+/**
+ * Checks manifests that may refer to each other.
+ *
+ * @param values JSON values, one for each manifest
+ * @param stored templates that exist already; without it only those among `values` do
+ */
+export function lintManifests(
+  values: readonly unknown[],
+  stored?: ValidationContext,
+): LintResult[] {
+  const results = values.map(read);
+  const among = templateFinder(results.flatMap(({ manifest }) => manifest ?? []));
+  const context: ValidationContext = {
+    defaultMetadata: stored?.defaultMetadata,
+    findTemplate: (kind, namespace, name) =>
+      among.findTemplate(kind, namespace, name) ?? stored?.findTemplate(kind, namespace, name),
+  };
+  for (const result of results) {
+    if (result.manifest === undefined || result.errors.length > 0) continue;
+    try {
+      validateAny(result.manifest, context, { lint: true, offline: stored === undefined });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      result.errors.push(error.message);
+    }
+  }
+  return results;
+}
+
+/** One line for each error: `in "name" (Kind): text`; what could not be read gives its text alone. */
+export function lintLines({ kind, name, errors }: LintResult): string[] {
+  return errors.map((text) => kind === undefined ? text : `in "${name}" (${kind}): ${text}`);
+}
+
+function read(value: unknown, index: number): LintResult {
+  const unknown: string[] = [];
+  const warnings: string[] = [];
+  try {
+    const manifest = decodeAny(value, {
+      onUnknown: ({ path, insideStep }) =>
+        (insideStep ? warnings : unknown).push(`unknown field "${path}"`),
+    });
+    const { name, generateName } = manifest.manifest.metadata;
+    return {
+      kind: manifest.kind,
+      name: name || generateName || `object #${index + 1}`,
+      errors: unknown.length === 0 ? [] : [`strict decoding error: ${unknown.join(", ")}`],
+      warnings,
+      manifest,
+    };
+  } catch (error) {
+    if (!(error instanceof DecodeError) && !(error instanceof Problem)) throw error;
+    return {
+      kind: undefined,
+      name: `object #${index + 1}`,
+      errors: [error.message],
+      warnings,
+    };
+  }
+}
+
+/** Finds templates among manifests; one without a namespace counts in every namespace. */
+export function templateFinder(manifests: readonly AnyManifest[]): TemplateFinder {
+  const found = new Map<string, WorkflowTemplate>();
+  const key = (kind: TemplateKind, namespace: string, name: string) =>
+    `${kind}/${kind === "WorkflowTemplate" ? namespace : ""}/${name}`;
+  for (const { kind, manifest } of manifests) {
+    if (kind !== "WorkflowTemplate" && kind !== "ClusterWorkflowTemplate") continue;
+    const { namespace = "", name = "" } = manifest.metadata;
+    found.set(key(kind, namespace, name), manifest);
+  }
+  return {
+    findTemplate: (kind, namespace, name) =>
+      found.get(key(kind, namespace, name)) ?? found.get(key(kind, "", name)),
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * The spec that is run: the workflow's own over that of its `workflowTemplateRef` over the server's defaults, and
+ * templates over `templateDefaults`. No argument is ever changed; results may share parts with them.
+ */
+import { findLocation, LOCATION_KINDS } from "./artifact_location.ts";
+import type { Arguments, Artifact, Parameter, Template, WorkflowSpec } from "./manifest.ts";
+import { asJson, mergeBySchema, without } from "./merge.ts";
+import { ARTIFACT_LOCATION } from "./schema_artifact.ts";
+import { WORKFLOW_SPEC } from "./schema_kinds.ts";
+import { TEMPLATE } from "./schema_template.ts";
+import { BODY_MEMBERS } from "./template_type.ts";
+
+/** All arguments by name, as validation sees them; where both give one, the stronger counts whole. */
+export function mergeArguments(
+  strong: Arguments | undefined,
+  weak: Arguments | undefined,
+): Arguments {
+  return {
+    parameters: firstByName(strong?.parameters, weak?.parameters),
+    artifacts: firstByName(strong?.artifacts, weak?.artifacts),
+  };
+}
+
+function firstByName<T extends { name: string }>(strong: T[] = [], weak: T[] = []): T[] {
+  const names = new Set(strong.map(({ name }) => name));
+  return [...strong, ...weak.filter(({ name }) => !names.has(name))];
+}
+
+/**
+ * The spec that is carried out.
+ *
+ * @param own the workflow's
+ * @param stored that of the template it refers to
+ * @param defaults the server's, for every workflow
+ */
+export function mergeSpecs(
+  own: WorkflowSpec,
+  stored?: WorkflowSpec,
+  defaults?: WorkflowSpec,
+): WorkflowSpec {
+  if (stored === undefined && defaults === undefined) return own;
+  let spec = own;
+  if (stored !== undefined) spec = mergeTwo(stored, spec);
+  if (defaults !== undefined) spec = mergeTwo(defaults, spec);
+  const merged: WorkflowSpec = { ...without(spec, "suspend") };
+  if (own.suspend !== undefined) merged.suspend = own.suspend;
+  const { parameters, artifacts } = spec.arguments ?? {};
+  const sources = [own.arguments, stored?.arguments];
+  merged.arguments = {
+    ...spec.arguments,
+    ...(parameters === undefined ? {} : {
+      parameters: parameters.map((parameter) => strongestParameter(parameter, sources)),
+    }),
+    ...(artifacts === undefined ? {} : {
+      artifacts: artifacts.map((artifact) => strongestArtifact(artifact, sources)),
+    }),
+  };
+  return merged;
+}
+
+/** One spec over another. Hooks and labels made by expressions count whole, by their key. */
+function mergeTwo(weak: WorkflowSpec, strong: WorkflowSpec): WorkflowSpec {
+  const merged = mergeBySchema(
+    asJson(weak),
+    asJson(strong),
+    WORKFLOW_SPEC,
+  ) as unknown as WorkflowSpec;
+  const labelsFrom = {
+    ...weak.workflowMetadata?.labelsFrom,
+    ...strong.workflowMetadata?.labelsFrom,
+  };
+  return {
+    ...merged,
+    ...(merged.hooks === undefined ? {} : { hooks: { ...weak.hooks, ...strong.hooks } }),
+    ...(merged.workflowMetadata?.labelsFrom === undefined
+      ? {}
+      : { workflowMetadata: { ...merged.workflowMetadata, labelsFrom } }),
+  };
+}
+
+function givesValue({ value, default: fallback, valueFrom }: Parameter): boolean {
+  return value !== undefined || fallback !== undefined || valueFrom !== undefined;
+}
+
+/** A parameter is taken whole from the strongest source that gives it a value. */
+function strongestParameter(
+  merged: Parameter,
+  sources: readonly (Arguments | undefined)[],
+): Parameter {
+  if (!givesValue(merged)) return merged;
+  for (const source of sources) {
+    const found = source?.parameters?.find(({ name }) => name === merged.name);
+    if (found !== undefined && givesValue(found)) return found;
+  }
+  return merged;
+}
+
+/** An artifact too, but a location of the same kind is completed from the weaker source. */
+function strongestArtifact(
+  merged: Artifact,
+  sources: readonly (Arguments | undefined)[],
+): Artifact {
+  for (const source of sources) {
+    const found = source?.artifacts?.find(({ name }) => name === merged.name);
+    if (found === undefined) continue;
+    const kind = findLocation(found)?.kind;
+    if (kind === undefined || findLocation(merged)?.kind !== kind) return found;
+    const location = mergeBySchema(
+      asJson({ [kind]: merged[kind] }),
+      asJson({ [kind]: found[kind] }),
+      ARTIFACT_LOCATION,
+    );
+    return { ...without(found, ...LOCATION_KINDS), ...location as object } as Artifact;
+  }
+  return merged;
+}
+
+/** A template over the defaults for all templates; of their bodies only that of the same type counts. */
+export function withTemplateDefaults(template: Template, defaults: Template | undefined): Template {
+  if (defaults === undefined) return template;
+  const others = BODY_MEMBERS.filter((body) => template[body] === undefined);
+  const fitting = without(defaults, "name", ...others);
+  return mergeBySchema(asJson(fitting), asJson(template), TEMPLATE) as unknown as Template;
+}

@@ -1,0 +1,245 @@
+/**
+ * Whether a manifest can run: every rule of the reference, with its texts. Creating an object and `lint` call the same
+ * functions; lint does not ask for values that a submission brings.
+ */
+import { notFound, Problem } from "../base/problem.ts";
+import { anyArguments, givenArguments } from "./bind_arguments.ts";
+import type {
+  Arguments,
+  CronWorkflow,
+  Template,
+  Workflow,
+  WorkflowMetadata,
+  WorkflowSpec,
+  WorkflowTemplate,
+  WorkflowTemplateRef,
+} from "./manifest.ts";
+import { LABEL_PREFIX } from "./manifest.ts";
+import { mergeArguments } from "./resolve.ts";
+import { SpecError, withPrefix } from "./spec_error.ts";
+import { checkArguments } from "./validate_arguments.ts";
+import { checkCronSpec } from "./validate_cron.ts";
+import { checkHooks } from "./validate_hooks.ts";
+import { holdsTag } from "./validate_inputs_outputs.ts";
+import { checkNames, checkObjectName, MAX_CRON_NAME } from "./validate_names.ts";
+import { checkSpecPodResources } from "./validate_pod.ts";
+import { checkPodGc } from "./validate_pod_gc.ts";
+import { ANY_GLOBAL_ARTIFACT } from "./validate_tags.ts";
+import {
+  type Call,
+  type MissingTemplate,
+  type Owner,
+  type TemplateFinder,
+  type TemplateKind,
+  TemplateWalk,
+} from "./validate_template.ts";
+import { ALWAYS_KNOWN } from "./variables.ts";
+
+/** What a manifest is checked against. */
+export interface ValidationContext extends TemplateFinder {
+  /** Labels and annotations that every workflow gets from the server's settings. */
+  defaultMetadata?: WorkflowMetadata | undefined;
+}
+
+export interface ValidationOptions {
+  /** Values of workflow arguments may be missing. */
+  lint?: boolean;
+  /** Only the given manifests exist; a template that is not among them is reported as such. */
+  offline?: boolean;
+}
+
+/**
+ * Checks a workflow.
+ *
+ * @throws {SpecError} at the first rule that is broken
+ * @throws {Problem} NotFound when the template of `workflowTemplateRef` does not exist
+ */
+export function validateWorkflow(
+  workflow: Workflow,
+  context: ValidationContext,
+  options: ValidationOptions = {},
+): void {
+  checkObjectName("workflow", workflow.metadata.name);
+  validateSpec(workflow, context, { ...options, isTemplate: false });
+}
+
+/** Checks a workflow template or a cluster workflow template. Errors as {@link validateWorkflow}. */
+export function validateWorkflowTemplate(
+  template: WorkflowTemplate,
+  kind: TemplateKind,
+  context: ValidationContext,
+  options: ValidationOptions = {},
+): void {
+  const what = kind === "WorkflowTemplate" ? "workflow template" : "cluster workflow template";
+  checkObjectName(what, template.metadata.name);
+  const { name: _name, generateName: _generateName, ...metadata } = template.metadata;
+  validateSpec({ metadata, spec: template.spec }, context, { ...options, isTemplate: true });
+}
+
+/** Checks a cron workflow and the workflow it makes. Errors as {@link validateWorkflow}. */
+export function validateCronWorkflow(
+  cron: CronWorkflow,
+  context: ValidationContext,
+  options: ValidationOptions = {},
+): void {
+  checkObjectName("cron workflow", cron.metadata.name, MAX_CRON_NAME);
+  checkCronSpec(cron.spec);
+  const { labels, annotations } = cron.spec.workflowMetadata ?? {};
+  const workflow: Workflow = {
+    metadata: {
+      ...(cron.metadata.namespace === undefined ? {} : { namespace: cron.metadata.namespace }),
+      labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: cron.metadata.name ?? "" },
+      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: "" },
+    },
+    spec: cron.spec.workflowSpec,
+  };
+  try {
+    // Intentionally without lint: nobody gives a cron workflow its arguments later.
+    validateWorkflow(workflow, context, { ...options, lint: false });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new SpecError(`cannot validate Workflow: ${error.message}`);
+  }
+}
+
+interface SpecOptions extends ValidationOptions {
+  isTemplate: boolean;
+}
+
+function validateSpec(workflow: Workflow, context: ValidationContext, options: SpecOptions): void {
+  const { spec, metadata } = workflow;
+  const namespace = metadata.namespace ?? "";
+  const stored = findReferenced(spec, namespace, context, options);
+  checkNames(spec.templates, "field", "spec.templates");
+  const given = mergeArguments(spec.arguments, stored?.spec.arguments);
+  checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
+  const walk = new TemplateWalk(context, namespace, {
+    isTemplate: options.isTemplate,
+    missing: options.offline === true ? missingOffline : undefined,
+  });
+  addWorkflowVariables(walk, workflow, given, [
+    metadata,
+    spec.workflowMetadata,
+    context.defaultMetadata,
+    stored?.spec.workflowMetadata,
+  ]);
+  const owner: Owner = { scope: "local", name: metadata.name ?? "", spec };
+  const call = (template: string): Call =>
+    stored === undefined
+      ? { template }
+      : { templateRef: { ...spec.workflowTemplateRef, template } };
+  checkEntrypoint(walk, owner, call, given, spec, stored, options);
+  checkExitHandler(walk, owner, call, spec, stored);
+  checkHooks("hooks", spec.hooks);
+  checkPodGc(spec);
+  checkSpecPodResources(spec);
+  for (const { name = "" } of (stored?.spec ?? spec).templates ?? []) {
+    withPrefix(`templates.${name} `, () => walk.checkCall(call(name), owner));
+  }
+}
+
+/** The stored template that the whole spec is taken from. */
+function findReferenced(
+  spec: WorkflowSpec,
+  namespace: string,
+  context: ValidationContext,
+  options: ValidationOptions,
+): WorkflowTemplate | undefined {
+  const ref = spec.workflowTemplateRef;
+  if (ref === undefined) return undefined;
+  if ((spec.templates ?? []).length > 0) {
+    throw new SpecError(
+      "Templates is invalid field in spec if workflow referred WorkflowTemplate reference",
+    );
+  }
+  return getReferencedTemplate(ref, namespace, context, options);
+}
+
+/**
+ * Finds the template that a `workflowTemplateRef` names.
+ *
+ * @throws {Problem} NotFound when it does not exist
+ */
+export function getReferencedTemplate(
+  ref: WorkflowTemplateRef,
+  namespace: string,
+  finder: TemplateFinder,
+  options: ValidationOptions = {},
+): WorkflowTemplate {
+  const cluster = ref.clusterScope === true;
+  const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
+  const name = ref.name ?? "";
+  const at = cluster ? "" : namespace;
+  const found = finder.findTemplate(kind, at, name);
+  if (found !== undefined) return found;
+  throw options.offline === true
+    ? missingOffline(kind, at, name)
+    : notFound(`${kind.toLowerCase()}s.argoproj.io ${JSON.stringify(name)} not found`);
+}
+
+const missingOffline: MissingTemplate = (kind, namespace, name) =>
+  new SpecError(
+    kind === "ClusterWorkflowTemplate"
+      ? `couldn't find cluster workflow template ${JSON.stringify(name)}`
+      : `couldn't find workflow template ${JSON.stringify(name)} in namespace ` +
+        JSON.stringify(namespace),
+  );
+
+function addWorkflowVariables(
+  walk: TemplateWalk,
+  workflow: Workflow,
+  given: Arguments,
+  sources: readonly (WorkflowMetadata | undefined)[],
+): void {
+  walk.addGlobals(ALWAYS_KNOWN);
+  const parameters = given.parameters ?? [];
+  if (parameters.length > 0) {
+    walk.addGlobals(["workflow.parameters", "workflow.parameters.json"]);
+  }
+  for (const { name, value } of parameters) {
+    walk.globals.set(`workflow.parameters.${name}`, value ?? walk.nextPlaceholder());
+  }
+  for (const source of sources) {
+    const labels = [...Object.keys(source?.labels ?? {}), ...Object.keys(source?.labelsFrom ?? {})];
+    walk.addGlobals(labels.map((key) => `workflow.labels.${key}`));
+    const annotations = Object.keys(source?.annotations ?? {});
+    walk.addGlobals(annotations.map((key) => `workflow.annotations.${key}`));
+  }
+  const priority = workflow.spec.priority;
+  if (priority !== undefined) walk.globals.set("workflow.priority", String(priority));
+}
+
+function checkEntrypoint(
+  walk: TemplateWalk,
+  owner: Owner,
+  call: (template: string) => Call,
+  given: Arguments,
+  spec: WorkflowSpec,
+  stored: WorkflowTemplate | undefined,
+  { isTemplate }: SpecOptions,
+): void {
+  // A template need not say where it starts.
+  if (isTemplate && (spec.entrypoint ?? "") === "") return;
+  const entrypoint = spec.entrypoint || stored?.spec.entrypoint || "";
+  if (entrypoint === "") throw new SpecError("spec.entrypoint is required");
+  const source = isTemplate ? anyArguments(walk.nextPlaceholder) : givenArguments(given);
+  walk.checkCall(call(entrypoint), owner, source);
+}
+
+function checkExitHandler(
+  walk: TemplateWalk,
+  owner: Owner,
+  call: (template: string) => Call,
+  spec: WorkflowSpec,
+  stored: WorkflowTemplate | undefined,
+): void {
+  const handler = spec.onExit || stored?.spec.onExit || "";
+  if (handler === "") return;
+  walk.addGlobals(["workflow.failures"]);
+  const templates: Template[] = [...spec.templates ?? [], ...stored?.spec.templates ?? []];
+  const named = templates.some(({ outputs }) =>
+    (outputs?.artifacts ?? []).some(({ globalName = "" }) => holdsTag(globalName))
+  );
+  if (named) walk.addGlobals([ANY_GLOBAL_ARTIFACT]);
+  walk.checkCall(call(handler), owner, givenArguments(spec.arguments));
+}

@@ -1,0 +1,73 @@
+/** Checks that the tags of a piece of a manifest name something that can be there. */
+import { SpecError } from "./spec_error.ts";
+import { isCheckedVariable, isRunTimeVariable } from "./variables.ts";
+
+/** Names that tags may use. */
+export type Names = Set<string>;
+
+/** In a set of names: any element of a loop, any global output (their names are known at run time only). */
+export const ANY_ITEM = "item.*";
+export const ANY_GLOBAL_PARAMETER = "workflow.outputs.parameters.*";
+export const ANY_GLOBAL_ARTIFACT = "workflow.outputs.artifacts.*";
+
+/** Everything that tags of one template may name. */
+export interface Scope {
+  names: Names;
+  /** Workflow variables; grows while the templates are walked, since outputs can be global. */
+  globals: ReadonlyMap<string, string>;
+  /** Arguments of the workflow are not known yet: a workflow template is looked at. */
+  anyWorkflowParameter: boolean;
+}
+
+/**
+ * Tags of a value, without their braces, in the order of the value's JSON text. The text as a whole is searched, as the
+ * reference does: a tag that is not closed runs on into what follows, and is then not a name.
+ */
+export function tagsOf(value: unknown): string[] {
+  const text = typeof value === "string" ? value : jsonText(value);
+  const tags: string[] = [];
+  let from = text.indexOf("{{");
+  while (from >= 0) {
+    const to = text.indexOf("}}", from + 2);
+    if (to < 0) break;
+    tags.push(text.slice(from + 2, to));
+    from = text.indexOf("{{", to + 2);
+  }
+  return tags;
+}
+
+/** An expression tag is not a name; it is checked when it is evaluated. */
+export function isExpressionTag(tag: string): boolean {
+  return tag.trimStart().startsWith("=");
+}
+
+/**
+ * @param prefix what precedes the text of the error
+ * @throws {SpecError} at the first tag that names nothing
+ */
+export function checkTags(value: unknown, scope: Scope, prefix: string): void {
+  for (const tag of tagsOf(value)) {
+    if (!isExpressionTag(tag) && !isKnown(tag.trim(), scope)) {
+      throw new SpecError(`${prefix}failed to resolve {{${tag}}}`);
+    }
+  }
+}
+
+function isKnown(name: string, scope: Scope): boolean {
+  if (!isCheckedVariable(name)) return true;
+  const { names, globals } = scope;
+  const has = (wanted: string) => names.has(wanted) || globals.has(wanted);
+  if (has(name) || isRunTimeVariable(name)) return true;
+  if (name.startsWith("item.")) return names.has(ANY_ITEM);
+  if (name.startsWith("workflow.outputs.parameters.")) return has(ANY_GLOBAL_PARAMETER);
+  if (name.startsWith("workflow.outputs.artifacts.")) return has(ANY_GLOBAL_ARTIFACT);
+  return scope.anyWorkflowParameter && name.startsWith("workflow.parameters");
+}
+
+/** JSON as Go writes it: what could be mistaken for markup is escaped. */
+function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,268 @@
+/**
+ * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
+ * the arguments of the call.
+ */
+import { anyArguments, type ArgumentSource, bindArguments } from "./bind_arguments.ts";
+import type {
+  StepLike,
+  Template,
+  TemplateRef,
+  WorkflowSpec,
+  WorkflowTemplate,
+} from "./manifest.ts";
+import { holdsPlaceholder, placeholder } from "./placeholder.ts";
+import { SpecError, withPrefix } from "./spec_error.ts";
+import {
+  hasResult,
+  isLeafType,
+  isPodType,
+  TemplateType,
+  templateType,
+  templateTypes,
+} from "./template_type.ts";
+import { checkArtifactLocation } from "./validate_artifact.ts";
+import { checkDag } from "./validate_dag.ts";
+import { checkInputs, checkOutputs, holdsTag, outputPathNames } from "./validate_inputs_outputs.ts";
+import { checkLeaf } from "./validate_leaf.ts";
+import { checkMetrics } from "./validate_metrics.ts";
+import { checkPodContainers, checkTemplatePodResources } from "./validate_pod.ts";
+import { checkSteps } from "./validate_steps.ts";
+import {
+  ANY_GLOBAL_ARTIFACT,
+  ANY_GLOBAL_PARAMETER,
+  isExpressionTag,
+  type Names,
+  type Scope,
+  tagsOf,
+} from "./validate_tags.ts";
+import { NODE_MEMBERS, RETRY_VARIABLES } from "./variables.ts";
+
+/** Kinds that hold templates others may use. */
+export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";
+
+/** Finds stored templates. */
+export interface TemplateFinder {
+  /** @param namespace empty for cluster templates */
+  findTemplate(kind: TemplateKind, namespace: string, name: string): WorkflowTemplate | undefined;
+}
+
+/** The object in which names of templates are looked up. */
+export interface Owner {
+  scope: "local" | "namespaced" | "cluster";
+  name: string;
+  spec: WorkflowSpec;
+}
+
+/** What names a template: a step, a task, or the entrypoint. */
+export type Call = Pick<StepLike, "template" | "templateRef" | "inline">;
+
+/** How a stored template that is missing is reported. */
+export type MissingTemplate = (kind: TemplateKind, namespace: string, name: string) => Error;
+
+const RETRY_POLICIES = ["", "Always", "OnFailure", "OnError", "OnTransientError"];
+const BODY_CHOICES =
+  "container, containerSet, steps, script, resource, dag, suspend, template, template ref";
+
+export class TemplateWalk {
+  /** Workflow variables with their value or a stand-in. */
+  readonly globals = new Map<string, string>();
+  readonly #finder: TemplateFinder;
+  readonly #namespace: string;
+  readonly #anyWorkflowParameter: boolean;
+  readonly #missing: MissingTemplate | undefined;
+  readonly #checked = new Set<string>();
+  #placeholders = 0;
+
+  /**
+   * @param options.isTemplate the spec is that of a workflow template, whose arguments come later
+   * @param options.missing error for a stored template that is not found, in place of the usual text
+   */
+  constructor(
+    finder: TemplateFinder,
+    namespace: string,
+    options: { isTemplate: boolean; missing?: MissingTemplate | undefined },
+  ) {
+    this.#finder = finder;
+    this.#namespace = namespace;
+    this.#anyWorkflowParameter = options.isTemplate;
+    this.#missing = options.missing;
+  }
+
+  nextPlaceholder = (): string => placeholder(++this.#placeholders);
+
+  /** Makes workflow variables known whose values are not. */
+  addGlobals(names: Iterable<string>): void {
+    for (const name of names) this.globals.set(name, this.nextPlaceholder());
+  }
+
+  scope(names: Names): Scope {
+    return { names, globals: this.globals, anyWorkflowParameter: this.#anyWorkflowParameter };
+  }
+
+  /**
+   * Checks a call and the template it names.
+   *
+   * @param source the arguments; any, if not given
+   * @returns the template; undefined if its name is known only at run time
+   * @throws {SpecError}
+   */
+  checkCall(
+    call: Call,
+    owner: Owner,
+    source: ArgumentSource = anyArguments(this.nextPlaceholder),
+  ): Template | undefined {
+    const found = this.#resolve(call, owner);
+    if (found === undefined) return undefined;
+    const { template } = found;
+    if (templateType(template) === TemplateType.Unknown) {
+      throw new SpecError(`template '${template.name ?? ""}' type is unknown`);
+    }
+    const policy = template.retryStrategy?.retryPolicy ?? "";
+    if (!RETRY_POLICIES.includes(policy)) {
+      throw new SpecError(`${policy} is not a valid RetryPolicy`);
+    }
+    this.#checkTemplate(template, found.owner, source);
+    return template;
+  }
+
+  #resolve(call: Call, owner: Owner): { template: Template; owner: Owner } | undefined {
+    const name = call.template ?? "";
+    const ref = call.templateRef;
+    const local = owner.spec.templates?.find((template) => template.name === name);
+    if (ref !== undefined) {
+      if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
+      if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
+      if ((ref.template ?? "") === "") throw new SpecError("template name is required");
+      if (tagsOf(ref).some((tag) => !isExpressionTag(tag))) return undefined;
+    } else if (name !== "" && local === undefined) {
+      throw new SpecError(`template name '${name}' undefined`);
+    }
+    if (call.inline !== undefined) return { template: call.inline, owner };
+    if (ref !== undefined) return this.#resolveRef(ref);
+    if (local === undefined) throw new SpecError("failed to get a template");
+    return { template: local, owner };
+  }
+
+  #resolveRef(ref: TemplateRef): { template: Template; owner: Owner } | undefined {
+    const name = ref.name ?? "";
+    const cluster = ref.clusterScope === true;
+    const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
+    const namespace = cluster ? "" : this.#namespace;
+    const stored = this.#finder.findTemplate(kind, namespace, name);
+    if (stored === undefined && this.#missing !== undefined) {
+      throw this.#missing(kind, namespace, name);
+    }
+    const template = stored?.spec.templates?.find((one) => one.name === ref.template);
+    if (stored === undefined || template === undefined) {
+      if (holdsPlaceholder(ref.template ?? "")) return undefined;
+      throw new SpecError(`template reference ${name}.${ref.template} not found`);
+    }
+    const scope = cluster ? "cluster" : "namespaced";
+    return { template, owner: { scope, name, spec: stored.spec } };
+  }
+
+  #checkTemplate(template: Template, owner: Owner, source: ArgumentSource): void {
+    const name = template.name ?? "";
+    if (templateTypes(template).length > 1) {
+      throw new SpecError(
+        `templates.${name} multiple template types specified. choose one of: ${BODY_CHOICES}`,
+      );
+    }
+    const names = checkInputs(template);
+    checkPodContainers(template);
+    const locals = this.#addLocals(template, names);
+    const bound = withPrefix(
+      `templates.${name} `,
+      () => bindArguments(template, source, new Map([...this.globals, ...locals])),
+    );
+    checkTimeouts(bound);
+    checkTemplatePodResources(bound);
+    // Intentionally by name, as the reference does: of several inline templates in one object the first is checked.
+    const key = `${owner.scope}/${owner.name}/${name}`;
+    if (this.#checked.has(key)) return;
+    this.#checked.add(key);
+    this.#checkBody(bound, owner, names);
+    checkOutputs(bound, this.scope(names));
+    if (bound.archiveLocation !== undefined) {
+      checkArtifactLocation(`templates.${name}.archiveLocation`, bound.archiveLocation);
+    }
+    checkMetrics(bound);
+  }
+
+  /** Adds names that only this template knows. @returns those whose stand-ins are put into its text */
+  #addLocals(template: Template, names: Names): Map<string, string> {
+    const locals = new Map<string, string>();
+    if (isPodType(templateType(template))) locals.set("pod.name", this.nextPlaceholder());
+    if (template.retryStrategy !== undefined) {
+      for (const variable of RETRY_VARIABLES) locals.set(variable, this.nextPlaceholder());
+    }
+    for (const name of [...locals.keys(), ...outputPathNames(template)]) names.add(name);
+    return locals;
+  }
+
+  #checkBody(template: Template, owner: Owner, names: Names): void {
+    const type = templateType(template);
+    if (type === TemplateType.Steps) checkSteps(this, template, owner, names);
+    else if (type === TemplateType.Dag) checkDag(this, template, owner, names);
+    else {
+      const defaults = owner.scope === "cluster" ? undefined : owner.spec;
+      checkLeaf(template, this.scope(names), defaults);
+    }
+  }
+
+  /**
+   * Adds what others may say about a step or task that has run.
+   *
+   * @param template what it runs; undefined if that is known only at run time
+   */
+  addOutputs(
+    template: Template | undefined,
+    kind: "steps" | "tasks",
+    name: string,
+    names: Names,
+    { aggregate = false, isAncestor = false }: { aggregate?: boolean; isAncestor?: boolean },
+  ): void {
+    const prefix = `${kind}.${name}`;
+    for (const member of NODE_MEMBERS) names.add(`${prefix}.${member}`);
+    if (template === undefined) return;
+    if (template.daemon === true) names.add(`${prefix}.ip`);
+    const type = templateType(template);
+    const isScript = type === TemplateType.Script || type === TemplateType.ContainerSet;
+    if (hasResult(template) || (aggregate && isScript)) {
+      names.add(`${prefix}.outputs.result`);
+      names.add(`${prefix}.exitCode`);
+    }
+    for (const { name: output, globalName } of template.outputs?.parameters ?? []) {
+      names.add(`${prefix}.outputs.parameters.${output}`);
+      this.#addGlobalOutput("parameters", globalName, names);
+    }
+    for (const { name: output, globalName } of template.outputs?.artifacts ?? []) {
+      names.add(`${prefix}.outputs.artifacts.${output}`);
+      this.#addGlobalOutput("artifacts", globalName, names);
+    }
+    if (aggregate) names.add(`${prefix}.outputs.parameters`);
+    if (isAncestor) names.add(`${prefix}.status`);
+  }
+
+  #addGlobalOutput(kind: "parameters" | "artifacts", name = "", names: Names): void {
+    if (name === "") return;
+    if (holdsTag(name)) {
+      names.add(kind === "parameters" ? ANY_GLOBAL_PARAMETER : ANY_GLOBAL_ARTIFACT);
+    } else {
+      this.addGlobals([`workflow.outputs.${kind}.${name}`]);
+    }
+  }
+}
+
+function checkTimeouts(template: Template): void {
+  const type = templateType(template);
+  if ((template.timeout ?? "") !== "") {
+    if (!isLeafType(type)) throw new SpecError(`${type} template doesn't support timeout field`);
+    if (/^[-+]?\d+$/.test(template.timeout ?? "")) {
+      throw new SpecError(`${template.name ?? ""} has invalid duration format in timeout`);
+    }
+  }
+  if ((template.pendingTimeout ?? "") !== "" && !isLeafType(type)) {
+    throw new SpecError(`${type} template doesn't support pendingTimeout field`);
+  }
+}
