@@ -22,6 +22,7 @@ export interface LogQuery {
   container: string;
   follow: boolean;
   tailLines?: number;
+  /** Epoch ms; older lines are left out. */
   sinceMs?: number;
   signal: AbortSignal;
 }

@@ -1,0 +1,47 @@
+/**
+ * The artifact port: files and folders that tasks take in and leave behind. Locations are those of manifests. A location
+ * that has only a key (`s3: {key}` and its likes) lies in the repository in force.
+ */
+import type { Readable } from "node:stream";
+import type { Artifact, ArtifactLocation } from "../spec/manifest.ts";
+
+/** Whose artifact it is: decides the repository in force and whose secrets are read. */
+export interface ArtifactScope {
+  namespace: string;
+  /** `spec.artifactRepositoryRef`. */
+  repositoryRef?: { configMap?: string; key?: string };
+  /** `archiveLocation` of the template: where its outputs go instead of the repository. */
+  archiveLocation?: ArtifactLocation;
+}
+
+/** One file of an artifact, as it is stored. */
+export interface ArtifactContent {
+  /** File name for a download, with the archive's ending. */
+  name: string;
+  /** Bytes, when known. */
+  size?: number;
+  body: Readable;
+}
+
+export interface ArtifactStore {
+  /**
+   * Brings an artifact to `path`: fetched, unpacked, made executable or whatever `mode` says.
+   *
+   * @returns False when nothing is stored there.
+   * @throws {Problem} when it can't be read, or its kind of location isn't known.
+   */
+  fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean>;
+  /**
+   * Packs and stores the file or folder at `path`. Repeating it overwrites.
+   *
+   * @param prefix Key prefix for artifacts that don't say where they go.
+   * @returns The artifact with its location, only the key for one in the repository.
+   */
+  save(artifact: Artifact, path: string, prefix: string, scope: ArtifactScope): Promise<Artifact>;
+  /** The stored bytes, for a download. Undefined when nothing is stored there. */
+  open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined>;
+  /** Keys below the artifact's key, sorted. */
+  list(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
+  /** Removes what is stored, a folder with all in it. Nothing there is fine. */
+  remove(artifact: Artifact, scope: ArtifactScope): Promise<void>;
+}

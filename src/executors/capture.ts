@@ -1,0 +1,90 @@
+/** What a task leaves behind, read with bounds: its result, and its output parameters. */
+import { open, readFile, stat } from "node:fs/promises";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { Parameter } from "../spec/manifest.ts";
+
+/** Only this much of the end of stdout becomes `outputs.result`. */
+export const MAX_RESULT_BYTES = 256 * 1024;
+/** An output parameter is stored with its node, so it has a bound. */
+export const MAX_PARAMETER_BYTES = 1024 * 1024;
+
+/** Text without one newline at its end. */
+export function trimNewline(text: string): string {
+  return text.endsWith("\n") ? text.slice(0, -1) : text;
+}
+
+/** `outputs.result` from the bytes of stdout: the last 256 kB, without one newline at the end. */
+export function resultFrom(stdout: Uint8Array): string {
+  let start = Math.max(0, stdout.length - MAX_RESULT_BYTES);
+  // Don't begin inside a character.
+  while (start > 0 && start < stdout.length && ((stdout[start] ?? 0) & 0xc0) === 0x80) start++;
+  return trimNewline(Buffer.from(stdout.subarray(start)).toString("utf8"));
+}
+
+/** The last bytes of a file, enough for `resultFrom`; empty when there is no file. */
+export async function readTail(path: string): Promise<Uint8Array> {
+  const file = await open(path).catch(() => undefined);
+  if (file === undefined) return new Uint8Array();
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, MAX_RESULT_BYTES + 4);
+    const bytes = Buffer.alloc(length);
+    const { bytesRead } = await file.read(bytes, 0, length, size - length);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Output parameters with their values, read from files.
+ *
+ * @param locate Place of a template's path on this machine, undefined when nothing is there.
+ * @returns Those that could be read, and what is wrong with the first of the others.
+ */
+export async function readParameters(
+  parameters: readonly Parameter[],
+  locate: (path: string) => Promise<string | undefined>,
+): Promise<{ parameters: Parameter[]; fault?: string }> {
+  const read: Parameter[] = [];
+  let fault: string | undefined;
+  for (const parameter of parameters) {
+    const path = parameter.valueFrom?.path;
+    if (path === undefined) {
+      read.push(parameter);
+      continue;
+    }
+    try {
+      const place = await locate(path);
+      read.push({ ...parameter, value: await readParameter(parameter, path, place) });
+    } catch (error) {
+      fault ??= error instanceof Error ? error.message : String(error);
+    }
+  }
+  return fault === undefined ? { parameters: read } : { parameters: read, fault };
+}
+
+async function readParameter(
+  parameter: Parameter,
+  path: string,
+  place: string | undefined,
+): Promise<string> {
+  if (place === undefined) {
+    const fallback = parameter.valueFrom?.default ?? parameter.default;
+    if (fallback !== undefined) return trimNewline(fallback);
+    throw fault(parameter, `${path} does not exist and there is no default`);
+  }
+  const found = await stat(place);
+  if (!found.isFile()) throw fault(parameter, `${path} is not a file`);
+  if (found.size > MAX_PARAMETER_BYTES) {
+    throw fault(parameter, `${path} has ${found.size} bytes, at most ${MAX_PARAMETER_BYTES} fit`);
+  }
+  return trimNewline(await readFile(place, "utf8"));
+}
+
+function fault(parameter: Parameter, message: string): Problem {
+  return new Problem(
+    ProblemCode.InvalidArgument,
+    `Cannot read output parameter "${parameter.name}": ${message}`,
+  );
+}

@@ -1,0 +1,69 @@
+/** Which containers a task has and in which order they run, whatever runs them. */
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Container, Template } from "../spec/manifest.ts";
+
+export interface PlannedContainer {
+  name: string;
+  /** `init` ones run first, one after the other; `sidecar` ones beside `main` ones and end with them. */
+  role: "init" | "sidecar" | "main";
+  spec: Container;
+  /** Script text that becomes the last argument as a file. */
+  source?: string;
+  /** Names of main containers that must have ended well before this one starts. */
+  dependencies: string[];
+}
+
+/** Containers of a template in the order init, main, sidecar. */
+export function planContainers(template: Template): PlannedContainer[] {
+  const main = mainContainers(template);
+  const mirrored = main[0]?.spec.volumeMounts ?? [];
+  const extra = (
+    role: "init" | "sidecar",
+    containers: Template["sidecars"] = [],
+  ): PlannedContainer[] =>
+    containers.map((spec, index) => ({
+      name: spec.name ?? `${role}-${index}`,
+      role,
+      spec: spec.mirrorVolumeMounts === true ? withMounts(spec, mirrored) : spec,
+      dependencies: [],
+    }));
+  return [
+    ...extra("init", template.initContainers),
+    ...main,
+    ...extra("sidecar", template.sidecars),
+  ];
+}
+
+function mainContainers(template: Template): PlannedContainer[] {
+  if (template.container !== undefined) {
+    return [{ name: "main", role: "main", spec: template.container, dependencies: [] }];
+  }
+  if (template.containerSet !== undefined) {
+    const mounts = template.containerSet.volumeMounts ?? [];
+    return template.containerSet.containers.map((spec) => ({
+      name: spec.name ?? "main",
+      role: "main",
+      spec: withMounts(spec, mounts),
+      dependencies: spec.dependencies ?? [],
+    }));
+  }
+  if (template.script !== undefined) {
+    const { source = "", ...spec } = template.script;
+    return [{ name: "main", role: "main", spec, source, dependencies: [] }];
+  }
+  throw new Problem(
+    ProblemCode.InvalidArgument,
+    `Template "${template.name ?? ""}" has no container, script or containerSet`,
+  );
+}
+
+function withMounts(spec: Container, mounts: readonly JsonObject[]): Container {
+  if (mounts.length === 0) return spec;
+  const own = spec.volumeMounts ?? [];
+  const taken = new Set(own.map((mount) => mount["mountPath"]));
+  return {
+    ...spec,
+    volumeMounts: [...own, ...mounts.filter((mount) => !taken.has(mount["mountPath"] ?? ""))],
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * The executor over one machine: keeps track of its tasks, their deadlines and their cancellation. The same for local
+ * processes and containers; what those are is the `Machine`'s business.
+ */
+import { mkdir } from "node:fs/promises";
+import { notFound } from "../base/problem.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
+import type { ConfigSource } from "../artifacts/config_source.ts";
+import type { TaskOutcome } from "../engine/command.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import { MAX_TIMER_MS } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
+import { DEFAULT_GRACE_MS, LocalTask } from "./local_task.ts";
+import type { LocalTaskDeps } from "./local_task.ts";
+import type { Machine } from "./machine.ts";
+import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
+import { Scratch } from "./scratch.ts";
+import type { TaskFolder } from "./scratch.ts";
+
+/** How often logs and progress of running tasks are looked at. */
+const SAMPLE_MS = 500;
+
+export const DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline";
+
+export interface LocalExecutorOptions {
+  /** Folder for everything that is kept; must outlive the server. */
+  dir: string;
+  config: ConfigSource;
+  clock: Clock;
+  artifacts?: ArtifactStore;
+  /** @default {500} More tasks than this wait their turn. */
+  maxRunning?: number;
+}
+
+interface Running {
+  task: LocalTask;
+  cancelDeadline(): void;
+}
+
+export class LocalExecutor implements Executor {
+  readonly name: string;
+  readonly #machine: Machine;
+  readonly #scratch: Scratch;
+  readonly #deps: LocalTaskDeps;
+  readonly #clock: Clock;
+  readonly #maxRunning: number;
+  readonly #running = new Map<string, Running>();
+  readonly #waiting: (() => void)[] = [];
+  #busy = 0;
+  #cancelSampling: (() => void) | undefined;
+  #recovered: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(
+    makeMachine: (scratch: Scratch) => Machine,
+    { dir, config, clock, artifacts, maxRunning = 500 }: LocalExecutorOptions,
+  ) {
+    this.#scratch = new Scratch(dir);
+    this.#machine = makeMachine(this.#scratch);
+    this.name = this.#machine.name;
+    this.#clock = clock;
+    this.#maxRunning = maxRunning;
+    this.#deps = { machine: this.#machine, scratch: this.#scratch, artifacts, config, clock };
+  }
+
+  refuses(task: TaskSpec): string | undefined {
+    const { container, script, containerSet } = task.template;
+    if (container !== undefined || script !== undefined || containerSet !== undefined) {
+      return undefined;
+    }
+    return `The ${this.name} executor runs container, script and containerSet templates only`;
+  }
+
+  async start(spec: TaskSpec, report: Report): Promise<void> {
+    if (this.#isClosed || this.#running.has(spec.id)) return;
+    const refusal = this.refuses(spec);
+    if (refusal !== undefined) {
+      return report({
+        type: "task-ended",
+        task: spec.id,
+        outcome: { phase: "Error", message: refusal },
+      });
+    }
+    const task = new LocalTask(spec, this.#deps, report);
+    const entry: Running = { task, cancelDeadline: () => {} };
+    this.#running.set(spec.id, entry);
+    try {
+      await this.#recover();
+      if (await task.folder.isCancelled()) return void this.#running.delete(spec.id);
+      await mkdir(task.folder.dir, { recursive: true });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return this.#settle(entry, { phase: "Error", message }, report);
+    }
+    this.#armDeadline(entry, report);
+    this.#startSampling();
+    void this.#runInTurn(entry, report);
+  }
+
+  async #runInTurn(entry: Running, report: Report): Promise<void> {
+    if (this.#busy >= this.#maxRunning) {
+      report({
+        type: "task-pending",
+        task: entry.task.task.id,
+        message: `Waiting: ${this.#maxRunning} tasks run on this machine already`,
+      });
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#busy++;
+    try {
+      if (this.#running.get(entry.task.task.id) !== entry) return;
+      const outcome = await entry.task.run();
+      if (outcome !== undefined) this.#settle(entry, outcome, report);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#busy--;
+      else next();
+    }
+  }
+
+  /** Reports once, unless the task was cancelled or ended by its deadline meanwhile. */
+  #settle(entry: Running, outcome: TaskOutcome, report: Report): void {
+    const { id } = entry.task.task;
+    if (this.#running.get(id) !== entry || this.#isClosed) return;
+    this.#running.delete(id);
+    entry.cancelDeadline();
+    report({ type: "task-ended", task: id, outcome });
+  }
+
+  #armDeadline(entry: Running, report: Report): void {
+    const { deadline } = entry.task.task;
+    if (deadline === undefined) return;
+    const look = () => {
+      const left = deadline - this.#clock.now();
+      if (left > 0) entry.cancelDeadline = this.#clock.after(Math.min(left, MAX_TIMER_MS), look);
+      else void this.#endAtDeadline(entry, report);
+    };
+    look();
+  }
+
+  async #endAtDeadline(entry: Running, report: Report): Promise<void> {
+    const { task, folder } = entry.task;
+    if (this.#running.get(task.id) !== entry) return;
+    // It may have ended in time while no server was there to see it.
+    const kept = await folder.outcome().catch(() => undefined);
+    const outcome: TaskOutcome = kept ??
+      { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE };
+    if (kept === undefined) {
+      entry.task.abandon();
+      await folder.saveOutcome(outcome).catch(() => {});
+    }
+    this.#settle(entry, outcome, report);
+    await this.#end(folder, DEFAULT_GRACE_MS);
+  }
+
+  async cancel(taskId: string, graceMs: number): Promise<void> {
+    const entry = this.#running.get(taskId);
+    this.#running.delete(taskId);
+    entry?.cancelDeadline();
+    entry?.task.abandon();
+    const folder = this.#scratch.task(taskId);
+    if (!await folder.exists()) return;
+    await this.#end(folder, graceMs);
+  }
+
+  /** Ends what runs in a folder; goes on after a restart. */
+  async #end(folder: TaskFolder, graceMs: number): Promise<void> {
+    await folder.beginCancel(this.#clock.now() + graceMs);
+    await this.#machine.stop(folder, graceMs);
+    await folder.endCancel();
+  }
+
+  /** Sees through what an earlier server was ending. */
+  #recover(): Promise<void> {
+    this.#recovered ??= (async () => {
+      await this.#scratch.ready();
+      for (const folder of await this.#scratch.cancelling()) {
+        const graceMs = Math.max(0, await folder.killAt() - this.#clock.now());
+        void this.#machine.stop(folder, graceMs).then(() => folder.endCancel());
+      }
+    })();
+    return this.#recovered;
+  }
+
+  #startSampling(): void {
+    if (this.#cancelSampling !== undefined || this.#isClosed) return;
+    const again = () => {
+      this.#cancelSampling = undefined;
+      void Promise.all(
+        [...this.#running.values()].map(({ task }) => task.sample().catch(() => {})),
+      ).then(() => {
+        if (this.#running.size > 0) this.#startSampling();
+      });
+    };
+    this.#cancelSampling = this.#clock.after(SAMPLE_MS, again);
+  }
+
+  async *logs(
+    task: { id: string; podName: string; namespace: string },
+    query: LogQuery,
+  ): AsyncGenerator<LogLine> {
+    const folder = this.#scratch.task(task.id);
+    if (!this.#running.has(task.id) && !await folder.exists()) {
+      throw notFound(`Logs of pod "${task.podName}" are not kept any more, or it has not started`);
+    }
+    const isOver = async () =>
+      !this.#running.has(task.id) &&
+      (await folder.outcome() !== undefined || await folder.isCancelled());
+    yield* this.#machine.logs(folder, query, isOver);
+  }
+
+  async clean(taskIds: string[]): Promise<void> {
+    for (const id of taskIds) {
+      if (this.#running.has(id)) continue;
+      const folder = this.#scratch.task(id);
+      await this.#machine.remove(folder);
+      await folder.remove();
+    }
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelSampling?.();
+    for (const entry of this.#running.values()) entry.cancelDeadline();
+    this.#running.clear();
+    this.#machine.close();
+    return Promise.resolve();
+  }
+}
