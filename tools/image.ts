@@ -1,0 +1,302 @@
+/**
+ * `deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]`: builds the OCI image without a daemon, from Debian's
+ * packages (libc, busybox, certificates, time zones) and registry packages (Deno, the service's own dependencies). The
+ * same inputs give the same bytes: names sorted, owner 0, times 0. Beside OUT.tar lies OUT.sbom.json (CycloneDX 1.6).
+ * Needs Debian with apt-get, dpkg-deb and tar.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+
+const DENO_VERSION = "2.9.6";
+const DEBIAN_PACKAGES = ["libc6", "libgcc-s1", "busybox-static", "ca-certificates", "tzdata"];
+const ARCHITECTURES: Record<string, { deno: string; debian: string }> = {
+  amd64: { deno: "@deno/linux-x64-glibc", debian: "amd64" },
+  arm64: { deno: "@deno/linux-arm64-glibc", debian: "arm64" },
+};
+/** What the server may do inside its container: no subprocesses, no writes but its temporary folder. */
+export const PERMISSIONS: readonly string[] = [
+  "--no-prompt",
+  "--allow-net",
+  "--allow-env",
+  "--allow-sys",
+  "--allow-read=/app,/tmp,/tls,/manifests,/var/run/secrets,/etc",
+  "--allow-write=/tmp",
+];
+
+interface Blob {
+  digest: string;
+  size: number;
+  mediaType: string;
+}
+
+function run(command: string, args: string[], cwd?: string): string {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+/** Debian packages of one architecture, unpacked into `root`; returns names and versions. */
+function addDebian(root: string, work: string, arch: string): { name: string; version: string }[] {
+  const own = run("dpkg", ["--print-architecture"]).trim();
+  const names = DEBIAN_PACKAGES.map((name) => arch === own ? name : `${name}:${arch}`);
+  run("apt-get", ["download", "-qq", ...names], work);
+  return readdirSync(work).filter((file) => file.endsWith(".deb")).sort().map((file) => {
+    run("dpkg-deb", ["-x", join(work, file), root]);
+    const [name = "", version = ""] = run("dpkg-deb", [
+      "-W",
+      "--showformat=${Package} ${Version}",
+      join(work, file),
+    ]).split(" ");
+    return { name, version };
+  });
+}
+
+/** Certificates come as single files; programs read one bundle. */
+function bundleCertificates(root: string): void {
+  const folder = join(root, "usr/share/ca-certificates/mozilla");
+  const all = readdirSync(folder).sort().map((file) => readFileSync(join(folder, file), "utf8"))
+    .join("");
+  mkdirSync(join(root, "etc/ssl/certs"), { recursive: true });
+  writeFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), all);
+}
+
+function baseLayer(root: string, work: string, arch: string): { name: string; version: string }[] {
+  mkdirSync(work, { recursive: true });
+  const target = ARCHITECTURES[arch];
+  if (target === undefined) {
+    throw new Error(
+      `Unknown architecture ${arch}: choose ${Object.keys(ARCHITECTURES).join(" or ")}`,
+    );
+  }
+  const packages = addDebian(root, work, target.debian);
+  bundleCertificates(root);
+  for (
+    const gone of [
+      "usr/share/doc",
+      "usr/share/man",
+      "usr/share/lintian",
+      "usr/share/ca-certificates",
+    ]
+  ) {
+    rmSync(join(root, gone), { recursive: true, force: true });
+  }
+  run("npm", ["pack", "--silent", `${target.deno}@${DENO_VERSION}`], work);
+  const archive = readdirSync(work).find((file) => file.endsWith(".tgz"));
+  if (archive === undefined) throw new Error(`npm pack left no archive of ${target.deno}`);
+  run("tar", ["-xzf", archive], work);
+  mkdirSync(join(root, "usr/local/bin"), { recursive: true });
+  cpSync(join(work, "package/deno"), join(root, "usr/local/bin/deno"));
+  chmodSync(join(root, "usr/local/bin/deno"), 0o755);
+  for (const folder of ["tmp", "app", "tls", "manifests", "etc"]) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+  writeFileSync(
+    join(root, "etc/passwd"),
+    "root:x:0:0:root:/:/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/nologin\n",
+  );
+  writeFileSync(join(root, "etc/group"), "root:x:0:\nnonroot:x:65532:\n");
+  writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
+  return packages;
+}
+
+/** The service with its production dependencies. */
+function appLayer(root: string): void {
+  const app = join(root, "app");
+  mkdirSync(app, { recursive: true });
+  cpSync("src", join(app, "src"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".test.ts"),
+  });
+  const pack = JSON.parse(readFileSync("package.json", "utf8"));
+  delete pack.devDependencies;
+  writeFileSync(join(app, "package.json"), JSON.stringify(pack, null, 2));
+  writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "auto" }));
+  cpSync("deno.lock", join(app, "deno.lock"));
+  run(process.execPath, ["install", "--quiet"], app);
+  // From here on nothing may be fetched: what is in node_modules is all there is.
+  writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "manual" }));
+  const bin = join(root, "usr/local/bin");
+  mkdirSync(bin, { recursive: true });
+  const cli = `#!/bin/busybox sh\nexec /usr/local/bin/deno run --cached-only --no-lock ${
+    PERMISSIONS.join(" ")
+  } /app/src/cli/main.ts "$@"\n`;
+  writeFileSync(join(bin, "sluice"), cli, { mode: 0o755 });
+}
+
+/** Packs a tree reproducibly and returns its blob. */
+function pack(root: string, blobs: string): Blob {
+  const file = join(blobs, "layer.tmp");
+  run("tar", [
+    "--sort=name",
+    "--owner=0",
+    "--group=0",
+    "--numeric-owner",
+    "--mtime=@0",
+    "--format=gnu",
+    "-C",
+    root,
+    "-cf",
+    file,
+    ".",
+  ]);
+  return store(readFileSync(file), "application/vnd.oci.image.layer.v1.tar", blobs);
+}
+
+function store(data: Uint8Array, mediaType: string, blobs: string): Blob {
+  const hex = createHash("sha256").update(data).digest("hex");
+  writeFileSync(join(blobs, hex), data);
+  return { digest: `sha256:${hex}`, size: data.length, mediaType };
+}
+
+/** CycloneDX list of everything inside. */
+export function sbom(
+  name: string,
+  debian: { name: string; version: string }[],
+  lock: { npm?: Record<string, unknown> },
+): unknown {
+  const npm = Object.keys(lock.npm ?? {}).map((key) => {
+    const at = key.lastIndexOf("@", key.includes("_") ? key.indexOf("_") : key.length);
+    const [pkg, version] = [key.slice(0, at), key.slice(at + 1).split("_")[0] ?? ""];
+    return {
+      type: "library",
+      name: pkg,
+      version,
+      purl: `pkg:npm/${pkg.replace("@", "%40")}@${version}`,
+    };
+  });
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: { component: { type: "container", name } },
+    components: [
+      {
+        type: "application",
+        name: "deno",
+        version: DENO_VERSION,
+        purl: `pkg:npm/deno@${DENO_VERSION}`,
+      },
+      ...debian.map((p) => ({
+        type: "library",
+        name: p.name,
+        version: p.version,
+        purl: `pkg:deb/debian/${p.name}@${encodeURIComponent(p.version)}`,
+      })),
+      ...npm,
+    ],
+  };
+}
+
+function main(argv: string[]): void {
+  const at = argv.indexOf("--arch");
+  const arch = at >= 0 ? argv[at + 1] ?? "" : "amd64";
+  const [out, name] = at >= 0 ? argv.toSpliced(at, 2) : argv;
+  if (out === undefined || name === undefined) {
+    console.error("usage: deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]");
+    process.exit(2);
+  }
+  const work = mkdtempSync(join(tmpdir(), "sluice-image-"));
+  try {
+    const layout = join(work, "layout");
+    const blobs = join(layout, "blobs/sha256");
+    for (const folder of [blobs, join(work, "base"), join(work, "app")]) {
+      mkdirSync(folder, { recursive: true });
+    }
+    const debian = baseLayer(join(work, "base"), join(work, "download"), arch);
+    appLayer(join(work, "app"));
+    const lock = JSON.parse(readFileSync(join(work, "app/app/deno.lock"), "utf8"));
+    const layers = [pack(join(work, "base"), blobs), pack(join(work, "app"), blobs)];
+    rmSync(join(blobs, "layer.tmp"), { force: true });
+    const config = store(
+      Buffer.from(JSON.stringify({
+        architecture: arch,
+        os: "linux",
+        config: {
+          User: "65532:65532",
+          WorkingDir: "/app",
+          Env: [
+            "PATH=/usr/local/bin:/usr/bin:/bin",
+            "HOME=/tmp",
+            "DENO_DIR=/tmp/deno",
+            "DENO_NO_UPDATE_CHECK=1",
+            "SLUICE_HOST=0.0.0.0",
+          ],
+          Entrypoint: [
+            "/usr/local/bin/deno",
+            "run",
+            "--cached-only",
+            "--no-lock",
+            ...PERMISSIONS,
+            "/app/src/main.ts",
+          ],
+          ExposedPorts: { "2746/tcp": {} },
+        },
+        rootfs: { type: "layers", diff_ids: layers.map((layer) => layer.digest) },
+      })),
+      "application/vnd.oci.image.config.v1+json",
+      blobs,
+    );
+    const manifest = store(
+      Buffer.from(
+        JSON.stringify({
+          schemaVersion: 2,
+          mediaType: "application/vnd.oci.image.manifest.v1+json",
+          config,
+          layers,
+        }),
+      ),
+      "application/vnd.oci.image.manifest.v1+json",
+      blobs,
+    );
+    const annotations = {
+      "io.containerd.image.name": name.includes("/") ? name : `docker.io/library/${name}`,
+      "org.opencontainers.image.ref.name": name,
+    };
+    writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
+    writeFileSync(
+      join(layout, "index.json"),
+      JSON.stringify({
+        schemaVersion: 2,
+        manifests: [{ ...manifest, platform: { architecture: arch, os: "linux" }, annotations }],
+      }),
+    );
+    run("tar", [
+      "--sort=name",
+      "--owner=0",
+      "--group=0",
+      "--numeric-owner",
+      "--mtime=@0",
+      "-C",
+      layout,
+      "-cf",
+      resolve(out),
+      ".",
+    ]);
+    writeFileSync(
+      `${resolve(out).replace(/\.tar$/, "")}.sbom.json`,
+      JSON.stringify(sbom(name, debian, lock), null, 2),
+    );
+    const mib = layers.map((layer) => (layer.size / (1 << 20)).toFixed(0));
+    console.log(`${name} (${arch}): ${manifest.digest}, layers ${mib.join(" + ")} MiB`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) main(process.argv.slice(2));
