@@ -39,3 +39,14 @@ export function parseManifestContinue(token: string | undefined): string | undef
   if (order.includes("\0") && continueManifests(order) === token) return order;
   throw invalid("The continue token is not one that a list has returned; list from the beginning");
 }
+
+/** Why a manifest may not be written over what is stored; undefined when it may. */
+export function findConflict(
+  before: { version: string } | undefined,
+  expect: string | undefined,
+): "exists" | "missing" | "changed" | undefined {
+  if (expect === "*") return undefined;
+  if (expect === undefined) return before === undefined ? undefined : "exists";
+  if (before === undefined) return "missing";
+  return before.version === expect ? undefined : "changed";
+}

@@ -1,6 +1,7 @@
 /** The event queue and the delivery records of the memory adapter. */
 import type { MemoryEvent, MemoryState } from "./memory_state.ts";
-import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
+import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
+import type { EventStore } from "./port.ts";
 import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
 
 export function createMemoryEvents(state: MemoryState): EventStore {
@@ -100,15 +101,15 @@ export function createMemoryEvents(state: MemoryState): EventStore {
         .filter(({ namespace }) => namespace === query.namespace)
         .filter((delivery) => query.state === undefined || delivery.state === query.state)
         .filter((delivery) =>
-          after === undefined || comparePositions(positionOf(delivery), after) > 0
+          after === undefined || comparePositions(deliveryPosition(delivery), after) > 0
         )
-        .sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
+        .sort((a, b) => comparePositions(deliveryPosition(a), deliveryPosition(b)));
       const items = query.limit > 0 ? found.slice(0, query.limit) : found;
       const last = items.at(-1);
       return {
         items: structuredClone(items),
         ...(last !== undefined && found.length > items.length &&
-          { continue: continueAfter(positionOf(last)) }),
+          { continue: continueAfter(deliveryPosition(last)) }),
       };
     },
 
@@ -122,7 +123,7 @@ export function createMemoryEvents(state: MemoryState): EventStore {
     trimDeliveries(maxCount, maxAgeMs) {
       const counts = new Map<string, number>();
       const newestFirst = [...state.deliveries.values()]
-        .sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
+        .sort((a, b) => comparePositions(deliveryPosition(a), deliveryPosition(b)));
       for (const { id, namespace, receivedAt } of newestFirst) {
         const count = (counts.get(namespace) ?? 0) + 1;
         counts.set(namespace, count);
@@ -131,24 +132,5 @@ export function createMemoryEvents(state: MemoryState): EventStore {
       }
       return Promise.resolve();
     },
-  };
-}
-
-/** Place of a delivery in lists: newest first. */
-export function positionOf({ receivedAt, id }: Delivery): { createdAt: number; id: string } {
-  return { createdAt: receivedAt, id };
-}
-
-/** The record of an event that was just accepted. */
-export function queuedDelivery(event: Omit<QueuedEvent, "attempts">): Delivery {
-  return {
-    id: event.id,
-    namespace: event.namespace,
-    discriminator: event.discriminator,
-    receivedAt: event.receivedAt,
-    size: event.size ?? new TextEncoder().encode(event.text).length,
-    state: "queued",
-    attempts: 0,
-    bindings: [],
   };
 }

@@ -1,6 +1,7 @@
 /** Stored manifests of the memory adapter. */
 import {
   continueManifests,
+  findConflict,
   manifestId,
   manifestOrder,
   matchesManifest,
@@ -65,15 +66,4 @@ export function createMemoryManifests(state: MemoryState): ManifestStore {
       return Promise.resolve(before);
     },
   };
-}
-
-/** Why a manifest may not be written over what is stored; undefined when it may. */
-export function findConflict(
-  before: { version: string } | undefined,
-  expect: string | undefined,
-): "exists" | "missing" | "changed" | undefined {
-  if (expect === "*") return undefined;
-  if (expect === undefined) return before === undefined ? undefined : "exists";
-  if (before === undefined) return "missing";
-  return before.version === expect ? undefined : "changed";
 }

@@ -11,8 +11,10 @@ import type {
   ShardStore,
 } from "./port.ts";
 import { ActorExists, StaleEpoch } from "./port.ts";
+import { takeTurns } from "./take_turns.ts";
 
 export function createMemoryShards(state: MemoryState): ShardStore {
+  let reads = 0;
   return {
     append(entries) {
       for (const { shard, command } of entries) {
@@ -26,7 +28,7 @@ export function createMemoryShards(state: MemoryState): ShardStore {
       const topics = after.map(({ shard }) => `mail:${shard}`);
       const deadline = performance.now() + waitMs;
       while (true) {
-        const entries = after.flatMap(({ shard, cursor }) =>
+        const entries = takeTurns(after, reads++).flatMap(({ shard, cursor }) =>
           shardOf(state, shard).mail
             .filter(({ seq }) => seq > Number(cursor))
             .map(({ seq, text }): MailboxEntry => ({

@@ -157,7 +157,8 @@ export interface ShardStore {
    */
   append(entries: { shard: number; command: Command }[]): Promise<void>;
   /**
-   * Entries after the given cursors, in order within a shard, at most `max` in all. Waits up to `waitMs` when there are
+   * Entries after the given cursors, in order within a shard, at most `max` in all; when there are more, the shards
+   * take turns. Waits up to `waitMs` when there are
    * none; an aborted wait returns what it has.
    */
   readMailboxes(

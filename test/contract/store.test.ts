@@ -1,6 +1,10 @@
 /** The store contract on every adapter. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe } from "vitest";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { openSqliteStore } from "../../src/store/sqlite_store.ts";
 import { describeEvents } from "./describe_events.ts";
 import { describeQuery } from "./describe_query.ts";
 import { describeShards } from "./describe_shards.ts";
@@ -26,4 +30,28 @@ describeStore("memory", (options) => {
     },
     close: () => store.close(),
   });
+});
+
+describeStore("sqlite", async (options) => {
+  let now = 1_700_000_000_000;
+  const folder = mkdtempSync(join(tmpdir(), "sluice-store-"));
+  const open = () => openSqliteStore({ ...options, folder, now: () => now });
+  let store = await open();
+  return {
+    store,
+    now: () => now,
+    pass: (ms) => {
+      now += ms;
+      return Promise.resolve();
+    },
+    reopen: async () => {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    close: async () => {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
 });

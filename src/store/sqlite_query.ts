@@ -1,0 +1,166 @@
+/**
+ * Lists and watches of the SQLite adapter. A list walks the term with the fewest entries that covers the query, newest
+ * first, and looks at each entry until the page is full.
+ */
+import {
+  ALL_TERM,
+  comparePositions,
+  continueAfter,
+  drivingTerms,
+  isWholeQuery,
+  type ListPosition,
+  matchesEntry,
+  parseContinue,
+  wantsPart,
+} from "./list_query.ts";
+import type { IndexEntry, ListPage, ListQuery, QueryStore } from "./port.ts";
+import { NODE_PART_PREFIX } from "./port.ts";
+import type { Row, SqliteDatabase } from "./sqlite_database.ts";
+import { readFeed } from "./sqlite_feed.ts";
+import { parseEntry } from "./sqlite_shards.ts";
+import type { Wakeups } from "./wakeups.ts";
+import { watchFeed } from "./watch_feed.ts";
+
+/** Terms with more entries than this are all the same to the choice. */
+const COUNT_UP_TO = 1_000;
+const LATEST: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+const EARLIEST_MS = -8.64e15;
+
+export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): QueryStore {
+  function countUpTo(term: string): number {
+    const sql = "SELECT count(*) AS n FROM (SELECT 1 FROM term WHERE term = ? LIMIT ?)";
+    return Number(database.get(sql, term, COUNT_UP_TO)?.["n"]);
+  }
+
+  function chooseWay(query: ListQuery): string[] {
+    const counted = drivingTerms(query).map((way) => ({
+      way,
+      count: way.reduce((sum, term) => sum + countUpTo(term), 0),
+    }));
+    counted.sort((a, b) => a.count - b.count);
+    return counted[0]?.way ?? [ALL_TERM];
+  }
+
+  function walk(way: string[], after: ListPosition, query: ListQuery): Iterable<Row> {
+    const walks = way.map((term) =>
+      database.iterate(
+        `SELECT t.created_at, a.row, a.id, a.version, a.index_entry
+         FROM term t JOIN actor a ON a.id = t.id
+         WHERE t.term = ? AND (t.created_at, t.id) < (?, ?) AND t.created_at >= ?
+         ORDER BY t.created_at DESC, t.id DESC`,
+        term,
+        after.createdAt,
+        after.id,
+        query.createdAfter ?? EARLIEST_MS,
+      )
+    );
+    return walks.length === 1 && walks[0] !== undefined ? walks[0] : mergeWalks(walks);
+  }
+
+  function loadParts(actor: Row, query: ListQuery): Record<string, string> {
+    const all = "SELECT key, text FROM part WHERE actor = ?1";
+    const end = NODE_PART_PREFIX.slice(0, -1) +
+      String.fromCharCode(NODE_PART_PREFIX.charCodeAt(NODE_PART_PREFIX.length - 1) + 1);
+    const rows = query.withoutNodes === true
+      ? database.all(
+        `${all} AND key < ?2 UNION ALL ${all} AND key >= ?3`,
+        actor["row"] ?? null,
+        NODE_PART_PREFIX,
+        end,
+      )
+      : database.all(all, actor["row"] ?? null);
+    const wanted = rows.filter(({ key }) => wantsPart(String(key), query));
+    return Object.fromEntries(wanted.map(({ key, text }) => [key, String(text)]));
+  }
+
+  function remainingAfter(way: string[], after: ListPosition, query: ListQuery): number {
+    if (!isWholeQuery(way, query)) {
+      let remaining = 0;
+      for (const row of walk(way, after, query)) if (isSelected(row, query)) remaining++;
+      return remaining;
+    }
+    const sql = "SELECT count(*) AS n FROM term WHERE term = ? AND (created_at, id) < (?, ?)";
+    return way.reduce(
+      (sum, term) => sum + Number(database.get(sql, term, after.createdAt, after.id)?.["n"]),
+      0,
+    );
+  }
+
+  return {
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async list(query) {
+      const after = parseContinue(query.continue) ?? LATEST;
+      const way = chooseWay(query);
+      const items: ListPage["items"] = [];
+      let last: ListPosition | undefined;
+      let hasMore = false;
+      for (const row of walk(way, after, query)) {
+        if (!isSelected(row, query)) continue;
+        if (query.limit > 0 && items.length === query.limit) {
+          hasMore = true;
+          break;
+        }
+        const id = String(row["id"]);
+        last = { createdAt: Number(row["created_at"]), id };
+        items.push({
+          id,
+          version: String(row["version"]),
+          parts: loadParts(row, query),
+          index: parseEntry(row["index_entry"]) as IndexEntry,
+        });
+      }
+      return {
+        items,
+        ...(hasMore && last !== undefined && { continue: continueAfter(last) }),
+        ...(query.count === true &&
+          { remaining: hasMore && last ? remainingAfter(way, last, query) : 0 }),
+        version: String(database.counter("version")),
+      };
+    },
+
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async findByUid(uid) {
+      const row = database.get("SELECT id FROM actor WHERE uid = ?", uid);
+      return row && String(row["id"]);
+    },
+
+    version: () => Promise.resolve(String(database.counter("version"))),
+
+    watch(after, signal) {
+      const feed = {
+        read: (at: number, max: number) => readFeed(database, at, max),
+        isClosed: () => database.isClosed,
+        wakeups,
+      };
+      return watchFeed(feed, after ?? String(database.counter("version")), signal);
+    },
+  };
+}
+
+function isSelected(row: Row, query: ListQuery): boolean {
+  const entry = parseEntry(row["index_entry"]);
+  return String(row["id"]).startsWith(`${query.kind}/`) && entry !== undefined &&
+    matchesEntry(entry, query);
+}
+
+function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
+  const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
+  const positionOf = (row: Row) => ({
+    createdAt: Number(row["created_at"]),
+    id: String(row["id"]),
+  });
+  while (true) {
+    let first = -1;
+    heads.forEach((row, index) => {
+      const best = heads[first];
+      if (row === undefined) return;
+      if (best === undefined || comparePositions(positionOf(row), positionOf(best)) < 0) {
+        first = index;
+      }
+    });
+    const row = heads[first];
+    if (row === undefined) return;
+    yield row;
+    heads[first] = walks[first]?.next().value as Row | undefined;
+  }
+}

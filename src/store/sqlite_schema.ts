@@ -1,0 +1,70 @@
+/**
+ * Tables of the SQLite adapter. A released step is never changed: a new version of the program adds steps at the end, and a
+ * store is brought up step by step when it is opened.
+ */
+
+/** SQL of each schema version; the first one makes version 1. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE replica (name TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE shard (
+    shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT, until INTEGER NOT NULL, cursor TEXT NOT NULL
+  );
+  CREATE TABLE mail (
+    shard INTEGER, seq INTEGER, command TEXT NOT NULL, PRIMARY KEY (shard, seq)
+  ) WITHOUT ROWID;
+  CREATE TABLE outbox (
+    shard INTEGER, id TEXT, text TEXT NOT NULL, PRIMARY KEY (shard, id)
+  ) WITHOUT ROWID;
+  CREATE TABLE timer (
+    shard INTEGER, id TEXT, due INTEGER NOT NULL, PRIMARY KEY (shard, id)
+  ) WITHOUT ROWID;
+  CREATE TABLE answer (
+    shard INTEGER, key TEXT, fingerprint TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (shard, key)
+  ) WITHOUT ROWID;
+  CREATE INDEX answer_expiry ON answer (expires_at);
+
+  -- index_entry is JSON; absent for actors that are never listed.
+  CREATE TABLE actor (
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, uid TEXT, index_entry TEXT
+  );
+  CREATE INDEX actor_uid ON actor (uid) WHERE uid IS NOT NULL;
+  CREATE TABLE part (
+    actor INTEGER, key TEXT, text TEXT NOT NULL, PRIMARY KEY (actor, key)
+  ) WITHOUT ROWID;
+  -- Every listed actor under each of its terms, in the order of lists.
+  CREATE TABLE term (
+    term TEXT, created_at INTEGER, id TEXT, PRIMARY KEY (term, created_at DESC, id DESC)
+  ) WITHOUT ROWID;
+  -- change is JSON of put, drop and index.
+  CREATE TABLE feed (
+    version INTEGER PRIMARY KEY, type TEXT NOT NULL, id TEXT NOT NULL, change TEXT NOT NULL
+  );
+
+  CREATE TABLE manifest (
+    kind TEXT, namespace TEXT, name TEXT, version INTEGER NOT NULL, text TEXT NOT NULL, labels TEXT NOT NULL,
+    PRIMARY KEY (kind, namespace, name)
+  ) WITHOUT ROWID;
+
+  -- In work when touched_at is set; waiting for a retry when at is set.
+  CREATE TABLE event (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, namespace TEXT NOT NULL, discriminator TEXT NOT NULL,
+    text TEXT NOT NULL, received_at INTEGER NOT NULL, size INTEGER, attempts INTEGER NOT NULL,
+    worker TEXT, touched_at INTEGER, at INTEGER
+  );
+  CREATE TABLE dedupe (
+    key TEXT PRIMARY KEY, id TEXT NOT NULL, fingerprint TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX dedupe_expiry ON dedupe (expires_at);
+  CREATE TABLE delivery (
+    id TEXT PRIMARY KEY, namespace TEXT NOT NULL, received_at INTEGER NOT NULL, state TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX delivery_time ON delivery (namespace, received_at DESC, id DESC);
+  CREATE INDEX delivery_state ON delivery (namespace, state, received_at DESC, id DESC);
+
+  CREATE TABLE blob (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+  `,
+];

@@ -1,0 +1,152 @@
+/**
+ * The embedded store: one SQLite database in a folder that one process has open. Whoever waits is woken in the process;
+ * nothing is polled. Leases of a process that is gone are void as soon as the folder is opened again.
+ */
+import type { BlobStore, Membership, Store } from "./port.ts";
+import { SqliteDatabase, type SqliteOptions } from "./sqlite_database.ts";
+import { createSqliteEvents } from "./sqlite_events.ts";
+import { createSqliteManifests } from "./sqlite_manifests.ts";
+import { createSqliteQuery } from "./sqlite_query.ts";
+import { createSqliteShards } from "./sqlite_shards.ts";
+import { Wakeups } from "./wakeups.ts";
+
+export interface SqliteStoreOptions extends SqliteOptions {
+  /** Clock of the store, epoch ms. @default {Date.now} */
+  now?: () => number;
+  /** Changes that the feed keeps for watches that resume. @default {20_000} */
+  feedLength?: number;
+}
+
+/** Tables that `clear` empties: all but membership. */
+const DATA_TABLES = [
+  "mail",
+  "outbox",
+  "timer",
+  "answer",
+  "actor",
+  "part",
+  "term",
+  "feed",
+  "manifest",
+  "event",
+  "dedupe",
+  "delivery",
+  "blob",
+];
+
+/**
+ * Opens the store in a folder, which is made when missing.
+ * @throws {Problem} FailedPrecondition when another process has it open or a newer version wrote it
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { now = Date.now, feedLength = 20_000, synchronous = "FULL" } = options;
+  const database = new SqliteDatabase(options);
+  await database.write(() => {
+    database.run("UPDATE shard SET owner = NULL");
+    database.run("DELETE FROM replica");
+  });
+  const wakeups = new Wakeups();
+  return {
+    membership: createMembership(database, now),
+    shards: createSqliteShards(database, { now, wakeups, feedLength }),
+    query: createSqliteQuery(database, wakeups),
+    manifests: createSqliteManifests(database, wakeups, feedLength),
+    events: createSqliteEvents(database, wakeups, now),
+    blobs: createBlobs(database),
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async ping() {
+      database.get("SELECT 1");
+    },
+    durability: () => synchronous === "FULL" ? "always" : "everysec",
+    async clear() {
+      await database.write(() => {
+        for (const table of DATA_TABLES) database.run(`DELETE FROM ${table}`);
+        database.setCounter("floor", database.next("version"));
+      });
+      wakeups.wakeAll();
+    },
+    close() {
+      database.close();
+      wakeups.wakeAll();
+      return Promise.resolve();
+    },
+  };
+}
+
+function createMembership(database: SqliteDatabase, now: () => number): Membership {
+  const leaseOf = (shard: number) => database.get("SELECT * FROM shard WHERE shard = ?", shard);
+  return {
+    shardCount: (wish) =>
+      database.write(() => database.counter("shards") || database.setCounter("shards", wish)),
+    async heartbeat(replica, ttlMs) {
+      const sql = "INSERT OR REPLACE INTO replica VALUES (?, ?)";
+      await database.write(() => database.run(sql, replica, now() + ttlMs));
+    },
+    async leave(replica) {
+      await database.write(() => database.run("DELETE FROM replica WHERE name = ?", replica));
+    },
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async replicas() {
+      const sql = "SELECT name FROM replica WHERE until > ? ORDER BY name";
+      return database.all(sql, now()).map(({ name }) => String(name));
+    },
+    acquire: (shard, replica, ttlMs) =>
+      database.write(() => {
+        const row = leaseOf(shard);
+        const owner = row?.["owner"] ?? null;
+        const isHeld = owner !== null && Number(row?.["until"]) > now();
+        if (isHeld && owner !== replica) return undefined;
+        const epoch = Number(row?.["epoch"] ?? 0) + (isHeld ? 0 : 1);
+        database.run(
+          `INSERT INTO shard VALUES (?1, ?2, ?3, ?4, '')
+           ON CONFLICT (shard) DO UPDATE SET epoch = ?2, owner = ?3, until = ?4`,
+          shard,
+          epoch,
+          replica,
+          now() + ttlMs,
+        );
+        return { shard, epoch };
+      }),
+    renew: (leases, replica, ttlMs) =>
+      database.write(() =>
+        leases.filter(({ shard, epoch }) => {
+          const sql = "UPDATE shard SET until = ? WHERE shard = ? AND epoch = ? AND owner = ?";
+          return database.run(sql, now() + ttlMs, shard, epoch, replica) === 0;
+        }).map(({ shard }) => shard)
+      ),
+    async release({ shard, epoch }) {
+      const sql = "UPDATE shard SET owner = NULL WHERE shard = ? AND epoch = ?";
+      await database.write(() => database.run(sql, shard, epoch));
+    },
+  };
+}
+
+function createBlobs(database: SqliteDatabase): BlobStore {
+  function find(key: string): Uint8Array | undefined {
+    const value = database.get("SELECT value FROM blob WHERE key = ?", key)?.["value"];
+    return value instanceof Uint8Array ? value : undefined;
+  }
+  function save(key: string, value: Uint8Array): void {
+    database.run("INSERT OR REPLACE INTO blob VALUES (?, ?)", key, value);
+  }
+  return {
+    async putBlob(key, value) {
+      await database.write(() => save(key, value));
+    },
+    async appendBlob(key, value, maxBytes) {
+      await database.write(() => {
+        const before = find(key) ?? new Uint8Array();
+        const room = Math.max(0, maxBytes - before.length);
+        save(key, Buffer.concat([before, value.subarray(0, room)]));
+      });
+    },
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async getBlob(key) {
+      return find(key);
+    },
+    async removeBlobs(prefix) {
+      const sql = "DELETE FROM blob WHERE substr(key, 1, ?) = ? AND key >= ?";
+      await database.write(() => database.run(sql, [...prefix].length, prefix, prefix));
+    },
+  };
+}
