@@ -1,0 +1,355 @@
+/**
+ * Applies a batch of commands of one shard to its actors, in memory. Nothing here is visible to anybody before the
+ * caller has committed it. A command that makes an actor throw (a defect of ours) is taken out and refused, and its
+ * actor starts again from what is stored, so that it harms no other command.
+ */
+import type { Json } from "../base/json.ts";
+import { isJsonObject } from "../base/json.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { ActorChange, ActorId, Cursor, IndexEntry, Store } from "../store/port.ts";
+import type { ActorCache } from "./actor_cache.ts";
+import type { ActorKind, Answer, HostEffect, HotEntry } from "./hot_actor.ts";
+import type { Limiter } from "./limiter.ts";
+import type { Result } from "./result.ts";
+
+/** A command waiting in a shard's queue. */
+export interface QueueItem {
+  actor: ActorId;
+  body: Json;
+  /** Where it stood in the mailbox, if it came from there. */
+  cursor?: Cursor;
+  replyTo?: { replica: string; request: string };
+  idempotency?: { key: string; fingerprint: string };
+  /** Hears the result, once. */
+  settle?: (result: Result) => void;
+  /** Row of the timer that made this command. */
+  timer?: string;
+  /** Monotonic time of arrival, ms. */
+  arrivedAt: number;
+}
+
+/** The commands of one actor in a batch, and what they did. */
+export interface Group {
+  id: ActorId;
+  kind: ActorKind;
+  items: QueueItem[];
+  entry: HotEntry;
+  /** What each command is told, or why it was refused. */
+  outcomes: Map<QueueItem, { answer: Answer | undefined } | { error: unknown }>;
+  changes: ActorChange[];
+  effects: HostEffect[];
+  /** The actor was removed in this batch, maybe created again after. */
+  removed: boolean;
+}
+
+export interface BatchDeps {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  cache: ActorCache;
+  kinds: readonly ActorKind[];
+  /** Bounds actors loaded at once. */
+  loads: Limiter;
+  labelPrefix: string;
+  /** Never goes on: commands are applied, nothing follows. */
+  frozen: boolean;
+}
+
+/** The store can't be read now; the batch may be tried again. */
+export class StoreTrouble extends Error {
+  constructor(cause: unknown) {
+    super("The store cannot be read", { cause });
+    this.name = "StoreTrouble";
+  }
+}
+
+/** Rounds of loading manifests that one command may need; beyond it is a defect. */
+const MAX_ROUNDS = 1_000;
+
+/**
+ * Applies the items in order. The actors stay pinned in the cache until the caller unpins them.
+ *
+ * @param suspects actors that must be looked for in the store even when a command says it makes them
+ * @throws {StoreTrouble} nothing was applied
+ */
+export async function applyBatch(
+  shard: number,
+  items: QueueItem[],
+  suspects: ReadonlySet<ActorId>,
+  deps: BatchDeps,
+): Promise<Group[]> {
+  const byActor = new Map<ActorId, QueueItem[]>();
+  const groups: Promise<Group | undefined>[] = [];
+  for (const item of items) {
+    const own = byActor.get(item.actor);
+    if (own) own.push(item);
+    else byActor.set(item.actor, [item]);
+  }
+  const env = createEnv(deps);
+  for (const [id, own] of byActor) groups.push(applyToActor(shard, id, own, suspects, env, deps));
+  const settled = await Promise.allSettled(groups);
+  const failed = settled.find((one) => one.status === "rejected");
+  if (failed) {
+    for (const id of byActor.keys()) deps.cache.drop(id);
+    throw failed.reason;
+  }
+  return settled.flatMap((one) => one.status === "fulfilled" && one.value ? [one.value] : []);
+}
+
+async function applyToActor(
+  shard: number,
+  id: ActorId,
+  items: QueueItem[],
+  suspects: ReadonlySet<ActorId>,
+  env: BatchEnv,
+  deps: BatchDeps,
+): Promise<Group> {
+  const kind = deps.kinds.find((one) => id.startsWith(one.prefix));
+  const first = items[0];
+  if (!kind || !first) throw new TypeError(`No kind of actor has the name "${id}"`);
+  const isNew = kind.creates(first.body) && !suspects.has(id);
+  const poison = new Map<QueueItem, unknown>();
+  let entry = deps.cache.pin(id);
+  let stepwise = false;
+  for (;;) {
+    const group: Group = {
+      id,
+      kind,
+      items,
+      entry: entry ?? { actor: kind.hydrate(id, undefined), version: undefined },
+      outcomes: new Map(),
+      changes: [],
+      effects: [],
+      removed: false,
+    };
+    try {
+      if (!entry) {
+        if (!isNew || poison.size > 0) group.entry = await load(shard, id, kind, deps);
+        deps.cache.add(id, shard, group.entry);
+      }
+      await runGroup(group, poison, stepwise, env, deps);
+      return group;
+    } catch (defect) {
+      deps.cache.drop(id);
+      entry = undefined;
+      if (defect instanceof StoreTrouble) throw defect;
+      const current = defect instanceof Poisoned ? defect.item : undefined;
+      const cause = defect instanceof Poisoned ? defect.cause : defect;
+      deps.log.error({ actor: id, command: typeOf(current?.body), err: cause }, "actor failed");
+      if (current) poison.set(current, cause);
+      else if (stepwise) { for (const item of items) poison.set(item, cause); }
+      else stepwise = true;
+      if (poison.size === items.length) {
+        return {
+          ...group,
+          entry: { actor: kind.hydrate(id, undefined), version: undefined },
+          outcomes: new Map(items.map((item) => [item, { error: poison.get(item) }])),
+          changes: [],
+          effects: [],
+        };
+      }
+    }
+  }
+}
+
+/** A command during which the actor threw. */
+class Poisoned extends Error {
+  readonly item: QueueItem;
+  constructor(item: QueueItem, cause: unknown) {
+    super("poisoned", { cause });
+    this.item = item;
+  }
+}
+
+async function load(
+  shard: number,
+  id: ActorId,
+  kind: ActorKind,
+  deps: BatchDeps,
+): Promise<HotEntry> {
+  const stored = await deps.loads.run(() => deps.store.shards.loadActor(shard, id)).catch(
+    (cause) => {
+      throw new StoreTrouble(cause);
+    },
+  );
+  return { actor: kind.hydrate(id, stored), version: stored?.version };
+}
+
+/** Runs the commands of one actor; `stepwise` settles after each, to find the one that makes it throw. */
+async function runGroup(
+  group: Group,
+  poison: Map<QueueItem, unknown>,
+  stepwise: boolean,
+  env: BatchEnv,
+  deps: BatchDeps,
+): Promise<void> {
+  const draft = new Draft(group);
+  for (const item of group.items) {
+    if (poison.has(item)) {
+      group.outcomes.set(item, { error: poison.get(item) });
+      continue;
+    }
+    try {
+      group.outcomes.set(item, { answer: group.entry.actor.receive(item.body, env) });
+      draft.afterReceive();
+      if (stepwise) await settle(draft, env, deps);
+    } catch (cause) {
+      if (cause instanceof StoreTrouble) throw cause;
+      if (!(cause instanceof Problem)) throw new Poisoned(item, cause);
+      group.outcomes.set(item, { error: cause });
+    }
+  }
+  if (!stepwise) await settle(draft, env, deps);
+  draft.finish();
+}
+
+/** Lets the actor go on until it needs nothing more. */
+async function settle(draft: Draft, env: BatchEnv, deps: BatchDeps): Promise<void> {
+  const { actor } = draft.group.entry;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    if (!deps.frozen && actor.exists()) actor.advance(env);
+    const needs = draft.take();
+    if (needs.length === 0 || deps.frozen) return;
+    await env.load(needs);
+  }
+  throw new Error(`Actor needs manifests again and again`);
+}
+
+/** Gathers what one actor changed in a batch into changes for the commit. */
+class Draft {
+  readonly group: Group;
+  #put: Record<string, string> = {};
+  #drop = new Set<string>();
+  #index: IndexEntry | undefined;
+  #touched = false;
+  #stored: boolean;
+  #existed: boolean;
+
+  constructor(group: Group) {
+    this.group = group;
+    this.#stored = group.entry.version !== undefined;
+    this.#existed = this.#stored;
+  }
+
+  /** Notices that a command removed the actor. */
+  afterReceive(): void {
+    const exists = this.group.entry.actor.exists();
+    if (this.#existed && !exists) {
+      this.take();
+      const survivors = this.group.effects.filter(survivesRemoval);
+      this.group.effects.splice(0, this.group.effects.length, ...survivors);
+      if (this.#stored) {
+        const { id } = this.group;
+        this.group.changes.push({ id, put: {}, drop: [], remove: true, ...this.#silent() });
+      }
+      this.#put = {};
+      this.#drop.clear();
+      this.#index = undefined;
+      this.#touched = false;
+      this.#stored = false;
+      this.group.removed = true;
+    }
+    this.#existed = exists;
+  }
+
+  take(): ManifestRef[] {
+    const taken = this.group.entry.actor.take();
+    for (const key of taken.drop) {
+      delete this.#put[key];
+      this.#drop.add(key);
+      this.#touched = true;
+    }
+    for (const key in taken.put) {
+      this.#put[key] = taken.put[key] ?? "";
+      this.#drop.delete(key);
+      this.#touched = true;
+    }
+    if (taken.index) {
+      this.#index = taken.index;
+      this.#touched = true;
+    }
+    for (const effect of taken.effects) this.group.effects.push(effect);
+    return taken.needs;
+  }
+
+  finish(): void {
+    if (!this.#touched) return;
+    const change: ActorChange = {
+      id: this.group.id,
+      put: this.#put,
+      drop: [...this.#drop],
+      ...this.#silent(),
+    };
+    if (this.#index) change.index = this.#index;
+    if (!this.#stored) change.create = true;
+    this.group.changes.push(change);
+  }
+
+  #silent(): { silent?: true } {
+    return this.group.kind.silent ? { silent: true } : {};
+  }
+}
+
+/** Effects that still make sense when their actor is gone; its tasks are cancelled by the host. */
+function survivesRemoval(effect: HostEffect): boolean {
+  return effect.type === "release-locks" || effect.type === "clean-tasks" ||
+    effect.type === "record-event" || effect.type === "send";
+}
+
+interface BatchEnv extends EngineEnv {
+  load(needs: ManifestRef[]): Promise<void>;
+}
+
+/** Time, names and manifests for one batch. Manifests are read afresh in every batch: what was stored before a command was sent is seen by it. */
+function createEnv(deps: BatchDeps): BatchEnv {
+  const manifests = new Map<string, unknown>();
+  const loading = new Map<string, Promise<void>>();
+  const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`;
+  return {
+    now: deps.clock.now(),
+    labelPrefix: deps.labelPrefix,
+    randomSuffix: (length) => deps.ids.suffix(length),
+    findManifest: (kind, namespace, name) => manifests.get(keyOf(kind, namespace, name)),
+    async load(needs) {
+      await Promise.all(needs.map(({ kind, namespace, name }) => {
+        const key = keyOf(kind, namespace, name);
+        let load = loading.get(key);
+        if (!load) {
+          const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
+          load = deps.store.manifests.get(kind, scope, name).then(
+            (stored) => void manifests.set(key, stored ? JSON.parse(stored.text) : null),
+            (cause) => {
+              throw new StoreTrouble(cause);
+            },
+          );
+          loading.set(key, load);
+        }
+        return load;
+      }));
+    },
+  };
+}
+
+/** The word that tells what a command is about, for logs. */
+export function typeOf(body: Json | undefined): string {
+  return isJsonObject(body) && typeof body["type"] === "string" ? body["type"] : "unknown";
+}
+
+/** The refusal for an idempotency key that came with another request. */
+export function keyReused(): Problem {
+  return new Problem(
+    ProblemCode.Aborted,
+    "The idempotency key was used with another request; take a new key",
+    { status: 422 },
+  );
+}
+
+/** The refusal of a command that no actor understands. */
+export function unknownCommand(body: Json): Problem {
+  return invalid(`Unknown command "${typeOf(body)}"`);
+}

@@ -1,0 +1,197 @@
+/**
+ * Turns what a batch changed into one commit: actors, outbox rows, timers, answers, cursor. Pure bookkeeping over ids;
+ * nothing is done here.
+ */
+import { isJsonObject } from "../base/json.ts";
+import type { Effect } from "../engine/effect.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { ActorId, Lease, ShardCommit } from "../store/port.ts";
+import type { Group, QueueItem } from "./batch.ts";
+import type { HostEffect } from "./hot_actor.ts";
+import {
+  COMMIT_MARK,
+  encodeRow,
+  type KeptEffect,
+  type OutboxIndex,
+  type OutboxRow,
+  rowIdOf,
+  taskRowId,
+} from "./outbox.ts";
+import { encodeResult } from "./result.ts";
+
+export type RecordEvent = Extract<Effect, { type: "record-event" }>;
+
+export interface BatchPlan {
+  commit: ShardCommit;
+  /** New effects, in order, to be done after the commit. */
+  rows: OutboxRow[];
+  events: { actor: ActorId; event: RecordEvent }[];
+  /** False when there is nothing to write. */
+  isNeeded: boolean;
+}
+
+/** What a plan must know of the shard. */
+export interface PlanShard {
+  readonly lease: Lease;
+  readonly rows: OutboxIndex;
+  /** The next number for an outbox row of this shard. */
+  nextSeq(): number;
+}
+
+/** Key of a timer's row: the actor and the timer's own id. */
+export function timerRowId(actor: ActorId, timer: string): string {
+  return `${actor} ${timer}`;
+}
+
+export function parseTimerRowId(id: string): { actor: ActorId; timer: string } {
+  const space = id.indexOf(" ");
+  return { actor: id.slice(0, space), timer: id.slice(space + 1) };
+}
+
+export function planBatch(
+  shard: PlanShard,
+  groups: Group[],
+  items: QueueItem[],
+  options: { clock: Clock; timers: { idsWith(shard: number, prefix: string): string[] } },
+  sequence: number,
+  answerTtlMs: number,
+): BatchPlan {
+  const plan = new Plan(shard, options.clock.now(), sequence);
+  for (const group of groups) {
+    plan.addGroup(group);
+    if (group.removed) {
+      plan.forget(group.id, options.timers.idsWith(shard.lease.shard, `${group.id} `));
+    }
+    for (const effect of group.effects) plan.addEffect(group.id, effect);
+    plan.addAnswers(group, answerTtlMs);
+  }
+  return plan.finish(items);
+}
+
+class Plan {
+  readonly #shard: PlanShard;
+  readonly #now: number;
+  readonly #commit: ShardCommit;
+  readonly #rows = new Map<string, OutboxRow>();
+  readonly #drops = new Set<string>();
+  readonly #timersClear = new Set<string>();
+  readonly #events: BatchPlan["events"] = [];
+  readonly #sequence: number;
+
+  constructor(shard: PlanShard, now: number, sequence: number) {
+    this.#shard = shard;
+    this.#now = now;
+    this.#sequence = sequence;
+    this.#commit = {
+      shard: shard.lease.shard,
+      epoch: shard.lease.epoch,
+      actors: [],
+      outboxPut: {},
+      outboxDrop: [],
+      timersSet: {},
+      timersClear: [],
+      answers: [],
+    };
+  }
+
+  addGroup(group: Group): void {
+    for (const change of group.changes) this.#commit.actors.push(change);
+    for (const [item, outcome] of group.outcomes) {
+      if ("error" in outcome) continue;
+      if (item.timer !== undefined) this.#timersClear.add(item.timer);
+      if (!isJsonObject(item.body) || item.body["type"] !== "task-ended") continue;
+      const row = taskRowId(String(item.body["task"]));
+      if (this.#shard.rows.has(row)) this.#drops.add(row);
+    }
+  }
+
+  /** Ends what a removed actor had under way. */
+  forget(actor: ActorId, timers: string[]): void {
+    for (const id of timers) this.#timersClear.add(id);
+    for (const id of this.#shard.rows.of(actor)) {
+      if (!id.startsWith("task/")) continue;
+      this.#drops.add(id);
+      const task = id.slice("task/".length);
+      this.#addRow(actor, {
+        type: "cancel-task",
+        id: `removed/${task}`,
+        task,
+        reason: "workflow deleted",
+      });
+    }
+  }
+
+  addEffect(actor: ActorId, effect: HostEffect): void {
+    switch (effect.type) {
+      case "set-timer": {
+        const id = timerRowId(actor, effect.id);
+        this.#timersClear.delete(id);
+        this.#commit.timersSet[id] = effect.at;
+        return;
+      }
+      case "clear-timer": {
+        const id = timerRowId(actor, effect.id);
+        delete this.#commit.timersSet[id];
+        this.#timersClear.add(id);
+        return;
+      }
+      case "record-event":
+        this.#events.push({ actor, event: effect });
+        return;
+      case "cancel-task": {
+        const row = taskRowId(effect.task);
+        if (this.#rows.delete(row)) return;
+        if (this.#shard.rows.has(row)) this.#drops.add(row);
+        this.#addRow(actor, effect);
+        return;
+      }
+      case "clean-tasks":
+        this.#addRow(actor, effect, this.#now + effect.delayMs);
+        return;
+      default:
+        this.#addRow(actor, effect);
+    }
+  }
+
+  addAnswers(group: Group, ttlMs: number): void {
+    for (const [item, outcome] of group.outcomes) {
+      if (!item.idempotency || "error" in outcome || !outcome.answer) continue;
+      const wire = encodeResult({ ok: true, answer: outcome.answer(undefined) });
+      const { key, fingerprint } = item.idempotency;
+      this.#commit.answers.push({
+        key,
+        fingerprint,
+        answer: isJsonObject(wire) ? wire["answer"] ?? null : null,
+        expiresAt: this.#now + ttlMs,
+      });
+    }
+  }
+
+  finish(items: QueueItem[]): BatchPlan {
+    const commit = this.#commit;
+    const rows = [...this.#rows.values()];
+    for (const row of rows) {
+      commit.outboxPut[row.id] = encodeRow(row);
+      this.#drops.delete(row.id);
+    }
+    commit.outboxDrop.push(...this.#drops);
+    commit.timersClear.push(...this.#timersClear);
+    for (const item of items) if (item.cursor !== undefined) commit.cursor = item.cursor;
+    const isNeeded = commit.actors.length > 0 || rows.length > 0 || this.#drops.size > 0 ||
+      commit.cursor !== undefined || commit.answers.length > 0 || commit.timersClear.length > 0 ||
+      Object.keys(commit.timersSet).length > 0;
+    commit.outboxPut[COMMIT_MARK] = `${commit.epoch}.${this.#sequence}`;
+    return { commit, rows, events: this.#events, isNeeded };
+  }
+
+  #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {
+    const row: OutboxRow = {
+      id: rowIdOf(actor, effect),
+      actor,
+      seq: this.#shard.nextSeq(),
+      effect,
+    };
+    if (notBefore !== undefined && notBefore > this.#now) row.notBefore = notBefore;
+    this.#rows.set(row.id, row);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Does what committed batches want done outside; the only place that turns effects into calls. Everything here may run
+ * again after a crash, on any replica: ids are stable and every receiver takes a repeat as the first call. What concerns
+ * the same lock holder is done in the order of the rows.
+ */
+import type { Json } from "../base/json.ts";
+import { unreachable } from "../base/unreachable.ts";
+import type { Artifact } from "../spec/manifest.ts";
+import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { ActorId, Store } from "../store/port.ts";
+import { LOCKS_ACTOR } from "./actor_ids.ts";
+import { saveMemo } from "./memo.ts";
+import { type OutboxRow, taskRowId } from "./outbox.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** Longest delay before the effects of a shard that was taken over are done again, ms. */
+const TAKEOVER_JITTER_MS = 200;
+
+/** What effects need of the shard that made them. */
+export interface EffectShard {
+  readonly shard: number;
+  readonly rows: { has(id: string): boolean };
+  /** False when the shard was lost: its rows are another replica's business. */
+  readonly isHeld: boolean;
+  rowDone(id: string): void;
+}
+
+export interface EffectDeps {
+  tasks: Tasks;
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  labelPrefix: string;
+  /** Brings a command to an actor; resolves when it is durable there. */
+  deliver(id: string, actor: ActorId, body: Json): Promise<void>;
+  /** Removes artifacts that nobody needs any more. */
+  collectArtifacts?(actor: ActorId, artifacts: Artifact[]): Promise<void>;
+}
+
+export class Effects {
+  readonly #deps: EffectDeps;
+  /** The last effect of each lock holder that is under way. */
+  readonly #chains = new Map<string, Promise<void>>();
+
+  constructor(deps: EffectDeps) {
+    this.#deps = deps;
+  }
+
+  /** Does rows that were just committed. */
+  perform(shard: EffectShard, rows: OutboxRow[]): void {
+    for (const row of rows) this.#begin(shard, row);
+  }
+
+  /** Does the rows that the last owner of a shard left, after a short random wait. */
+  recover(shard: EffectShard, rows: OutboxRow[]): void {
+    const { clock, ids } = this.#deps;
+    clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => this.perform(shard, rows));
+  }
+
+  #begin(shard: EffectShard, row: OutboxRow): void {
+    const wait = (row.notBefore ?? 0) - this.#deps.clock.now();
+    if (wait > 0) {
+      this.#deps.clock.after(Math.min(wait, MAX_TIMER_MS), () => this.#begin(shard, row));
+      return;
+    }
+    const { effect } = row;
+    if (effect.type !== "acquire-locks" && effect.type !== "release-locks") {
+      void this.#finish(shard, row);
+      return;
+    }
+    const before = this.#chains.get(effect.holder) ?? Promise.resolve();
+    const after = before.then(() => this.#finish(shard, row)).then(() => {
+      if (this.#chains.get(effect.holder) === after) this.#chains.delete(effect.holder);
+    });
+    this.#chains.set(effect.holder, after);
+  }
+
+  /** Does a row until it succeeds or the shard is lost. */
+  async #finish(shard: EffectShard, row: OutboxRow): Promise<void> {
+    const { clock, ids, log } = this.#deps;
+    for (let attempt = 0; shard.isHeld && shard.rows.has(row.id); attempt++) {
+      try {
+        await this.#do(shard, row);
+        if (row.effect.type !== "start-task") shard.rowDone(row.id);
+        return;
+      } catch (cause) {
+        if (attempt % 10 === 0) {
+          log.warn({ actor: row.actor, effect: row.effect.type, err: cause }, "effect failed");
+        }
+        await clock.sleep(Math.min(30_000, 100 * 2 ** attempt) * (0.5 + ids.fraction()));
+      }
+    }
+  }
+
+  #do(shard: EffectShard, row: OutboxRow): Promise<void> {
+    const { tasks, deliver, collectArtifacts, log } = this.#deps;
+    const { actor, effect } = row;
+    switch (effect.type) {
+      case "start-task":
+        return tasks.start(actor, effect.task, () => {
+          return shard.isHeld && shard.rows.has(taskRowId(effect.task.id));
+        });
+      case "cancel-task":
+        return tasks.cancel(effect.task);
+      case "clean-tasks":
+        return tasks.clean(effect.tasks);
+      case "acquire-locks": {
+        const { holder, keys, priority, createdAt } = effect;
+        const body = { type: "acquire", actor, holder, keys, priority, createdAt };
+        return deliver(row.id, LOCKS_ACTOR, body as unknown as Json);
+      }
+      case "release-locks":
+        return deliver(row.id, LOCKS_ACTOR, { type: "release", holder: effect.holder });
+      case "send":
+        return deliver(row.id, effect.to, effect.body);
+      case "save-memo":
+        return saveMemo(this.#deps.store.manifests, effect, this.#deps.labelPrefix);
+      case "collect-artifacts":
+        if (collectArtifacts) return collectArtifacts(actor, effect.artifacts);
+        log.warn({ actor, count: effect.artifacts.length }, "no artifact store; artifacts stay");
+        return Promise.resolve();
+      default:
+        return unreachable(effect);
+    }
+  }
+}

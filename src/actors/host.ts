@@ -1,0 +1,334 @@
+/**
+ * The host: runs the actors of the shards this replica owns, and brings commands to actors wherever they live. It joins
+ * the parts of this folder; what a command means is the engine's business.
+ */
+import type { Json } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { Executor } from "../executors/port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import type { Artifact, Workflow } from "../spec/manifest.ts";
+import type { ActorId, Lease, ShardState, Store } from "../store/port.ts";
+import { ActorCache } from "./actor_cache.ts";
+import { shardOf, workflowActorId } from "./actor_ids.ts";
+import { typeOf } from "./batch.ts";
+import { parseTimerRowId, type RecordEvent } from "./batch_plan.ts";
+import { Effects } from "./effects.ts";
+import type { ActorKind } from "./hot_actor.ts";
+import { Limiter } from "./limiter.ts";
+import { MailboxReader } from "./mailbox_reader.ts";
+import { Membership } from "./membership.ts";
+import type { ExecuteOptions, WorkflowCommand, WorkflowHost } from "./port.ts";
+import { RemoteCalls } from "./remote_calls.ts";
+import { Moved, type Result, toProblem } from "./result.ts";
+import { ShardWorker, type WorkerDeps } from "./shard_worker.ts";
+import { Tasks } from "./tasks.ts";
+import { Timers } from "./timers.ts";
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Actors loaded from the store at once. */
+const MAX_LOADS = 64;
+/** Request name that asks a replica to look at the shards again; not an answer. */
+const NUDGE = "@rebalance";
+
+export interface HostOptions {
+  /** Unique name of this process. */
+  replica: string;
+  /** Number of shards when the store is new. */
+  shards: number;
+  leaseTtlMs: number;
+  /** Total weight of actors in memory. */
+  hotActors: number;
+  /** Task starts under way at once. */
+  taskStarts: number;
+  labelPrefix: string;
+  /** Commands are applied and nothing follows: no step starts, no timer fires. For API conformance. */
+  frozen?: boolean;
+}
+
+export interface HostDeps {
+  store: Store;
+  /** In order of preference. */
+  executors: readonly Executor[];
+  kinds: readonly ActorKind[];
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  metrics: Metrics;
+  collectArtifacts?(actor: ActorId, artifacts: Artifact[]): Promise<void>;
+  /** Hears committed events that watchers of a workflow may want to see. */
+  onEvent?(actor: ActorId, event: RecordEvent): void;
+}
+
+export class Host implements WorkflowHost {
+  readonly #deps: HostDeps;
+  readonly #options: HostOptions;
+  readonly #workers = new Map<number, ShardWorker>();
+  readonly #cache: ActorCache;
+  readonly #timers: Timers;
+  readonly #tasks: Tasks;
+  readonly #effects: Effects;
+  readonly #calls: RemoteCalls;
+  readonly #reader: MailboxReader;
+  readonly #stop = new AbortController();
+  readonly #workerDeps: WorkerDeps;
+  #membership: Membership | undefined;
+  #shards = 0;
+  #reading: Promise<void> = Promise.resolve();
+  #calling = 0;
+
+  constructor(deps: HostDeps, options: HostOptions) {
+    const { store, clock, log, metrics, ids } = deps;
+    this.#deps = deps;
+    this.#options = options;
+    this.#cache = new ActorCache(options.hotActors);
+    this.#timers = new Timers(clock, (shard, id) => this.#fire(shard, id));
+    this.#tasks = new Tasks({
+      executors: deps.executors,
+      maxStarts: options.taskStarts,
+      post: (actor, body) => void this.#post(actor, body),
+      log,
+    });
+    this.#effects = new Effects({
+      ...deps,
+      tasks: this.#tasks,
+      labelPrefix: options.labelPrefix,
+      deliver: (id, actor, body) => this.deliver(id, actor, body),
+    });
+    this.#calls = new RemoteCalls(store.shards, options.replica);
+    this.#reader = new MailboxReader({ store: store.shards, clock, log, workers: this.#workers });
+    this.#workerDeps = {
+      store,
+      clock,
+      ids,
+      log,
+      cache: this.#cache,
+      timers: this.#timers,
+      kinds: deps.kinds,
+      loads: new Limiter(MAX_LOADS),
+      labelPrefix: options.labelPrefix,
+      frozen: options.frozen ?? false,
+      perform: (worker, rows) => {
+        if (!options.frozen) this.#effects.perform(worker, rows);
+      },
+      recover: (worker, rows) => {
+        if (!options.frozen) this.#effects.recover(worker, rows);
+      },
+      recordEvents: (events) => {
+        for (const { actor, event } of events) deps.onEvent?.(actor, event);
+      },
+      reply: (replica, answers) => {
+        if (replica === options.replica) {
+          for (const { request, answer } of answers) this.#calls.hear(request, answer);
+        } else {
+          store.shards.reply(replica, answers).catch((cause: unknown) => {
+            log.warn({ replica, err: cause }, "answers could not be sent");
+          });
+        }
+      },
+      onLost: (worker, cause) => {
+        log.warn({ shard: worker.shard, epoch: worker.lease.epoch, err: cause }, "shard lost");
+        this.#membership?.lost(worker.shard, worker.lease.epoch);
+      },
+      isLeaseFresh: (shard) => this.#membership?.isFresh(shard) ?? false,
+      commitSeconds: metrics.histogram("sluice_commit_seconds", "Time of a commit"),
+      batchSize: metrics.histogram("sluice_batch_commands", "Commands in a commit", [
+        1,
+        2,
+        4,
+        8,
+        16,
+        32,
+        64,
+        128,
+        256,
+      ]),
+    };
+    metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => this.#workers.size);
+    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
+    metrics.gauge("sluice_timers", "Timers set", () => this.#timers.size);
+    metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
+  }
+
+  /** Number of shards; 0 before `start`. */
+  get shards(): number {
+    return this.#shards;
+  }
+
+  /** Shards this replica runs now. */
+  get owned(): number {
+    return this.#workers.size;
+  }
+
+  /** Live replicas, as of the last look. */
+  get replicas(): readonly string[] {
+    return this.#membership?.replicas ?? [];
+  }
+
+  /** Joins the other replicas and begins to take shards. */
+  async start(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const { replica, leaseTtlMs, shards } = this.#options;
+    this.#shards = await store.membership.shardCount(shards);
+    await store.shards.onReply(replica, (request, answer) => {
+      if (request === NUDGE) this.#membership?.rebalance();
+      else this.#calls.hear(request, answer);
+    }, this.#stop.signal);
+    this.#membership = new Membership({
+      store: store.membership,
+      clock,
+      log,
+      replica,
+      ttlMs: leaseTtlMs,
+      shards: this.#shards,
+      work: {
+        acquire: (shard) => this.#membership?.acquire(shard) ?? Promise.resolve(undefined),
+        load: (shard) => store.shards.loadShard(shard),
+        open: (lease, state) => this.#open(lease, state),
+        close: (lease) => this.#close(lease),
+        drop: (shard) => this.#drop(shard),
+      },
+      nudge: (replicas) => {
+        for (const one of replicas) {
+          store.shards.reply(one, [{ request: NUDGE, answer: null }]).catch(() => {});
+        }
+      },
+    });
+    this.#membership.start();
+    this.#reading = this.#reader.run();
+  }
+
+  async execute(
+    namespace: string,
+    name: string,
+    command: WorkflowCommand,
+    options: ExecuteOptions = {},
+  ): Promise<Workflow> {
+    const actor = workflowActorId(namespace, name);
+    const result = await this.#call(actor, command as unknown as Json, options);
+    if (!result.ok) throw toProblem(result.error);
+    return result.answer as Workflow;
+  }
+
+  /**
+   * Brings a command to an actor and resolves when it is durable: applied where the actor is ours, in the mailbox where
+   * it is not. A refusal by the actor counts as delivered.
+   *
+   * @throws {Problem} Unavailable: try again
+   */
+  async deliver(id: string, actor: ActorId, body: Json): Promise<void> {
+    const shard = shardOf(actor, this.#shards);
+    const result = await new Promise<Result>((settle) => {
+      const item = { actor, body, settle, arrivedAt: this.#deps.clock.monotonic() };
+      const isOurs = this.#workers.get(shard)?.enqueue(item) ?? false;
+      if (!isOurs) settle({ ok: false, error: new Moved() });
+    });
+    if (result.ok) return;
+    if (result.error instanceof Moved) {
+      return this.#calls.post(shard, { id, actor, body });
+    }
+    const isTrouble = result.error instanceof Problem &&
+      result.error.code === ProblemCode.Unavailable;
+    if (isTrouble) throw result.error;
+    this.#deps.log.warn({ actor, command: typeOf(body), err: result.error }, "command refused");
+  }
+
+  /** Finishes what waits, gives all shards to others, leaves. */
+  async drain(): Promise<void> {
+    await this.#membership?.leave();
+    this.halt();
+    await this.#reading;
+  }
+
+  /** Stops at once and gives nothing back, as a crash would. */
+  halt(): void {
+    this.#stop.abort();
+    this.#reader.stop();
+    this.#membership?.halt();
+    for (const shard of [...this.#workers.keys()]) this.#drop(shard);
+    this.#timers.stop();
+  }
+
+  #call(actor: ActorId, body: Json, options: ExecuteOptions): Promise<Result> {
+    const { clock } = this.#deps;
+    const { idempotency, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const shard = shardOf(actor, this.#shards);
+    const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
+    return new Promise((resolve) => {
+      let forget: (() => void) | undefined;
+      const cancel = clock.after(timeoutMs, () => {
+        forget?.();
+        const text = "No answer in time; the request may still be done";
+        resolve({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
+      });
+      const finish = (result: Result) => {
+        cancel();
+        resolve(result);
+      };
+      const send = () => {
+        const id = `${this.#options.replica}/${++this.#calling}`;
+        ({ forget } = this.#calls.call(shard, { id, ...shared }, finish));
+      };
+      const isOurs = this.#workers.get(shard)?.enqueue({
+        ...shared,
+        arrivedAt: clock.monotonic(),
+        settle: (result) => {
+          if (!result.ok && result.error instanceof Moved) send();
+          else finish(result);
+        },
+      });
+      if (!isOurs) send();
+    });
+  }
+
+  /** Brings a fact to an actor, however long it takes. */
+  async #post(actor: ActorId, body: Json): Promise<void> {
+    const { clock, ids, log } = this.#deps;
+    const id = ids.uuid();
+    for (let attempt = 0; !this.#stop.signal.aborted; attempt++) {
+      try {
+        return await this.deliver(id, actor, body);
+      } catch (cause) {
+        if (attempt % 10 === 0) {
+          log.warn({ actor, fact: typeOf(body), err: cause }, "not delivered");
+        }
+        await clock.sleep(Math.min(5_000, 100 * 2 ** attempt), this.#stop.signal);
+      }
+    }
+  }
+
+  #fire(shard: number, row: string): void {
+    if (this.#options.frozen) return;
+    const { actor, timer } = parseTimerRowId(row);
+    this.#workers.get(shard)?.enqueue({
+      actor,
+      body: { type: "timer-fired", timer },
+      timer: row,
+      arrivedAt: this.#deps.clock.monotonic(),
+    });
+  }
+
+  #open(lease: Lease, state: ShardState): void {
+    const worker = new ShardWorker(lease, state, this.#workerDeps);
+    this.#workers.set(lease.shard, worker);
+    worker.resume(state);
+    this.#reader.ownershipChanged();
+  }
+
+  async #close(lease: Lease): Promise<void> {
+    const worker = this.#workers.get(lease.shard);
+    if (worker?.lease.epoch === lease.epoch) {
+      await worker.drain();
+      this.#drop(lease.shard);
+    }
+    await this.#membership?.release(lease);
+  }
+
+  #drop(shard: number): void {
+    this.#workers.get(shard)?.drop();
+    this.#workers.delete(shard);
+    this.#reader.ownershipChanged();
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * What the host knows of an actor in memory, whatever its kind. An actor decides nothing about storing or timing: it
+ * receives commands, goes on as far as it can, and hands out what changed. The host commits that before anything of it
+ * becomes visible; when a commit is lost the actor is thrown away and hydrated again.
+ */
+import type { Json } from "../base/json.ts";
+import type { Effect } from "../engine/effect.ts";
+import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
+import type { ActorId, IndexEntry, StoredActor, Version } from "../store/port.ts";
+
+/** An order to another actor, delivered at least once. */
+export interface SendCommand {
+  type: "send";
+  /** Stable id: sending twice is sending once. */
+  id: string;
+  to: ActorId;
+  body: Json;
+}
+
+/** What an actor may want done outside. A workflow that deletes itself sends itself a command. */
+export type HostEffect = Exclude<Effect, { type: "delete-workflow" }> | SendCommand;
+
+/** What changed since the last call of `take`. */
+export interface Taken {
+  put: Record<string, string>;
+  drop: string[];
+  index?: IndexEntry;
+  effects: HostEffect[];
+  needs: ManifestRef[];
+}
+
+/**
+ * Makes what the sender is told, once the version of the commit is known (undefined in a stored answer). It shows the
+ * actor as it was when the command was applied, whatever came after.
+ */
+export type Answer = (version: Version | undefined) => object;
+
+export interface HotActor {
+  readonly id: ActorId;
+  /** False before it was created and after it was removed. */
+  exists(): boolean;
+  /**
+   * Applies one command.
+   *
+   * @throws {Problem} when the command is refused; then nothing changed
+   */
+  receive(body: Json, env: EngineEnv): Answer | undefined;
+  /** Goes on until nothing more can be done now. */
+  advance(env: EngineEnv): void;
+  take(): Taken;
+  /** How much memory it holds, in units of a small workflow. */
+  weight(): number;
+}
+
+/** Makes actors of one kind. */
+export interface ActorKind {
+  /** Prefix of the ids. */
+  readonly prefix: string;
+  /** Changes of these actors are not shown to watchers. */
+  readonly silent: boolean;
+  /** Tells bodies that make an actor which normally doesn't exist yet: the host then need not look for it first. */
+  creates(body: Json): boolean;
+  hydrate(id: ActorId, stored: StoredActor | undefined): HotActor;
+}
+
+/** An actor in memory with what the host must remember of it. */
+export interface HotEntry {
+  actor: HotActor;
+  /** Version of the last commit; undefined while nothing is stored. */
+  version: Version | undefined;
+}

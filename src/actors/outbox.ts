@@ -1,0 +1,85 @@
+/**
+ * The outbox of a shard: effects that are committed and not yet known to be done. A row stays until a later commit drops
+ * it, so after a crash everything that may not have happened is done again; ids are stable, so again does no harm.
+ */
+import type { ActorId } from "../store/port.ts";
+import type { HostEffect } from "./hot_actor.ts";
+
+/** Effects that leave a row. Timers have rows of their own; events for watchers are not kept. */
+export type KeptEffect = Exclude<
+  HostEffect,
+  { type: "set-timer" | "clear-timer" | "record-event" }
+>;
+
+export interface OutboxRow {
+  id: string;
+  actor: ActorId;
+  /** Order of making within the shard; rows are redone in this order. */
+  seq: number;
+  /** Earliest time to do it, epoch ms. */
+  notBefore?: number;
+  effect: KeptEffect;
+}
+
+/** Row whose text tells which commit was the last one; not an effect. */
+export const COMMIT_MARK = "!";
+
+/** Row of a running task: it is dropped by the commit that applies the task's outcome. */
+export function taskRowId(task: string): string {
+  return `task/${task}`;
+}
+
+export function rowIdOf(actor: ActorId, effect: KeptEffect): string {
+  return effect.type === "start-task"
+    ? taskRowId(effect.task.id)
+    : `${effect.type}/${actor}/${effect.id}`;
+}
+
+export function encodeRow(row: OutboxRow): string {
+  const { id: _, ...rest } = row;
+  return JSON.stringify(rest);
+}
+
+/** Rows of a stored outbox in the order they were made. */
+export function decodeRows(outbox: Record<string, string>): OutboxRow[] {
+  const rows: OutboxRow[] = [];
+  for (const [id, text] of Object.entries(outbox)) {
+    if (id !== COMMIT_MARK) rows.push({ id, ...JSON.parse(text) as Omit<OutboxRow, "id"> });
+  }
+  return rows.sort((a, b) => a.seq - b.seq);
+}
+
+/** Which rows a shard has, and whose they are. */
+export class OutboxIndex {
+  readonly #rows = new Map<string, ActorId>();
+  readonly #byActor = new Map<ActorId, Set<string>>();
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  has(id: string): boolean {
+    return this.#rows.has(id);
+  }
+
+  add(id: string, actor: ActorId): void {
+    this.#rows.set(id, actor);
+    let own = this.#byActor.get(actor);
+    if (!own) this.#byActor.set(actor, own = new Set());
+    own.add(id);
+  }
+
+  remove(id: string): void {
+    const actor = this.#rows.get(id);
+    if (actor === undefined) return;
+    this.#rows.delete(id);
+    const own = this.#byActor.get(actor);
+    own?.delete(id);
+    if (own?.size === 0) this.#byActor.delete(actor);
+  }
+
+  /** Rows of one actor. */
+  of(actor: ActorId): string[] {
+    return [...this.#byActor.get(actor) ?? []];
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Tasks of the shards this replica owns: starts and cancels them through the executors, a bounded number of starts at a
+ * time, and turns what they report into facts for their workflow. A report goes to the workflow wherever it lives by
+ * then, so a task may outlive the ownership of its shard.
+ */
+import type { Json } from "../base/json.ts";
+import type { Fact } from "../engine/command.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import type { Executor } from "../executors/port.ts";
+import type { Logger } from "../platform/log.ts";
+import type { ActorId } from "../store/port.ts";
+import { Limiter } from "./limiter.ts";
+
+/** Time between the gentle and the hard end of a cancelled task, the Kubernetes default. */
+const GRACE_MS = 30_000;
+
+export interface TaskDeps {
+  /** In order of preference. */
+  executors: readonly Executor[];
+  /** Starts under way at once. */
+  maxStarts: number;
+  /** Brings a fact to an actor, for certain. */
+  post(actor: ActorId, body: Json): void;
+  log: Logger;
+}
+
+export class Tasks {
+  readonly #deps: TaskDeps;
+  readonly #starts: Limiter;
+  /** Tasks that were handed to an executor and have not ended, with the start itself. */
+  readonly #running = new Map<string, { executor: Executor; started: Promise<void> }>();
+
+  constructor(deps: TaskDeps) {
+    this.#deps = deps;
+    this.#starts = new Limiter(deps.maxStarts);
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Starts a task, or adopts it where it runs already. `isWanted` is asked when its turn comes. */
+  start(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> {
+    return this.#starts.run(async () => {
+      if (!isWanted() || this.#running.has(task.id)) return;
+      const { executor, reason } = this.#choose(task);
+      if (!executor) {
+        this.#report(actor, { type: "task-ended", task: task.id, outcome: error(reason) });
+        return;
+      }
+      const started = this.#startWith(executor, actor, task);
+      this.#running.set(task.id, { executor, started });
+      await started;
+    });
+  }
+
+  /** Ends a task. Its outcome, if one still comes, is for nobody. */
+  async cancel(task: string): Promise<void> {
+    const running = this.#running.get(task);
+    await running?.started;
+    this.#running.delete(task);
+    const executors = running ? [running.executor] : this.#deps.executors;
+    await Promise.all(executors.map((executor) => executor.cancel(task, GRACE_MS)));
+  }
+
+  /** Removes what ended tasks left behind. */
+  async clean(tasks: string[]): Promise<void> {
+    await Promise.all(this.#deps.executors.map((executor) => executor.clean(tasks)));
+  }
+
+  async #startWith(executor: Executor, actor: ActorId, task: TaskSpec): Promise<void> {
+    try {
+      await executor.start(task, (fact) => this.#report(actor, fact));
+    } catch (cause) {
+      this.#deps.log.error({ task: task.id, executor: executor.name, err: cause }, "start failed");
+      const message = cause instanceof Error ? cause.message : String(cause);
+      this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+    }
+  }
+
+  #choose(task: TaskSpec): { executor?: Executor; reason: string } {
+    const reasons: string[] = [];
+    for (const executor of this.#deps.executors) {
+      const reason = executor.refuses(task);
+      if (reason === undefined) return { executor, reason: "" };
+      reasons.push(reason);
+    }
+    return { reason: reasons.join("; ") || "No executor is configured; start with --executor" };
+  }
+
+  #report(actor: ActorId, fact: Fact & { task: string }): void {
+    if (fact.type === "task-ended") this.#running.delete(fact.task);
+    this.#deps.post(actor, fact as unknown as Json);
+  }
+}
+
+function error(message: string): { phase: "Error"; message: string } {
+  return { phase: "Error", message };
+}

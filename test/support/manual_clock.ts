@@ -1,0 +1,69 @@
+/** A clock that stands still until a test moves it. */
+import { type Clock, MAX_TIMER_MS } from "../../src/platform/clock.ts";
+
+interface Alarm {
+  at: number;
+  order: number;
+  run: () => void;
+}
+
+export class ManualClock implements Clock {
+  #now: number;
+  #order = 0;
+  #alarms: Alarm[] = [];
+
+  /** @param now epoch ms */
+  constructor(now = Date.UTC(2030, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
+    const alarm = { at: this.#now + wait, order: this.#order++, run };
+    this.#alarms.push(alarm);
+    return () => void (this.#alarms = this.#alarms.filter((one) => one !== alarm));
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        cancel();
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const cancel = this.after(ms, done);
+      signal?.addEventListener("abort", done);
+    });
+  }
+
+  /** Moves on by `ms`, alarm by alarm, and lets what they start settle in between. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    for (;;) {
+      await settle();
+      const next = this.#alarms
+        .filter((alarm) => alarm.at <= until)
+        .sort((a, b) => a.at - b.at || a.order - b.order)[0];
+      if (!next) break;
+      this.#alarms = this.#alarms.filter((one) => one !== next);
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+    }
+    this.#now = until;
+    await settle();
+  }
+}
+
+/** Lets everything that is ready run: promises, and work that was put off to the next turns of the event loop. */
+export async function settle(turns = 5): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

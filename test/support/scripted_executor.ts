@@ -1,0 +1,73 @@
+/**
+ * An executor that runs nothing: a test says what becomes of each task. It keeps the port's rules: starting a task again
+ * is one start, and an outcome is reported to whoever started (or adopted) last.
+ */
+import type { TaskOutcome } from "../../src/engine/command.ts";
+import type { TaskSpec } from "../../src/engine/effect.ts";
+import type { Executor, LogLine, Report } from "../../src/executors/port.ts";
+
+export interface ScriptedTask {
+  task: TaskSpec;
+  /** Calls of `start`, repeats included. */
+  starts: number;
+  cancelled: boolean;
+  ended: boolean;
+}
+
+/** Gives the outcome of a task; undefined lets it run until `end`. */
+export type Script = (task: TaskSpec) => TaskOutcome | undefined;
+
+export class ScriptedExecutor implements Executor {
+  readonly name = "scripted";
+  /** All tasks ever started, in order of their first start. */
+  readonly tasks = new Map<string, ScriptedTask>();
+  readonly #reports = new Map<string, Report>();
+  readonly #script: Script;
+
+  constructor(script: Script = () => ({ phase: "Succeeded" })) {
+    this.#script = script;
+  }
+
+  refuses(): undefined {
+    return undefined;
+  }
+
+  start(task: TaskSpec, report: Report): Promise<void> {
+    const known = this.tasks.get(task.id) ?? { task, starts: 0, cancelled: false, ended: false };
+    known.starts++;
+    this.tasks.set(task.id, known);
+    if (known.cancelled) return Promise.resolve();
+    this.#reports.set(task.id, report);
+    const outcome = this.#script(task);
+    queueMicrotask(() => {
+      report({ type: "task-started", task: task.id });
+      if (outcome) this.end(task.id, outcome);
+    });
+    return Promise.resolve();
+  }
+
+  /** Ends a running task. */
+  end(id: string, outcome: TaskOutcome = { phase: "Succeeded" }): void {
+    const known = this.tasks.get(id);
+    if (!known || known.cancelled) return;
+    known.ended = true;
+    this.#reports.get(id)?.({ type: "task-ended", task: id, outcome });
+  }
+
+  cancel(id: string): Promise<void> {
+    const known = this.tasks.get(id);
+    if (known) known.cancelled = true;
+    return Promise.resolve();
+  }
+
+  async *logs(): AsyncIterable<LogLine> {}
+
+  clean(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#reports.clear();
+    return Promise.resolve();
+  }
+}
