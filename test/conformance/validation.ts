@@ -6,9 +6,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "../../src/base/problem.ts";
 import { DecodeError } from "../../src/spec/decode.ts";
-import { decodeAny } from "../../src/spec/decode_manifest.ts";
+import { decodeAny, isKind } from "../../src/spec/decode_manifest.ts";
 import { lintLines, lintManifests, templateFinder } from "../../src/spec/lint.ts";
-import type { AnyManifest } from "../../src/spec/decode_manifest.ts";
 import { validateAny } from "../../src/spec/validate_any.ts";
 
 interface Verdict {
@@ -27,6 +26,12 @@ interface Case {
   lint: { valid: boolean; messages?: string[] };
 }
 
+interface Scenario {
+  name: string;
+  manifests: { kind: string; metadata: { name?: string } }[];
+  golden: { create: { kind: string; name: string; valid: boolean; message?: string }[] };
+}
+
 /** Figures of a run. */
 export interface ConformanceResult {
   passed: number;
@@ -35,46 +40,68 @@ export interface ConformanceResult {
   lines: string[];
 }
 
-/** Runs every `*.jsonl` file of `dir`. */
+/**
+ * Runs every `*.jsonl` file of `dir`, one case a line, and of every `*.json` file, an engine scenario, the verdict on
+ * the creation of its workflows.
+ */
 export async function run(dir: string): Promise<ConformanceResult> {
   const result: ConformanceResult = { passed: 0, total: 0, lines: [] };
-  for (const file of (await readdir(dir)).filter((name) => name.endsWith(".jsonl")).sort()) {
+  const count = (differences: string[]) => {
+    result.total++;
+    if (differences.length === 0) result.passed++;
+    result.lines.push(...differences);
+  };
+  for (const file of (await readdir(dir)).sort()) {
+    if (!/\.jsonl?$/.test(file)) continue;
     const text = await readFile(join(dir, file), "utf8");
-    for (const line of text.split("\n").filter((line) => line.trim() !== "")) {
-      const differences = runCase(JSON.parse(line));
-      result.total++;
-      if (differences.length === 0) result.passed++;
-      result.lines.push(...differences);
+    if (file.endsWith(".json")) count(runScenario(JSON.parse(text)));
+    else {
+      for (const line of text.split("\n").filter((line) => line.trim() !== "")) {
+        count(runCase(JSON.parse(line)));
+      }
     }
   }
   return result;
 }
 
 function runCase(given: Case): string[] {
-  const differences: string[] = [];
-  const compare = (what: string, want: Verdict, got: Verdict) => {
-    if (want.valid === got.valid && sameText(want.message, got.message)) return;
-    differences.push(
-      `${given.name}: ${what}`,
-      `  - ${want.valid ? "valid" : want.message}`,
-      `  + ${got.valid ? "valid" : got.message}`,
-    );
-  };
-  const context = (given.context ?? []).map((value) => decodeAny(value));
-  compare("create", { valid: given.valid, message: given.message }, create(given, context));
-  const { valid, messages = [] } = given.lint;
-  compare("lint", { valid, message: messages.join("\n") }, lint(given));
-  return differences;
+  const { valid, message, name, manifest, context = [], stage } = given;
+  const { valid: lintValid, messages = [] } = given.lint;
+  return [
+    ...difference(`${name}: create`, { valid, message }, create(manifest, context, stage)),
+    ...difference(
+      `${name}: lint`,
+      { valid: lintValid, message: messages.join("\n") },
+      lint(given),
+    ),
+  ];
 }
 
-function create(given: Case, context: readonly AnyManifest[]): Verdict {
+function runScenario({ name, manifests, golden }: Scenario): string[] {
+  const known = manifests.filter(({ kind }) => isKind(kind));
+  return golden.create.flatMap((want) => {
+    const { message = "", valid } = want;
+    const manifest = known.find(({ kind, metadata }) =>
+      kind === want.kind && metadata.name === want.name
+    );
+    return difference(`${name}: ${want.name}`, { valid, message }, create(manifest, known));
+  });
+}
+
+function difference(what: string, want: Verdict, got: Verdict): string[] {
+  if (want.valid === got.valid && sameText(want.message, got.message)) return [];
+  const text = ({ valid, message }: Verdict) => (valid ? "valid" : message);
+  return [what, `  - ${text(want)}`, `  + ${text(got)}`];
+}
+
+function create(manifest: unknown, context: readonly unknown[], wantStage?: string): Verdict {
   try {
-    validateAny(decodeAny(given.manifest), templateFinder(context));
+    validateAny(decodeAny(manifest), templateFinder(context.map((value) => decodeAny(value))));
     return { valid: true, message: "" };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const stage = error instanceof DecodeError ? "decode" : "validate";
-    const text = stage === given.stage ? "" : ` (found by ${stage})`;
+    const text = wantStage === undefined || stage === wantStage ? "" : ` (found by ${stage})`;
     return { valid: false, message: error.message + text };
   }
 }
