@@ -1,0 +1,180 @@
+/**
+ * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to tell the line of a
+ * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
+ */
+import { type Document, isNode, LineCounter, parseAllDocuments, type Tags } from "yaml";
+import { isJsonObject } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { DecodeError, type DecodeOptions, type Path } from "./decode.ts";
+import { type AnyManifest, decodeAny } from "./decode_manifest.ts";
+
+/** Bounds of an input; its nesting is bounded as well. */
+export interface ParseLimits {
+  /** @default {10_485_760} UTF-16 units */
+  maxLength?: number;
+}
+
+const MAX_LENGTH = 10 * 1024 * 1024;
+/** Nesting of lists and objects. */
+const MAX_DEPTH = 200;
+const MAX_ALIASES = 1000;
+const TOO_DEEP = `A manifest must not be nested deeper than ${MAX_DEPTH} levels`;
+
+/**
+ * YAML 1.1 as the reference reads it: `yes`, `on` and `y` are booleans, `0755` is octal, but dates and `12:30` are text.
+ */
+const DROPPED_TAGS = ["timestamp", "omap", "pairs", "set", "binary"];
+
+/** The text is not YAML or JSON, or too large. */
+export class ParseError extends Problem {
+  /** From 1; undefined when the whole text is meant. */
+  readonly line: number | undefined;
+
+  constructor(message: string, line?: number) {
+    super(ProblemCode.InvalidArgument, line === undefined ? message : `line ${line}: ${message}`);
+    this.name = "ParseError";
+    this.line = line;
+  }
+}
+
+/** One document of a text. */
+export interface ParsedDocument {
+  /** Plain JSON value. */
+  value: unknown;
+  /** Line, from 1, of the deepest part of a path that exists. */
+  lineOf(path: Path): number | undefined;
+}
+
+/**
+ * Reads all documents of a text; empty ones are left out, and a `List` gives its items.
+ *
+ * @throws {ParseError}
+ */
+export function parseDocuments(text: string, limits: ParseLimits = {}): ParsedDocument[] {
+  const maxLength = limits.maxLength ?? MAX_LENGTH;
+  if (text.length > maxLength) {
+    throw new ParseError(`A manifest must not be longer than ${maxLength} characters`);
+  }
+  const documents = (parseJson(text) ?? parseYaml(text)).filter(({ value }) => value !== null);
+  for (const { value } of documents) {
+    if (depthOf(value) > MAX_DEPTH) {
+      throw new ParseError(TOO_DEEP);
+    }
+  }
+  return documents.flatMap(expandList);
+}
+
+/**
+ * Reads and decodes all manifests of a text.
+ *
+ * @throws {ParseError} when the text can't be read
+ * @throws {DecodeError} when a value does not fit; its text starts with the line where that is known
+ */
+export function parseManifests(
+  text: string,
+  options: DecodeOptions & ParseLimits = {},
+): AnyManifest[] {
+  return parseDocuments(text, options).map(({ value, lineOf }) => {
+    try {
+      return decodeAny(value, options);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const line = lineOf(error.path);
+      if (line === undefined) throw error;
+      throw new DecodeError(`line ${line}: ${error.message}`, error.path);
+    }
+  });
+}
+
+/** @returns undefined when the text does not look like JSON, or is not */
+function parseJson(text: string): ParsedDocument[] | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    return [{ value: JSON.parse(text), lineOf: () => undefined }];
+  } catch {
+    return undefined;
+  }
+}
+
+function parseYaml(text: string): ParsedDocument[] {
+  const lines = new LineCounter();
+  let documents: Document.Parsed[];
+  try {
+    documents = [...parseAllDocuments(text, {
+      version: "1.1",
+      customTags: (tags) => tags.filter(isKept),
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: "silent",
+    })];
+  } catch (error) {
+    if (error instanceof RangeError) throw new ParseError(TOO_DEEP);
+    throw error;
+  }
+  return documents.map((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) {
+      // The parser reports its own exhausted stack like a mistake in the text.
+      if (/call stack/.test(error.message)) {
+        throw new ParseError(TOO_DEEP);
+      }
+      throw new ParseError(error.message, lines.linePos(error.pos[0]).line);
+    }
+    return { value: toJson(document), lineOf: (path) => lineOf(document, lines, path) };
+  });
+}
+
+function isKept(tag: Tags[number]): boolean {
+  if (typeof tag === "string") return !DROPPED_TAGS.includes(tag);
+  const name = tag.tag.split(":").at(-1) ?? "";
+  return !DROPPED_TAGS.includes(name) && !("format" in tag && tag.format === "TIME");
+}
+
+function toJson(document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null;
+  } catch (error) {
+    // Aliases that refer to nothing, or that multiply without bound.
+    if (error instanceof ReferenceError || error instanceof RangeError) {
+      throw new ParseError(error.message);
+    }
+    throw error;
+  }
+}
+
+function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): number | undefined {
+  for (let length = path.length; length >= 0; length--) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return undefined;
+}
+
+/** How deep lists and objects are nested. Works without recursion, since the value may be anything. */
+function depthOf(root: unknown): number {
+  let depth = 0;
+  let level = [root];
+  while (level.length > 0) {
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value === "object" && value !== null) {
+        for (const member of Object.values(value)) next.push(member);
+      }
+    }
+    level = next.filter((value) => typeof value === "object" && value !== null);
+    depth++;
+    if (depth > 10_000) break;
+  }
+  return depth;
+}
+
+function expandList(document: ParsedDocument): ParsedDocument[] {
+  const { value } = document;
+  if (!isJsonObject(value) || value.kind !== "List" || !Array.isArray(value.items)) {
+    return [document];
+  }
+  return value.items.map((item, index) => ({
+    value: item,
+    lineOf: (path) => document.lineOf(["items", index, ...path]),
+  }));
+}
