@@ -3,6 +3,9 @@
  * which they are due. A local time that a clock change skips is not due; one that it repeats is due twice.
  */
 
+import { Fault } from "../expr/error.ts";
+import { parseDuration } from "../expr/go_duration.ts";
+
 /** When a schedule is due. Each set holds the numbers that match. */
 export interface CronFields {
   kind: "fields";
@@ -55,15 +58,6 @@ const MACROS: Readonly<Record<string, string>> = {
 };
 
 const MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  "µs": 1e-3,
-  ms: 1,
-  s: MS.second,
-  m: MS.minute,
-  h: MS.hour,
-};
 /** A schedule that is not due within this many years never is. */
 const HORIZON_YEARS = 5;
 
@@ -171,23 +165,16 @@ function parseInteger(text: string): number {
   return value;
 }
 
+/** At least a second, and whole ones. */
 function interval(text: string): number {
-  const duration = text.slice("@every ".length);
-  if (
-    !/^[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*$/.test(
-      duration,
-    )
-  ) {
-    throw new RangeError(
-      `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`,
-    );
+  let nanoseconds: bigint;
+  try {
+    nanoseconds = parseDuration(text.slice("@every ".length));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new RangeError(`failed to parse duration ${text}: ${error.message}`);
   }
-  let total = 0;
-  for (const [, amount, unit = ""] of duration.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
-    total += Number(amount) * (UNIT_MS[unit] ?? 0);
-  }
-  // At least a second, and whole ones.
-  return Math.max(MS.second, Math.floor(total / MS.second) * MS.second);
+  return Math.max(1, Math.floor(Number(nanoseconds / 1_000_000n) / MS.second)) * MS.second;
 }
 
 /** Tells whether a name stands for a time zone. */

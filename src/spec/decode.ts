@@ -293,10 +293,12 @@ function typeName(value: unknown): string {
 
 /** A number as plain decimal digits, never with an exponent. */
 function decimalText(value: number): string {
-  const text = String(value);
-  if (!text.includes("e")) return text;
-  if (Number.isInteger(value)) return BigInt(value).toString();
-  return value.toFixed(100).replace(/0+$/, "");
+  const [, sign = "", whole = "", fraction = "", exponent] =
+    /^(-?)(\d+)(?:\.(\d+))?e([-+]\d+)$/.exec(String(value)) ?? [];
+  if (exponent === undefined) return String(value);
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent);
+  return sign + (point <= 0 ? `0.${"0".repeat(-point)}${digits}` : digits.padEnd(point, "0"));
 }
 
 function copyJson(value: unknown): Json {

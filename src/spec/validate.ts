@@ -2,6 +2,7 @@
  * Whether a manifest can run: every rule of the reference, with its texts. Creating an object and `lint` call the same
  * functions; lint does not ask for values that a submission brings.
  */
+import { goQuote } from "../expr/go_quote.ts";
 import { notFound, Problem } from "../base/problem.ts";
 import { anyArguments, givenArguments } from "./bind_arguments.ts";
 import type {
@@ -174,15 +175,15 @@ export function getReferencedTemplate(
   if (found !== undefined) return found;
   throw options.offline === true
     ? missingOffline(kind, at, name)
-    : notFound(`${kind.toLowerCase()}s.argoproj.io ${JSON.stringify(name)} not found`);
+    : notFound(`${kind.toLowerCase()}s.argoproj.io ${goQuote(name)} not found`);
 }
 
 const missingOffline: MissingTemplate = (kind, namespace, name) =>
   new SpecError(
     kind === "ClusterWorkflowTemplate"
-      ? `couldn't find cluster workflow template ${JSON.stringify(name)}`
-      : `couldn't find workflow template ${JSON.stringify(name)} in namespace ` +
-        JSON.stringify(namespace),
+      ? `couldn't find cluster workflow template ${goQuote(name)}`
+      : `couldn't find workflow template ${goQuote(name)} in namespace ` +
+        goQuote(namespace),
   );
 
 function addWorkflowVariables(

@@ -1,4 +1,5 @@
 /** Rules for when a cron workflow runs. */
+import { goQuote } from "../expr/go_quote.ts";
 import { isTimeZone, parseSchedule } from "./cron_schedule.ts";
 import type { CronWorkflowSpec } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
@@ -21,7 +22,7 @@ export function checkCronSpec(spec: CronWorkflowSpec): void {
   }
   const zone = spec.timezone ?? "";
   if (!isTimeZone(zone)) {
-    throw new SpecError(`invalid timezone ${JSON.stringify(zone)}: unknown time zone ${zone}`);
+    throw new SpecError(`invalid timezone ${goQuote(zone)}: unknown time zone ${zone}`);
   }
   const policy = spec.concurrencyPolicy ?? "";
   if (!CONCURRENCY_POLICIES.includes(policy)) {

@@ -6,12 +6,7 @@ import { SpecError, withPrefix } from "./spec_error.ts";
 import { checkArguments } from "./validate_arguments.ts";
 import { holdsTag } from "./validate_inputs_outputs.ts";
 import { checkNames } from "./validate_names.ts";
-import {
-  addItems,
-  checkGroupLimits,
-  isAggregated,
-  withInlineInputs,
-} from "./validate_steps.ts";
+import { addItems, checkGroupLimits, isAggregated, withInlineInputs } from "./validate_steps.ts";
 import type { Owner, TemplateWalk } from "./validate_template.ts";
 import { checkTags, type Names } from "./validate_tags.ts";
 

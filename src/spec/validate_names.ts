@@ -1,4 +1,5 @@
 /** Rules for the names that a manifest's author chooses. */
+import { goQuote } from "../expr/go_quote.ts";
 import { SpecError } from "./spec_error.ts";
 
 const FIELD_NAME = /^[a-zA-Z0-9][-a-zA-Z0-9]*$/;
@@ -64,7 +65,7 @@ export function checkNames(
 export function checkObjectName(what: string, name = "", most: number = MAX_OBJECT_NAME): void {
   if (name.length > most) {
     throw new SpecError(
-      `${what} name ${JSON.stringify(name)} must not be more than ${most} characters long ` +
+      `${what} name ${goQuote(name)} must not be more than ${most} characters long ` +
         `(currently ${name.length})`,
     );
   }

@@ -1,4 +1,5 @@
 /** Rules for what concerns the pod as a whole: its containers' names, its resources. */
+import { goQuote } from "../expr/go_quote.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Template, WorkflowSpec } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
@@ -19,7 +20,7 @@ export function checkReservedNames(
 ): void {
   for (const { name = "" } of containers ?? []) {
     if (isReserved(name)) {
-      throw new SpecError(`${place}: ${JSON.stringify(name)} is a reserved Argo container name`);
+      throw new SpecError(`${place}: ${goQuote(name)} is a reserved Argo container name`);
     }
   }
 }
@@ -44,7 +45,7 @@ export function checkPodResources(place: string, resources: JsonObject | undefin
     for (const name of Object.keys(amounts)) {
       if (name !== "cpu" && name !== "memory" && !name.startsWith("hugepages-")) {
         throw new SpecError(
-          `${place}.${member}: ${JSON.stringify(name)} is not a valid pod-level resource, ` +
+          `${place}.${member}: ${goQuote(name)} is not a valid pod-level resource, ` +
             "only cpu, memory and hugepages-* are supported",
         );
       }

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import { decode, DecodeError, pathText, type UnknownField } from "./decode.ts";
+import { decodeAny, decodeManifest } from "./decode_manifest.ts";
+
+function textOf(spec: unknown, under?: string[]): string {
+  try {
+    decodeManifest("Workflow", { spec }, under === undefined ? {} : { under });
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+const inTemplate = (template: object) => ({ templates: [{ name: "t", ...template }] });
+const inStep = (step: object) => inTemplate({ steps: [[{ name: "s", ...step }]] });
+
+describe("decode() reports the first value of a wrong type as Go does", () => {
+  const into = (place: string, type: string) => `into Go struct field ${place} of type ${type}`;
+  const rows: [string, unknown, string][] = [
+    [
+      "a text for a number",
+      { parallelism: "2" },
+      `json: cannot unmarshal string ${into("WorkflowSpec.spec.parallelism", "int64")}`,
+    ],
+    [
+      "a fraction for a whole number",
+      { priority: 1.5 },
+      `json: cannot unmarshal number 1.5 ${into("WorkflowSpec.spec.priority", "int32")}`,
+    ],
+    [
+      "a number beyond 32 bits",
+      { priority: 3e9 },
+      `json: cannot unmarshal number 3000000000 ${into("WorkflowSpec.spec.priority", "int32")}`,
+    ],
+    [
+      "a list for an object",
+      inTemplate({ container: [] }),
+      `json: cannot unmarshal array ${into("Template.spec.templates.container", "v1.Container")}`,
+    ],
+    [
+      "a number in a list of texts",
+      inTemplate({ container: { args: ["a", 1] } }),
+      `json: cannot unmarshal number ${into("Container.spec.templates.container.args", "string")}`,
+    ],
+    [
+      "a value of an embedded struct",
+      inTemplate({ script: { image: 3 } }),
+      `json: cannot unmarshal number ${
+        into("ScriptTemplate.spec.templates.script.image", "string")
+      }`,
+    ],
+    [
+      "a number for a label",
+      { podMetadata: { labels: { a: 1 } } },
+      `json: cannot unmarshal number ${into("Metadata.spec.podMetadata.labels", "string")}`,
+    ],
+    [
+      "a truth for a number or text",
+      inTemplate({ retryStrategy: { limit: true } }),
+      `json: cannot unmarshal bool ${
+        into("RetryStrategy.spec.templates.retryStrategy.limit", "int32")
+      }`,
+    ],
+    [
+      "an object for a parameter's value",
+      { arguments: { parameters: [{ name: "p", value: {} }] } },
+      `json: cannot unmarshal object ${
+        into("Parameter.spec.arguments.parameters.value", "string")
+      }`,
+    ],
+    [
+      "a value inside a step, under the template's name",
+      inStep({ arguments: { parameters: [{ name: 5 }] } }),
+      `json: cannot unmarshal number ${
+        into("Template.spec.templates.steps.arguments.parameters.name", "string")
+      }`,
+    ],
+    [
+      "a value of an inline template in a step",
+      inStep({ inline: { suspend: { duration: 3 } } }),
+      `json: cannot unmarshal number ${
+        into("Template.spec.templates.steps.inline.suspend.duration", "string")
+      }`,
+    ],
+    [
+      "a value of a task",
+      inTemplate({ dag: { tasks: [{ name: "a", when: 1 }] } }),
+      `json: cannot unmarshal number ${into("DAGTask.spec.templates.dag.tasks.when", "string")}`,
+    ],
+    [
+      "a text among the steps",
+      inTemplate({ steps: [["a"]] }),
+      `json: cannot unmarshal string ${
+        into("Template.spec.templates.steps", "map[string]interface {}")
+      }`,
+    ],
+    ["an unknown member of a step", inStep({ nope: 1 }), 'json: unknown field "nope"'],
+    [
+      "a plugin with two names",
+      inTemplate({ plugin: { a: {}, b: {} } }),
+      "expected exactly one key, got 2",
+    ],
+  ];
+  it.each(rows)("%s", (_name, spec, text) => expect(textOf(spec)).toBe(text));
+
+  it("names the members around a value that sits in a request", () => {
+    expect(textOf({ entrypoint: 1 }, ["workflow"])).toBe(
+      "json: cannot unmarshal number into Go struct field WorkflowSpec.workflow.spec.entrypoint of type string",
+    );
+  });
+
+  it("has no field for the value as a whole", () => {
+    expect(() => decodeManifest("Workflow", [])).toThrow(
+      "json: cannot unmarshal array into Go value of type v1alpha1.Workflow",
+    );
+  });
+
+  it("keeps the path of the document", () => {
+    const path = () => {
+      try {
+        decodeManifest("Workflow", { Spec: inStep({ withParam: 5 }) });
+      } catch (error) {
+        return error instanceof DecodeError ? pathText(error.path) : undefined;
+      }
+      return undefined;
+    };
+    expect(path()).toBe("Spec.templates[0].steps[0][0].withParam");
+  });
+});
+
+describe("decode()", () => {
+  it("keeps scalars as text where any is allowed", () => {
+    const values = [1, 1.5, 1e21, 1e-7, true, "x"];
+    const { spec } = decodeManifest("Workflow", {
+      spec: { arguments: { parameters: values.map((value) => ({ name: "p", value })) } },
+    });
+    expect(spec.arguments?.parameters?.map(({ value }) => value)).toEqual(
+      ["1", "1.5", "1000000000000000000000", "0.0000001", "true", "x"],
+    );
+  });
+
+  it("finds members in any case, drops unknown ones and null", () => {
+    const decoded = decodeManifest("Workflow", {
+      METADATA: { Name: "x", more: 1 },
+      spec: { EntryPoint: "a", onExit: null, extra: { deep: 1 } },
+    });
+    expect(decoded).toEqual({
+      metadata: { name: "x" },
+      spec: { entrypoint: "a", arguments: {} },
+    });
+  });
+
+  it("shows what normal form always has", () => {
+    const { spec } = decodeManifest("Workflow", {
+      spec: inTemplate({ container: { image: "i" }, steps: [[{ template: "x" }]] }),
+    });
+    expect(spec).toEqual({
+      arguments: {},
+      templates: [{
+        name: "t",
+        inputs: {},
+        outputs: {},
+        metadata: {},
+        container: { name: "", image: "i", resources: {} },
+        steps: [[{ template: "x", arguments: {} }]],
+      }],
+    });
+  });
+
+  it("treats names of object prototypes as unknown, and keeps them as keys of maps", () => {
+    const value = JSON.parse(
+      '{"constructor":1,"__proto__":{"spec":1},"metadata":{"labels":{"__proto__":"a","toString":"b"}}}',
+    );
+    const decoded = decodeManifest("Workflow", value);
+    expect(Object.entries(decoded.metadata.labels ?? {})).toEqual([
+      ["__proto__", "a"],
+      ["toString", "b"],
+    ]);
+    expect(Object.getPrototypeOf(decoded.metadata.labels)).toBe(Object.prototype);
+    expect(decoded).not.toHaveProperty("constructor", 1);
+  });
+
+  it("reports unknown members with their path, those in steps apart", () => {
+    const unknown: UnknownField[] = [];
+    decodeManifest("Workflow", {
+      Metadata: {},
+      spec: {
+        templates: [{
+          contaner: {},
+          steps: [[{ name: "a", arguments: { parameter: [] } }]],
+          container: { resources: { limit: {} } },
+        }],
+        hooks: { exit: { tmpl: "x" } },
+      },
+    }, { onUnknown: (field) => unknown.push(field) });
+    expect(unknown).toEqual([
+      { path: "Metadata", insideStep: false },
+      { path: "spec.templates[0].contaner", insideStep: false },
+      { path: "spec.templates[0].steps[0][0].arguments.parameter", insideStep: true },
+      { path: "spec.templates[0].container.resources.limit", insideStep: false },
+      { path: "spec.hooks.exit.tmpl", insideStep: false },
+    ]);
+  });
+
+  it("shares nothing with what it was given", () => {
+    const given = { kind: "object", goType: "x" } as const;
+    const value = { a: { b: [1] } };
+    const decoded = decode(value, given);
+    value.a.b.push(2);
+    expect(decoded).toEqual({ a: { b: [1] } });
+  });
+});
+
+describe("decodeAny()", () => {
+  it("refuses a value without a known kind", () => {
+    expect(() => decodeAny({})).toThrow("must state its kind");
+    expect(() => decodeAny({ kind: "Pod" })).toThrow('Unknown kind "Pod"');
+    expect(() => decodeAny("x")).toThrow("must be an object");
+  });
+});

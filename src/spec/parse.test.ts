@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { parseDocuments, ParseError, parseManifests } from "./parse.ts";
+
+const values = (text: string) => parseDocuments(text).map(({ value }) => value);
+
+describe("parseDocuments()", () => {
+  it("reads YAML 1.1 as the reference does", () => {
+    expect(values(`
+a: y
+b: 0755
+c: 2001-01-01
+d: 12:30
+e: 1_000
+f: ~
+g: "yes"
+on: 5
+1: 2
+base: &base {x: 1}
+merged: {<<: *base, z: 2}
+`)).toEqual([{
+      a: true,
+      b: 493,
+      c: "2001-01-01",
+      d: "12:30",
+      e: 1000,
+      f: null,
+      g: "yes",
+      true: 5,
+      1: 2,
+      base: { x: 1 },
+      merged: { x: 1, z: 2 },
+    }]);
+  });
+
+  it("reads several documents and lists, and leaves empty ones out", () => {
+    expect(values("a: 1\n---\n---\nb: 2\n---\nkind: List\nitems:\n- c: 3\n- d: 4\n")).toEqual([
+      { a: 1 },
+      { b: 2 },
+      { c: 3 },
+      { d: 4 },
+    ]);
+    expect(values("")).toEqual([]);
+    expect(values('{"a": "y"}')).toEqual([{ a: "y" }]);
+  });
+
+  it("lets no key reach a prototype", () => {
+    const [value] = values("__proto__: {polluted: 1}\n") as object[];
+    expect(Object.keys(value ?? {})).toEqual(["__proto__"]);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  it.each([
+    ["a mistake", "a: 1\nb: c: d\n", "line 2: "],
+    ["a key given twice", "a: 1\na: 2\n", "line 2: Map keys must be unique"],
+    ["an alias to nothing", "a: *b\n", "Unresolved alias"],
+    ["a list that never ends", "[".repeat(50_000), "nested deeper than 200 levels"],
+    ["deep JSON", `${'{"a":'.repeat(300)}1${"}".repeat(300)}`, "nested deeper than 200 levels"],
+  ])("refuses %s", (_name, text, message) => {
+    expect(() => parseDocuments(text)).toThrow(ParseError);
+    expect(() => parseDocuments(text)).toThrow(message);
+  });
+
+  it("refuses aliases that multiply without bound", () => {
+    const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"];
+    for (let level = 1; level < 10; level++) {
+      lines.push(`a${level}: &a${level} [${Array(9).fill(`*a${level - 1}`).join(", ")}]`);
+    }
+    expect(() => parseDocuments(lines.join("\n"))).toThrow("alias");
+  });
+
+  it("refuses a text that is too long", () => {
+    expect(() => parseDocuments("a: 1", { maxLength: 3 })).toThrow("longer than 3 characters");
+  });
+});
+
+describe("parseManifests()", () => {
+  it("tells the line of a value that does not fit", () => {
+    const text =
+      "kind: Workflow\nmetadata:\n  name: ok\n---\nkind: Workflow\nspec:\n  suspend: maybe\n";
+    expect(() => parseManifests(text)).toThrow(
+      "line 7: json: cannot unmarshal string into Go struct field WorkflowSpec.spec.suspend of type bool",
+    );
+  });
+
+  it("tells the line of an unknown member of a step", () => {
+    const text = [
+      "kind: Workflow",
+      "spec:",
+      "  templates:",
+      "  - name: a",
+      "    steps:",
+      "    - - name: b",
+      "        tmpl: c",
+    ].join("\n");
+    expect(() => parseManifests(text)).toThrow('line 7: json: unknown field "tmpl"');
+  });
+
+  it("takes an unquoted n for a truth, as YAML 1.1 does", () => {
+    expect(() => parseManifests("kind: Workflow\nmetadata: {name: n}\n")).toThrow(
+      "line 2: json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.name of type string",
+    );
+  });
+});
