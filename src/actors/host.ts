@@ -162,6 +162,11 @@ export class Host implements WorkflowHost {
     return this.#workers.size;
   }
 
+  /** Actors in memory. */
+  get hot(): number {
+    return this.#cache.size;
+  }
+
   /** Live replicas, as of the last look. */
   get replicas(): readonly string[] {
     return this.#membership?.replicas ?? [];

@@ -140,10 +140,9 @@ export class Membership {
 
   async #tick(): Promise<void> {
     const { store, replica, ttlMs, log } = this.#deps;
-    const [lost] = await Promise.all([
-      this.#renew(),
-      this.#isLeaving ? Promise.resolve() : store.heartbeat(replica, ttlMs),
-    ]);
+    // In this order: who can't keep its leases must not look alive either.
+    const lost = await this.#renew();
+    if (!this.#isLeaving) await store.heartbeat(replica, ttlMs);
     for (const { shard, epoch } of lost) {
       log.warn({ shard, epoch }, "lease lost");
       this.lost(shard, epoch);

@@ -1,0 +1,377 @@
+import { afterEach, expect, test } from "vitest";
+import { Problem } from "../base/problem.ts";
+import { createLogger } from "../platform/log.ts";
+import { createMetrics } from "../platform/metrics.ts";
+import { openMemoryStore } from "../store/memory_store.ts";
+import type { Store } from "../store/port.ts";
+import { down, type Fault, faultStore } from "../../test/support/fault_store.ts";
+import { ManualClock, settle } from "../../test/support/manual_clock.ts";
+import { ScriptedExecutor } from "../../test/support/scripted_executor.ts";
+import { seededIds } from "../../test/support/seeded_ids.ts";
+import { type TallyAnswer, tallyKind } from "../../test/support/tally_kind.ts";
+import { shardOf, workflowActorId } from "./actor_ids.ts";
+import { Host, type HostOptions } from "./host.ts";
+import type { ExecuteOptions } from "./port.ts";
+
+const TTL_MS = 3_000;
+const started: Host[] = [];
+
+afterEach(() => {
+  for (const host of started.splice(0)) host.halt();
+});
+
+interface World {
+  clock: ManualClock;
+  store: Store;
+  executor: ScriptedExecutor;
+  /** Starts a replica; its view of the store may have faults. */
+  replica(name: string, fault?: Fault, options?: Partial<HostOptions>): Promise<Host>;
+}
+
+function world(): World {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ now: () => clock.now() });
+  const executor = new ScriptedExecutor(() => undefined);
+  return {
+    clock,
+    store,
+    executor,
+    async replica(name, fault, options) {
+      const host = new Host({
+        store: fault ? faultStore(store, fault) : store,
+        executors: [executor],
+        kinds: [tallyKind],
+        clock,
+        ids: seededIds(),
+        log: createLogger("silent"),
+        metrics: createMetrics(),
+      }, {
+        replica: name,
+        shards: 8,
+        leaseTtlMs: TTL_MS,
+        hotActors: 100,
+        taskStarts: 8,
+        labelPrefix: "workflows.argoproj.io/",
+        ...options,
+      });
+      started.push(host);
+      await host.start();
+      await settle();
+      return host;
+    },
+  };
+}
+
+function send(host: Host, name: string, body: object, options?: ExecuteOptions) {
+  return host.execute("ns", name, body as never, options) as unknown as Promise<TallyAnswer>;
+}
+
+async function countOf(store: Store, name: string): Promise<number> {
+  const shards = await store.membership.shardCount(1);
+  for (let shard = 0; shard < shards; shard++) {
+    const actor = await store.shards.loadActor(shard, workflowActorId("ns", name));
+    if (actor) return Number(actor.parts["count"]);
+  }
+  return NaN;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 1_000; turn++) {
+    if (await condition()) return;
+    await settle(1);
+  }
+  throw new Error("It never became true");
+}
+
+test("execute() answers with the state after the command and the version of the commit", async () => {
+  const { store, replica } = world();
+  const host = await replica("a");
+  expect(host.owned).toBe(8);
+  await send(host, "w", { type: "submit" });
+  const answers = await Promise.all([1, 2, 3].map(() => send(host, "w", { type: "add" })));
+  expect(answers.map((answer) => answer.count)).toEqual([1, 2, 3]);
+  expect(answers[2]?.version).toBe(await store.query.version());
+  await expect(send(host, "w", { type: "submit" })).rejects.toThrow("exists");
+  await expect(send(host, "x", { type: "add" })).rejects.toThrow("missing");
+});
+
+test("a removed actor can be made again, also in the same batch", async () => {
+  const { store, replica } = world();
+  const host = await replica("a");
+  await send(host, "w", { type: "submit" });
+  await send(host, "w", { type: "add" });
+  await Promise.all([send(host, "w", { type: "delete" }), send(host, "w", { type: "submit" })]);
+  expect(await countOf(store, "w")).toBe(0);
+  await Promise.all([send(host, "w", { type: "delete" })]);
+  expect(await countOf(store, "w")).toBeNaN();
+});
+
+test("an optimistic creation of an actor that is stored is refused, and harms no other command", async () => {
+  const { replica } = world();
+  const first = await replica("a");
+  await send(first, "w", { type: "submit" });
+  await first.drain();
+  const second = await replica("b");
+  const results = await Promise.allSettled([
+    send(second, "w", { type: "submit" }),
+    send(second, "w", { type: "add" }),
+  ]);
+  expect(results.map((result) => result.status)).toEqual(["rejected", "fulfilled"]);
+});
+
+test("a command during which the actor throws is refused, and the others of its batch are applied", async () => {
+  const { store, replica } = world();
+  const host = await replica("a");
+  await send(host, "w", { type: "submit" });
+  const results = await Promise.allSettled(
+    ["add", "defect", "add"].map((type) => send(host, "w", { type })),
+  );
+  expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(results[1]?.status === "rejected" && results[1].reason).toBeInstanceOf(Problem);
+  expect(await countOf(store, "w")).toBe(2);
+});
+
+test("replicas share the shards, and a command reaches its actor through any of them", async () => {
+  const { clock, replica } = world();
+  const a = await replica("a");
+  const b = await replica("b");
+  await clock.advance(TTL_MS);
+  expect(a.owned).toBeGreaterThan(0);
+  expect(b.owned).toBe(8 - a.owned);
+  for (let index = 0; index < 16; index++) {
+    await send(a, `w${index}`, { type: "submit" });
+    expect((await send(b, `w${index}`, { type: "add" })).count).toBe(1);
+  }
+});
+
+test("drain() hands shards over at once, without waiting for a lease to run out", async () => {
+  const { clock, replica } = world();
+  const a = await replica("a");
+  const b = await replica("b");
+  await clock.advance(TTL_MS);
+  await send(a, "w", { type: "submit" });
+  const before = clock.now();
+  await a.drain();
+  await until(() => b.owned === 8);
+  expect(clock.now()).toBe(before);
+  expect((await send(b, "w", { type: "add" })).count).toBe(1);
+});
+
+test("a dead replica's shards are taken over within the lease and a third of it", async () => {
+  const { clock, replica } = world();
+  const a = await replica("a");
+  const b = await replica("b");
+  await clock.advance(TTL_MS);
+  await Promise.all([..."12345678"].map((name) => send(a, name, { type: "submit" })));
+  a.halt();
+  const answers = Promise.all([..."12345678"].map((name) => send(b, name, { type: "add" })));
+  await clock.advance(TTL_MS + TTL_MS / 3);
+  expect(b.owned).toBe(8);
+  expect((await answers).map((answer) => answer.count)).toEqual(Array(8).fill(1));
+});
+
+test("a frozen owner cannot write after another took over, and its command is applied once", async () => {
+  const { clock, store, replica } = world();
+  let thaw = () => {};
+  let isFrozen = false;
+  const a = await replica("a", async (point) => {
+    if (isFrozen && point === "before-renew") down();
+    if (isFrozen && point === "before-commit") await new Promise<void>((go) => thaw = go);
+  });
+  await send(a, "w", { type: "submit" });
+  isFrozen = true;
+  const answer = send(a, "w", { type: "add" });
+  await settle();
+  await store.membership.leave("a");
+  const b = await replica("b");
+  await clock.advance(2 * TTL_MS);
+  await until(() => b.owned === 8);
+  expect((await send(b, "w", { type: "add" })).count).toBe(1);
+  isFrozen = false;
+  thaw();
+  expect((await answer).count).toBe(2);
+  expect(await countOf(store, "w")).toBe(2);
+});
+
+for (const point of ["before-commit", "after-commit"] as const) {
+  test(`trouble ${point} delays commands and repeats none`, async () => {
+    const { clock, store, replica } = world();
+    let failures = 0;
+    const host = await replica("a", (at) => {
+      if (at === point && failures < 3) {
+        failures++;
+        down();
+      }
+    });
+    const answer = send(host, "w", { type: "submit" });
+    await clock.advance(1_000);
+    await answer;
+    failures = 0;
+    const answers = Promise.all([1, 2, 3].map(() => send(host, "w", { type: "add" })));
+    await clock.advance(1_000);
+    expect((await answers).map(({ count }) => count)).toEqual([1, 2, 3]);
+    expect(await countOf(store, "w")).toBe(3);
+  });
+
+  test(`a crash ${point} loses no command that waits in a mailbox, and repeats none`, async () => {
+    const { clock, store, replica } = world();
+    let isArmed = false;
+    const a = await replica("a", (at) => {
+      if (!isArmed || at !== point) return;
+      a.halt();
+      down();
+    });
+    await send(a, "w", { type: "submit" });
+    isArmed = true;
+    const actor = workflowActorId("ns", "w");
+    for (let index = 0; index < 8; index++) {
+      const command = { id: `m${index}`, actor, body: { type: "add" } };
+      await store.shards.append([{ shard: shardOf(actor, 8), command }]);
+    }
+    await settle(20);
+    const b = await replica("b");
+    await clock.advance(2 * TTL_MS);
+    await until(() => b.owned === 8);
+    await settle(20);
+    expect(await countOf(store, "w")).toBe(8);
+  });
+}
+
+test("callers are told when the store stays away, and it goes on by itself after", async () => {
+  const { clock, store, replica } = world();
+  let isDown = false;
+  const host = await replica("a", (point) => {
+    if (isDown && point.startsWith("before")) down();
+  });
+  await send(host, "w", { type: "submit" });
+  isDown = true;
+  const answer = send(host, "w", { type: "add" });
+  const outcome = answer.catch((error: unknown) => error as Problem);
+  await clock.advance(10_000);
+  expect(await outcome).toMatchObject({ status: 503 });
+  isDown = false;
+  await clock.advance(10_000);
+  await until(async () => await countOf(store, "w") === 1);
+  expect((await send(host, "w", { type: "add" })).count).toBe(2);
+});
+
+test("a repeated idempotency key gives the first answer and one effect, across batches and owners", async () => {
+  const { store, replica } = world();
+  const a = await replica("a");
+  await send(a, "w", { type: "submit" });
+  const idempotency = { key: "k", fingerprint: "f" };
+  const both = await Promise.all([1, 2].map(() => send(a, "w", { type: "add" }, { idempotency })));
+  expect(both.map((answer) => answer.count)).toEqual([1, 1]);
+  await a.drain();
+  const b = await replica("b");
+  expect((await send(b, "w", { type: "add" }, { idempotency })).count).toBe(1);
+  await expect(send(b, "w", { type: "add" }, { idempotency: { key: "k", fingerprint: "g" } }))
+    .rejects.toMatchObject({ status: 422 });
+  expect(await countOf(store, "w")).toBe(1);
+});
+
+test("actors beyond the limit leave memory and come back when they are touched", async () => {
+  const { replica } = world();
+  const host = await replica("a", undefined, { hotActors: 10 });
+  const names = Array.from({ length: 100 }, (_, index) => `w${index}`);
+  await Promise.all(names.map((name) => send(host, name, { type: "submit" })));
+  expect(host.hot).toBeLessThanOrEqual(10);
+  const answers = await Promise.all(names.map((name) => send(host, name, { type: "add" })));
+  expect(answers.every((answer) => answer.count === 1)).toBe(true);
+});
+
+test("a timer fires once, at its time, also when its owner died before", async () => {
+  const { clock, store, replica } = world();
+  const a = await replica("a");
+  await send(a, "w", { type: "submit" });
+  const at = clock.now() + 60_000;
+  await send(a, "w", { type: "timer", at });
+  await clock.advance(30_000);
+  a.halt();
+  await replica("b");
+  await clock.advance(29_000);
+  expect(await countOf(store, "w")).toBe(0);
+  await clock.advance(2_000);
+  expect(await countOf(store, "w")).toBe(10_000);
+  await clock.advance(600_000);
+  expect(await countOf(store, "w")).toBe(10_000);
+});
+
+test("a timer that is moved fires at the new time only, also far in the future", async () => {
+  const { clock, store, replica } = world();
+  const host = await replica("a", undefined, { leaseTtlMs: 2 ** 30 });
+  await send(host, "w", { type: "submit" });
+  await send(host, "w", { type: "timer", at: clock.now() + 1_000 });
+  await send(host, "w", { type: "timer", at: clock.now() + 2 ** 32 });
+  await clock.advance(2 ** 31);
+  expect(await countOf(store, "w")).toBe(0);
+  await clock.advance(2 ** 31 + 10);
+  expect(await countOf(store, "w")).toBe(10_000);
+});
+
+test("a task of a dead owner is started again under its id, and its outcome counts once", async () => {
+  const { clock, store, executor, replica } = world();
+  const a = await replica("a");
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await until(() => executor.tasks.size === 1);
+  a.halt();
+  await replica("b");
+  await clock.advance(2 * TTL_MS);
+  const [[id, task]] = [...executor.tasks];
+  expect(task.starts).toBe(2);
+  executor.end(id);
+  await until(async () => await countOf(store, "w") === 100);
+  await clock.advance(1_000);
+  const c = await replica("c");
+  await c.drain();
+  expect(executor.tasks.get(id)?.starts).toBe(2);
+});
+
+test("a task that outlives its owner's ownership reports to the new owner", async () => {
+  const { clock, store, executor, replica } = world();
+  const a = await replica("a");
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await until(() => executor.tasks.size === 1);
+  const [[id]] = [...executor.tasks];
+  const b = await replica("b");
+  await clock.advance(TTL_MS);
+  const names = Array.from({ length: 8 }, (_, index) => `other${index}`);
+  await Promise.all(names.map((name) => send(b, name, { type: "submit" })));
+  executor.end(id);
+  await until(async () => await countOf(store, "w") === 100);
+});
+
+test("removing an actor cancels its tasks", async () => {
+  const { executor, replica } = world();
+  const host = await replica("a");
+  await send(host, "w", { type: "submit" });
+  await send(host, "w", { type: "task" });
+  await until(() => executor.tasks.size === 1);
+  await send(host, "w", { type: "delete" });
+  await until(() => [...executor.tasks.values()].every((task) => task.cancelled));
+});
+
+test("rows of effects that are done leave the outbox", async () => {
+  const { clock, store, executor, replica } = world();
+  const host = await replica("a");
+  await send(host, "w", { type: "submit" });
+  await send(host, "w", { type: "task" });
+  await until(() => executor.tasks.size === 1);
+  await send(host, "w", { type: "delete" });
+  await clock.advance(2_000);
+  for (let shard = 0; shard < 8; shard++) {
+    const { outbox } = await store.shards.loadShard(shard);
+    expect(Object.keys(outbox).filter((id) => id !== "!")).toEqual([]);
+  }
+});
+
+test("a frozen host applies commands and does nothing else", async () => {
+  const { clock, executor, replica } = world();
+  const host = await replica("a", undefined, { frozen: true });
+  await send(host, "w", { type: "submit" });
+  await send(host, "w", { type: "task" });
+  await clock.advance(10_000);
+  expect(executor.tasks.size).toBe(0);
+});
