@@ -125,49 +125,68 @@ export function memberFault(file: string, object: string, property: string): str
   return `${folder} is pure: it must not use ${name}; time and randomness come in with the call`;
 }
 
-const plugin: Deno.lint.Plugin = {
+/** The part of a syntax node that the rules look at. */
+interface SyntaxNode {
+  type: string;
+  name?: string;
+  value?: unknown;
+  source?: SyntaxNode | null;
+  callee?: SyntaxNode;
+  object?: SyntaxNode;
+  property?: SyntaxNode;
+  arguments?: SyntaxNode[];
+}
+
+interface RuleContext {
+  filename: string;
+  report(finding: { node: SyntaxNode; message: string }): void;
+}
+
+type Visitor = Record<string, (node: SyntaxNode) => void>;
+
+const plugin: { name: string; rules: Record<string, { create(context: RuleContext): Visitor }> } = {
   name: "layers",
   rules: {
     imports: {
       create(context) {
-        const check = (node: Deno.lint.Node, source: string | undefined) => {
-          const fault = source === undefined ? undefined : importFault(context.filename, source);
+        const check = (node: SyntaxNode) => {
+          const source = node.source?.value;
+          const fault = typeof source === "string"
+            ? importFault(context.filename, source)
+            : undefined;
           if (fault !== undefined) context.report({ node, message: fault });
         };
         return {
-          ImportDeclaration: (node) => check(node, node.source.value),
-          ExportNamedDeclaration: (node) => check(node, node.source?.value),
-          ExportAllDeclaration: (node) => check(node, node.source.value),
+          ImportDeclaration: check,
+          ExportNamedDeclaration: check,
+          ExportAllDeclaration: check,
         };
       },
     },
     pure: {
       create(context) {
+        const report = (node: SyntaxNode, fault: string | undefined) => {
+          if (fault !== undefined) context.report({ node, message: fault });
+        };
         return {
           CallExpression(node) {
-            if (node.callee.type === "Identifier") {
-              const fault = globalFault(context.filename, node.callee.name);
-              if (fault !== undefined) context.report({ node, message: fault });
+            if (node.callee?.type === "Identifier") {
+              report(node, globalFault(context.filename, node.callee.name ?? ""));
             }
           },
           NewExpression(node) {
-            if (
-              node.callee.type === "Identifier" && node.callee.name === "Date" &&
-              node.arguments.length === 0 &&
-              memberFault(context.filename, "Date", "now") !== undefined
-            ) {
-              context.report({
-                node,
-                message: "Pure folders must not read the clock: pass the time in",
-              });
-            }
+            const clock = node.callee?.name === "Date" && node.arguments?.length === 0;
+            if (clock) report(node, memberFault(context.filename, "Date", "now"));
           },
           MemberExpression(node) {
-            if (node.object.type !== "Identifier") return;
-            const name = node.property.type === "Identifier" ? node.property.name : "";
-            const fault = memberFault(context.filename, node.object.name, name) ??
-              globalFault(context.filename, node.object.name);
-            if (fault !== undefined) context.report({ node, message: fault });
+            if (node.object?.type !== "Identifier") return;
+            const object = node.object.name ?? "";
+            const property = node.property?.type === "Identifier" ? node.property.name ?? "" : "";
+            report(
+              node,
+              memberFault(context.filename, object, property) ??
+                globalFault(context.filename, object),
+            );
           },
         };
       },
