@@ -35,6 +35,7 @@ export function goFunction<const P extends readonly ParamType[]>(
     if (args.length !== params.length) {
       fault(`invalid number of arguments: expected ${params.length}, got ${args.length}`);
     }
+    context.step(workOf(args));
     const typed = params.map((type, i) =>
       convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
     );
@@ -53,6 +54,7 @@ export function variadicFunction<const P extends readonly ParamType[], R extends
     if (args.length < params.length) {
       fault(`invalid number of arguments: expected at least ${params.length}, got ${args.length}`);
     }
+    context.step(workOf(args));
     const fixed = params.map((type, i) =>
       convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
     );
@@ -61,6 +63,16 @@ export function variadicFunction<const P extends readonly ParamType[], R extends
     );
     return run(context, ...[...fixed, more] as unknown as [...Args<P>, ParamTypes[R][]]);
   });
+}
+
+/** Steps a call with these arguments counts as: functions look at all of a text and at each element of a list. */
+function workOf(args: readonly Value[]): number {
+  let work = 1;
+  for (const arg of args) {
+    if (typeof arg === "string") work += Math.ceil(arg.length / 4);
+    else if (Array.isArray(arg)) work += arg.length;
+  }
+  return work;
 }
 
 function convert(value: Value, type: ParamType, describe: (got: string) => string): Value {

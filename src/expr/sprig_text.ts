@@ -28,9 +28,9 @@ export function textsOf(value: Value): string[] {
   return value === null ? [] : [textOf(value)];
 }
 
-/** Takes a produced text from the memory budget. */
-export function spendText(context: RunContext, text: string): string {
-  context.spend(text.length);
+/** Takes a produced text from the text budget. */
+export function produced(context: RunContext, text: string): string {
+  context.produce(text.length);
   return text;
 }
 
@@ -197,7 +197,7 @@ function wrap(text: string, width: number, separator: string, breakWords: boolea
 function indent(context: RunContext, spaces: number, text: string): string {
   if (spaces < 0) fault("strings: negative Repeat count");
   const lines = text.split("\n");
-  context.spend(text.length + spaces * lines.length);
+  context.produce(text.length + spaces * lines.length);
   const pad = " ".repeat(spaces);
   return pad + lines.join(`\n${pad}`);
 }
@@ -272,7 +272,7 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   ),
   goFunction("repeat", ["int", "string"], (context, count, text) => {
     if (count < 0) fault("strings: negative Repeat count");
-    context.spend(count * text.length);
+    context.produce(count * text.length);
     return text.repeat(count);
   }),
   ...["trimall", "trimAll"].map((name) =>
@@ -302,10 +302,10 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   goFunction(
     "wrap",
     ["int", "string"],
-    (context, width, text) => spendText(context, wrap(text, width, "", false)),
+    (context, width, text) => produced(context, wrap(text, width, "", false)),
   ),
   goFunction("wrapWith", ["int", "string", "string"], (context, width, separator, text) => {
-    context.spend(text.length * (1 + separator.length / Math.max(width, 1)));
+    context.produce(text.length * (1 + separator.length / Math.max(width, 1)));
     return wrap(text, width, separator, true);
   }),
   goFunction("contains", ["string", "string"], (_, part, text) => text.includes(part)),
@@ -316,7 +316,7 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     [],
     "any",
     (context, values) =>
-      spendText(
+      produced(
         context,
         values.filter((value) => value !== null).map((value) => goQuote(textOf(value))).join(" "),
       ),
@@ -326,12 +326,12 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     [],
     "any",
     (context, values) =>
-      spendText(
+      produced(
         context,
         values.filter((value) => value !== null).map((value) => `'${goString(value)}'`).join(" "),
       ),
   ),
-  variadicFunction("cat", [], "any", (context, values) => spendText(context, cat(values))),
+  variadicFunction("cat", [], "any", (context, values) => produced(context, cat(values))),
   goFunction("indent", ["int", "string"], indent),
   goFunction(
     "nindent",
@@ -340,7 +340,7 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   ),
   goFunction("replace", ["string", "string", "string"], (context, old, fresh, text) => {
     const count = old === "" ? [...text].length + 1 : text.split(old).length - 1;
-    context.spend(text.length + count * fresh.length);
+    context.produce(text.length + count * fresh.length);
     return old === ""
       ? fresh + [...text].map((char) => char + fresh).join("")
       : text.replaceAll(old, () => fresh);
@@ -354,7 +354,7 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   goFunction("toStrings", ["any"], (_, value) => strings(textsOf(value))),
   goFunction("join", ["string", "any"], (context, separator, value) => {
     const parts = textsOf(value);
-    context.spend(parts.reduce((sum, part) => sum + part.length + separator.length, 0));
+    context.produce(parts.reduce((sum, part) => sum + part.length + separator.length, 0));
     return parts.join(separator);
   }),
   goFunction("sortAlpha", ["any"], (_, value) => sortAlpha(value)),
