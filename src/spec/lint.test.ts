@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { lintLines, lintManifests } from "./lint.ts";
+import { parseDocuments } from "./parse.ts";
+
+const lint = (yaml: string) => lintManifests(parseDocuments(yaml).map(({ value }) => value));
+const lines = (yaml: string) => lint(yaml).flatMap(lintLines);
+
+describe("lintManifests()", () => {
+  it("names every unknown member with its path", () => {
+    expect(lines(`
+kind: Workflow
+metadata: {generateName: w-}
+spec:
+  entrypiont: a
+  templates: [{name: a, container: {imag: i}}]
+`)).toEqual([
+      'in "w-" (Workflow): strict decoding error: unknown field "spec.entrypiont", ' +
+      'unknown field "spec.templates[0].container.imag"',
+    ]);
+  });
+
+  it("warns of unknown members inside steps, which the reference does not see", () => {
+    const [result] = lint(`
+kind: WorkflowTemplate
+metadata: {name: t}
+spec:
+  templates:
+  - name: a
+    steps: [[{name: s, template: b, arguments: {parameter: []}}]]
+  - {name: b, suspend: {}}
+`);
+    expect(result?.errors).toEqual([]);
+    expect(result?.warnings).toEqual([
+      'unknown field "spec.templates[0].steps[0][0].arguments.parameter"',
+    ]);
+  });
+
+  it("lets values be missing that a submission brings", () => {
+    expect(lines(`
+kind: Workflow
+spec:
+  entrypoint: a
+  arguments: {parameters: [{name: p}]}
+  templates: [{name: a, suspend: {}}]
+`)).toEqual([]);
+  });
+
+  it("finds templates among the manifests, in their namespace", () => {
+    const use = (namespace: string) => `
+kind: Workflow
+metadata: {name: w, namespace: ${namespace}}
+spec: {workflowTemplateRef: {name: t}}
+---
+kind: WorkflowTemplate
+metadata: {name: t, namespace: here}
+spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}
+`;
+    expect(lines(use("here"))).toEqual([]);
+    expect(lines(use("there"))).toEqual([
+      'in "w" (Workflow): couldn\'t find workflow template "t" in namespace "there"',
+    ]);
+  });
+
+  it("asks for stored templates where there are any", () => {
+    const values = [{
+      kind: "Workflow",
+      spec: { workflowTemplateRef: { name: "t", clusterScope: true } },
+    }];
+    const [result] = lintManifests(values, {
+      findTemplate: (kind, namespace, name) =>
+        kind === "ClusterWorkflowTemplate" && namespace === "" && name === "t"
+          ? {
+            metadata: { name },
+            spec: { entrypoint: "a", templates: [{ name: "a", suspend: {} }] },
+          }
+          : undefined,
+    });
+    expect(result?.errors).toEqual([]);
+  });
+
+  it("reports what can't be read and goes on", () => {
+    const results = lint("kind: Workflow\nspec: {suspend: 1}\n---\nkind: Pod\n---\nkind: Secret\n");
+    expect(results.map(({ kind, name, errors }) => [kind, name, errors.length])).toEqual([
+      [undefined, "object #1", 1],
+      [undefined, "object #2", 1],
+      ["Secret", "object #3", 0],
+    ]);
+    expect(results.flatMap(lintLines)[0]).toBe(
+      "json: cannot unmarshal number into Go struct field WorkflowSpec.spec.suspend of type bool",
+    );
+  });
+});
