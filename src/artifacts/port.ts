@@ -12,6 +12,8 @@ export interface ArtifactScope {
   repositoryRef?: { configMap?: string; key?: string };
   /** `archiveLocation` of the template: where its outputs go instead of the repository. */
   archiveLocation?: ArtifactLocation;
+  /** What a repository's key format may name: `workflow.name`, `pod.name` … */
+  names?: Record<string, string>;
 }
 
 /** One file of an artifact, as it is stored. */

@@ -108,6 +108,13 @@ export class LocalTask {
       namespace,
       ...(podSpec.artifactRepositoryRef && { repositoryRef: podSpec.artifactRepositoryRef }),
       ...(template.archiveLocation && { archiveLocation: template.archiveLocation }),
+      names: {
+        "workflow.name": this.task.workflow,
+        "workflow.namespace": namespace,
+        "workflow.uid": this.task.workflowUid,
+        "pod.name": this.task.podName,
+        "node.name": this.task.nodeName,
+      },
     };
   }
 

@@ -1,0 +1,111 @@
+/** Artifacts that are a git repository at a revision; needs `git` on PATH. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import type { JsonObject } from "../base/json.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { ReadSecret } from "./http_artifact.ts";
+
+const run = promisify(execFile);
+
+export interface GitOptions {
+  /** Repositories on the server's own disk may be cloned too. */
+  allowLocal: boolean;
+}
+
+/**
+ * Clones the repository to `path`, which must not exist, and checks its revision out. Secrets reach git by its environment
+ * or a file, never by its arguments.
+ */
+export async function cloneRepository(
+  location: JsonObject,
+  path: string,
+  secret: ReadSecret,
+  { allowLocal }: GitOptions,
+): Promise<void> {
+  const { repo, revision, branch, depth, fetch } = location;
+  if (typeof repo !== "string" || repo === "") throw invalid("Git artifact has no repo");
+  const private_ = await mkdtemp(join(tmpdir(), "sluice-git-"));
+  try {
+    const env = await environment(location, private_, secret, allowLocal);
+    const git = async (...args: string[]) => {
+      await run("git", args, { env, maxBuffer: 16 * 1024 * 1024 });
+    };
+    const clone = ["clone", "--quiet"];
+    if (typeof depth === "number" && depth > 0) clone.push(`--depth=${depth}`);
+    if (location["singleBranch"] === true) clone.push("--single-branch");
+    else if (typeof depth === "number") clone.push("--no-single-branch");
+    if (typeof branch === "string" && branch !== "") clone.push(`--branch=${branch}`);
+    await git(...clone, "--", repo, path);
+    for (const refs of Array.isArray(fetch) ? fetch : []) {
+      await git("-C", path, "fetch", "--quiet", "origin", "--", String(refs));
+    }
+    if (typeof revision === "string" && revision !== "") {
+      if (revision.startsWith("-")) {
+        throw invalid(`Git artifact has a revision that is none: ${revision}`);
+      }
+      await git("-C", path, "checkout", "--quiet", revision, "--");
+    }
+    if (location["disableSubmodules"] !== true) {
+      await git("-C", path, "submodule", "update", "--quiet", "--init", "--recursive");
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(
+      ProblemCode.Unknown,
+      `Cannot clone ${withoutPassword(repo)}: ${reason(error)}`,
+    );
+  } finally {
+    await rm(private_, { recursive: true, force: true });
+  }
+}
+
+async function environment(
+  location: JsonObject,
+  private_: string,
+  secret: ReadSecret,
+  allowLocal: boolean,
+): Promise<NodeJS.ProcessEnv> {
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env["PATH"],
+    HOME: private_,
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_ALLOW_PROTOCOL: allowLocal ? "http:https:ssh:git:file" : "http:https:ssh:git",
+  };
+  const user = await secret(location["usernameSecret"]);
+  const password = await secret(location["passwordSecret"]);
+  if (user !== undefined || password !== undefined) {
+    const pair = Buffer.from(`${user ?? ""}:${password ?? ""}`).toString("base64");
+    env["GIT_CONFIG_COUNT"] = "1";
+    env["GIT_CONFIG_KEY_0"] = "http.extraHeader";
+    env["GIT_CONFIG_VALUE_0"] = `Authorization: Basic ${pair}`;
+  }
+  const key = await secret(location["sshPrivateKeySecret"]);
+  const ssh = ["ssh", "-o", "BatchMode=yes"];
+  if (key !== undefined) {
+    const file = join(private_, "key");
+    await writeFile(file, key.endsWith("\n") ? key : `${key}\n`, { mode: 0o600 });
+    ssh.push("-i", file, "-o", "IdentitiesOnly=yes");
+  }
+  if (location["insecureIgnoreHostKey"] === true) {
+    ssh.push("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null");
+  }
+  env["GIT_SSH_COMMAND"] = ssh.join(" ");
+  if (location["insecureSkipTLS"] === true) env["GIT_SSL_NO_VERIFY"] = "true";
+  return env;
+}
+
+function withoutPassword(repo: string): string {
+  return repo.replace(/\/\/[^/@]*@/, "//");
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "ENOENT") return "git is not installed on this machine";
+  const stderr = "stderr" in error ? String(error.stderr).trim() : "";
+  return withoutPassword(stderr === "" ? error.message : stderr);
+}

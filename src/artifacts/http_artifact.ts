@@ -1,0 +1,113 @@
+/**
+ * Artifacts behind a URL. The server fetches what a manifest names, from wherever it runs: whoever may submit workflows can
+ * reach what the server can reach. Limit that by the network, not here.
+ */
+import { Readable } from "node:stream";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { isJsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { StoredObject } from "./object_store.ts";
+
+/** Value of a `{name, key}` reference to a Secret. */
+export type ReadSecret = (reference: Json | undefined) => Promise<string | undefined>;
+
+/** Gets the bytes; undefined for 404. */
+export async function readUrl(
+  location: JsonObject,
+  secret: ReadSecret,
+): Promise<StoredObject | undefined> {
+  const url = urlOf(location);
+  const response = await fetch(url, { headers: await headersOf(location, secret) });
+  if (response.status === 404) {
+    await response.body?.cancel();
+    return undefined;
+  }
+  if (!response.ok) throw await refused("GET", url, response);
+  const body = response.body as NodeReadableStream | null;
+  return {
+    size: Number(response.headers.get("content-length") ?? 0),
+    body: body === null ? Readable.from([]) : Readable.fromWeb(body),
+  };
+}
+
+/** Puts the bytes. */
+export async function writeUrl(
+  location: JsonObject,
+  body: Readable,
+  secret: ReadSecret,
+): Promise<void> {
+  const url = urlOf(location);
+  const init = {
+    method: "PUT",
+    headers: await headersOf(location, secret),
+    body: Readable.toWeb(body) as unknown as BodyInit,
+    duplex: "half",
+  };
+  const response = await fetch(url, init);
+  if (!response.ok) throw await refused("PUT", url, response);
+  await response.body?.cancel();
+}
+
+function urlOf(location: JsonObject): URL {
+  const { url } = location;
+  if (typeof url !== "string" || !URL.canParse(url)) {
+    throw invalid(`Artifact has a URL that is none: ${JSON.stringify(url)}`);
+  }
+  return new URL(url);
+}
+
+async function headersOf(location: JsonObject, secret: ReadSecret): Promise<Headers> {
+  const headers = new Headers();
+  for (const header of Array.isArray(location["headers"]) ? location["headers"] : []) {
+    if (!isJsonObject(header)) continue;
+    headers.append(String(header["name"]), String(header["value"] ?? ""));
+  }
+  const auth = isJsonObject(location["auth"]) ? location["auth"] : {};
+  // Artifactory has its credentials beside the URL.
+  const basic = isJsonObject(auth["basicAuth"]) ? auth["basicAuth"] : location;
+  const user = await secret(basic["usernameSecret"]);
+  const password = await secret(basic["passwordSecret"]);
+  if (user !== undefined || password !== undefined) {
+    const pair = Buffer.from(`${user ?? ""}:${password ?? ""}`).toString("base64");
+    headers.set("authorization", `Basic ${pair}`);
+  }
+  if (isJsonObject(auth["oauth2"])) {
+    headers.set("authorization", `Bearer ${await fetchToken(auth["oauth2"], secret)}`);
+  }
+  if (isJsonObject(auth["clientCert"]) && Object.keys(auth["clientCert"]).length > 0) {
+    throw new Problem(
+      ProblemCode.Unimplemented,
+      "Client certificates for http artifacts are not supported; use basicAuth or oauth2",
+    );
+  }
+  return headers;
+}
+
+async function fetchToken(oauth: JsonObject, secret: ReadSecret): Promise<string> {
+  const url = await secret(oauth["tokenURLSecret"]);
+  if (url === undefined || !URL.canParse(url)) throw invalid("Artifact's oauth2 has no token URL");
+  const form = new URLSearchParams({
+    grant_type: "client_credentials",
+    client_id: await secret(oauth["clientIDSecret"]) ?? "",
+    client_secret: await secret(oauth["clientSecretSecret"]) ?? "",
+  });
+  if (Array.isArray(oauth["scopes"])) form.set("scope", oauth["scopes"].join(" "));
+  for (const item of Array.isArray(oauth["endpointParams"]) ? oauth["endpointParams"] : []) {
+    if (isJsonObject(item)) form.append(String(item["key"]), String(item["value"] ?? ""));
+  }
+  const response = await fetch(url, { method: "POST", body: form });
+  if (!response.ok) throw await refused("POST", new URL(url), response);
+  const answer = await response.json() as { access_token?: unknown };
+  if (typeof answer.access_token !== "string") throw invalid("Token answer has no access_token");
+  return answer.access_token;
+}
+
+async function refused(method: string, url: URL, response: Response): Promise<Problem> {
+  await response.body?.cancel();
+  // Without the query, which may hold a signature.
+  return new Problem(
+    ProblemCode.Unknown,
+    `${method} ${url.origin}${url.pathname} answered ${response.status}`,
+  );
+}

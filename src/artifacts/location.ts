@@ -1,0 +1,71 @@
+/** Reads where an artifact lies from its manifest. */
+import { isJsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { ArtifactLocation } from "../spec/manifest.ts";
+
+export type Location =
+  /** In the repository in force. */
+  | { type: "repository"; key: string }
+  | { type: "s3"; key: string; bucket: JsonObject }
+  | { type: "http"; location: JsonObject }
+  | { type: "git"; location: JsonObject }
+  | { type: "raw"; data: string };
+
+/** What each vendor calls the key, and what it needs to stand on its own. */
+const KEYED = {
+  s3: { key: "key", needs: ["endpoint", "bucket"] },
+  gcs: { key: "key", needs: ["bucket"] },
+  oss: { key: "key", needs: ["endpoint", "bucket"] },
+  azure: { key: "blob", needs: ["endpoint", "container"] },
+  hdfs: { key: "path", needs: ["addresses"] },
+} as const;
+
+/**
+ * The location of an artifact; undefined when it names none.
+ *
+ * @throws {Problem} for a kind of location that this server can't reach.
+ */
+export function locationOf(artifact: ArtifactLocation, subPath = ""): Location | undefined {
+  const { raw, http, git, artifactory, plugin } = artifact;
+  if (raw !== undefined) return { type: "raw", data: raw.data };
+  if (http !== undefined) return { type: "http", location: http };
+  if (artifactory !== undefined) return { type: "http", location: artifactory };
+  if (git !== undefined) return { type: "git", location: git };
+  if (plugin !== undefined) throw unsupported("plugin");
+  for (const [kind, { key: keyName, needs }] of Object.entries(KEYED)) {
+    const location = artifact[kind as keyof typeof KEYED];
+    if (!isJsonObject(location)) continue;
+    const key = location[keyName];
+    if (typeof key !== "string" || key === "") continue;
+    const full = joinKey(key, subPath);
+    if (!needs.every((name) => isGiven(location[name]))) return { type: "repository", key: full };
+    if (kind !== "s3") throw unsupported(kind);
+    return { type: "s3", key: full, bucket: location };
+  }
+  return undefined;
+}
+
+/** Key of something below a key. */
+export function joinKey(key: string, subPath: string): string {
+  const below = subPath.replace(/^\/+|\/+$/g, "");
+  return below === "" ? key : `${key.replace(/\/+$/, "")}/${below}`;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+function unsupported(kind: string): Problem {
+  return new Problem(
+    ProblemCode.Unimplemented,
+    `Artifacts in ${kind} are not supported; use s3 (many stores speak it), http, git, raw or a key in the server's repository`,
+  );
+}
+
+/** A required text of a location. */
+export function textMember(location: JsonObject, name: string): string {
+  const value = location[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw invalid(`Artifact location has no ${name}`);
+}
