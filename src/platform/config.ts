@@ -161,6 +161,28 @@ export const CONFIG_TABLE = {
     expected: "a domain name",
     doc: "Group in the apiVersion of manifests",
   },
+  workDir: {
+    type: "text",
+    env: "WORK_DIR",
+    default: ".sluice",
+    doc: "Folder for tasks, their logs and artifacts on this machine; with sqlite: the store's own",
+  },
+  maxBodyBytes: {
+    type: "integer",
+    env: "MAX_BODY_BYTES",
+    default: 16 * 2 ** 20,
+    min: 1024,
+    max: 2 ** 30,
+    doc: "Largest body of a request",
+  },
+  maxEventBytes: {
+    type: "integer",
+    env: "MAX_EVENT_BYTES",
+    default: 2 ** 20,
+    min: 1024,
+    max: 2 ** 30,
+    doc: "Largest body of an event",
+  },
   drainTimeout: {
     type: "duration",
     env: "DRAIN_TIMEOUT",

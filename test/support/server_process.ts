@@ -1,0 +1,94 @@
+/** A real server in a process of its own, on whatever runtime runs the test. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import process from "node:process";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+export interface ServerProcess {
+  url: string;
+  port: number;
+  pid: number;
+  /** Lines of its log so far (a bounded tail). */
+  log: string[];
+  /** Ends it without warning. */
+  kill(): Promise<void>;
+  /** Asks it to stop; resolves with its exit status. */
+  stop(): Promise<number | null>;
+  /** Stops or continues the process, as a paused machine would. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void;
+}
+
+/**
+ * Starts a server and waits until it is ready.
+ *
+ * @param flags as on the command line; `--port 0` unless given
+ */
+export async function startServer(flags: string[]): Promise<ServerProcess> {
+  const isDeno = "Deno" in globalThis;
+  const args = [...(isDeno ? ["run", "-A", MAIN] : [MAIN]), "--port=0", ...flags];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const log: string[] = [];
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  try {
+    const port = await listeningPort(child, log, ended);
+    const url = `http://127.0.0.1:${port}`;
+    await isReady(url, ended, log);
+    return {
+      url,
+      port,
+      pid: child.pid ?? 0,
+      log,
+      async kill() {
+        child.kill("SIGKILL");
+        await ended;
+      },
+      stop() {
+        child.kill("SIGTERM");
+        return ended;
+      },
+      signal: (name) => void child.kill(name),
+    };
+  } catch (cause) {
+    child.kill("SIGKILL");
+    throw cause;
+  }
+}
+
+function listeningPort(
+  child: ChildProcess,
+  log: string[],
+  ended: Promise<number | null>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const keep = (line: string) => {
+      log.push(line);
+      if (log.length > 500) log.shift();
+      const match = /listening on http:\/\/[^ "]*:(\d+)/.exec(line);
+      if (match) resolve(Number(match[1]));
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on("line", keep);
+    }
+    void ended.then((status) => reject(failure(`ended with status ${status}`, log)));
+  });
+}
+
+async function isReady(url: string, ended: Promise<number | null>, log: string[]): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let isEnded = false;
+  void ended.then(() => isEnded = true);
+  while (performance.now() < deadline && !isEnded) {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw failure("is not ready", log);
+}
+
+function failure(what: string, log: string[]): Error {
+  return new Error(`The server ${what}:\n${log.slice(-30).join("\n")}`);
+}
