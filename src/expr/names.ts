@@ -23,6 +23,9 @@ const FUNCTIONS = new Set([
   ...["bitushr", "bitnot"],
 ]);
 
+/** Names of all built-in functions. */
+export const BUILTIN_NAMES: readonly string[] = [...FUNCTIONS, ...PREDICATE_BUILTINS.keys()];
+
 /** Tells whether a name is a built-in function. */
 export function isBuiltin(name: string): boolean {
   return FUNCTIONS.has(name) || PREDICATE_BUILTINS.has(name);

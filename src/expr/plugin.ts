@@ -98,6 +98,11 @@ const BINARY = new Map([
   ["??", 500],
 ]);
 
+/** Carriage returns written into a literal count as line feeds. */
+function withLineFeeds(text: string): string {
+  return text.replace(/\r\n?/g, "\n");
+}
+
 /** The state of one parse: a token of look-ahead, and the budgets. */
 class Grammar {
   readonly #host: ParserHost;
@@ -202,13 +207,12 @@ class Grammar {
       }
       const escape = readEscape(source, i, quote, isBytes);
       if ("error" in escape) this.#fail(escape.error, escape.at);
-      pieces.push(source.slice(start, i), escape.byte ?? escape.char);
+      pieces.push(withLineFeeds(source.slice(start, i)), escape.byte ?? escape.char);
       start = i = escape.next;
     }
-    pieces.push(source.slice(start, i));
-    const plain = pieces.map((p) => typeof p === "number" ? p : p.replace(/\r\n?/g, "\n"));
-    if (!isBytes) return this.#emit("String", at, i + 1, plain.join(""));
-    return { ...this.#emit("Bytes", at, i + 1), bytes: joinBytes(plain) };
+    pieces.push(withLineFeeds(source.slice(start, i)));
+    if (!isBytes) return this.#emit("String", at, i + 1, pieces.join(""));
+    return { ...this.#emit("Bytes", at, i + 1), bytes: joinBytes(pieces) };
   }
 
   #rawString(at: number): Token {

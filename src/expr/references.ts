@@ -1,85 +1,78 @@
-/** Which names of its environment an expression reads. Known from the syntax alone, before any name is looked up. */
+/** Which names an expression reads from its environment. */
+
 import { childrenOf, type Node, stringOf } from "./ast.ts";
+import { ENV_NAME } from "./check.ts";
+import { parseExpr } from "./parse.ts";
 import type { Reference } from "./program.ts";
 
-/** The names an expression reads, in source order, with doubles. `$env.x` reads `x`. */
-export function referencesOf(root: Node): Reference[] {
-  const found: Reference[] = [];
-  visit(root, false, new Set(), found);
-  return found;
+/**
+ * Lists the names an expression reads, with the literal members behind them, in source order. It only parses, so names
+ * need not exist.
+ * @throws {ExprCompileError} when the syntax is wrong
+ */
+export function referencesOf(source: string): Reference[] {
+  return collectReferences(parseExpr(source));
 }
 
-function visit(
-  node: Node,
-  guarded: boolean,
-  locals: ReadonlySet<string>,
-  found: Reference[],
-): void {
-  const path = pathOf(node);
-  if (path !== undefined) {
-    addReference(path, guarded, locals, found);
-    for (const computed of path.computed) visit(computed, guarded, locals, found);
-    return;
-  }
-  if (node.kind === "let") {
-    visit(node.value, false, locals, found);
-    visit(node.body, guarded, new Set(locals).add(node.name), found);
-    return;
-  }
-  if (node.kind === "binary" && node.operator === "??") {
-    visit(node.left, true, locals, found);
-    visit(node.right, guarded, locals, found);
-    return;
-  }
-  for (const child of childrenOf(node)) visit(child, guarded, locals, found);
+/** Like {@link referencesOf}, for a tree. */
+export function collectReferences(root: Node): Reference[] {
+  const found: Reference[] = [];
+  const visit = (node: Node, isGuarded: boolean, locals: ReadonlySet<string>): void => {
+    const path = pathOf(node);
+    if (path !== undefined) {
+      const [name = ""] = path.names;
+      found.push({
+        path: path.names,
+        guarded: isGuarded || path.isOptional,
+        local: locals.has(name),
+        offset: path.at,
+      });
+      for (const rest of path.rest) visit(rest, isGuarded, locals);
+      return;
+    }
+    if (node.kind === "let") {
+      visit(node.value, isGuarded, locals);
+      visit(node.body, isGuarded, new Set([...locals, node.name]));
+    } else if (node.kind === "binary" && node.operator === "??") {
+      visit(node.left, true, locals);
+      visit(node.right, isGuarded, locals);
+    } else {
+      for (const child of childrenOf(node)) visit(child, isGuarded, locals);
+    }
+  };
+  visit(root, false, new Set());
+  return found.sort((a, b) => a.offset - b.offset);
 }
 
 interface Path {
-  names: string[];
-  isOptional: boolean;
-  offset: number;
-  /** Expressions in brackets, which end the literal part of the path. */
-  computed: Node[];
+  readonly names: string[];
+  readonly isOptional: boolean;
+  readonly at: number;
+  /** Parts of the chain that are expressions of their own: computed keys. */
+  readonly rest: Node[];
 }
 
-/** A name with the members after it; undefined when a node is no such chain. */
+/** The path a node stands for: a name and the literal members that directly follow it. */
 function pathOf(node: Node): Path | undefined {
-  const links: { property: Node; isOptional: boolean }[] = [];
-  let current = node;
-  while (current.kind === "member" || current.kind === "chain") {
-    if (current.kind === "chain") current = current.body;
-    else {
-      links.push(current);
-      current = current.object;
-    }
+  const links: Extract<Node, { kind: "member" }>[] = [];
+  let base = node;
+  for (;;) {
+    if (base.kind === "chain") base = base.body;
+    else if (base.kind === "member") {
+      links.unshift(base);
+      base = base.object;
+    } else break;
   }
-  if (current.kind !== "name") return undefined;
-  const path: Path = { names: [current.name], isOptional: false, offset: current.at, computed: [] };
+  if (base.kind !== "name") return undefined;
+  const names: string[] = [base.name];
+  const rest: Node[] = [];
   let isLiteral = true;
-  for (const { property, isOptional } of links.reverse()) {
-    const name = stringOf(property);
-    if (isOptional) path.isOptional = true;
-    if (name === undefined) {
-      isLiteral = false;
-      path.computed.push(property);
-    } else if (isLiteral) path.names.push(name);
+  for (const link of links) {
+    const name = stringOf(link.property);
+    if (name === undefined) rest.push(link.property);
+    isLiteral &&= name !== undefined;
+    if (isLiteral && name !== undefined) names.push(name);
   }
-  return path;
-}
-
-function addReference(
-  path: Path,
-  guarded: boolean,
-  locals: ReadonlySet<string>,
-  found: Reference[],
-): void {
-  const names = path.names[0] === "$env" ? path.names.slice(1) : path.names;
-  const root = names[0];
-  if (root === undefined) return;
-  found.push({
-    path: names,
-    guarded: guarded || path.isOptional,
-    local: locals.has(root),
-    offset: path.offset,
-  });
+  if (names[0] === ENV_NAME) names.shift();
+  return { names, isOptional: links.some((link) => link.isOptional), at: base.at, rest };
 }

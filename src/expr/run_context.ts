@@ -2,10 +2,12 @@
 
 import { fault } from "./error.ts";
 
-/** Units of memory one run may produce: list elements, map entries, bytes of produced strings. */
+/** Units of memory one run may produce: list elements, map entries, bytes of repeated strings. */
 export const MEMORY_BUDGET = 1_000_000;
-/** Closure calls of predicates one run may make. */
-export const STEP_BUDGET = 250_000;
+/** Steps one run may take: nodes evaluated in predicates, elements and characters looked at. */
+export const STEP_BUDGET = 4_000_000;
+/** Characters of strings one run may produce. */
+export const TEXT_BUDGET = 16_000_000;
 
 /** The outside facts a run may ask for. What is absent makes the functions that need it fail. */
 export interface RunOptions {
@@ -20,6 +22,7 @@ export class RunContext {
   readonly #options: RunOptions;
   #memory = MEMORY_BUDGET;
   #steps = STEP_BUDGET;
+  #text = TEXT_BUDGET;
 
   constructor(options: RunOptions = {}) {
     this.#options = options;
@@ -35,6 +38,12 @@ export class RunContext {
   step(count = 1): void {
     this.#steps -= count;
     if (!(this.#steps > 0)) fault("step budget exceeded");
+  }
+
+  /** Takes characters from the budget of produced strings. @throws {Fault} when none are left */
+  produce(length: number): void {
+    this.#text -= length;
+    if (!(this.#text > 0)) fault("memory budget exceeded");
   }
 
   /** Present time in milliseconds since 1970. @throws {Fault} when the place has no clock */

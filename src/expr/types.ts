@@ -1,11 +1,29 @@
-/** Static types: what the compiler knows about an expression before it runs. */
+/** Static types: what is known of an expression before it runs. */
 
-/** A static type. `unknown` is a value whose type only the run will show. */
+import {
+  AnyMap,
+  elementType,
+  GoDuration,
+  GoFunction,
+  GoTime,
+  GoZone,
+  NamedInt,
+  type Value,
+} from "./values.ts";
+
+/**
+ * A static type. Two kinds say that only the run will show the type: `any` is the declared type of what stands in
+ * lists and maps, `unknown` is what nothing at all is known of. They differ in whether another type may stand for
+ * them (see {@link isAssignable}).
+ */
 export type StaticType =
-  | { readonly kind: "unknown" | "nil" | "bool" | "int" | "float" | "string" | "uint" | "bytes" }
-  | { readonly kind: "time" | "duration" | "month" | "weekday" | "zone" }
-  | { readonly kind: "array"; readonly element: StaticType }
+  | { readonly kind: "unknown" | "any" | "nil" | "bool" | "int" | "float" | "string" | "uint" }
+  | { readonly kind: "bytes" | "time" | "duration" | "month" | "weekday" | "zone" }
+  /** `isTyped`: a Go slice of the element type, not `[]any`. */
+  | { readonly kind: "array"; readonly element: StaticType; readonly isTyped?: boolean }
   | { readonly kind: "map" }
+  /** A map with keys of any type, from `groupBy`. */
+  | { readonly kind: "anymap"; readonly element: StaticType }
   | { readonly kind: "func"; readonly signature?: Signature };
 
 /** What is known of a function before it is called. */
@@ -16,10 +34,37 @@ export interface Signature {
   readonly result: StaticType;
 }
 
+export const UNKNOWN: StaticType = { kind: "unknown" };
+export const ANY: StaticType = { kind: "any" };
+export const NIL: StaticType = { kind: "nil" };
+export const BOOL: StaticType = { kind: "bool" };
+export const INT: StaticType = { kind: "int" };
+export const FLOAT: StaticType = { kind: "float" };
+export const STRING: StaticType = { kind: "string" };
+export const TIME: StaticType = { kind: "time" };
+export const DURATION: StaticType = { kind: "duration" };
+export const ZONE: StaticType = { kind: "zone" };
+export const MAP: StaticType = { kind: "map" };
+export const LIST: StaticType = { kind: "array", element: ANY };
+export const FUNC: StaticType = { kind: "func" };
+
+/** A `[]any` whose elements are known to be of a type. */
+export function listOf(element: StaticType): StaticType {
+  return { kind: "array", element };
+}
+
+/** A Go slice of a type, such as `[]string`. */
+export function sliceOf(element: StaticType): StaticType {
+  return { kind: "array", element, isTyped: true };
+}
+
 /** Name of the type as Go writes it, for messages. */
 export function typeText(type: StaticType): string {
   switch (type.kind) {
+    case "any":
+      return "interface {}";
     case "unknown":
+    case "nil":
       return "unknown";
     case "float":
       return "float64";
@@ -28,9 +73,11 @@ export function typeText(type: StaticType): string {
     case "bytes":
       return "[]uint8";
     case "array":
-      return type.element.kind === "unknown" ? "[]interface {}" : `[]${typeText(type.element)}`;
+      return type.isTyped === true ? `[]${typeText(type.element)}` : "[]interface {}";
     case "map":
       return "map[string]interface {}";
+    case "anymap":
+      return `map[interface {}]${typeText(type.element)}`;
     case "time":
       return "time.Time";
     case "duration":
@@ -43,10 +90,107 @@ export function typeText(type: StaticType): string {
       return "*time.Location";
     case "func":
       return "func(...interface {}) (interface {}, error)";
-    case "nil":
     case "bool":
     case "int":
     case "string":
       return type.kind;
   }
+}
+
+/** Static type of a value of the environment: its own kind, nothing about what is inside. */
+export function typeOfValue(value: Value): StaticType {
+  switch (typeof value) {
+    case "string":
+      return STRING;
+    case "number":
+      return FLOAT;
+    case "bigint":
+      return INT;
+    case "boolean":
+      return BOOL;
+  }
+  if (value === null) return NIL;
+  if (Array.isArray(value)) return typeOfList(value);
+  if (value instanceof Uint8Array) return { kind: "bytes" };
+  if (value instanceof GoTime) return TIME;
+  if (value instanceof GoDuration) return DURATION;
+  if (value instanceof GoZone) return ZONE;
+  if (value instanceof AnyMap) return { kind: "anymap", element: ANY };
+  if (value instanceof GoFunction) {
+    return value.signature === undefined ? FUNC : { kind: "func", signature: value.signature };
+  }
+  if (value instanceof NamedInt) {
+    if (value.kind === "uint8") return { kind: "uint" };
+    return { kind: value.kind === "time.Month" ? "month" : "weekday" };
+  }
+  return MAP;
+}
+
+function typeOfList(list: readonly Value[]): StaticType {
+  switch (elementType(list)) {
+    case "string":
+      return sliceOf(STRING);
+    case "int":
+      return sliceOf(INT);
+    case "float64":
+      return sliceOf(FLOAT);
+    case "bool":
+      return sliceOf(BOOL);
+    default:
+      return LIST;
+  }
+}
+
+/** Neither checker nor compiler knows the type. */
+export function isUnknown(type: StaticType): boolean {
+  return type.kind === "unknown" || type.kind === "any";
+}
+
+export function isInteger(type: StaticType): boolean {
+  return type.kind === "int" || type.kind === "uint";
+}
+
+export function isNumber(type: StaticType): boolean {
+  return isInteger(type) || type.kind === "float";
+}
+
+export function isArray(type: StaticType): boolean {
+  return type.kind === "array" || type.kind === "bytes";
+}
+
+export function isMap(type: StaticType): boolean {
+  return type.kind === "map" || type.kind === "anymap";
+}
+
+/** Type of the elements of a list or map. */
+export function elementOf(type: StaticType): StaticType {
+  switch (type.kind) {
+    case "array":
+    case "anymap":
+      return type.element;
+    case "bytes":
+      return { kind: "uint" };
+    case "map":
+      return ANY;
+    default:
+      return UNKNOWN;
+  }
+}
+
+/** Whether a value of one type may stand where the other is declared, by Go's rules. */
+export function isAssignable(from: StaticType, to: StaticType): boolean {
+  if (to.kind === "unknown" || from.kind === "unknown") return false;
+  if (to.kind === "any") return true;
+  if (from.kind === "nil") {
+    return ["array", "bytes", "map", "anymap", "func", "zone"].includes(to.kind);
+  }
+  if (from.kind === "array" && to.kind === "array") return typeText(from) === typeText(to);
+  return from.kind === to.kind;
+}
+
+/** Whether `==` may stand between the types. */
+export function isComparable(left: StaticType, right: StaticType): boolean {
+  return isUnknown(left) || isUnknown(right) || left.kind === "nil" || right.kind === "nil" ||
+    (isNumber(left) && isNumber(right)) || (isArray(left) && isArray(right)) ||
+    isAssignable(left, right);
 }

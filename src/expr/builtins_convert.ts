@@ -1,0 +1,296 @@
+/** Built-in functions that convert: types, JSON, base64, times. */
+
+import { type Builtin, type BuiltinTable, INTEGER_KINDS, oneOf } from "./builtin.ts";
+import { fault } from "./error.ts";
+import { parseDuration } from "./go_duration.ts";
+import { parseTime } from "./go_layout.ts";
+import { base64Encode, goString, goTypeName, toJsonText } from "./go_text.ts";
+import { loadZone, UTC } from "./go_zone.ts";
+import { asString, floatToInt } from "./operators.ts";
+import {
+  ANY,
+  DURATION,
+  FLOAT,
+  INT,
+  type Signature,
+  type StaticType,
+  STRING,
+  TIME,
+  ZONE,
+} from "./types.ts";
+import { utf8Bytes, utf8String, wellFormed } from "./utf8.ts";
+import {
+  AnyMap,
+  fromJson,
+  GoDuration,
+  GoFunction,
+  GoTime,
+  GoZone,
+  NamedInt,
+  type Value,
+} from "./values.ts";
+
+const MAX_INT = 2n ** 63n - 1n;
+const MIN_INT = -(2n ** 63n);
+
+function signature(params: readonly StaticType[], result: StaticType): Signature {
+  return { params, result };
+}
+
+/** `int(value)`, also the helper `asInt`. @throws {Fault} */
+export function toIntValue(value: Value): bigint {
+  if (typeof value === "bigint") return value;
+  if (typeof value === "number") return floatToInt(value);
+  if (value instanceof NamedInt) return value.value;
+  if (value instanceof GoDuration) return value.ns;
+  if (value === null) return fault("reflect: call of reflect.Value.Type on zero Value");
+  if (typeof value !== "string") return fault(`invalid operation: int(${goTypeName(value)})`);
+  if (/^[+-]?\d{1,40}$/.test(value)) {
+    const number = BigInt(value.replace(/^\+/, ""));
+    if (number >= MIN_INT && number <= MAX_INT) return number;
+  }
+  return fault(`invalid operation: int(${value})`);
+}
+
+/** `float(value)`, also the helper `asFloat`. @throws {Fault} */
+export function toFloatValue(value: Value): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof NamedInt && value.kind === "uint8") return Number(value.value);
+  if (typeof value !== "string") return fault(`invalid operation: float(${goTypeName(value)})`);
+  return parseFloatText(value) ?? fault(`invalid operation: float(${value})`);
+}
+
+/** Reads a float as Go's `strconv.ParseFloat` does; undefined when it is none or out of range. */
+export function parseFloatText(text: string): number | undefined {
+  if (/^[+-]?inf(inity)?$/i.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
+  if (/^nan$/i.test(text)) return NaN;
+  if (/__|^_|_$|[^\da-fA-FxX]_|_[^\da-fA-F]/.test(text)) return undefined;
+  const plain = text.replaceAll("_", "");
+  const hex = /^([+-]?)0[xX]([\da-fA-F]*)\.?([\da-fA-F]*)[pP]([+-]?\d{1,6})$/.exec(plain);
+  if (hex !== null) return hexFloat(hex);
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(plain)) return undefined;
+  const value = Number(plain);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function hexFloat([, sign, whole = "", fraction = "", exponent]: RegExpExecArray):
+  | number
+  | undefined {
+  if (whole === "" && fraction === "") return undefined;
+  const mantissa = Number(BigInt(`0x0${whole}${fraction}`));
+  const value = scale(mantissa, Number(exponent) - 4 * fraction.length);
+  if (!Number.isFinite(value)) return undefined;
+  return sign === "-" ? -value : value;
+}
+
+/** Times a power of two, in two steps so that neither leaves the range too early. */
+function scale(value: number, exponent: number): number {
+  const half = Math.trunc(exponent / 2);
+  return value * 2 ** half * 2 ** (exponent - half);
+}
+
+/** `type(value)` */
+function typeOf(value: Value): string {
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "number":
+      return "float";
+    case "bigint":
+      return "int";
+    case "boolean":
+      return "bool";
+  }
+  if (value === null) return "nil";
+  if (Array.isArray(value) || value instanceof Uint8Array) return "array";
+  if (value instanceof AnyMap) return "map";
+  if (value instanceof GoFunction) return "func";
+  if (value instanceof NamedInt) return value.kind === "uint8" ? "uint" : value.kind;
+  if (value instanceof GoTime) return "time.Time";
+  if (value instanceof GoDuration) return "time.Duration";
+  if (value instanceof GoZone) return "time.Location";
+  return "map";
+}
+
+/** Reads JSON text. @throws {Fault} */
+export function parseJsonText(text: string): Value {
+  const source = wellFormed(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(source);
+  } catch (error) {
+    return fault(`invalid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  // Only these texts can give infinite numbers or lone surrogates.
+  if (/\d[eE]\+?\d{3}|\d{300}|\\u[dD]/.test(source)) return repaired(value);
+  return fromJson(value);
+}
+
+/** Go rejects numbers out of range, and has no half characters. */
+function repaired(value: unknown): Value {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return fault("json: cannot unmarshal number into Go value of type float64");
+  }
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(repaired);
+  if (typeof value !== "object" || value === null) return fromJson(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), repaired(item)]),
+  );
+}
+
+/** The bytes of standard base64 with padding; line breaks are skipped. @throws {Fault} */
+export function base64Decode(text: string): Uint8Array {
+  const plain = text.replace(/[\r\n]/g, "");
+  const good = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?/.exec(plain)?.[0] ??
+    "";
+  if (good.length !== plain.length) {
+    fault(`illegal base64 data at input byte ${badByte(plain, good.length)}`);
+  }
+  return Uint8Array.from(atob(plain), (char) => char.charCodeAt(0));
+}
+
+/** Where the first bad group goes wrong. */
+function badByte(text: string, from: number): number {
+  const letters = /^[A-Za-z\d+/]*/.exec(text.slice(from))?.[0].length ?? 0;
+  return letters < 4 && from + letters < text.length ? from + letters : from;
+}
+
+const DATE_LAYOUTS: readonly string[] = [
+  "2006-01-02",
+  "15:04:05",
+  "2006-01-02 15:04:05",
+  "2006-01-02T15:04:05Z07:00",
+  "02 Jan 06 15:04 MST",
+  "Monday, 02-Jan-06 15:04:05 MST",
+  "Mon, 02 Jan 2006 15:04:05 MST",
+];
+
+/** `date(text)`, `date(text, layout)`, `date(text, layout, zone)`, each also behind a zone value. */
+function parseDate(args: readonly Value[]): GoTime {
+  const [first] = args;
+  const given = first instanceof GoZone ? first : UTC;
+  const rest = first instanceof GoZone ? args.slice(1) : args;
+  if (rest.length === 0) fault("runtime error: index out of range [0] with length 0");
+  const text = asString(rest[0] ?? null);
+  if (rest.length === 2) return parseTime(asString(rest[1] ?? null), text, given);
+  if (rest.length === 3) {
+    const layout = asString(rest[1] ?? null);
+    return parseTime(layout, text, loadZone(asString(rest[2] ?? null)));
+  }
+  for (const layout of DATE_LAYOUTS) {
+    const time = tryParse(layout, text, given);
+    if (time !== undefined) return time;
+  }
+  return fault(`invalid date ${text}`);
+}
+
+function tryParse(layout: string, text: string, zone: GoZone): GoTime | undefined {
+  // A cheap look first, since a failed parse costs an error object.
+  if (/^\d/.test(text) === layout.startsWith("Mon")) return undefined;
+  try {
+    return parseTime(layout, text, zone);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Steps of a run that a date or a zone costs; they are slow next to other functions. */
+const TIME_STEPS = 500;
+
+/** Conversions by name. */
+export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
+  ["type", { check: [signature([ANY], STRING)], run: ([value = null]) => typeOf(value) }],
+  ["int", {
+    check: oneOf(
+      [...INTEGER_KINDS, "float", "string"],
+      () => INT,
+      (type) => `invalid argument for int (type ${type})`,
+    ),
+    run: ([value = null]) => toIntValue(value),
+  }],
+  ["float", {
+    check: oneOf(
+      [...INTEGER_KINDS, "float", "string"],
+      () => FLOAT,
+      (type) => `invalid argument for float (type ${type})`,
+    ),
+    run: ([value = null]) => toFloatValue(value),
+  }],
+  ["string", {
+    check: [signature([ANY], STRING)],
+    run: ([value = null], context) => {
+      const text = goString(value);
+      context.produce(text.length);
+      context.step(text.length >> 3);
+      return text;
+    },
+  }],
+  ["toJSON", {
+    check: [signature([ANY], STRING)],
+    run: ([value = null], context) => {
+      const text = toJsonText(value, 2);
+      context.produce(text.length);
+      context.step(text.length >> 3);
+      return text;
+    },
+  }],
+  ["fromJSON", {
+    check: [signature([STRING], ANY)],
+    run: ([text = null], context) => {
+      const source = asString(text);
+      context.step(source.length >> 3);
+      return parseJsonText(source);
+    },
+  }],
+  ["toBase64", {
+    check: [signature([STRING], STRING)],
+    run: ([text = null], context) => {
+      const encoded = base64Encode(utf8Bytes(asString(text)));
+      context.produce(encoded.length);
+      context.step(encoded.length >> 3);
+      return encoded;
+    },
+  }],
+  ["fromBase64", {
+    check: [signature([STRING], STRING)],
+    run: ([text = null], context) => {
+      const source = asString(text);
+      context.step(source.length >> 2);
+      return utf8String(base64Decode(source));
+    },
+  }],
+  ["now", {
+    check: (args) =>
+      args.length === 0
+        ? TIME
+        : { error: `invalid number of arguments (expected 0, got ${args.length})` },
+    run: (_, context) => {
+      const ms = context.now();
+      const seconds = Math.floor(ms / 1_000);
+      return new GoTime(seconds, Math.round((ms - seconds * 1_000) * 1e6), UTC);
+    },
+  }],
+  ["duration", {
+    check: [signature([STRING], DURATION)],
+    run: ([text = null]) => new GoDuration(parseDuration(asString(text))),
+  }],
+  ["date", {
+    check: (args) =>
+      args.length > 0
+        ? TIME
+        : { error: "invalid number of arguments (expected at least 1, got 0)" },
+    run: (args, context) => {
+      context.step(TIME_STEPS);
+      return parseDate(args);
+    },
+  }],
+  ["timezone", {
+    check: [signature([STRING], ZONE)],
+    run: ([name = null], context) => {
+      context.step(TIME_STEPS);
+      return loadZone(asString(name));
+    },
+  }],
+]);

@@ -1,0 +1,304 @@
+/** Built-in functions on lists and maps that take no predicate. */
+
+import { elementAt, fetchMember, getMember, lengthOf } from "./access.ts";
+import {
+  argumentText,
+  type Builtin,
+  type BuiltinTable,
+  INTEGER_KINDS,
+  LIST_KINDS,
+  MAP_KINDS,
+  oneOf,
+} from "./builtin.ts";
+import { intArgument } from "./builtins_number.ts";
+import { Fault, fault } from "./error.ts";
+import { goString, goTypeName } from "./go_text.ts";
+import { anyMapSet, compare, equal } from "./operators.ts";
+import type { RunContext } from "./run_context.ts";
+import {
+  ANY,
+  FLOAT,
+  INT,
+  LIST,
+  MAP,
+  type Signature,
+  sliceOf,
+  type StaticType,
+  STRING,
+} from "./types.ts";
+import { runeCount } from "./utf8.ts";
+import {
+  AnyMap,
+  GoDuration,
+  GoTime,
+  GoZone,
+  isNilList,
+  isValueMap,
+  NamedInt,
+  nilList,
+  type Value,
+} from "./values.ts";
+
+/** Go's kind of a value, for messages. */
+function kindName(value: Value): string {
+  if (value === null) return "invalid";
+  if (typeof value === "string") return "string";
+  if (Array.isArray(value) || value instanceof Uint8Array) return "slice";
+  if (value instanceof AnyMap || isValueMap(value)) return "map";
+  if (value instanceof GoDuration) return "int64";
+  if (value instanceof GoTime) return "struct";
+  if (value instanceof GoZone) return "ptr";
+  if (value instanceof NamedInt) return value.kind === "uint8" ? "uint8" : "int";
+  return goTypeName(value);
+}
+
+/** The elements of a list. @throws {Fault} for other kinds */
+function elements(value: Value, problem: (kind: string) => string): readonly Value[] {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Uint8Array) return Array.from(value, (_, i) => elementAt(value, i));
+  return fault(problem(kindName(value)));
+}
+
+/** The entries of a map. @throws {Fault} for other kinds */
+function entriesOf(value: Value, problem: (kind: string) => string): [Value, Value][] {
+  if (value instanceof AnyMap) return [...value.entries];
+  if (value !== null && isValueMap(value)) return Object.entries(value);
+  return fault(problem(kindName(value)));
+}
+
+/** A function from a list to a list. */
+function listFunction(
+  name: string,
+  problem: (type: string) => string,
+  run: (list: readonly Value[], context: RunContext) => Value,
+): [string, Builtin] {
+  return [name, {
+    check: oneOf(LIST_KINDS, () => LIST, problem),
+    run: ([list = null], context) => {
+      const items = elements(list, problem);
+      context.step(items.length);
+      return run(items, context);
+    },
+  }];
+}
+
+function mapFunction(
+  name: string,
+  problem: (type: string) => string,
+  pick: (entry: readonly [Value, Value]) => Value,
+): [string, Builtin] {
+  return [name, {
+    check: oneOf(MAP_KINDS, () => LIST, problem),
+    run: ([map = null], context) => {
+      const entries = entriesOf(map, problem);
+      context.spend(entries.length);
+      return entries.map(pick);
+    },
+  }];
+}
+
+const len: Builtin = {
+  check: oneOf(
+    [...LIST_KINDS, ...MAP_KINDS, "string"],
+    () => INT,
+    (type) => `invalid argument for len (type ${type})`,
+  ),
+  run: ([value = null], context) => {
+    if (typeof value === "string") {
+      if (value.length > 64) context.step(value.length >> 4);
+      return BigInt(runeCount(value));
+    }
+    return BigInt(lengthOrFault(value));
+  },
+};
+
+function lengthOrFault(value: Value): number {
+  if (Array.isArray(value) || value instanceof Uint8Array) return lengthOf(value);
+  if (value instanceof AnyMap) return value.entries.size;
+  if (value !== null && typeof value === "object" && isValueMap(value)) {
+    return Object.keys(value).length;
+  }
+  return fault(`invalid argument for len (type ${goTypeName(value)})`);
+}
+
+/** The element at one end; nil when there is none, whatever the value is. */
+function endElement(name: string, index: bigint): [string, Builtin] {
+  return [name, {
+    check: oneOf(LIST_KINDS, () => ANY, (type) => `cannot get ${name} element from ${type}`),
+    run: ([list = null]) => {
+      try {
+        return fetchMember(list, index);
+      } catch (error) {
+        if (error instanceof Fault) return null;
+        throw error;
+      }
+    },
+  }];
+}
+
+const take: Builtin = {
+  check: (args) => {
+    const [list, count] = args;
+    if (list === undefined || count === undefined || args.length !== 2) {
+      return { error: `invalid number of arguments (expected 2, got ${args.length})` };
+    }
+    const isAny = (type: StaticType) => type.kind === "any" || type.kind === "unknown";
+    if (!isAny(list) && !LIST_KINDS.includes(list.kind)) {
+      return { error: `cannot take from ${argumentText(list)}` };
+    }
+    if (!isAny(count) && !INTEGER_KINDS.includes(count.kind)) {
+      return { error: `cannot take ${argumentText(count)} elements` };
+    }
+    return isAny(list) ? ANY : list;
+  },
+  run: ([list = null, count]) => {
+    const items = elements(list, (kind) => `cannot take from ${kind}`);
+    const many = intArgument("take", count);
+    if (many < 0n) fault("reflect.Value.Slice: slice index out of bounds");
+    if (isNilList(list)) return list;
+    return items.slice(0, many > BigInt(items.length) ? items.length : Number(many));
+  },
+};
+
+const concat: Builtin = {
+  check: (args) => {
+    if (args.length === 0) {
+      return { error: "invalid number of arguments (expected at least 1, got 0)" };
+    }
+    for (const arg of args) {
+      if (arg.kind === "any" || arg.kind === "unknown" || LIST_KINDS.includes(arg.kind)) continue;
+      return { error: `cannot concat ${argumentText(arg)}` };
+    }
+    return LIST;
+  },
+  run: (args, context) => {
+    const parts = args.map((arg) => elements(arg, (kind) => `cannot concat ${kind}`));
+    const total = parts.reduce((sum, part) => sum + part.length, 0);
+    context.spend(total);
+    return total === 0 ? nilList() : parts.flat();
+  },
+};
+
+function flatten(list: readonly Value[], context: RunContext): Value[] {
+  const out: Value[] = [];
+  const visit = (items: readonly Value[]) => {
+    for (const item of items) {
+      context.step();
+      if (Array.isArray(item)) visit(item);
+      else if (item instanceof Uint8Array) item.forEach((_, i) => out.push(elementAt(item, i)));
+      else {
+        context.spend(1);
+        out.push(item);
+      }
+    }
+  };
+  visit(list);
+  return out;
+}
+
+/** Elements without repeats; numbers are the same whatever their kind. */
+function unique(list: readonly Value[], context: RunContext): Value[] {
+  const seen = new Set<Value>();
+  const compound: Value[] = [];
+  return list.filter((item) => {
+    if (item === null || typeof item !== "object") {
+      const key = typeof item === "bigint" && Number.isSafeInteger(Number(item))
+        ? Number(item)
+        : item;
+      if (seen.has(key) && !Number.isNaN(key)) return false;
+      seen.add(key);
+      return true;
+    }
+    context.step(compound.length);
+    if (compound.some((other) => equal(other, item, context))) return false;
+    compound.push(item);
+    return true;
+  });
+}
+
+/** Order of values for sorting; unordered kinds fail. */
+export function ascending(left: Value, right: Value): number {
+  const order = compare("<", left, right);
+  return Number.isNaN(order) ? 0 : order;
+}
+
+/** Sorts a copy, charging the run for it. */
+export function sorted<T>(
+  list: readonly T[],
+  order: (left: T, right: T) => number,
+  context: RunContext,
+): T[] {
+  context.spend(list.length);
+  return list.slice().sort((left, right) => {
+    context.step();
+    return order(left, right);
+  });
+}
+
+const SORT_LISTS: readonly StaticType[] = [LIST, sliceOf(FLOAT), sliceOf(STRING), sliceOf(INT)];
+
+const sort: Builtin = {
+  check: [
+    ...SORT_LISTS.map((list): Signature => ({ params: [list, STRING], result: LIST })),
+    ...SORT_LISTS.map((list): Signature => ({ params: [list], result: LIST })),
+  ],
+  run: ([list = null, order = "asc"], context) => {
+    if (typeof order !== "string") {
+      fault(`sort order argument must be a string (got ${goTypeName(order)})`);
+    }
+    if (order !== "asc" && order !== "desc") {
+      fault(`invalid order ${order}, expected asc or desc`);
+    }
+    if (!Array.isArray(list) && !(list instanceof Uint8Array)) return nilList();
+    const items = elements(list, () => "");
+    const direction = order === "asc" ? ascending : (a: Value, b: Value) => ascending(b, a);
+    return sorted(items, direction, context);
+  },
+};
+
+function fromPairs(list: readonly Value[], context: RunContext): Value {
+  context.spend(list.length);
+  const map = new AnyMap(new Map());
+  for (const pair of list) {
+    if (!Array.isArray(pair)) fault(`invalid pair ${goString(pair)}`);
+    const [key, value] = pair;
+    if (pair.length !== 2 || key === undefined || value === undefined) {
+      fault(`invalid pair length ${goString(pair)}`);
+    }
+    anyMapSet(map, key, value);
+  }
+  return map;
+}
+
+/** Built-ins on lists and maps by name. */
+export const LIST_BUILTINS: BuiltinTable = new Map<string, Builtin>([
+  ["len", len],
+  endElement("first", 0n),
+  endElement("last", -1n),
+  ["get", {
+    // The checker treats it like a member access.
+    check: [],
+    run: ([container = null, key = null]) => getMember(container, key),
+  }],
+  ["take", take],
+  mapFunction("keys", (type) => `cannot get keys from ${type}`, ([key]) => key),
+  mapFunction("values", (type) => `cannot get values from ${type}`, ([, value]) => value),
+  mapFunction(
+    "toPairs",
+    (type) => `cannot transform ${type} to pairs`,
+    ([key, value]) => [key, value],
+  ),
+  ["fromPairs", {
+    check: oneOf(LIST_KINDS, () => MAP, (type) => `cannot transform ${type} from pairs`),
+    run: ([list = null], context) =>
+      fromPairs(elements(list, (kind) => `cannot transform ${kind} from pairs`), context),
+  }],
+  listFunction("reverse", (type) => `cannot reverse ${type}`, (list, context) => {
+    context.spend(list.length);
+    return list.toReversed();
+  }),
+  listFunction("uniq", (type) => `cannot uniq ${type}`, unique),
+  ["concat", concat],
+  listFunction("flatten", (type) => `cannot flatten ${type}`, flatten),
+  ["sort", sort],
+]);

@@ -1,0 +1,671 @@
+/**
+ * The type checker. It sets the type of every node it visits and finds what can never work: unknown names, clashing
+ * types, wrong arguments. Left-leaning chains are walked without recursion, so their length is not limited by the stack.
+ */
+
+import type { BinaryNode, BuiltinNode, CallNode, MemberNode, Node, SliceNode } from "./ast.ts";
+import { stringOf } from "./ast.ts";
+import { BUILTINS } from "./builtins.ts";
+import { ExprCompileError, Fault } from "./error.ts";
+import { methodType } from "./go_time_methods.ts";
+import { isBuiltin } from "./names.ts";
+import type { FunctionTable } from "./program.ts";
+import { compileRegex } from "./regex.ts";
+import {
+  ANY,
+  BOOL,
+  DURATION,
+  elementOf,
+  FLOAT,
+  FUNC,
+  INT,
+  isArray,
+  isAssignable,
+  isComparable,
+  isInteger,
+  isMap,
+  isNumber,
+  isUnknown,
+  LIST,
+  listOf,
+  NIL,
+  type Signature,
+  type StaticType,
+  STRING,
+  TIME,
+  typeOfValue,
+  typeText,
+  UNKNOWN,
+} from "./types.ts";
+import type { ValueMap } from "./values.ts";
+
+/** What the checker is given. */
+export interface CheckInput {
+  readonly source: string;
+  readonly env: ValueMap;
+  readonly functions: FunctionTable;
+}
+
+/** Names that stand for something else than the environment's entries. */
+export const ENV_NAME = "$env";
+
+/**
+ * Checks a tree and sets the types of its nodes.
+ * @returns names of the environment the expression uses, present or not, for which the result holds
+ * @throws {ExprCompileError} the first mistake in evaluation order
+ */
+export function checkTree(root: Node, input: CheckInput): ReadonlySet<string> {
+  const checker = new Checker(input);
+  checker.visit(root);
+  return checker.names;
+}
+
+/** The child that is evaluated before everything else of a node, for nodes that form long chains. */
+export function firstChild(node: Node): Node | undefined {
+  switch (node.kind) {
+    case "unary":
+      return node.operand;
+    case "binary":
+      return node.left;
+    case "chain":
+      return node.body;
+    case "member":
+      return isEnv(node.object) ? undefined : node.object;
+    case "slice":
+      return node.object;
+    case "call":
+      return node.callee;
+    case "builtin":
+      return node.args[0];
+    default:
+      return undefined;
+  }
+}
+
+/** Tells whether a node is the whole environment. */
+export function isEnv(node: Node): boolean {
+  return node.kind === "name" && node.name === ENV_NAME;
+}
+
+interface PredicateScope {
+  readonly collection: StaticType;
+  readonly variables: ReadonlyMap<string, StaticType>;
+}
+
+type TypeTest = (type: StaticType) => boolean;
+
+const isKind = (kind: StaticType["kind"]): TypeTest => (type) => type.kind === kind;
+const isBool = isKind("bool");
+const isString = isKind("string");
+const isTime = isKind("time");
+const isDuration = isKind("duration");
+
+/** One side is unknown, and the other is unknown too or passes a test. */
+function maybe(left: StaticType, right: StaticType, ...tests: TypeTest[]): boolean {
+  const passes = (type: StaticType) => isUnknown(type) || tests.some((test) => test(type));
+  return (isUnknown(left) && passes(right)) || (isUnknown(right) && passes(left));
+}
+
+function both(left: StaticType, right: StaticType, test: TypeTest): boolean {
+  return test(left) && test(right);
+}
+
+function promoted(left: StaticType, right: StaticType): StaticType {
+  return left.kind === "float" || right.kind === "float" ? FLOAT : INT;
+}
+
+class Checker {
+  /** Every name looked up in the environment. */
+  readonly names = new Set<string>();
+  readonly #input: CheckInput;
+  readonly #variables: { name: string; type: StaticType }[] = [];
+  readonly #scopes: PredicateScope[] = [];
+
+  constructor(input: CheckInput) {
+    this.#input = input;
+  }
+
+  #fail(node: Node, message: string): never {
+    throw new ExprCompileError(message, this.#input.source, node.at);
+  }
+
+  /** Visits a node: down to the first child that is no chain, then up again. */
+  visit(node: Node): StaticType {
+    const spine: Node[] = [];
+    let lowest = node;
+    for (let next = firstChild(lowest); next !== undefined; next = firstChild(lowest)) {
+      spine.push(lowest);
+      lowest = next;
+    }
+    let type = this.#leaf(lowest);
+    lowest.type = type;
+    for (let parent = spine.pop(); parent !== undefined; parent = spine.pop()) {
+      type = this.#withFirst(parent, type);
+      parent.type = type;
+    }
+    return type;
+  }
+
+  #leaf(node: Node): StaticType {
+    switch (node.kind) {
+      case "literal":
+        return node.value === null ? NIL : typeOfValue(node.value);
+      case "name":
+        return this.#name(node, node.name);
+      case "pointer":
+        return this.#pointer(node, node.name);
+      case "member":
+        return this.#envMember(node);
+      case "builtin":
+        return this.#builtin(node, UNKNOWN);
+      case "predicate":
+        return this.visit(node.body);
+      case "conditional":
+        return this.#conditional(node.test, node.yes, node.no);
+      case "let":
+        return this.#let(node, node.name, node.value, node.body);
+      case "sequence":
+        return node.parts.map((part) => this.visit(part)).at(-1) ?? NIL;
+      case "array":
+        return this.#array(node.items);
+      case "map":
+        for (const pair of node.pairs) {
+          this.visit(pair.key);
+          this.visit(pair.value);
+        }
+        return { kind: "map" };
+      default:
+        return UNKNOWN;
+    }
+  }
+
+  /** Type of a node whose first child has been visited. */
+  #withFirst(node: Node, first: StaticType): StaticType {
+    switch (node.kind) {
+      case "unary":
+        return this.#unary(node, node.operator, first);
+      case "binary":
+        return this.#binary(node, first, this.visit(node.right));
+      case "member":
+        return this.#member(node, first, this.visit(node.property));
+      case "slice":
+        return this.#slice(node, first);
+      case "call":
+        return this.#call(node, first);
+      case "builtin":
+        return this.#builtin(node, first);
+      default:
+        return first;
+    }
+  }
+
+  // Names
+
+  #name(node: Node, name: string): StaticType {
+    const variable = this.#variables.findLast((entry) => entry.name === name);
+    if (variable !== undefined) return variable.type;
+    if (name === ENV_NAME) return UNKNOWN;
+    const known = this.#envType(name);
+    if (known !== undefined) return known;
+    return isBuiltin(name) ? FUNC : this.#fail(node, `unknown name ${name}`);
+  }
+
+  /** Type of an entry of the environment or of the function table. */
+  #envType(name: string): StaticType | undefined {
+    const { env, functions } = this.#input;
+    const given = functions.get(name);
+    if (given !== undefined) return typeOfValue(given);
+    this.names.add(name);
+    return Object.hasOwn(env, name) ? typeOfValue(env[name] ?? null) : undefined;
+  }
+
+  /** `$env.name`; any other `$env[…]` is not checked at all. */
+  #envMember(node: MemberNode): StaticType {
+    const name = stringOf(node.property);
+    if (name === undefined) return UNKNOWN;
+    const known = this.#envType(name);
+    if (known === undefined && !node.isOptional) this.#fail(node, `unknown name ${name}`);
+    return known ?? UNKNOWN;
+  }
+
+  #pointer(node: Node, name: string): StaticType {
+    const scope = this.#scopes.at(-1);
+    if (scope === undefined) this.#fail(node, "cannot use pointer accessor outside predicate");
+    if (name !== "") {
+      return scope.variables.get(name) ?? this.#fail(node, `unknown pointer #${name}`);
+    }
+    return isUnknown(scope.collection) ? UNKNOWN : elementOf(scope.collection);
+  }
+
+  #let(node: Node, name: string, value: Node, body: Node): StaticType {
+    if (this.#envType(name) !== undefined) this.#fail(node, `cannot redeclare ${name}`);
+    if (isBuiltin(name)) this.#fail(node, `cannot redeclare builtin ${name}`);
+    if (this.#variables.some((entry) => entry.name === name)) {
+      this.#fail(node, `cannot redeclare variable ${name}`);
+    }
+    this.#variables.push({ name, type: this.visit(value) });
+    const type = this.visit(body);
+    this.#variables.pop();
+    return type;
+  }
+
+  // Operators
+
+  #unary(node: Node, operator: string, operand: StaticType): StaticType {
+    if (operator === "not" || operator === "!") {
+      if (isBool(operand) || isUnknown(operand)) return BOOL;
+    } else if (isNumber(operand)) return operand;
+    else if (isUnknown(operand)) return UNKNOWN;
+    return this.#fail(
+      node,
+      `invalid operation: ${operator} (mismatched type ${typeText(operand)})`,
+    );
+  }
+
+  #binary(node: BinaryNode, left: StaticType, right: StaticType): StaticType {
+    const { operator } = node;
+    if (operator === "in") this.#checkIn(node, left, right);
+    if (operator === "matches") this.#checkPattern(node);
+    return binaryType(operator, left, right) ?? this.#fail(
+      node,
+      `invalid operation: ${operator} (mismatched types ${typeText(left)} and ${typeText(right)})`,
+    );
+  }
+
+  #checkIn(node: Node, left: StaticType, right: StaticType): void {
+    if (isMap(right)) {
+      const key = right.kind === "map" ? STRING : ANY;
+      if (!isUnknown(left) && !isAssignable(left, key)) {
+        this.#fail(node, `cannot use ${typeText(left)} as type ${typeText(key)} in map key`);
+      }
+    } else if (isArray(right) && !isComparable(left, elementOf(right))) {
+      const element = typeText(elementOf(right));
+      this.#fail(node, `cannot use ${typeText(left)} as type ${element} in array`);
+    }
+  }
+
+  #checkPattern(node: BinaryNode): void {
+    const pattern = stringOf(node.right);
+    if (pattern === undefined) return;
+    try {
+      compileRegex(pattern);
+    } catch (error) {
+      if (error instanceof Fault) this.#fail(node, error.message);
+      throw error;
+    }
+  }
+
+  #conditional(test: Node, yes: Node, no: Node): StaticType {
+    const condition = this.visit(test);
+    if (!isBool(condition) && !isUnknown(condition)) {
+      this.#fail(test, `non-bool expression (type ${typeText(condition)}) used as condition`);
+    }
+    const first = this.visit(yes);
+    const second = this.visit(no);
+    if (first.kind === "nil") return second;
+    if (second.kind === "nil") return first;
+    if (!isAssignable(first, second)) return UNKNOWN;
+    if (first.kind !== "array" || second.kind !== "array") return first;
+    const isSame = isAssignable(first.element, second.element) &&
+      isAssignable(second.element, first.element);
+    return isSame ? first : LIST;
+  }
+
+  #array(items: readonly Node[]): StaticType {
+    const types = items.map((item) => this.visit(item));
+    const last = types.at(-1);
+    if (last === undefined) return LIST;
+    const kind = goKind(last);
+    return types.every((type) => goKind(type) === kind) ? listOf(last) : LIST;
+  }
+
+  // Access
+
+  #member(node: MemberNode, base: StaticType, property: StaticType): StaticType {
+    if (isUnknown(base)) return UNKNOWN;
+    const name = stringOf(node.property);
+    if (name !== undefined) {
+      if (base.kind === "nil") this.#fail(node, `type nil has no field ${name}`);
+      const method = methodType(base, name);
+      if (method !== undefined) return method;
+    }
+    if (isMap(base)) {
+      const isKey = base.kind === "anymap" || property.kind === "string";
+      if (!isKey && !isUnknown(property)) {
+        this.#fail(
+          node.property,
+          `cannot use ${typeText(property)} to get an element from ${typeText(base)}`,
+        );
+      }
+      return elementOf(base);
+    }
+    if (isArray(base)) {
+      if (!isInteger(property) && !isUnknown(property)) {
+        const got = typeText(property);
+        this.#fail(
+          node.property,
+          `array elements can only be selected using an integer (got ${got})`,
+        );
+      }
+      return elementOf(base);
+    }
+    if (name === undefined) {
+      this.#fail(node, `type ${typeText(base)}[${typeText(property)}] is undefined`);
+    }
+    const what = node.isMethod ? "method" : "field";
+    return this.#fail(node, `type ${typeText(base)} has no ${what} ${name}`);
+  }
+
+  #slice(node: SliceNode, base: StaticType): StaticType {
+    if (isUnknown(base)) return UNKNOWN;
+    if (!isArray(base) && !isString(base)) this.#fail(node, `cannot slice ${typeText(base)}`);
+    for (const bound of [node.from, node.to]) {
+      if (bound === undefined) continue;
+      const type = this.visit(bound);
+      if (!isInteger(type) && !isUnknown(type)) {
+        this.#fail(bound, `non-integer slice index ${typeText(type)}`);
+      }
+    }
+    return base;
+  }
+
+  // Calls
+
+  /** A call of a value. The arguments of a function nothing is known of are not visited, as in the reference. */
+  #call(node: CallNode, callee: StaticType): StaticType {
+    if (isUnknown(callee)) return UNKNOWN;
+    const name = calleeName(node.callee);
+    if (callee.kind === "nil") {
+      this.#fail(node, `${name} is nil; cannot call nil as function`);
+    }
+    if (callee.kind !== "func") this.#fail(node, `${typeText(callee)} is not callable`);
+    const { signature } = callee;
+    if (signature === undefined) {
+      for (const arg of node.args) this.visit(arg);
+      return ANY;
+    }
+    const types = node.args.map((arg) => this.visit(arg));
+    const problem = argumentProblem(signature, types, name);
+    if (problem !== undefined) this.#fail(node.args[problem.index] ?? node, problem.message);
+    return signature.result;
+  }
+
+  /** @param first type of the first argument, if there is one */
+  #builtin(node: BuiltinNode, first: StaticType): StaticType {
+    const predicate = node.args[1];
+    if (predicate?.kind === "predicate" || COLLECTION_RESULTS.has(node.name)) {
+      return this.#collection(node, first, predicate);
+    }
+    const types = node.args.map((arg, i) => i === 0 ? first : this.visit(arg));
+    if (node.name === "get") return this.#get(node, types);
+    const check = BUILTINS.get(node.name)?.check ?? [];
+    if (typeof check === "function") {
+      const result = check(types);
+      return "error" in result ? this.#fail(node, result.error) : result;
+    }
+    let problem: ArgumentProblem | undefined;
+    for (const signature of check) {
+      problem = argumentProblem(signature, types, node.name);
+      if (problem === undefined) return signature.result;
+    }
+    return this.#fail(
+      problem === undefined ? node : node.args[problem.index] ?? node,
+      problem?.message ?? "",
+    );
+  }
+
+  #get(node: BuiltinNode, types: readonly StaticType[]): StaticType {
+    const [base, key] = types;
+    const [baseNode = node, keyNode = node] = node.args;
+    if (base === undefined || key === undefined || types.length !== 2) {
+      this.#fail(node, `invalid number of arguments (expected 2, got ${types.length})`);
+    }
+    if (isEnv(baseNode)) {
+      const name = stringOf(keyNode);
+      return (name === undefined ? undefined : this.#envType(name)) ?? UNKNOWN;
+    }
+    if (isUnknown(base)) return UNKNOWN;
+    if (isArray(base)) {
+      if (!isInteger(key) && !isUnknown(key)) {
+        this.#fail(keyNode, `non-integer slice index ${typeText(key)}`);
+      }
+      return elementOf(base);
+    }
+    if (!isMap(base)) {
+      this.#fail(baseNode, `type ${typeText(base)} does not support indexing`);
+    }
+    if (base.kind === "map" && key.kind !== "string" && !isUnknown(key)) {
+      this.#fail(
+        keyNode,
+        `cannot use ${typeText(key)} to get an element from ${typeText(base)}`,
+      );
+    }
+    return elementOf(base);
+  }
+
+  #collection(node: BuiltinNode, collection: StaticType, predicate: Node | undefined): StaticType {
+    const { name } = node;
+    if (!isArray(collection) && !isUnknown(collection)) {
+      this.#fail(
+        node.args[0] ?? node,
+        `builtin ${name} takes only array (got ${typeText(collection)})`,
+      );
+    }
+    const result = COLLECTION_RESULTS.get(name) ?? { type: () => UNKNOWN };
+    if (predicate === undefined) {
+      return name === "count" ? INT : isUnknown(collection) ? UNKNOWN : elementOf(collection);
+    }
+    this.#scopes.push({ collection, variables: result.variables ?? NO_VARIABLES });
+    const out = this.visit(predicate);
+    this.#scopes.pop();
+    const [, , extra] = node.args;
+    if (extra !== undefined) this.#extraArgument(node, extra);
+    if (out.kind === "nil") {
+      if (name === "sum") return ANY;
+      this.#fail(predicate, "predicate should has one input and one output param");
+    }
+    if (result.isBool === true && !isBool(out) && !isUnknown(out)) {
+      this.#fail(predicate, `predicate should return boolean (got ${typeText(out)})`);
+    }
+    return result.type(collection, out);
+  }
+
+  #extraArgument(node: BuiltinNode, extra: Node): void {
+    const type = this.visit(extra);
+    if (node.name === "sortBy" && !isString(type) && !isUnknown(type)) {
+      this.#fail(extra, `sortBy order argument must be a string (got ${typeText(type)})`);
+    }
+  }
+}
+
+const NO_VARIABLES: ReadonlyMap<string, StaticType> = new Map();
+const INDEX: ReadonlyMap<string, StaticType> = new Map([["index", INT]]);
+
+interface CollectionResult {
+  readonly type: (collection: StaticType, out: StaticType) => StaticType;
+  readonly isBool?: boolean;
+  readonly variables?: ReadonlyMap<string, StaticType>;
+}
+
+const elementOrUnknown = (collection: StaticType) =>
+  isUnknown(collection) ? UNKNOWN : elementOf(collection);
+
+/** What the collection functions give, from the type of the list and that of the predicate. */
+const COLLECTION_RESULTS: ReadonlyMap<string, CollectionResult> = new Map<string, CollectionResult>(
+  [
+    ...["all", "none", "any", "one"].map((name): [string, CollectionResult] => [
+      name,
+      { type: () => BOOL, isBool: true },
+    ]),
+    ...["find", "findLast"].map((name): [string, CollectionResult] => [
+      name,
+      { type: elementOrUnknown, isBool: true },
+    ]),
+    ...["findIndex", "findLastIndex", "count"].map((name): [string, CollectionResult] => [
+      name,
+      { type: () => INT, isBool: true },
+    ]),
+    [
+      "filter",
+      { type: (list) => isUnknown(list) ? LIST : listOf(elementOf(list)), isBool: true },
+    ],
+    ["map", { type: (_, out) => listOf(out), variables: INDEX }],
+    ["sum", { type: (_, out) => out.kind === "unknown" ? ANY : out }],
+    ["groupBy", { type: (list) => ({ kind: "anymap", element: listOf(elementOrUnknown(list)) }) }],
+    ["sortBy", { type: (list) => list }],
+    ["reduce", { type: (_, out) => out, variables: new Map([...INDEX, ["acc", UNKNOWN]]) }],
+  ],
+);
+
+/** Types with the same Go kind count as the same in a list literal. */
+function goKind(type: StaticType): string {
+  switch (type.kind) {
+    case "month":
+    case "weekday":
+      return "int";
+    case "any":
+      return "any";
+    case "bytes":
+      return "array";
+    case "anymap":
+      return "map";
+    default:
+      return type.kind;
+  }
+}
+
+/** Result type of a binary operator, undefined when the types can never fit. */
+function binaryType(
+  operator: string,
+  left: StaticType,
+  right: StaticType,
+): StaticType | undefined {
+  switch (operator) {
+    case "==":
+    case "!=":
+      return isComparable(left, right) ? BOOL : undefined;
+    case "or":
+    case "||":
+    case "and":
+    case "&&":
+      return both(left, right, isBool) || maybe(left, right, isBool) ? BOOL : undefined;
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return isOrdered(left, right) ? BOOL : undefined;
+    case "+":
+      return plusType(left, right);
+    case "-":
+      return minusType(left, right);
+    case "*":
+      return timesType(left, right);
+    case "/":
+    case "**":
+    case "^":
+      return both(left, right, isNumber) || maybe(left, right, isNumber) ? FLOAT : undefined;
+    case "%":
+      return both(left, right, isInteger) || maybe(left, right, isInteger) ? INT : undefined;
+    case "in":
+      return mayContain(left, right) ? BOOL : undefined;
+    case "matches":
+      return (left.kind === "bytes" && isString(right)) || isStringPair(left, right)
+        ? BOOL
+        : undefined;
+    case "contains":
+    case "startsWith":
+    case "endsWith":
+      return isStringPair(left, right) ? BOOL : undefined;
+    case "..":
+      return both(left, right, isInteger) || maybe(left, right, isInteger)
+        ? listOf(INT)
+        : undefined;
+    case "??":
+      if (left.kind === "nil") return right;
+      return right.kind === "nil" || isAssignable(right, left) ? left : UNKNOWN;
+    default:
+      return undefined;
+  }
+}
+
+function isStringPair(left: StaticType, right: StaticType): boolean {
+  return both(left, right, isString) || maybe(left, right, isString);
+}
+
+function isOrdered(left: StaticType, right: StaticType): boolean {
+  return [isNumber, isString, isTime, isDuration].some((test) => both(left, right, test)) ||
+    maybe(left, right, isNumber, isString, isTime, isDuration);
+}
+
+function mayContain(left: StaticType, right: StaticType): boolean {
+  if (isUnknown(right) || isMap(right) || isArray(right)) return true;
+  if (isTime(right)) return isString(left) || isUnknown(left);
+  return isUnknown(left) && isString(right);
+}
+
+function plusType(left: StaticType, right: StaticType): StaticType | undefined {
+  if (both(left, right, isNumber)) return promoted(left, right);
+  if (both(left, right, isString)) return STRING;
+  if ((isTime(left) && isDuration(right)) || (isDuration(left) && isTime(right))) return TIME;
+  if (both(left, right, isDuration)) return DURATION;
+  return maybe(left, right, isNumber, isString, isTime, isDuration) ? UNKNOWN : undefined;
+}
+
+function minusType(left: StaticType, right: StaticType): StaticType | undefined {
+  if (both(left, right, isNumber)) return promoted(left, right);
+  if (both(left, right, isTime) || both(left, right, isDuration)) return DURATION;
+  if (isTime(left) && isDuration(right)) return TIME;
+  return maybe(left, right, isNumber, isTime, isDuration) ? UNKNOWN : undefined;
+}
+
+function timesType(left: StaticType, right: StaticType): StaticType | undefined {
+  if (both(left, right, isNumber)) return promoted(left, right);
+  const test = (type: StaticType) => isNumber(type) || isDuration(type);
+  if (both(left, right, test)) return DURATION;
+  return maybe(left, right, isNumber, isDuration) ? UNKNOWN : undefined;
+}
+
+function calleeName(callee: Node): string {
+  if (callee.kind === "name") return callee.name;
+  const property = callee.kind === "member" ? stringOf(callee.property) : undefined;
+  return property ?? "function";
+}
+
+interface ArgumentProblem {
+  /** Which argument; -1 for the call itself. */
+  readonly index: number;
+  readonly message: string;
+}
+
+/** What is wrong with the arguments of a call, if anything. */
+function argumentProblem(
+  signature: Signature,
+  types: readonly StaticType[],
+  name: string,
+): ArgumentProblem | undefined {
+  const { params, variadic = false } = signature;
+  const least = variadic ? params.length - 1 : params.length;
+  if (types.length < least) {
+    return { index: -1, message: `not enough arguments to call ${name}` };
+  }
+  if (!variadic && types.length > params.length) {
+    return { index: -1, message: `too many arguments to call ${name}` };
+  }
+  for (const [index, type] of types.entries()) {
+    const wanted = params[Math.min(index, params.length - 1)] ?? ANY;
+    if (isUnknown(wanted) || isUnknown(type)) continue;
+    if (type.kind === "nil") {
+      if (wanted.kind === "zone") continue;
+      const message = `cannot use nil as argument (type ${typeText(wanted)}) to call ${name}`;
+      return { index, message };
+    }
+    if (isInteger(type) && (isInteger(wanted) || wanted.kind === "float")) continue;
+    if (!isAssignable(type, wanted)) {
+      const message = `cannot use ${typeText(type)} as argument (type ${
+        typeText(wanted)
+      }) to call ${name} `;
+      return { index, message };
+    }
+  }
+  return undefined;
+}
