@@ -133,6 +133,8 @@ const PLUGIN = struct("PluginArtifact", () => ({
   key: string,
 }));
 
+const RAW = struct("RawArtifact", () => ({ data: always(string) }));
+
 const locationFields = (): Record<string, FieldInput> => ({
   archiveLogs: boolean,
   s3: S3,
@@ -140,7 +142,7 @@ const locationFields = (): Record<string, FieldInput> => ({
   http: HTTP,
   artifactory: ARTIFACTORY,
   hdfs: HDFS,
-  raw: struct("RawArtifact", () => ({ data: always(string) })),
+  raw: RAW,
   oss: OSS,
   gcs: GCS,
   azure: AZURE,
@@ -174,6 +176,14 @@ export const WORKFLOW_ARTIFACT_GC: StructSchema = struct("WorkflowLevelArtifactG
   podSpecPatch: string,
 }));
 
+const ARTIFACT_GC = struct("ArtifactGC", artifactGcFields);
+
+const ARCHIVE = struct("ArchiveStrategy", () => ({
+  tar: struct("TarStrategy", () => ({ compressionLevel: int32 })),
+  none: struct("NoneStrategy", () => ({})),
+  zip: struct("ZipStrategy", () => ({})),
+}));
+
 const artifactFields = (): Record<string, FieldInput> => ({
   name: always(string),
   path: string,
@@ -181,16 +191,12 @@ const artifactFields = (): Record<string, FieldInput> => ({
   from: string,
   ...locationFields(),
   globalName: string,
-  archive: struct("ArchiveStrategy", () => ({
-    tar: struct("TarStrategy", () => ({ compressionLevel: int32 })),
-    none: struct("NoneStrategy", () => ({})),
-    zip: struct("ZipStrategy", () => ({})),
-  })),
+  archive: ARCHIVE,
   optional: boolean,
   subPath: string,
   recurseMode: boolean,
   fromExpression: string,
-  artifactGC: struct("ArtifactGC", artifactGcFields),
+  artifactGC: ARTIFACT_GC,
   deleted: boolean,
 });
 
