@@ -3,10 +3,12 @@
  * when it is given back; the work itself is injected. Never persisted: a new process begins with `free`.
  *
  *   free ──assign──▶ acquiring ──granted──▶ loading ──loaded──▶ owning
- *    ▲                  │ refused: asks again at the next `tick`   │ unassign
- *    │◀──unassign───────┘                                          ▼
- *    │◀──────────────────────── released ◀───────────────────── draining
- *    └◀──────────── lost ◀── lose (from loading, owning, draining)
+ *    ▲                ▲  │ refused              │ fails            │ unassign
+ *    │           tick │  ▼                      ▼                  ▼
+ *    │◀──unassign─── waiting ◀──── wanted ──── draining ◀──────────┘
+ *    │                ▲                            │ given back
+ *    │◀───────────────┼────────────────────────────┘
+ *    └──────────── lost ◀── lose (from loading, owning, draining)
  */
 import { assign, fromPromise, setup } from "xstate";
 import type { Lease, ShardState } from "../store/port.ts";
@@ -128,7 +130,10 @@ export const shardMachine = setup({
       invoke: {
         src: "close",
         input: ({ context }) => context,
-        onDone: { target: "free", actions: "forgetLease" },
+        onDone: [
+          { guard: "isWanted", target: "waiting", actions: "forgetLease" },
+          { target: "free", actions: "forgetLease" },
+        ],
         onError: "lost",
       },
       on: {
