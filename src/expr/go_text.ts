@@ -259,6 +259,14 @@ export function jsonString(text: string): string {
   return `"${escaped}"`;
 }
 
+/** JSON text with `<`, `>` and `&` as they are. */
+export function unescapeHtml(json: string): string {
+  return json.replace(/\\\\|\\u003[ce]|\\u0026/g, (escape) => {
+    if (escape === "\\\\") return escape;
+    return String.fromCharCode(parseInt(escape.slice(2), 16));
+  });
+}
+
 /** Standard base64 with padding. */
 export function base64Encode(bytes: Uint8Array): string {
   const chunks: string[] = [];

@@ -40,6 +40,11 @@ function pick(context: RunContext, map: ValueMap, wanted: (key: string) => boole
   return result;
 }
 
+/** Refuses to change a map that belongs to the language, such as `sprig` itself. */
+function checkChangeable(map: ValueMap): void {
+  if (Object.isFrozen(map)) fault("this map cannot be changed");
+}
+
 /** Brings the entries of `source` into `target`. Empty values give way always, others only when overwriting. */
 function mergeInto(
   context: RunContext,
@@ -49,6 +54,7 @@ function mergeInto(
   depth = 0,
 ): void {
   if (depth > MAX_DEPTH) fault("value is nested too deeply");
+  checkChangeable(target);
   for (const [key, value] of Object.entries(source)) {
     context.spend(1);
     const present = ownValue(target, key);
@@ -120,11 +126,13 @@ export const DICT_FUNCTIONS: readonly GoFunction[] = [
   variadicFunction("dict", [], "any", dict),
   goFunction("get", [MAP, "string"], (_, map, key) => ownValue(map, key) ?? ""),
   goFunction("set", [MAP, "string", "any"], (context, map, key, value) => {
+    checkChangeable(map);
     context.spend(1);
     setOwn(map, key, value);
     return map;
   }),
   goFunction("unset", [MAP, "string"], (_, map, key) => {
+    checkChangeable(map);
     delete map[key];
     return map;
   }),

@@ -3,7 +3,7 @@ import { Fault, fault } from "./error.ts";
 import { goFunction, variadicFunction } from "./go_call.ts";
 import { goKind, isEmptyValue } from "./go_reflect.ts";
 import { strictlyEqual } from "./operators.ts";
-import { base64Encode, goTypeName, toJsonText } from "./go_text.ts";
+import { base64Encode, goTypeName, toJsonText, unescapeHtml } from "./go_text.ts";
 import { base64Decode, parseJsonText } from "./builtins_convert.ts";
 import { decodeBase32, encodeBase32 } from "./sprig_base32.ts";
 import type { RunContext } from "./run_context.ts";
@@ -19,13 +19,6 @@ function orElse<T extends Value>(run: () => Value, otherwise: T): Value {
     if (error instanceof Fault) return otherwise;
     throw error;
   }
-}
-
-function unescapeHtml(json: string): string {
-  return json.replace(/\\\\|\\u003[ce]|\\u0026/g, (escape) => {
-    if (escape === "\\\\") return escape;
-    return String.fromCharCode(parseInt(escape.slice(2), 16));
-  });
 }
 
 function decoded(run: () => Uint8Array): string {

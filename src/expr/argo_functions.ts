@@ -1,0 +1,51 @@
+/** The functions that expressions see besides the built-ins, where a manifest's author may use them. */
+import { parseJsonText, toFloatValue, toIntValue } from "./builtins_convert.ts";
+import { toJsonText } from "./go_text.ts";
+import { queryJson } from "./jsonpath.ts";
+import type { FunctionTable } from "./program.ts";
+import { sprigMap } from "./sprig.ts";
+import { ANY, STRING } from "./types.ts";
+import { GoFunction, type Value, type ValueMap } from "./values.ts";
+
+function helper(
+  name: string,
+  call: GoFunction["call"],
+  result: "any" | "string" = "any",
+): GoFunction {
+  const signature = { params: [ANY], result: result === "any" ? ANY : STRING };
+  const typeName = result === "any"
+    ? "func(interface {}) interface {}"
+    : "func(interface {}) string";
+  return new GoFunction(name, call, signature, typeName);
+}
+
+/**
+ * `asInt`, `asFloat`, `toJson`, `jsonpath` and `sprig.…`: for template tags, retry and hook expressions, and the
+ * names, labels and annotations of events.
+ */
+export const ARGO_FUNCTIONS: FunctionTable = new Map<string, GoFunction | ValueMap>([
+  ["asInt", helper("asInt", ([value = null]) => toIntValue(value))],
+  ["asFloat", helper("asFloat", ([value = null]) => toFloatValue(value))],
+  [
+    "toJson",
+    helper("toJson", ([value = null], context) => {
+      const text = toJsonText(value);
+      context.produce(text.length);
+      return text;
+    }, "string"),
+  ],
+  [
+    "jsonpath",
+    new GoFunction(
+      "jsonpath",
+      ([text = null, path = null], context): Value => {
+        const source = String(text ?? "");
+        context.step(source.length >> 3);
+        return queryJson(parseJsonText(source), String(path ?? ""), context);
+      },
+      { params: [STRING, STRING], result: ANY },
+      "func(string, string) interface {}",
+    ),
+  ],
+  ["sprig", Object.freeze(sprigMap())],
+]);
