@@ -1,0 +1,219 @@
+/**
+ * The HTTP application: declared routes on Hono, in the order in which the reference looks at a request. Path first,
+ * then route, body and query, then credentials, then the use case.
+ */
+import { type Context, Hono } from "hono";
+import type { Gatekeeper } from "../auth/gatekeeper.ts";
+import { writeJson } from "../base/json_text.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import type { ServiceDeps } from "../service/deps.ts";
+import { decodeBody, readBody } from "./body.ts";
+import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
+import { parseProjection } from "./projection.ts";
+import { readQuery } from "./query.ts";
+import { cleanPath, rawTarget } from "./request_path.ts";
+import type { Call, Route } from "./route.ts";
+import { framingOf, refusedStream, streamResponse } from "./stream.ts";
+
+export interface AppDeps {
+  service: ServiceDeps;
+  gatekeeper: Gatekeeper;
+  metrics: Metrics;
+  /** Largest request body, bytes; events have a limit of their own. */
+  maxBodyBytes: number;
+  /** Rejects with the reason when the server can't do its work now. */
+  ready: () => Promise<void>;
+  /** Aborts when the server is about to end: open streams are closed properly. */
+  closing: AbortSignal;
+}
+
+/** Makes the application with these routes. */
+export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
+  const app = new Hono();
+  app.use("*", async function requestPath(c, next) {
+    const { path, query } = rawTarget(c.req.raw, c.env);
+    const clean = cleanPath(path);
+    if (clean !== path) return redirect(c, query === "" ? clean : `${clean}?${query}`);
+    if (c.req.method === "HEAD" && path.startsWith("/api/")) return new Response(null, { status: 501 });
+    return await next();
+  });
+  mountProbes(app, deps);
+  const measure = requestMetrics(deps.metrics);
+  for (const route of routes) {
+    const handler = (c: Context) => measure(route, deps, () => answer(route, deps, c));
+    for (const path of routePaths(route.path)) app.on(route.method, path, handler);
+  }
+  app.notFound((c) => {
+    const { path } = rawTarget(c.req.raw, c.env);
+    if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
+    return c.json({ code: 5, message: "Not Found" }, 404);
+  });
+  app.onError((error) => {
+    deps.service.log.error({ err: error }, "request failed");
+    return problemResponse(asProblem(error));
+  });
+  return app;
+}
+
+/** Paths in Hono's form; a parameter at the end may also be empty. */
+function routePaths(path: string): string[] {
+  const plain = path.replace(/\{(\w+)\}/g, ":$1");
+  return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
+}
+
+async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response> {
+  const request = c.req.raw;
+  const { path, query } = rawTarget(request, c.env);
+  const abort = new AbortController();
+  const signal = AbortSignal.any([abort.signal, request.signal, deps.closing]);
+  let call: Omit<Call, "caller">;
+  try {
+    const params = readParams(route.path, path);
+    const { service } = deps;
+    const ended = await route.guard?.({ service, params, headers: request.headers });
+    if (ended !== undefined) return ended;
+    call = {
+      service,
+      operation: route.operation,
+      params,
+      body: await readRouteBody(route, deps, request),
+      query: readQuery(query, route.query),
+      headers: request.headers,
+      signal,
+    };
+  } catch (error) {
+    return refuse(error, deps, undefined);
+  }
+  const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
+  try {
+    const caller = await deps.gatekeeper(request.headers);
+    if (route.kind === "unary") {
+      return unaryResponse(writeJson(await route.run({ ...call, caller })), deps);
+    }
+    const source = await route.open({ ...call, caller });
+    const fields = (call.query as { fields?: string }).fields;
+    return streamResponse(source, {
+      framing: framing ?? "ndjson",
+      projection: parseProjection(fields),
+      clock: deps.service.clock,
+      onEnd: () => abort.abort(),
+      onError: (error) => logDefect(error, deps),
+    });
+  } catch (error) {
+    abort.abort();
+    return refuse(error, deps, framing);
+  }
+}
+
+async function readRouteBody(route: Route, deps: AppDeps, request: Request): Promise<unknown> {
+  if (route.body === undefined) return undefined;
+  const limit = route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
+  return decodeBody(await readBody(request, limit), route.body);
+}
+
+/** @throws {Problem} Unimplemented for what the reference's router doesn't match: an escaped slash, a colon at the end */
+function readParams(template: string, path: string): Record<string, string> {
+  const names = template.split("/");
+  const segments = path.split("/");
+  const params: Record<string, string> = {};
+  names.forEach((name, index) => {
+    if (!name.startsWith("{")) return;
+    const value = decodeSegment(segments[index] ?? "");
+    if (value.includes("/") || (index === names.length - 1 && value.includes(":"))) {
+      throw noSuchRoute();
+    }
+    params[name.slice(1, -1)] = value;
+  });
+  return params;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw noSuchRoute();
+  }
+}
+
+function unaryResponse(body: string, deps: AppDeps): Response {
+  return new Response(body, {
+    headers: {
+      "content-type": "application/json",
+      "grpc-metadata-content-type": "application/grpc",
+      "grpc-metadata-argo-version": deps.service.settings.build.version,
+    },
+  });
+}
+
+function refuse(error: unknown, deps: AppDeps, framing: "ndjson" | "sse" | undefined): Response {
+  logDefect(error, deps);
+  const problem = asProblem(error);
+  return framing === undefined ? problemResponse(problem) : refusedStream(problem, framing);
+}
+
+function logDefect(error: unknown, deps: AppDeps): void {
+  const problem = asProblem(error);
+  if (problem !== error) deps.service.log.error({ err: error }, "request failed");
+}
+
+function redirect(c: Context, location: string): Response {
+  const shown = location.replaceAll("&", "&amp;");
+  const hasBody = c.req.method === "GET";
+  return new Response(
+    hasBody ? `<a href="${shown}">Temporary Redirect</a>.\n\n` : null,
+    {
+      status: 307,
+      headers: {
+        location,
+        ...(hasBody || c.req.method === "HEAD"
+          ? { "content-type": "text/html; charset=utf-8" }
+          : {}),
+      },
+    },
+  );
+}
+
+function mountProbes(app: Hono, deps: AppDeps): void {
+  app.get("/healthz", (c) => c.json({ status: "ok" }));
+  app.get("/readyz", async (c) => {
+    try {
+      await deps.ready();
+      return c.json({ status: "ok" });
+    } catch (error) {
+      return c.json({ status: "not ready", reason: asProblem(error).message }, 503);
+    }
+  });
+  app.get("/metrics", async (c) => {
+    try {
+      await deps.gatekeeper(c.req.raw.headers);
+    } catch {
+      return new Response(null, { status: 403 });
+    }
+    return c.text(deps.metrics.render(), 200, {
+      "content-type": "text/plain; version=0.0.4; charset=utf-8",
+    });
+  });
+}
+
+type Measure = (
+  route: Route,
+  deps: AppDeps,
+  run: () => Promise<Response>,
+) => Promise<Response>;
+
+function requestMetrics(metrics: Metrics): Measure {
+  const total = metrics.counter("sluice_http_requests_total", "Requests by operation and status");
+  const seconds = metrics.histogram(
+    "sluice_http_request_seconds",
+    "Time to the answer of a request, for streams to the first byte",
+  );
+  return async function measured(route, deps, run) {
+    const start = deps.service.clock.monotonic();
+    const response = await run();
+    total.inc({ operation: route.operation, status: String(response.status) });
+    seconds.observe((deps.service.clock.monotonic() - start) / 1000, {
+      operation: route.operation,
+    });
+    return response;
+  };
+}

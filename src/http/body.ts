@@ -1,0 +1,41 @@
+/** Request bodies: read with a bound, JSON whatever the content type says. */
+import type { Json } from "../base/json.ts";
+import { readFirstJson } from "../base/json_text.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { decode } from "../spec/decode.ts";
+import type { StructSchema } from "../spec/schema.ts";
+
+/**
+ * Reads a body as text.
+ * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<string> {
+  const tooLarge = () =>
+    new Problem(
+      ProblemCode.ResourceExhausted,
+      `request body is larger than the limit of ${maxBytes} bytes`,
+      { status: 413 },
+    );
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  if (request.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/**
+ * Decodes the text of a body. Blank text and `null` are an empty request; with schema `json` the value is taken as it
+ * is, and blank text is undefined.
+ * @throws {Problem} InvalidArgument when it is not JSON or does not fit
+ */
+export function decodeBody(text: string, schema: StructSchema | "json"): Json | undefined {
+  const value = readFirstJson(text);
+  if (schema === "json") return value;
+  return decode(value ?? {}, schema);
+}

@@ -1,0 +1,271 @@
+/** Bodies of the routes, described with the vocabulary of the manifests, and the types they decode to. */
+import type { Json } from "../base/json.ts";
+import {
+  boolean,
+  int32,
+  json,
+  list,
+  string,
+  struct,
+  type StructSchema,
+} from "../spec/schema.ts";
+import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import { OWNER_REFERENCE } from "../spec/schema_kubernetes.ts";
+import type {
+  CronWorkflow,
+  OwnerReference,
+  Workflow,
+  WorkflowEventBinding,
+  WorkflowTemplate,
+} from "../spec/manifest.ts";
+
+/** Schema of a manifest kind. */
+export function kindSchema(kind: string): StructSchema {
+  const schema = KIND_SCHEMAS.get(kind);
+  if (schema === undefined) throw new TypeError(`No schema of kind ${kind}`);
+  return schema;
+}
+
+const CREATE_OPTIONS = struct("CreateOptions", () => ({
+  dryRun: list(string),
+  fieldManager: string,
+  fieldValidation: string,
+}), "v1");
+
+export interface CreateOptions {
+  dryRun?: string[];
+}
+
+export interface WorkflowCreateBody {
+  workflow?: Workflow;
+  serverDryRun?: boolean;
+  createOptions?: CreateOptions;
+}
+export const WORKFLOW_CREATE: StructSchema = struct("WorkflowCreateRequest", () => ({
+  namespace: string,
+  workflow: kindSchema("Workflow"),
+  instanceID: string,
+  serverDryRun: boolean,
+  createOptions: CREATE_OPTIONS,
+}), "workflow");
+
+export interface WorkflowLintBody {
+  workflow?: Workflow;
+}
+export const WORKFLOW_LINT: StructSchema = struct("WorkflowLintRequest", () => ({
+  namespace: string,
+  workflow: kindSchema("Workflow"),
+}), "workflow");
+
+export interface SubmitOptions {
+  name?: string;
+  generateName?: string;
+  entryPoint?: string;
+  parameters?: string[];
+  serviceAccount?: string;
+  dryRun?: boolean;
+  serverDryRun?: boolean;
+  labels?: string;
+  annotations?: string;
+  ownerReference?: OwnerReference;
+  podPriorityClassName?: string;
+  priority?: number;
+  artifacts?: string[];
+}
+export interface WorkflowSubmitBody {
+  resourceKind?: string;
+  resourceName?: string;
+  submitOptions?: SubmitOptions;
+}
+export const WORKFLOW_SUBMIT: StructSchema = struct("WorkflowSubmitRequest", () => ({
+  namespace: string,
+  resourceKind: string,
+  resourceName: string,
+  submitOptions: struct("SubmitOpts", () => ({
+    name: string,
+    generateName: string,
+    entryPoint: string,
+    parameters: list(string),
+    serviceAccount: string,
+    dryRun: boolean,
+    serverDryRun: boolean,
+    labels: string,
+    ownerReference: OWNER_REFERENCE,
+    annotations: string,
+    podPriorityClassName: string,
+    priority: int32,
+    artifacts: list(string),
+  })),
+}), "workflow");
+
+const named = { name: string, namespace: string };
+
+export const WORKFLOW_SUSPEND: StructSchema = struct(
+  "WorkflowSuspendRequest",
+  () => named,
+  "workflow",
+);
+
+export const WORKFLOW_TERMINATE: StructSchema = struct(
+  "WorkflowTerminateRequest",
+  () => named,
+  "workflow",
+);
+
+export interface WorkflowResumeBody {
+  nodeFieldSelector?: string;
+}
+export const WORKFLOW_RESUME: StructSchema = struct("WorkflowResumeRequest", () => ({
+  ...named,
+  nodeFieldSelector: string,
+}), "workflow");
+
+export interface WorkflowStopBody {
+  nodeFieldSelector?: string;
+  message?: string;
+}
+export const WORKFLOW_STOP: StructSchema = struct("WorkflowStopRequest", () => ({
+  ...named,
+  nodeFieldSelector: string,
+  message: string,
+}), "workflow");
+
+export interface WorkflowSetBody {
+  nodeFieldSelector?: string;
+  message?: string;
+  phase?: string;
+  outputParameters?: string;
+}
+export const WORKFLOW_SET: StructSchema = struct("WorkflowSetRequest", () => ({
+  ...named,
+  nodeFieldSelector: string,
+  message: string,
+  phase: string,
+  outputParameters: string,
+}), "workflow");
+
+export interface WorkflowRetryBody {
+  restartSuccessful?: boolean;
+  nodeFieldSelector?: string;
+  parameters?: string[];
+}
+const retryFields = {
+  ...named,
+  restartSuccessful: boolean,
+  nodeFieldSelector: string,
+  parameters: list(string),
+};
+export const WORKFLOW_RETRY: StructSchema = struct(
+  "WorkflowRetryRequest",
+  () => retryFields,
+  "workflow",
+);
+
+export interface WorkflowResubmitBody {
+  memoized?: boolean;
+  parameters?: string[];
+}
+const resubmitFields = { ...named, memoized: boolean, parameters: list(string) };
+export const WORKFLOW_RESUBMIT: StructSchema = struct(
+  "WorkflowResubmitRequest",
+  () => resubmitFields,
+  "workflow",
+);
+
+/** Which archived workflow is meant, besides the uid of the path. */
+export interface ArchivedName {
+  name?: string;
+  namespace?: string;
+}
+export const ARCHIVED_RETRY: StructSchema = struct("RetryArchivedWorkflowRequest", () => ({
+  uid: string,
+  ...retryFields,
+}), "workflowarchive");
+export const ARCHIVED_RESUBMIT: StructSchema = struct("ResubmitArchivedWorkflowRequest", () => ({
+  uid: string,
+  ...resubmitFields,
+}), "workflowarchive");
+
+export interface TemplateBody {
+  template?: WorkflowTemplate;
+}
+function templateRequest(name: string, kind: string, goPackage: string): StructSchema {
+  return struct(name, () => ({
+    ...named,
+    template: kindSchema(kind),
+    createOptions: CREATE_OPTIONS,
+  }), goPackage);
+}
+export const TEMPLATE_WRITE: StructSchema = templateRequest(
+  "WorkflowTemplateCreateRequest",
+  "WorkflowTemplate",
+  "workflowtemplate",
+);
+export const CLUSTER_TEMPLATE_WRITE: StructSchema = templateRequest(
+  "ClusterWorkflowTemplateCreateRequest",
+  "ClusterWorkflowTemplate",
+  "clusterworkflowtemplate",
+);
+
+export interface CronBody {
+  cronWorkflow?: CronWorkflow;
+}
+export const CRON_WRITE: StructSchema = struct("CreateCronWorkflowRequest", () => ({
+  ...named,
+  cronWorkflow: kindSchema("CronWorkflow"),
+  createOptions: CREATE_OPTIONS,
+}), "cronworkflow");
+
+export const CRON_SWITCH: StructSchema = struct(
+  "CronWorkflowSuspendRequest",
+  () => named,
+  "cronworkflow",
+);
+
+export interface BindingBody {
+  binding?: WorkflowEventBinding;
+}
+export const BINDING_WRITE: StructSchema = struct("WorkflowEventBindingRequest", () => ({
+  ...named,
+  binding: kindSchema("WorkflowEventBinding"),
+}), "event");
+
+export interface SyncBody {
+  /** 0 or `CONFIGMAP`, 1 or `DATABASE`. */
+  type?: Json;
+  key?: string;
+  cmName?: string;
+  limit?: number;
+}
+export const SYNC_WRITE: StructSchema = struct("CreateSyncLimitRequest", () => ({
+  type: json,
+  namespace: string,
+  cmName: string,
+  key: string,
+  limit: int32,
+}), "sync");
+
+export interface TrackingBody {
+  name?: string;
+}
+export const TRACKING: StructSchema = struct("CollectEventRequest", () => ({
+  name: string,
+}), "info");
+
+/** Options of log streams, as query parameters. */
+export const LOG_OPTIONS = {
+  "logOptions": "message",
+  "logOptions.container": "string",
+  "logOptions.follow": "bool",
+  "logOptions.previous": "bool",
+  "logOptions.sinceSeconds": "int64",
+  "logOptions.sinceTime": "string",
+  "logOptions.sinceTime.seconds": "int64",
+  "logOptions.sinceTime.nanos": "int32",
+  "logOptions.timestamps": "bool",
+  "logOptions.tailLines": "int64",
+  "logOptions.limitBytes": "int64",
+  "logOptions.insecureSkipTLSVerifyBackend": "bool",
+  "logOptions.stream": "string",
+} as const;
+

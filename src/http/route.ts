@@ -1,0 +1,103 @@
+/**
+ * What a route is: method, path, parameters, body and use case, declared once. Routing, `/openapi.json`, `/apidocs` and
+ * the typed client all come from the same declarations.
+ */
+import type { Caller } from "../auth/port.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { ServiceDeps } from "../service/deps.ts";
+import type { StructSchema } from "../spec/schema.ts";
+import type { QuerySchema, QueryValues } from "./query.ts";
+
+/** One request, decoded. */
+export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
+  /** Name of the route's operation. */
+  operation: string;
+  service: ServiceDeps;
+  caller: Caller;
+  /** Path parameters by name; the last one may be "". */
+  params: Record<string, string>;
+  query: QueryValues<Q>;
+  body: B;
+  headers: Headers;
+  /** Aborts when the client is gone. */
+  signal: AbortSignal;
+}
+
+interface RouteBase {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** With parameters in braces: `/api/v1/workflows/{namespace}/{name}`. */
+  path: string;
+  /** Unique name, for clients that are made from the description. */
+  operation: string;
+  tag: string;
+  summary: string;
+  query: QuerySchema;
+  /** Absent: the route takes no body, and one that is sent is ignored. */
+  body?: StructSchema | "json";
+  /** Looks at a request before its body is read and its credentials are checked; a response ends it. */
+  guard?: (guarded: GuardedRequest) => Promise<Response | undefined>;
+  /** What a success looks like; absent means an object that the description leaves open. */
+  answer?: AnswerShape;
+}
+
+/** What a guard sees. */
+export interface GuardedRequest {
+  service: ServiceDeps;
+  params: Record<string, string>;
+  headers: Headers;
+}
+
+/** What a route answers: one object, a list of them, or an empty object. */
+export type AnswerShape =
+  | { type: "object"; schema: StructSchema }
+  | { type: "list"; schema: StructSchema }
+  | { type: "empty" }
+  | { type: "open" };
+
+/** A route with one JSON answer. */
+export interface UnaryRoute extends RouteBase {
+  kind: "unary";
+  run(call: Call): Promise<JsonObject>;
+}
+
+/** A route that answers with frames until the source or the client ends it. */
+export interface StreamRoute extends RouteBase {
+  kind: "stream";
+  /** Resolves when nothing can be refused any more; each value becomes the `result` of one frame. */
+  open(call: Call): Promise<AsyncIterable<JsonObject>>;
+}
+
+export type Route = UnaryRoute | StreamRoute;
+
+type RouteInput<R extends RouteBase, Q extends QuerySchema> =
+  & Omit<R, "query" | "kind" | "run" | "open">
+  & { query?: Q };
+
+/** Declares a unary route; `B` is the body as the schema decodes it. */
+export function unary<B = Record<string, never>, const Q extends QuerySchema = Record<never, never>>(
+  input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<JsonObject> },
+): UnaryRoute {
+  return { ...input, kind: "unary", query: input.query ?? {}, run: input.run as UnaryRoute["run"] };
+}
+
+/** Declares a streaming route. */
+export function streaming<const Q extends QuerySchema = Record<never, never>>(
+  input: RouteInput<StreamRoute, Q> & {
+    open(call: Call<Q>): Promise<AsyncIterable<JsonObject>>;
+  },
+): StreamRoute {
+  return {
+    ...input,
+    kind: "stream",
+    query: input.query ?? {},
+    open: input.open as StreamRoute["open"],
+  };
+}
+
+/** Reads a path parameter; "" when the segment is empty. */
+export function param(call: { params: Record<string, string> }, name: string): string {
+  return call.params[name] ?? "";
+}
+
+/** A JSON value that a body holds as it is. */
+export type OpenBody = Json | undefined;

@@ -1,0 +1,13 @@
+/** All declared routes of the API. */
+import { ARCHIVE_ROUTES } from "./archive_routes.ts";
+import { MANIFEST_ROUTES } from "./manifest_routes.ts";
+import type { Route } from "./route.ts";
+import { SERVICE_ROUTES } from "./service_routes.ts";
+import { WORKFLOW_ROUTES } from "./workflow_routes.ts";
+
+export const ROUTES: readonly Route[] = [
+  ...WORKFLOW_ROUTES,
+  ...MANIFEST_ROUTES,
+  ...ARCHIVE_ROUTES,
+  ...SERVICE_ROUTES,
+];

@@ -1,0 +1,182 @@
+/** Routes about the service itself, its limits, and the way in for events. */
+import type { Json } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
+import { receiveEvent } from "../service/event_intake.ts";
+import { getInfo, getUserInfo, getVersion } from "../service/info.ts";
+import {
+  createSyncLimit,
+  deleteSyncLimit,
+  getSyncLimit,
+  SyncConfigType,
+  type SyncLimitRef,
+  updateSyncLimit,
+} from "../service/sync_limits.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import { idempotencyOf } from "./idempotency_header.ts";
+import { SYNC_WRITE, type SyncBody, TRACKING, type TrackingBody } from "./requests.ts";
+import { type GuardedRequest, param, type Route, unary } from "./route.ts";
+
+/** Name of the secret with the webhook senders of a namespace. */
+const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
+
+/**
+ * Refuses an event without any credential where callers must prove who they are and the namespace knows no webhook
+ * senders.
+ */
+async function webhookGuard({ service, params, headers }: GuardedRequest) {
+  if (!service.settings.authRequired || headers.has("authorization")) return undefined;
+  const namespace = params.namespace ?? "";
+  const secret = await service.store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
+  if (secret !== undefined) return undefined;
+  return new Response('{"message": "failed to process webhook request"}', {
+    status: 403,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}
+
+function syncType(type: Json | undefined): SyncConfigType {
+  switch (type) {
+    case undefined:
+    case null:
+    case 0:
+    case "":
+    case "0":
+    case "CONFIGMAP":
+      return SyncConfigType.ConfigMap;
+    case 1:
+    case "1":
+    case "DATABASE":
+      return SyncConfigType.Database;
+    default:
+      throw invalid(`type must be 0 (CONFIGMAP) or 1 (DATABASE), not ${JSON.stringify(type)}`);
+  }
+}
+
+function syncRef(
+  call: { params: Record<string, string> },
+  given: { type?: Json; cmName?: string; key?: string },
+): SyncLimitRef {
+  return {
+    type: syncType(given.type),
+    namespace: param(call, "namespace"),
+    configMap: given.cmName ?? "",
+    key: call.params.key ?? given.key ?? "",
+  };
+}
+
+const SYNC = "/api/v1/sync/{namespace}";
+const syncQuery = { type: "string", cmName: "string" } as const;
+
+/** Every route of this file. */
+export const SERVICE_ROUTES: readonly Route[] = [
+  unary<Json | undefined>({
+    method: "POST",
+    path: "/api/v1/events/{namespace}/{discriminator}",
+    operation: "EventService_ReceiveEvent",
+    tag: "events",
+    summary: "Send an event: any JSON value. It is queued, and bindings turn it into workflows",
+    body: "json",
+    answer: { type: "empty" },
+    guard: webhookGuard,
+    run: async (call) => {
+      await receiveEvent(call.service, call.caller, {
+        namespace: param(call, "namespace"),
+        discriminator: param(call, "discriminator"),
+        payload: call.body ?? null,
+        headers: call.headers,
+        idempotency: await idempotencyOf(call),
+      });
+      return {};
+    },
+  }),
+  unary({
+    method: "GET",
+    path: "/api/v1/info",
+    operation: "InfoService_GetInfo",
+    tag: "info",
+    summary: "Settings that user interfaces ask for",
+    run: (call) => Promise.resolve(getInfo(call.service)),
+  }),
+  unary({
+    method: "GET",
+    path: "/api/v1/version",
+    operation: "InfoService_GetVersion",
+    tag: "info",
+    summary: "The running version",
+    run: (call) => Promise.resolve({ ...getVersion(call.service) }),
+  }),
+  unary({
+    method: "GET",
+    path: "/api/v1/userinfo",
+    operation: "InfoService_GetUserInfo",
+    tag: "info",
+    summary: "What is known about the caller",
+    run: (call) => Promise.resolve(getUserInfo(call.caller)),
+  }),
+  unary<TrackingBody>({
+    method: "POST",
+    path: "/api/v1/tracking/event",
+    operation: "InfoService_CollectEvent",
+    tag: "info",
+    summary: "Taken and forgotten: nothing is tracked here",
+    body: TRACKING,
+    answer: { type: "empty" },
+    run: () => Promise.resolve({}),
+  }),
+  unary<SyncBody>({
+    method: "POST",
+    path: SYNC,
+    operation: "SyncService_CreateSyncLimit",
+    tag: "sync limits",
+    summary: "Add a semaphore limit to a config map",
+    body: SYNC_WRITE,
+    run: async (call) => ({
+      ...await createSyncLimit(
+        call.service,
+        call.caller,
+        syncRef(call, call.body),
+        call.body.limit ?? 0,
+      ),
+    }),
+  }),
+  unary({
+    method: "GET",
+    path: `${SYNC}/{key}`,
+    operation: "SyncService_GetSyncLimit",
+    tag: "sync limits",
+    summary: "Get a semaphore limit",
+    query: syncQuery,
+    run: async (call) => ({
+      ...await getSyncLimit(call.service, call.caller, syncRef(call, call.query)),
+    }),
+  }),
+  unary<SyncBody>({
+    method: "PUT",
+    path: `${SYNC}/{key}`,
+    operation: "SyncService_UpdateSyncLimit",
+    tag: "sync limits",
+    summary: "Change a semaphore limit",
+    body: SYNC_WRITE,
+    run: async (call) => ({
+      ...await updateSyncLimit(
+        call.service,
+        call.caller,
+        syncRef(call, call.body),
+        call.body.limit ?? 0,
+      ),
+    }),
+  }),
+  unary({
+    method: "DELETE",
+    path: `${SYNC}/{key}`,
+    operation: "SyncService_DeleteSyncLimit",
+    tag: "sync limits",
+    summary: "Remove a semaphore limit",
+    query: syncQuery,
+    answer: { type: "empty" },
+    run: async (call) => {
+      await deleteSyncLimit(call.service, call.caller, syncRef(call, call.query));
+      return {};
+    },
+  }),
+];

@@ -1,0 +1,37 @@
+/** Options that many routes share, from query values to requests. */
+import type { DeleteRequest } from "../service/manifests.ts";
+import { type DELETE_OPTIONS, type LIST_OPTIONS, type QueryValues } from "./query.ts";
+import { param } from "./route.ts";
+
+export type ListOptionValues = QueryValues<typeof LIST_OPTIONS>;
+
+/** Namespace, selectors and paging of a list. */
+export function listRequest(
+  call: { params: Record<string, string>; query: ListOptionValues },
+): {
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+} {
+  const { query } = call;
+  return {
+    namespace: param(call, "namespace"),
+    labelSelector: query["listOptions.labelSelector"] ?? "",
+    fieldSelector: query["listOptions.fieldSelector"] ?? "",
+    limit: query["listOptions.limit"] ?? 0,
+    continue: query["listOptions.continue"] ?? "",
+  };
+}
+
+/** Conditions of a deletion. */
+export function deleteConditions(query: QueryValues<typeof DELETE_OPTIONS>): DeleteRequest {
+  const uid = query["deleteOptions.preconditions.uid"];
+  const resourceVersion = query["deleteOptions.preconditions.resourceVersion"];
+  return {
+    dryRun: query["deleteOptions.dryRun"] ?? [],
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * Streams on the wire, in the two framings of the reference: newline JSON, and server-sent events when `Accept` asks for
+ * exactly those. The lines of the second are made so that the official client reads them: `data: `, one JSON value, short
+ * heartbeats, nothing else.
+ */
+import type { JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json_text.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Problem } from "../base/problem.ts";
+import { addRetryAfter, asProblem, problemFrame } from "./problems.ts";
+import { type Projection, project } from "./projection.ts";
+
+/** Silence after which a server-sent stream shows that it lives. */
+const HEARTBEAT_MS = 15_000;
+
+/** How messages are put on the wire. */
+export type Framing = "ndjson" | "sse";
+
+/** Framing that a request asks for. */
+export function framingOf(headers: Headers): Framing {
+  return headers.get("accept") === "text/event-stream" ? "sse" : "ndjson";
+}
+
+function frameText(frame: JsonObject, framing: Framing, last: boolean): string {
+  const json = writeJson(frame);
+  if (framing === "sse") return last ? `data: ${json} \n\n` : `data: ${json} \n\n\n`;
+  return last ? json : `${json}\n`;
+}
+
+function streamHeaders(framing: Framing): Headers {
+  return framing === "sse"
+    ? new Headers({
+      "content-type": "text/event-stream",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-cache",
+    })
+    : new Headers({ "content-type": "application/json" });
+}
+
+/** Answer of a streaming route that was refused before its first message. */
+export function refusedStream(problem: Problem, framing: Framing): Response {
+  const headers = streamHeaders(framing);
+  addRetryAfter(headers, problem);
+  return new Response(frameText(problemFrame(problem) as JsonObject, framing, true), {
+    status: problem.status,
+    headers,
+  });
+}
+
+/** What a stream needs besides its messages. */
+export interface StreamOptions {
+  framing: Framing;
+  /** Applied to whole frames; errors are never filtered. */
+  projection?: Projection | undefined;
+  clock: Clock;
+  /** Called once, when the client is gone or the source has ended. */
+  onEnd: () => void;
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Turns messages into a response. Pulled by the client: a slow one holds one frame here and nothing of the others'. An
+ * error of the source becomes the last frame.
+ */
+export function streamResponse(source: AsyncIterable<JsonObject>, options: StreamOptions): Response {
+  const { framing, projection, clock } = options;
+  const encoder = new TextEncoder();
+  const iterator = source[Symbol.asyncIterator]();
+  let cancelHeartbeat = () => {};
+  let ended = false;
+  const end = () => {
+    if (ended) return;
+    ended = true;
+    cancelHeartbeat();
+    options.onEnd();
+  };
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (framing !== "sse") return;
+      const beat = () => {
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(":\n"));
+        cancelHeartbeat = clock.after(HEARTBEAT_MS, beat);
+      };
+      cancelHeartbeat = clock.after(HEARTBEAT_MS, beat);
+    },
+    async pull(controller) {
+      try {
+        const next = await iterator.next();
+        if (ended) return;
+        if (next.done === true) {
+          end();
+          controller.close();
+          return;
+        }
+        const frame: JsonObject = { result: next.value };
+        const shown = projection === undefined ? frame : project(frame, projection);
+        controller.enqueue(encoder.encode(frameText(shown, framing, false)));
+      } catch (error) {
+        if (ended) return;
+        end();
+        options.onError(error);
+        const frame = problemFrame(asProblem(error)) as JsonObject;
+        controller.enqueue(encoder.encode(frameText(frame, framing, true)));
+        controller.close();
+      }
+    },
+    cancel() {
+      end();
+      // Intentionally not awaited: a source that waits for a change ends when it sees the abort.
+      void iterator.return?.();
+    },
+  }, { highWaterMark: 1 });
+  return new Response(body, { status: 200, headers: streamHeaders(framing) });
+}

@@ -1,0 +1,88 @@
+/** Objects on the wire: without `kind`, with the members that clients of the reference rely on. */
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
+import { decode } from "../spec/decode.ts";
+import { normalForm } from "../spec/normal_form.ts";
+import { kindSchema } from "./requests.ts";
+import { type Projection, project } from "./projection.ts";
+
+/** A workflow as answers show it; `status` is always there. */
+export function workflowWire(workflow: Workflow, projection?: Projection): JsonObject {
+  const shown: JsonObject = {
+    metadata: workflow.metadata as JsonObject,
+    spec: workflow.spec as unknown as JsonObject,
+    status: statusWire(workflow.status as unknown as JsonObject | undefined),
+  };
+  return projection === undefined ? shown : completed(project(shown, projection));
+}
+
+/** Adds what a projection has taken away, but every answer has. */
+function completed(filtered: JsonObject): JsonObject {
+  const { status, ...rest } = filtered;
+  const schema = kindSchema("Workflow");
+  const decoded = normalForm(decode(rest, schema) as JsonObject, schema);
+  return { ...decoded, status: statusWire(isJsonObject(status) ? status : undefined) };
+}
+
+function statusWire(status: JsonObject | undefined): JsonObject {
+  const { nodes, ...rest } = status ?? {};
+  const shown: JsonObject = { startedAt: null, finishedAt: null, ...rest };
+  for (const [key, value] of Object.entries(shown)) {
+    if (isJsonObject(value) && Object.keys(value).length === 0) {
+      // Empty objects that are pointers in the reference stay.
+      if (key !== "artifactRepositoryRef" && key !== "artifactGCStatus") delete shown[key];
+    }
+  }
+  if (!isJsonObject(nodes) || Object.keys(nodes).length === 0) return shown;
+  shown.nodes = Object.fromEntries(
+    Object.entries(nodes).map(([id, node]) => [
+      id,
+      isJsonObject(node)
+        ? { id: "", name: "", type: "", startedAt: null, finishedAt: null, ...node }
+        : node,
+    ]),
+  );
+  return shown;
+}
+
+/** A template or binding as answers show it. */
+export function manifestWire(object: { metadata: ObjectMeta; spec: unknown }): JsonObject {
+  return { metadata: object.metadata as JsonObject, spec: object.spec as JsonObject };
+}
+
+/** A cron workflow as answers show it; all members of its status are always there. */
+export function cronWire(cron: CronWorkflow): JsonObject {
+  const { status } = cron;
+  return {
+    ...manifestWire(cron),
+    status: {
+      active: status?.active ?? null,
+      lastScheduledTime: status?.lastScheduledTime ?? null,
+      conditions: status?.conditions === undefined || status.conditions === null
+        ? null
+        : status.conditions.map((condition) => ({ ...condition })),
+      succeeded: status?.succeeded ?? 0,
+      failed: status?.failed ?? 0,
+      phase: status?.phase ?? "",
+    },
+  };
+}
+
+/** Paging facts of a list. */
+export interface ListFacts {
+  version: string;
+  continue?: string;
+  remaining?: number;
+}
+
+/** A list; an empty one has `items: null`. */
+export function listWire(items: JsonObject[], facts: ListFacts): JsonObject {
+  return {
+    metadata: {
+      resourceVersion: facts.version,
+      ...(facts.continue === undefined ? {} : { continue: facts.continue }),
+      ...(facts.remaining === undefined ? {} : { remainingItemCount: facts.remaining }),
+    },
+    items: items.length > 0 ? items : null,
+  };
+}

@@ -1,0 +1,41 @@
+/** Access checks with the refusals of the reference. */
+import type { Access, Caller } from "../auth/port.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+
+/** API group of workflows and templates. */
+export const WORKFLOW_GROUP = "argoproj.io";
+
+/** @throws {Problem} PermissionDenied in the words of Kubernetes when the caller may not */
+export async function requireAccess(caller: Caller, access: Access): Promise<void> {
+  if (await caller.may(access)) return;
+  const group = access.group ?? WORKFLOW_GROUP;
+  const [resource] = access.resource.split("/");
+  const named = access.name === undefined || access.name === ""
+    ? ""
+    : ` ${JSON.stringify(access.name)}`;
+  const place = access.namespace === ""
+    ? "at the cluster scope"
+    : `in the namespace "${access.namespace}"`;
+  throw new Problem(
+    ProblemCode.PermissionDenied,
+    `${group === "" ? resource : `${resource}.${group}`}${named} is forbidden: User ` +
+      `"${caller.identity.subject ?? "system:anonymous"}" cannot ${access.verb} resource ` +
+      `"${access.resource}" in API group "${group}" ${place}`,
+  );
+}
+
+/** @throws {Problem} PermissionDenied with a bare text, for reads that the reference answers from its own cache */
+export async function requirePlainAccess(caller: Caller, access: Access): Promise<void> {
+  if (await caller.may(access)) return;
+  throw new Problem(ProblemCode.PermissionDenied, "permission denied");
+}
+
+/** @throws {Problem} PermissionDenied with advice when the caller may not list workflows there */
+export async function requireWorkflowList(caller: Caller, namespace: string): Promise<void> {
+  if (await caller.may({ verb: "list", resource: "workflows", namespace })) return;
+  throw new Problem(
+    ProblemCode.PermissionDenied,
+    `Permission denied, you are not allowed to list workflows in namespace "${namespace}". Maybe you want to specify ` +
+      `a namespace with query parameter \`.namespace=${namespace}\`?`,
+  );
+}

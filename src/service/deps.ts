@@ -1,0 +1,51 @@
+/** What every use case gets: the ports it works through and the settings of the deployment. */
+import type { WorkflowHost } from "../actors/port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Store } from "../store/port.ts";
+import type { ArtifactSource } from "./artifacts.ts";
+import type { EventLog } from "./event_log.ts";
+import type { LogSource } from "./logs.ts";
+import type { WatchHub } from "./watch_hub.ts";
+
+/** Facts about the running program, as `version` shows them. */
+export interface BuildFacts {
+  version: string;
+  buildDate: string;
+  gitCommit: string;
+  gitTag: string;
+  gitTreeState: string;
+  goVersion: string;
+  compiler: string;
+  platform: string;
+}
+
+export interface ServiceSettings {
+  build: BuildFacts;
+  /** Most events queued or in work, per live replica. */
+  eventQueueSize: number;
+  /** Largest body of an event, bytes. */
+  maxEventBytes: number;
+  /** Finished workflows are also listed by the archive routes. */
+  archive: boolean;
+  /** The only namespace that this deployment serves, if there is one. */
+  managedNamespace?: string;
+  /** Callers must prove who they are; then an event without a credential needs a webhook sender's signature. */
+  authRequired: boolean;
+}
+
+export interface ServiceDeps {
+  host: WorkflowHost;
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  settings: ServiceSettings;
+  watches: WatchHub;
+  events: EventLog;
+  /** Lines of tasks; absent where nothing runs. */
+  logs?: LogSource;
+  /** Bytes of artifacts; absent where none can be kept. */
+  artifacts?: ArtifactSource;
+}

@@ -1,0 +1,102 @@
+/** Receiving events: one durable append, then the answer. What they lead to is the event workers' business. */
+import type { Caller, Identity } from "../auth/port.ts";
+import type { Json } from "../base/json.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Idempotency } from "./idempotency.ts";
+import { MANIFEST_RESOURCES } from "./kinds.ts";
+
+/** An event as it lies in the queue (`QueuedEvent.text` as JSON). */
+export interface EventEnvelope {
+  /** Body of the request; null when there was none. */
+  payload: Json;
+  /** Request headers whose names begin with `x-`: lower-case name → values. */
+  metadata: Record<string, string[]>;
+  /** Who sent it: what the event leads to is checked with this identity. */
+  sender: Identity;
+}
+
+export interface EventRequest {
+  namespace: string;
+  discriminator: string;
+  payload: Json;
+  headers: Headers;
+  idempotency?: Idempotency | undefined;
+}
+
+/** Longest wait for the store. */
+const OFFER_TIMEOUT_MS = 8_000;
+/** How long an idempotency key is kept. */
+const KEY_TTL_MS = 24 * 3600_000;
+/** When a full queue may have room again, seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Accepts an event.
+ * @throws {Problem} Unavailable when the queue is full or the store can't take it; Aborted (422) when the idempotency key
+ * came with another body
+ */
+export async function receiveEvent(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: EventRequest,
+): Promise<void> {
+  const { namespace, discriminator, idempotency } = request;
+  const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
+  await requireAccess(caller, { verb: "list", resource, namespace });
+  const envelope: EventEnvelope = {
+    payload: request.payload,
+    metadata: eventMetadata(request.headers),
+    sender: caller.identity,
+  };
+  const receivedAt = deps.clock.now();
+  const offer = async () => {
+    const replicas = await deps.store.membership.replicas();
+    const bound = deps.settings.eventQueueSize * Math.max(1, replicas.length);
+    return await deps.store.events.offer(
+      {
+        id: deps.ids.uuid(),
+        namespace,
+        discriminator,
+        text: JSON.stringify(envelope),
+        receivedAt,
+      },
+      bound,
+      idempotency === undefined
+        ? undefined
+        : { ...idempotency, expiresAt: receivedAt + KEY_TTL_MS },
+    );
+  };
+  const { result } = await withTimeout(deps, offer());
+  if (result === "full") throw unavailable("operation queue full", RETRY_AFTER_SECONDS);
+  if (result === "mismatch") {
+    throw new Problem(
+      ProblemCode.Aborted,
+      "this Idempotency-Key was used with another body",
+      { status: 422 },
+    );
+  }
+}
+
+/** Headers that expressions may read. */
+export function eventMetadata(headers: Headers): Record<string, string[]> {
+  const metadata: Record<string, string[]> = {};
+  for (const [name, value] of headers) {
+    if (name.startsWith("x-")) metadata[name] = [value];
+  }
+  return metadata;
+}
+
+async function withTimeout<T>(deps: ServiceDeps, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = deps.clock.after(
+    OFFER_TIMEOUT_MS,
+    () => late.reject(unavailable("the store does not answer; the event may or may not be queued")),
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
+}

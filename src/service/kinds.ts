@@ -1,0 +1,25 @@
+/** The kinds of objects that the API serves, as error texts and access rules name them. */
+import { ManifestKind } from "../spec/manifest.ts";
+import { WORKFLOW_GROUP } from "./access.ts";
+import type { ResourceKind } from "./object_names.ts";
+
+export const WORKFLOW: ResourceKind = {
+  kind: "Workflow",
+  resource: "workflows",
+  group: WORKFLOW_GROUP,
+};
+
+/** Resource of a stored manifest kind. */
+export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = {
+  WorkflowTemplate: resource("WorkflowTemplate", "workflowtemplates"),
+  ClusterWorkflowTemplate: resource("ClusterWorkflowTemplate", "clusterworkflowtemplates"),
+  CronWorkflow: resource("CronWorkflow", "cronworkflows"),
+  WorkflowEventBinding: resource("WorkflowEventBinding", "workfloweventbindings"),
+  ConfigMap: { kind: "ConfigMap", resource: "configmaps", group: "" },
+  Secret: { kind: "Secret", resource: "secrets", group: "" },
+  ServiceAccount: { kind: "ServiceAccount", resource: "serviceaccounts", group: "" },
+};
+
+function resource(kind: string, plural: string): ResourceKind {
+  return { kind, resource: plural, group: WORKFLOW_GROUP };
+}

@@ -1,0 +1,255 @@
+/** Log lines of a workflow's steps, merged in the order of time, live or from what is kept. */
+import { RE2JS } from "re2js";
+import { workflowActorId } from "../actors/actor_ids.ts";
+import type { Caller } from "../auth/port.ts";
+import { invalid } from "../base/problem.ts";
+import { podName } from "../engine/names.ts";
+import type { Executor, LogLine } from "../executors/port.ts";
+import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
+import { LABEL_PREFIX, type NodeStatus, type Workflow } from "../spec/manifest.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { WORKFLOW } from "./kinds.ts";
+import { objectNotFound } from "./object_names.ts";
+import { startsOf, workflowFromStored } from "./stored_workflow.ts";
+import { findStoredWorkflow, resolveName, type WorkflowRef } from "./workflow_reads.ts";
+
+/** Where the lines of a task come from. */
+export type LogSource = Pick<Executor, "logs">;
+
+export interface LogRequest {
+  /** Only this pod; "" or absent: all. */
+  podName?: string;
+  /** Only lines in which this RE2 expression is found. */
+  grep?: string;
+  /** Label selector over pods. */
+  selector?: string;
+  /** @default {"main"} */
+  container?: string;
+  follow?: boolean;
+  /** Epoch ms of the oldest line. */
+  sinceMs?: number;
+  /** Put the time before each line. */
+  timestamps?: boolean;
+  /** Lines of each pod, counted from the end. */
+  tailLines?: number;
+  /** Bytes of each pod, then its lines end. */
+  limitBytes?: number;
+}
+
+export interface LogEntry {
+  content: string;
+  podName: string;
+}
+
+/** A task whose lines are to be read. */
+interface Pod {
+  id: string;
+  podName: string;
+  namespace: string;
+}
+
+/** Lines that wait for a slow client. */
+const MAX_WAITING = 1_000;
+
+/** Opens the log of a workflow. Whatever can be refused is refused before the result is there. */
+export async function workflowLogs(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: LogRequest,
+  signal: AbortSignal,
+): Promise<AsyncIterable<LogEntry>> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const stored = await findStoredWorkflow(deps, namespace, name);
+  if (stored === undefined) throw objectNotFound(WORKFLOW, name);
+  const isShown = compileGrep(request.grep ?? "");
+  const labels = parseLabelSelector(request.selector ?? "");
+  await requireAccess(caller, { verb: "get", group: "", resource: "pods/log", namespace });
+  const { logs } = deps;
+  if (logs === undefined) return none();
+
+  const workflow = workflowFromStored(stored);
+  const podsOf = (shown: Workflow, starts: (node: string) => number): Pod[] =>
+    Object.values(shown.status?.nodes ?? {}).filter(hasLog).map((node) => ({
+      id: `${shown.metadata.uid}/${node.id}/${starts(node.id)}`,
+      podName: podName(name, node.name, node.templateRef?.template ?? node.templateName),
+      namespace,
+    })).filter((pod) =>
+      ((request.podName ?? "") === "" || request.podName === pod.podName) &&
+      matchesLabels(labels, { [`${LABEL_PREFIX}workflow`]: name })
+    );
+  const follow = request.follow === true && (workflow.status?.finishedAt ?? null) === null;
+  const read = (pod: Pod) =>
+    limited(
+      logs.logs(pod, {
+        container: request.container ?? "main",
+        follow,
+        ...(request.tailLines === undefined ? {} : { tailLines: request.tailLines }),
+        ...(request.sinceMs === undefined ? {} : { sinceMs: request.sinceMs }),
+        signal,
+      }),
+      request.limitBytes,
+    );
+  const entry = (pod: Pod, line: LogLine): LogEntry => ({
+    content: request.timestamps === true
+      ? `${new Date(line.at).toISOString()} ${line.text}`
+      : line.text,
+    podName: pod.podName,
+  });
+  const lines = follow
+    ? followPods(deps, {
+      id: workflowActorId(namespace, name),
+      first: podsOf(workflow, (node) => startsOf(stored, node)),
+      later: async (changed) => {
+        const now = await findStoredWorkflow(deps, namespace, name);
+        return now === undefined ? [] : podsOf(changed, (node) => startsOf(now, node));
+      },
+      after: stored.version,
+      read,
+      signal,
+    })
+    : mergeByTime(podsOf(workflow, (node) => startsOf(stored, node)), read);
+  return (async function* () {
+    for await (const { pod, line } of lines) if (isShown(line.text)) yield entry(pod, line);
+  })();
+}
+
+/** Pods that have begun: others have no lines. */
+function hasLog(node: NodeStatus): boolean {
+  return node.type === "Pod" && node.phase !== "Pending" && node.phase !== "Omitted" &&
+    node.phase !== "Skipped";
+}
+
+function compileGrep(pattern: string): (text: string) => boolean {
+  if (pattern === "") return () => true;
+  try {
+    const compiled = RE2JS.compile(pattern);
+    return (text) => compiled.matcher(text).find();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw invalid(`failed to compile "${pattern}": ${reason}`);
+  }
+}
+
+interface PodLine {
+  pod: Pod;
+  line: LogLine;
+}
+
+type ReadPod = (pod: Pod) => AsyncIterable<LogLine>;
+
+/** Lines of several pods that have ended, oldest first. */
+async function* mergeByTime(pods: readonly Pod[], read: ReadPod): AsyncIterable<PodLine> {
+  const sources = pods.map((pod) => ({ pod, lines: read(pod)[Symbol.asyncIterator]() }));
+  const heads: (PodLine & { lines: AsyncIterator<LogLine> })[] = [];
+  for (const { pod, lines } of sources) {
+    const next = await lines.next();
+    if (next.done !== true) heads.push({ pod, lines, line: next.value });
+  }
+  while (heads.length > 0) {
+    const oldest = heads.reduce((a, b) => b.line.at < a.line.at ? b : a);
+    yield { pod: oldest.pod, line: oldest.line };
+    const next = await oldest.lines.next();
+    if (next.done === true) heads.splice(heads.indexOf(oldest), 1);
+    else oldest.line = next.value;
+  }
+}
+
+interface FollowRequest {
+  id: string;
+  first: Pod[];
+  later: (workflow: Workflow) => Promise<Pod[]>;
+  after: string;
+  read: ReadPod;
+  signal: AbortSignal;
+}
+
+/** Lines as they come, also of pods that begin later, until the workflow has ended or is gone. */
+async function* followPods(deps: ServiceDeps, request: FollowRequest): AsyncIterable<PodLine> {
+  const waiting: PodLine[] = [];
+  const started = new Set<string>();
+  let active = 0;
+  let arrived = Promise.withResolvers<void>();
+  let taken = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const signal = AbortSignal.any([request.signal, stop.signal]);
+
+  async function pump(pod: Pod): Promise<void> {
+    try {
+      for await (const line of request.read(pod)) {
+        while (waiting.length >= MAX_WAITING && !signal.aborted) await taken.promise;
+        if (signal.aborted) return;
+        waiting.push({ pod, line });
+        arrived.resolve();
+      }
+    } catch (error) {
+      deps.log.warn({ pod: pod.podName, err: error }, "log of a pod can't be read");
+    } finally {
+      active--;
+      arrived.resolve();
+    }
+  }
+
+  function start(pods: readonly Pod[]): void {
+    for (const pod of pods) {
+      if (started.has(pod.id)) continue;
+      started.add(pod.id);
+      active++;
+      void pump(pod);
+    }
+  }
+
+  async function watch(): Promise<void> {
+    for await (const change of deps.watches.follow(request.after, signal)) {
+      if (change.id !== request.id) continue;
+      if (change.type === "DELETED") return;
+      start(await request.later(change.workflow));
+      if ((change.workflow.status?.finishedAt ?? null) !== null) return;
+    }
+  }
+
+  start(request.first);
+  active++;
+  void watch().catch((error: unknown) => {
+    deps.log.warn({ workflow: request.id, err: error }, "log stream ended early");
+  }).finally(() => {
+    active--;
+    arrived.resolve();
+  });
+  const wake = () => {
+    arrived.resolve();
+    taken.resolve();
+  };
+  request.signal.addEventListener("abort", wake);
+  try {
+    while (!request.signal.aborted) {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) yield next;
+      taken.resolve();
+      taken = Promise.withResolvers();
+      if (active === 0 && waiting.length === 0) return;
+      await arrived.promise;
+      arrived = Promise.withResolvers();
+    }
+  } finally {
+    request.signal.removeEventListener("abort", wake);
+    stop.abort();
+    wake();
+  }
+}
+
+async function* limited(
+  lines: AsyncIterable<LogLine>,
+  limitBytes: number | undefined,
+): AsyncIterable<LogLine> {
+  let left = limitBytes === undefined || limitBytes <= 0 ? Infinity : limitBytes;
+  for await (const line of lines) {
+    left -= line.text.length + 1;
+    if (left < 0) return;
+    yield line;
+  }
+}
+
+async function* none(): AsyncIterable<LogEntry> {}

@@ -1,0 +1,302 @@
+/**
+ * Stored manifests: create, read, list, update and delete with optimistic versions, the same for every kind. What a kind
+ * adds (validation, labels) is done by its callers before they come here.
+ */
+import type { Caller } from "../auth/port.ts";
+import type { JsonObject } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
+import { parseLabelSelector } from "../expr/label_selector.ts";
+import type { ManifestKind, ObjectMeta } from "../spec/manifest.ts";
+import { normalForm } from "../spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import type { StoredManifest } from "../store/port.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { MANIFEST_RESOURCES } from "./kinds.ts";
+import {
+  checkMetadata,
+  generateName,
+  NAME_ATTEMPTS,
+  namespaceOf,
+  objectExists,
+  objectModified,
+  objectNotFound,
+} from "./object_names.ts";
+import { timeText } from "./time_text.ts";
+
+/** Any stored manifest. */
+export interface ManifestObject {
+  metadata: ObjectMeta;
+}
+
+/** Filters and paging of a list of manifests. */
+export interface ManifestListRequest {
+  /** "" lists all namespaces. */
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Part of the name. */
+  namePattern?: string;
+  /** 0 or absent: all. */
+  limit?: number;
+  continue?: string;
+}
+
+export interface ManifestPage<T> {
+  items: T[];
+  continue?: string;
+  version: string;
+}
+
+/** Conditions of a deletion. */
+export interface DeleteRequest {
+  dryRun?: string[];
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/** The object as clients see it, with its version. */
+export function objectFrom<T extends ManifestObject>(stored: StoredManifest): T {
+  const object = JSON.parse(stored.text) as T;
+  object.metadata = { ...object.metadata, resourceVersion: stored.version };
+  return object;
+}
+
+/**
+ * Reads a manifest without asking for rights.
+ * @throws {Problem} NotFound
+ */
+export async function readManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+): Promise<T> {
+  const stored = name === "" ? undefined : await deps.store.manifests.get(kind, namespace, name);
+  if (stored === undefined) throw objectNotFound(MANIFEST_RESOURCES[kind], name);
+  return objectFrom(stored);
+}
+
+/** Reads a manifest for a caller. */
+export async function getManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+): Promise<T> {
+  const { resource, group } = MANIFEST_RESOURCES[kind];
+  await requireAccess(caller, { verb: "get", resource, group, namespace, name });
+  return await readManifest(deps, kind, namespace, name);
+}
+
+/**
+ * Stores a new manifest; draws a name when it has only `generateName`.
+ * @throws {Problem} AlreadyExists, InvalidArgument for its metadata, PermissionDenied
+ */
+export async function createManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  object: T,
+): Promise<T> {
+  const resource = MANIFEST_RESOURCES[kind];
+  const clusterWide = kind === "ClusterWorkflowTemplate";
+  const place = clusterWide ? "" : namespaceOf(object.metadata, namespace);
+  await requireAccess(caller, {
+    verb: "create",
+    resource: resource.resource,
+    group: resource.group,
+    namespace: place,
+  });
+  const { name: given = "", generateName: base = "" } = object.metadata;
+  for (let attempt = 1;; attempt++) {
+    const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
+    const { namespace: _own, ...rest } = object.metadata;
+    const metadata: ObjectMeta = {
+      ...rest,
+      name,
+      ...(place === "" ? {} : { namespace: place }),
+      uid: deps.ids.uuid(),
+      generation: 1,
+      creationTimestamp: timeText(deps.clock.now()),
+    };
+    checkMetadata(resource, metadata);
+    const result = await putManifest(deps, kind, { ...object, metadata }, undefined);
+    if (result !== undefined) return result;
+    if (given !== "" || attempt === NAME_ATTEMPTS) {
+      throw objectExists(resource, name, given === "");
+    }
+  }
+}
+
+/**
+ * Replaces a manifest by one that names the version it is based on.
+ * @throws {Problem} NotFound, AlreadyExists when the version is not the stored one, InvalidArgument without a version
+ */
+export async function updateManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  object: T,
+): Promise<T> {
+  const resource = MANIFEST_RESOURCES[kind];
+  const clusterWide = kind === "ClusterWorkflowTemplate";
+  const place = clusterWide ? "" : namespaceOf(object.metadata, namespace);
+  const name = object.metadata.name ?? "";
+  await requireAccess(caller, {
+    verb: "update",
+    resource: resource.resource,
+    group: resource.group,
+    namespace: place,
+    name,
+  });
+  checkMetadata(resource, object.metadata);
+  const stored = await readManifest<T>(deps, kind, place, name);
+  const version = object.metadata.resourceVersion ?? "";
+  if (version === "") {
+    throw invalid(
+      `${resource.kind}.${resource.group} "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: must be ` +
+        "specified for an update",
+    );
+  }
+  if (version !== stored.metadata.resourceVersion) throw objectModified(resource, name);
+  const { uid, creationTimestamp, generation = 1 } = stored.metadata;
+  const metadata: ObjectMeta = {
+    ...object.metadata,
+    ...(place === "" ? {} : { namespace: place }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    generation: generation + 1,
+  };
+  const result = await putManifest(deps, kind, { ...object, metadata }, version);
+  if (result === undefined) throw objectModified(resource, name);
+  return result;
+}
+
+/** Changes a stored manifest, again when somebody else was faster. */
+export async function changeManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+  change: (object: T) => T,
+): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    const stored = await readManifest<T>(deps, kind, namespace, name);
+    const version = stored.metadata.resourceVersion;
+    const result = await putManifest(deps, kind, change(stored), version);
+    if (result !== undefined) return result;
+    if (attempt === NAME_ATTEMPTS) throw objectModified(MANIFEST_RESOURCES[kind], name);
+  }
+}
+
+/** @returns undefined when the stored version is not the expected one */
+async function putManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  object: T,
+  expect: string | undefined,
+): Promise<T | undefined> {
+  const { resourceVersion: _old, ...metadata } = object.metadata;
+  const kept = { ...object, metadata } as T & { apiVersion?: string; kind?: string };
+  delete kept.apiVersion;
+  delete kept.kind;
+  const schema = KIND_SCHEMAS.get(kind);
+  const normal = schema === undefined ? kept : normalForm(kept, schema);
+  const result = await deps.store.manifests.put({
+    kind,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    text: JSON.stringify(normal),
+    labels: metadata.labels ?? {},
+  }, expect);
+  if ("conflict" in result) return undefined;
+  return { ...normal, metadata: { ...normal.metadata, resourceVersion: result.version } };
+}
+
+/** Removes a manifest. */
+export async function deleteManifest(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+  request: DeleteRequest,
+): Promise<void> {
+  const resource = MANIFEST_RESOURCES[kind];
+  await requireAccess(caller, {
+    verb: "delete",
+    resource: resource.resource,
+    group: resource.group,
+    namespace,
+    name,
+  });
+  const stored = await readManifest(deps, kind, namespace, name);
+  const { uid, resourceVersion } = stored.metadata;
+  if (
+    (request.uid !== undefined && request.uid !== uid) ||
+    (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
+  ) throw objectModified(resource, name);
+  if ((request.dryRun ?? []).length > 0) return;
+  const removed = await deps.store.manifests.remove(kind, namespace, name, resourceVersion);
+  if (removed === undefined) throw objectModified(resource, name);
+}
+
+/** Lists manifests in the order of `namespace/name`. */
+export async function listManifests<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  request: ManifestListRequest,
+): Promise<ManifestPage<T>> {
+  const { resource, group } = MANIFEST_RESOURCES[kind];
+  const labels = parseLabelSelector(request.labelSelector ?? "");
+  const fields = parseObjectFields(request.fieldSelector ?? "");
+  const namespace = request.namespace;
+  await requireAccess(caller, { verb: "list", resource, group, namespace });
+  const page = await deps.store.manifests.list(kind, {
+    ...(namespace === "" ? {} : { namespace }),
+    ...(labels.length === 0 ? {} : { labels }),
+    ...(request.namePattern === undefined ? {} : { nameContains: request.namePattern }),
+    ...(request.continue === undefined ? {} : { continue: request.continue }),
+    limit: fields.length > 0 ? 0 : Math.max(0, request.limit ?? 0),
+  });
+  const items = page.items
+    .filter((item) =>
+      matchesFields(fields, (field) => field === "metadata.name" ? item.name : item.namespace)
+    )
+    .sort((a, b) => comparePlaces(a, b))
+    .map((item) => objectFrom<T>(item));
+  return {
+    items,
+    version: page.version,
+    ...(page.continue === undefined ? {} : { continue: page.continue }),
+  };
+}
+
+/**
+ * Reads a field selector of objects that offer only their name and namespace.
+ * @throws {Problem} InvalidArgument for any other field
+ */
+export function parseObjectFields(text: string): FieldTerm[] {
+  const terms = parseFieldSelector(text);
+  for (const { field } of terms) {
+    if (field !== "metadata.name" && field !== "metadata.namespace") {
+      throw invalid(`field label not supported: ${field}`);
+    }
+  }
+  return terms;
+}
+
+function comparePlaces(a: StoredManifest, b: StoredManifest): number {
+  const left = `${a.namespace}/${a.name}`;
+  const right = `${b.namespace}/${b.name}`;
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+/** What a delete answers. */
+export const NOTHING: JsonObject = Object.freeze({}) as JsonObject;

@@ -1,0 +1,123 @@
+/** Names and metadata of stored objects, by the rules of Kubernetes, and the names that are made up here. */
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { labelKeyProblems, labelValueProblems } from "../expr/label_selector.ts";
+import type { ObjectMeta } from "../spec/manifest.ts";
+
+/** Letters of generated names: no vowels, so that no words come out. */
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+/** A generated name keeps this much of `generateName`. */
+const MAX_BASE = 58;
+/** How often a generated name is drawn again when it is taken. */
+export const NAME_ATTEMPTS = 8;
+
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const SUBDOMAIN_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
+  "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const LABEL_RULE =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
+  "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+/** A kind of stored object, as error texts name it. */
+export interface ResourceKind {
+  /** `Workflow` */
+  kind: string;
+  /** Plural: `workflows` */
+  resource: string;
+  /** API group; "" for core kinds. */
+  group: string;
+}
+
+/** Plural with its group: `workflows.argoproj.io`, `configmaps`. */
+export function qualifiedResource(kind: ResourceKind): string {
+  return kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}`;
+}
+
+/** The refusal for an object that is not there. */
+export function objectNotFound(kind: ResourceKind, name: string): Problem {
+  return new Problem(ProblemCode.NotFound, `${qualifiedResource(kind)} "${name}" not found`);
+}
+
+/** The refusal for a name that is taken. */
+export function objectExists(kind: ResourceKind, name: string, generated = false): Problem {
+  const advice = generated
+    ? ", the server was not able to generate a unique name for the object"
+    : "";
+  return new Problem(
+    ProblemCode.AlreadyExists,
+    `${qualifiedResource(kind)} "${name}" already exists${advice}`,
+  );
+}
+
+/** The refusal for an update that is based on an old version. */
+export function objectModified(kind: ResourceKind, name: string): Problem {
+  return new Problem(
+    ProblemCode.AlreadyExists,
+    `Operation cannot be fulfilled on ${qualifiedResource(kind)} "${name}": the object has been modified; ` +
+      "please apply your changes to the latest version and try again",
+  );
+}
+
+/** A name from `generateName`: its base, cut to 58 characters, and five random ones. */
+export function generateName(base: string, fraction: () => number): string {
+  let suffix = "";
+  for (let i = 0; i < 5; i++) {
+    suffix += ALPHABET.charAt(Math.floor(fraction() * ALPHABET.length));
+  }
+  return base.slice(0, MAX_BASE) + suffix;
+}
+
+/**
+ * Checks name, namespace, labels and annotations of an object that is about to be stored.
+ * @throws {Problem} InvalidArgument listing everything that is wrong
+ */
+export function checkMetadata(kind: ResourceKind, metadata: ObjectMeta): void {
+  const name = metadata.name ?? "";
+  const faults: string[] = [];
+  const fault = (field: string, value: string, problem: string) =>
+    faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${problem}`);
+  if (name === "") faults.push("metadata.name: Required value: name or generateName is required");
+  else if (name.length > 253) fault("metadata.name", name, "must be no more than 253 characters");
+  else if (!SUBDOMAIN.test(name)) fault("metadata.name", name, SUBDOMAIN_RULE);
+  const namespace = metadata.namespace ?? "";
+  if (namespace !== "" && (namespace.length > 63 || !LABEL.test(namespace))) {
+    fault(
+      "metadata.namespace",
+      namespace,
+      namespace.length > 63 ? "must be no more than 63 bytes" : LABEL_RULE,
+    );
+  }
+  for (const [key, value] of Object.entries(metadata.labels ?? {})) {
+    for (const problem of labelKeyProblems(key)) fault("metadata.labels", key, problem);
+    for (const problem of labelValueProblems(value)) fault("metadata.labels", value, problem);
+  }
+  for (const key of Object.keys(metadata.annotations ?? {})) {
+    for (const problem of labelKeyProblems(key.toLowerCase())) {
+      fault("metadata.annotations", key, problem);
+    }
+  }
+  if (faults.length === 0) return;
+  const qualified = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+  const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
+  throw invalid(`${qualified} ${JSON.stringify(name)} is invalid: ${list}`);
+}
+
+/**
+ * Checks that an object's own namespace is that of the request, and gives it that one when it has none.
+ * @throws {Problem} InvalidArgument when they differ
+ */
+export function namespaceOf(metadata: ObjectMeta, requested: string): string {
+  const own = metadata.namespace ?? "";
+  if (own !== "" && own !== requested) {
+    throw invalid(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
+  if (requested === "") {
+    throw invalid("an empty namespace may not be set during creation");
+  }
+  return requested;
+}

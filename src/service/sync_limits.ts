@@ -1,0 +1,154 @@
+/** Semaphore limits, kept as numbers in config maps. */
+import type { Caller, Verb } from "../auth/port.ts";
+import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
+import { type ConfigMap, ManifestKind } from "../spec/manifest.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { changeManifest, createManifest, readManifest } from "./manifests.ts";
+
+/** Where limits are kept; only config maps are supported. */
+export const SyncConfigType = { ConfigMap: "CONFIGMAP", Database: "DATABASE" } as const;
+export type SyncConfigType = typeof SyncConfigType[keyof typeof SyncConfigType];
+
+/** Which limit is meant. */
+export interface SyncLimitRef {
+  type: SyncConfigType;
+  namespace: string;
+  configMap: string;
+  key: string;
+}
+
+export interface SyncLimit {
+  namespace: string;
+  cmName: string;
+  key: string;
+  limit: number;
+}
+
+/** Adds a limit; makes the config map when it is not there. */
+export async function createSyncLimit(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: SyncLimitRef,
+  limit: number,
+): Promise<SyncLimit> {
+  checkLimit(limit);
+  await check(caller, ref, "create");
+  const exists = new Problem(
+    ProblemCode.AlreadyExists,
+    "sync limit cannot be created as it already exists",
+  );
+  if (await findConfigMap(deps, ref) === undefined) {
+    try {
+      await createManifest<ConfigMap>(deps, caller, ManifestKind.ConfigMap, ref.namespace, {
+        metadata: { name: ref.configMap },
+        data: { [ref.key]: String(limit) },
+      });
+      return answer(ref, limit);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== ProblemCode.AlreadyExists) throw error;
+    }
+  }
+  await change(deps, ref, (data) => {
+    if (Object.hasOwn(data, ref.key)) throw exists;
+    return { ...data, [ref.key]: String(limit) };
+  });
+  return answer(ref, limit);
+}
+
+/** Reads a limit. */
+export async function getSyncLimit(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: SyncLimitRef,
+): Promise<SyncLimit> {
+  await check(caller, ref, "get");
+  const { data = {} } = await readConfigMap(deps, ref);
+  if (!Object.hasOwn(data, ref.key)) throw notFound(missing(ref));
+  const limit = Number(data[ref.key]);
+  if (!Number.isInteger(limit)) {
+    throw invalid(
+      `invalid limit format for key ${ref.key} in configmap ${ref.namespace}/${ref.configMap}`,
+    );
+  }
+  return answer(ref, limit);
+}
+
+/** Changes a limit that exists. */
+export async function updateSyncLimit(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: SyncLimitRef,
+  limit: number,
+): Promise<SyncLimit> {
+  checkLimit(limit);
+  await check(caller, ref, "update");
+  await change(deps, ref, (data) => {
+    if (!Object.hasOwn(data, ref.key)) {
+      throw notFound(`${missing(ref)} - please create it first`);
+    }
+    return { ...data, [ref.key]: String(limit) };
+  });
+  return answer(ref, limit);
+}
+
+/** Removes a limit; a key that is not there is no error, a config map that is not there is one. */
+export async function deleteSyncLimit(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: SyncLimitRef,
+): Promise<void> {
+  await check(caller, ref, "update");
+  await change(deps, ref, (data) => {
+    const { [ref.key]: _removed, ...rest } = data;
+    return rest;
+  });
+}
+
+function checkLimit(limit: number): void {
+  if (limit <= 0) throw invalid("limit must be greater than zero");
+}
+
+async function check(caller: Caller, ref: SyncLimitRef, verb: Verb): Promise<void> {
+  if (ref.type !== SyncConfigType.ConfigMap) {
+    throw invalid(`unsupported sync config type: ${ref.type}`);
+  }
+  await requireAccess(caller, {
+    verb,
+    group: "",
+    resource: "configmaps",
+    namespace: ref.namespace,
+    ...(verb === "create" ? {} : { name: ref.configMap }),
+  });
+}
+
+function readConfigMap(deps: ServiceDeps, ref: SyncLimitRef): Promise<ConfigMap> {
+  return readManifest<ConfigMap>(deps, ManifestKind.ConfigMap, ref.namespace, ref.configMap);
+}
+
+async function findConfigMap(deps: ServiceDeps, ref: SyncLimitRef) {
+  if (ref.configMap === "") return undefined;
+  return await deps.store.manifests.get(ManifestKind.ConfigMap, ref.namespace, ref.configMap);
+}
+
+async function change(
+  deps: ServiceDeps,
+  ref: SyncLimitRef,
+  next: (data: Record<string, string>) => Record<string, string>,
+): Promise<void> {
+  await changeManifest<ConfigMap>(
+    deps,
+    ManifestKind.ConfigMap,
+    ref.namespace,
+    ref.configMap,
+    (map) => ({ ...map, data: next(map.data ?? {}) }),
+  );
+}
+
+function missing(ref: SyncLimitRef): string {
+  return `key ${ref.key} not found in configmap ${ref.namespace}/${ref.configMap}`;
+}
+
+function answer(ref: SyncLimitRef, limit: number): SyncLimit {
+  return { namespace: ref.namespace, cmName: ref.configMap, key: ref.key, limit };
+}

@@ -1,0 +1,131 @@
+/** What users do to a workflow that exists: suspend, resume, stop, terminate, set, retry, delete. */
+import type { Caller, Verb } from "../auth/port.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { ControlRequest, User } from "../engine/command.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { requireAccess } from "./access.ts";
+import { actorLabels, type CallerAction } from "./caller_labels.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { executeOptions, type Idempotency } from "./idempotency.ts";
+import { WORKFLOW } from "./kinds.ts";
+import type { DeleteRequest } from "./manifests.ts";
+import { objectModified, objectNotFound } from "./object_names.ts";
+import { findStoredWorkflow, resolveName, type WorkflowRef } from "./workflow_reads.ts";
+import { workflowFromStored } from "./stored_workflow.ts";
+
+const ACTIONS: Record<ControlRequest["type"], CallerAction | undefined> = {
+  suspend: "Suspend",
+  resume: "Resume",
+  stop: "Stop",
+  terminate: "Terminate",
+  retry: "Retry",
+  set: undefined,
+};
+
+/** Applies a control request and returns the workflow as it is right after it. */
+export async function controlWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: ControlRequest,
+  idempotency?: Idempotency,
+): Promise<Workflow> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  for (const verb of verbsOf(request)) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  if (namespace === "" || name === "") throw objectNotFound(WORKFLOW, name);
+  const user = userOf(caller);
+  const labels = labelsOf(caller, request);
+  return await deps.host.execute(namespace, name, {
+    type: "control",
+    request: user !== undefined && (request.type === "resume" || request.type === "set")
+      ? { ...request, user }
+      : request,
+    ...(labels === undefined ? {} : { labels }),
+    ...(user === undefined ? {} : { user }),
+  }, executeOptions(idempotency));
+}
+
+/** Rights that the reference's calls need: stop and terminate patch, unless nodes are selected. */
+function verbsOf(request: ControlRequest): Verb[] {
+  const isPatch = request.type === "terminate" ||
+    (request.type === "stop" && (request.nodeFieldSelector ?? "") === "");
+  return ["get", isPatch ? "patch" : "update"];
+}
+
+function labelsOf(
+  caller: Caller,
+  request: ControlRequest,
+): Record<string, string | null> | undefined {
+  const labels = actorLabels(caller.identity, ACTIONS[request.type]);
+  const isKnown = Object.values(labels).some((value) => value !== null);
+  const keepsOld = request.type === "stop" || request.type === "terminate";
+  return isKnown || !keepsOld ? labels : undefined;
+}
+
+/** The caller as node messages show it; undefined when nothing is known. */
+export function userOf(caller: Caller): User | undefined {
+  const { subject, email, preferredUsername } = caller.identity;
+  const user: User = {
+    ...(subject === undefined ? {} : { subject }),
+    ...(email === undefined ? {} : { email }),
+    ...(preferredUsername === undefined ? {} : { preferredUsername }),
+  };
+  return Object.keys(user).length > 0 ? user : undefined;
+}
+
+/** How a workflow is deleted. */
+export interface WorkflowDeleteRequest extends DeleteRequest {
+  /** Also when finalizers hold it. */
+  force?: boolean;
+}
+
+/** Deletes a workflow. */
+export async function deleteWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: WorkflowDeleteRequest,
+): Promise<void> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  const access = { resource: WORKFLOW.resource, namespace, name };
+  await requireAccess(caller, { ...access, verb: "get" });
+  const stored = await findStoredWorkflow(deps, namespace, name);
+  if (stored === undefined) throw objectNotFound(WORKFLOW, name);
+  if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
+  await requireAccess(caller, { ...access, verb: "delete" });
+  const { uid } = workflowFromStored(stored).metadata;
+  if (
+    (request.uid !== undefined && request.uid !== uid) ||
+    (request.resourceVersion !== undefined && request.resourceVersion !== stored.version)
+  ) throw objectModified(WORKFLOW, name);
+  if ((request.dryRun ?? []).length > 0) return;
+  await deps.host.execute(namespace, name, {
+    type: "delete",
+    ...(request.force === true ? { force: true } : {}),
+    ...(uid === undefined ? {} : { uid }),
+  });
+}
+
+/**
+ * Checks that options have the form NAME=VALUE.
+ * @throws {Problem} InvalidArgument naming the first that has not
+ */
+export function checkParameters(parameters: readonly string[] | undefined): void {
+  for (const parameter of parameters ?? []) {
+    if (!parameter.includes("=")) {
+      throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${parameter}`);
+    }
+  }
+}
+
+/** The refusal of a retry while the workflow is still there. */
+export function stillLive(name: string): Problem {
+  return new Problem(
+    ProblemCode.AlreadyExists,
+    `Workflow already exists on cluster, use argo retry ${name} instead`,
+  );
+}

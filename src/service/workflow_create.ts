@@ -1,0 +1,149 @@
+/** Making workflows: from a manifest, with its name, uid and creator. */
+import type { Caller } from "../auth/port.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { LABEL_PREFIX, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
+import { normalForm } from "../spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import type { StructSchema } from "../spec/schema.ts";
+import { requireAccess } from "./access.ts";
+import { withChanges, withCreator } from "./caller_labels.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { executeOptions, type Idempotency } from "./idempotency.ts";
+import { WORKFLOW } from "./kinds.ts";
+import {
+  checkMetadata,
+  generateName,
+  NAME_ATTEMPTS,
+  namespaceOf,
+  objectExists,
+} from "./object_names.ts";
+import { timeText } from "./time_text.ts";
+import { validateNewWorkflow } from "./validation.ts";
+import { findStoredWorkflow } from "./workflow_reads.ts";
+
+export interface CreateWorkflowRequest {
+  namespace: string;
+  workflow: Workflow | undefined;
+  /** Everything but the storing: the answer has name and uid. */
+  serverDryRun?: boolean;
+  /** The answer is the checked request itself. */
+  dryRun?: boolean;
+  idempotency?: Idempotency | undefined;
+}
+
+/** Creates a workflow from a manifest. */
+export async function createWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: CreateWorkflowRequest,
+): Promise<Workflow> {
+  const { namespace } = request;
+  if (request.workflow === undefined) throw invalid("workflow body not specified");
+  const given = labelled(request.workflow, caller);
+  const workflow: Workflow = (given.metadata.namespace ?? "") === "" && namespace !== ""
+    ? { ...given, metadata: { ...given.metadata, namespace } }
+    : given;
+  const storedTemplates = await validateNewWorkflow(deps, workflow, namespace);
+  const checked = withStoredTemplates(workflow, storedTemplates);
+  if (request.dryRun === true) return checked;
+  return await storeWorkflow(deps, caller, { ...request, workflow: checked });
+}
+
+/** A workflow without what only the server may write, with the labels of its creator. */
+export function labelled(workflow: Workflow, caller: Caller): Workflow {
+  const { labels, ...metadata } = workflow.metadata;
+  const changed = withCreator(
+    withChanges(labels, { [`${LABEL_PREFIX}controller-instanceid`]: null }),
+    caller.identity,
+  );
+  return {
+    metadata: { ...metadata, ...(changed === undefined ? {} : { labels: changed }) },
+    spec: workflow.spec,
+  };
+}
+
+/** Adds the templates that checking has resolved by reference. */
+export function withStoredTemplates(
+  workflow: Workflow,
+  storedTemplates: NonNullable<Workflow["status"]>["storedTemplates"],
+): Workflow {
+  if (storedTemplates === undefined || Object.keys(storedTemplates).length === 0) return workflow;
+  return {
+    ...workflow,
+    status: { startedAt: null, finishedAt: null, ...workflow.status, storedTemplates },
+  };
+}
+
+export interface StoreWorkflowRequest {
+  namespace: string;
+  workflow: Workflow;
+  serverDryRun?: boolean;
+  idempotency?: Idempotency | undefined;
+}
+
+/**
+ * Names and stores a checked workflow; draws another name when a generated one is taken.
+ * @throws {Problem} AlreadyExists, PermissionDenied, InvalidArgument for its metadata
+ */
+export async function storeWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: StoreWorkflowRequest,
+): Promise<Workflow> {
+  const normal = normalForm(request.workflow, workflowSchema());
+  const requested = request.serverDryRun === true
+    ? normal.metadata.namespace ?? request.namespace
+    : request.namespace;
+  const namespace = namespaceOf(normal.metadata, requested);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const { name: given = "", generateName: base = "" } = normal.metadata;
+  for (let attempt = 1;; attempt++) {
+    const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
+    const metadata: ObjectMeta = {
+      ...normal.metadata,
+      name,
+      namespace,
+      uid: deps.ids.uuid(),
+      generation: 1,
+      creationTimestamp: timeText(deps.clock.now()),
+    };
+    delete metadata.resourceVersion;
+    delete metadata.deletionTimestamp;
+    checkMetadata(WORKFLOW, metadata);
+    const workflow: Workflow = { ...normal, metadata };
+    try {
+      if (request.serverDryRun === true) return await dryRun(deps, workflow, namespace, name);
+      return await deps.host.execute(
+        namespace,
+        name,
+        { type: "submit", workflow },
+        executeOptions(request.idempotency),
+      );
+    } catch (error) {
+      if (!isNameTaken(error) || given !== "") throw error;
+      if (attempt === NAME_ATTEMPTS) throw objectExists(WORKFLOW, name, true);
+    }
+  }
+}
+
+async function dryRun(
+  deps: ServiceDeps,
+  workflow: Workflow,
+  namespace: string,
+  name: string,
+): Promise<Workflow> {
+  if (await findStoredWorkflow(deps, namespace, name) !== undefined) {
+    throw objectExists(WORKFLOW, name);
+  }
+  return workflow;
+}
+
+function isNameTaken(error: unknown): boolean {
+  return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
+}
+
+function workflowSchema(): StructSchema {
+  const schema = KIND_SCHEMAS.get("Workflow");
+  if (schema === undefined) throw new TypeError("No schema of kind Workflow");
+  return schema;
+}

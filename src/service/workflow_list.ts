@@ -1,0 +1,162 @@
+/** Lists of workflows: filters, pages, order. */
+import type { Caller } from "../auth/port.ts";
+import { invalid } from "../base/problem.ts";
+import { parseWorkflowFieldSelector } from "../expr/field_selector.ts";
+import { parseLabelSelector } from "../expr/label_selector.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import type { ListPage, ListQuery } from "../store/port.ts";
+import { requireWorkflowList } from "./access.ts";
+import { continueToken, parseContinueToken } from "./continue_token.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { workflowFromStored } from "./stored_workflow.ts";
+import { parseTimeText } from "./time_text.ts";
+
+export interface WorkflowListRequest {
+  /** "" lists all namespaces. */
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+  /** How the name of the field selector is compared: `Exact` (default), `Contains`, `Prefix`, `NotEquals`. */
+  nameFilter?: string;
+  createdAfter?: string;
+  finishedBefore?: string;
+  /** Nodes are not wanted: they are not even loaded. */
+  withoutNodes?: boolean;
+}
+
+export interface WorkflowPage {
+  items: Workflow[];
+  continue?: string;
+  /** How many come after the page; only when asked for. */
+  remaining?: number;
+  version: string;
+}
+
+/** Most items that an offset skips. */
+const MAX_SKIP = 1_000_000;
+
+/** Lists workflows, unfinished ones first. */
+export async function listWorkflows(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: WorkflowListRequest,
+): Promise<WorkflowPage> {
+  const { query, showRemaining } = workflowQuery(request);
+  await requireWorkflowList(caller, query.namespace ?? "");
+  const page = await readPage(deps, request, { ...query, count: showRemaining });
+  const items = page.items.map((item) => workflowFromStored(item));
+  return {
+    items: items.sort(compareShown),
+    version: page.version,
+    ...(page.continue === undefined ? {} : { continue: continueToken(page.continue) }),
+    ...(showRemaining && query.limit > 0 ? { remaining: page.remaining ?? 0 } : {}),
+  };
+}
+
+/** The store's query for a list request. */
+export function workflowQuery(
+  request: WorkflowListRequest,
+): { query: ListQuery; showRemaining: boolean } {
+  const fields = parseWorkflowFieldSelector(request.fieldSelector ?? "");
+  const labels = parseLabelSelector(request.labelSelector ?? "");
+  if (
+    request.namespace !== "" && fields.namespace !== undefined &&
+    fields.namespace !== request.namespace
+  ) {
+    throw invalid(
+      `'namespace' query param ("${request.namespace}") and fieldselector 'metadata.namespace' ` +
+        `("${fields.namespace}") are both specified and contradict each other`,
+    );
+  }
+  const namespace = request.namespace === "" ? fields.namespace ?? "" : request.namespace;
+  const name = nameQuery(fields.name, fields.notName, request.nameFilter ?? "");
+  return {
+    query: {
+      kind: "wf",
+      limit: Math.max(0, request.limit ?? 0),
+      ...(namespace === "" ? {} : { namespace }),
+      ...(fields.notNamespace === undefined ? {} : { notNamespace: fields.notNamespace }),
+      ...(name === undefined ? {} : { name }),
+      ...(labels.length === 0 ? {} : { labels }),
+      ...timeBound("startedAfter", fields.startedAfter),
+      ...timeBound("startedBefore", fields.startedBefore),
+      ...timeBound("createdAfter", parseBound(request.createdAfter)),
+      ...timeBound("finishedBefore", parseBound(request.finishedBefore)),
+      ...(request.withoutNodes === true ? { withoutNodes: true } : {}),
+    },
+    showRemaining: fields.showRemaining === true,
+  };
+}
+
+function nameQuery(
+  name: string | undefined,
+  notName: string | undefined,
+  filter: string,
+): ListQuery["name"] | undefined {
+  if (notName !== undefined) return { value: notName, match: "not" };
+  if (name === undefined) return undefined;
+  switch (filter) {
+    case "":
+    case "Exact":
+      return { value: name, match: "exact" };
+    case "Contains":
+      return { value: name, match: "contains" };
+    case "Prefix":
+      return { value: name, match: "prefix" };
+    case "NotEquals":
+      return { value: name, match: "not" };
+    default:
+      throw invalid(`unknown nameFilter "${filter}": use Exact, Contains, Prefix or NotEquals`);
+  }
+}
+
+function parseBound(text: string | undefined): number | undefined {
+  return text === undefined || text === "" ? undefined : parseTimeText(text);
+}
+
+function timeBound<K extends string>(key: K, value: number | undefined): { [P in K]?: number } {
+  return value === undefined ? {} : { [key]: value } as { [P in K]?: number };
+}
+
+/** One page of the store; offsets of foreign clients are skipped over without loading what they skip. */
+async function readPage(
+  deps: ServiceDeps,
+  request: WorkflowListRequest,
+  query: ListQuery,
+): Promise<ListPage> {
+  const start = parseContinueToken(request.continue);
+  if (start.cursor !== undefined) {
+    return await deps.store.query.list({ ...query, continue: start.cursor });
+  }
+  if (start.offset === 0) return await deps.store.query.list(query);
+  const skipped = await deps.store.query.list({
+    ...query,
+    limit: Math.min(start.offset, MAX_SKIP),
+    parts: () => false,
+  });
+  if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
+  return await deps.store.query.list({ ...query, continue: skipped.continue });
+}
+
+/** Unfinished before finished; unfinished by creation, finished by their end; newest first. */
+export function compareShown(a: Workflow, b: Workflow): number {
+  const [left, right] = [finishedText(a), finishedText(b)];
+  if (left === "" && right === "") return compareText(createdText(b), createdText(a));
+  if (left === "") return -1;
+  if (right === "") return 1;
+  return compareText(right, left);
+}
+
+function finishedText(workflow: Workflow): string {
+  return workflow.status?.finishedAt ?? "";
+}
+
+function createdText(workflow: Workflow): string {
+  return workflow.metadata.creationTimestamp ?? "";
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

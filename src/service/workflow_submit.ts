@@ -1,0 +1,295 @@
+/** Making workflows from stored templates and cron workflows. */
+import type { Caller } from "../auth/port.ts";
+import { invalid } from "../base/problem.ts";
+import {
+  type Artifact,
+  type CronWorkflow,
+  LABEL_PREFIX,
+  ManifestKind,
+  type OwnerReference,
+  type Parameter,
+  type Workflow,
+  type WorkflowSpec,
+  type WorkflowTemplate,
+} from "../spec/manifest.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Idempotency } from "./idempotency.ts";
+import { MANIFEST_RESOURCES } from "./kinds.ts";
+import { readManifest } from "./manifests.ts";
+import { timeText } from "./time_text.ts";
+import { validateNewWorkflow } from "./validation.ts";
+import { checkParameters } from "./workflow_control.ts";
+import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
+
+/** What a submission changes of the template's workflow. */
+export interface SubmitOptions {
+  name?: string;
+  generateName?: string;
+  entryPoint?: string;
+  /** `name=value`. */
+  parameters?: string[];
+  serviceAccount?: string;
+  dryRun?: boolean;
+  serverDryRun?: boolean;
+  /** `a=b,c=d`. */
+  labels?: string;
+  annotations?: string;
+  ownerReference?: OwnerReference;
+  podPriorityClassName?: string;
+  priority?: number;
+  /** `name=key`. */
+  artifacts?: string[];
+}
+
+export interface SubmitRequest {
+  namespace: string;
+  resourceKind: string;
+  resourceName: string;
+  options: SubmitOptions;
+  idempotency?: Idempotency | undefined;
+}
+
+const SOURCES: Readonly<Record<string, ManifestKind>> = {
+  WorkflowTemplate: ManifestKind.WorkflowTemplate,
+  workflowtemplate: ManifestKind.WorkflowTemplate,
+  workflowtemplates: ManifestKind.WorkflowTemplate,
+  wftmpl: ManifestKind.WorkflowTemplate,
+  ClusterWorkflowTemplate: ManifestKind.ClusterWorkflowTemplate,
+  clusterworkflowtemplate: ManifestKind.ClusterWorkflowTemplate,
+  clusterworkflowtemplates: ManifestKind.ClusterWorkflowTemplate,
+  cwftmpl: ManifestKind.ClusterWorkflowTemplate,
+  CronWorkflow: ManifestKind.CronWorkflow,
+  cronworkflow: ManifestKind.CronWorkflow,
+  cronworkflows: ManifestKind.CronWorkflow,
+  cronwf: ManifestKind.CronWorkflow,
+};
+
+/** Submits a workflow from a stored resource. */
+export async function submitWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+): Promise<Workflow> {
+  const { namespace, options } = request;
+  const source = await readSource(deps, caller, request);
+  const overridden = labelled(withOptions(source.workflow, options), caller);
+  const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
+  const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
+  const storedTemplates = await validateNewWorkflow(deps, inPlace, namespace);
+  const checked = withStoredTemplates(workflow, storedTemplates);
+  if (options.dryRun === true) return checked;
+  return await storeWorkflow(deps, caller, {
+    namespace,
+    workflow: { ...checked, metadata: { ...checked.metadata, namespace } },
+    ...(options.serverDryRun === true ? { serverDryRun: true } : {}),
+    idempotency: request.idempotency,
+  });
+}
+
+/** What a workflow is made from, and the artifacts whose keys a submission may override. */
+interface Source {
+  workflow: Workflow;
+  artifacts: readonly Artifact[];
+}
+
+async function readSource(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+): Promise<Source> {
+  const { namespace, resourceKind, resourceName } = request;
+  const kind = Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+  switch (kind) {
+    case ManifestKind.WorkflowTemplate:
+    case ManifestKind.ClusterWorkflowTemplate: {
+      const isCluster = kind === ManifestKind.ClusterWorkflowTemplate;
+      const place = isCluster ? "" : namespace;
+      const template = await readManifest<WorkflowTemplate>(deps, kind, place, resourceName);
+      return {
+        workflow: workflowFromTemplate(resourceName, isCluster),
+        artifacts: template.spec.arguments?.artifacts ?? [],
+      };
+    }
+    case ManifestKind.CronWorkflow: {
+      const { resource } = MANIFEST_RESOURCES.CronWorkflow;
+      await requireAccess(caller, { verb: "get", resource, namespace, name: resourceName });
+      const cron = await readManifest<CronWorkflow>(deps, kind, namespace, resourceName);
+      const workflow = workflowFromCron(cron, deps.clock.now());
+      return { workflow, artifacts: workflow.spec.arguments?.artifacts ?? [] };
+    }
+    default:
+      throw invalid(`Resource kind '${resourceKind}' is not supported for submitting`);
+  }
+}
+
+/** A workflow that refers to a template. */
+export function workflowFromTemplate(name: string, clusterScope: boolean): Workflow {
+  const label = clusterScope ? "cluster-workflow-template" : "workflow-template";
+  return {
+    metadata: {
+      generateName: `${name}-`,
+      labels: { [`${LABEL_PREFIX}${label}`]: name },
+    },
+    spec: {
+      arguments: {},
+      workflowTemplateRef: { name, ...(clusterScope ? { clusterScope: true } : {}) },
+    },
+  };
+}
+
+/** A copy of a cron workflow's workflow, scheduled now, owned by the cron workflow. */
+export function workflowFromCron(cron: CronWorkflow, nowMs: number): Workflow {
+  const name = cron.metadata.name ?? "";
+  const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
+  return {
+    metadata: {
+      generateName: `${name}-`,
+      labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: name },
+      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: timeText(nowMs) },
+      ownerReferences: [{
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "CronWorkflow",
+        name,
+        ...(cron.metadata.uid === undefined ? {} : { uid: cron.metadata.uid }),
+        controller: true,
+        blockOwnerDeletion: true,
+      }],
+      ...(finalizers === undefined ? {} : { finalizers }),
+    },
+    spec: structuredClone(cron.spec.workflowSpec),
+  };
+}
+
+/** Applies what submit options override, except artifacts. */
+export function withOptions(workflow: Workflow, options: SubmitOptions): Workflow {
+  const labels = parseMap(options.labels, "labels", options.labels);
+  // Intentionally the labels' text: so the reference words it.
+  const annotations = parseMap(options.annotations, "Annotations", options.labels);
+  const { metadata, spec } = workflow;
+  const { ownerReference } = options;
+  return {
+    ...workflow,
+    metadata: {
+      ...metadata,
+      ...given("name", options.name),
+      ...given("generateName", options.generateName),
+      ...(labels === undefined ? {} : { labels: { ...metadata.labels, ...labels } }),
+      ...(annotations === undefined
+        ? {}
+        : { annotations: { ...metadata.annotations, ...annotations } }),
+      ...(ownerReference === undefined
+        ? {}
+        : { ownerReferences: [...metadata.ownerReferences ?? [], ownerReference] }),
+    },
+    spec: {
+      ...spec,
+      ...given("entrypoint", options.entryPoint),
+      ...given("serviceAccountName", options.serviceAccount),
+      ...given("podPriorityClassName", options.podPriorityClassName),
+      ...(options.priority === undefined ? {} : { priority: options.priority }),
+      ...withParameters(spec, options.parameters),
+    },
+  };
+}
+
+/**
+ * Argument parameters with `name=value` overrides put in front, in place of those of the same name.
+ * @throws {Problem} InvalidArgument for one without `=`
+ */
+export function withParameters(
+  spec: WorkflowSpec,
+  overrides: readonly string[] | undefined,
+): Pick<WorkflowSpec, "arguments"> {
+  if (overrides === undefined || overrides.length === 0) return {};
+  checkParameters(overrides);
+  const front: Parameter[] = overrides.map((override) => {
+    const at = override.indexOf("=");
+    return { name: override.slice(0, at), value: override.slice(at + 1) };
+  });
+  const names = new Set(front.map((parameter) => parameter.name));
+  const kept = (spec.arguments?.parameters ?? []).filter(({ name }) => !names.has(name));
+  return { arguments: { ...spec.arguments, parameters: [...front, ...kept] } };
+}
+
+function given<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
+  return value === undefined || value === "" ? {} : { [key]: value } as { [P in K]?: string };
+}
+
+function parseMap(
+  text: string | undefined,
+  what: string,
+  shown: string | undefined,
+): Record<string, string> | undefined {
+  if (text === undefined || text === "") return undefined;
+  const pairs = text.split(",").map((part): [string, string] => {
+    const [key = "", value, ...rest] = part.split("=");
+    if (value === undefined || rest.length > 0 || key === "") {
+      throw invalid(
+        `expected ${what} of the form: NAME1=VALUE2,NAME2=VALUE2. Received: ${shown ?? ""}: ` +
+          `unexpected label spec: ${part}`,
+      );
+    }
+    return [key, value];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/**
+ * Points template artifacts that are named in `name=key` overrides to uploaded files.
+ * @throws {Problem} InvalidArgument for a wrong form, or a name that no artifact has
+ */
+export function withArtifacts(
+  workflow: Workflow,
+  known: readonly Artifact[],
+  overrides: readonly string[] | undefined,
+  namespace: string,
+): Workflow {
+  if (overrides === undefined || overrides.length === 0) return workflow;
+  const keys = new Map(overrides.map((override): [string, string] => {
+    const at = override.indexOf("=");
+    if (at <= 0 || at === override.length - 1) {
+      throw invalid(`expected artifact of the form: NAME=KEY. Received: ${override}`);
+    }
+    return [override.slice(0, at), override.slice(at + 1)];
+  }));
+  const unmatched = new Set(keys.keys());
+  for (const { name } of known) unmatched.delete(name);
+  if (unmatched.size > 0) {
+    throw invalid(`artifact override(s) matched no artifact: ${[...unmatched].sort().join(", ")}`);
+  }
+  const isReference = workflow.spec.workflowTemplateRef !== undefined;
+  const overridden = known.flatMap((artifact) => {
+    const key = keys.get(artifact.name);
+    if (key === undefined) return [];
+    if (isReference) checkUploadKey(key, namespace);
+    return [withKey(artifact, key)];
+  });
+  const kept = (workflow.spec.arguments?.artifacts ?? []).filter(({ name }) => !keys.has(name));
+  const artifacts = [...overridden, ...kept];
+  return {
+    ...workflow,
+    spec: { ...workflow.spec, arguments: { ...workflow.spec.arguments, artifacts } },
+  };
+}
+
+function checkUploadKey(key: string, namespace: string): void {
+  const [folder, owner, id, ...file] = key.split("/");
+  const isUpload = folder === "uploads" && owner === namespace &&
+    /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id ?? "") &&
+    file.length > 0 && !file.includes("..") && !file.includes("");
+  if (!isUpload) {
+    throw invalid(`artifact key "${key}" must have the form uploads/${namespace}/UUID/FILE`);
+  }
+}
+
+/** The artifact at another key of the same kind of location; s3 when it has none. */
+function withKey(artifact: Artifact, key: string): Artifact {
+  for (const kind of ["s3", "gcs", "oss", "azure", "hdfs"] as const) {
+    const location = artifact[kind];
+    if (location === undefined) continue;
+    const member = kind === "azure" ? "blob" : kind === "hdfs" ? "path" : "key";
+    return { ...artifact, [kind]: { ...location, [member]: key } };
+  }
+  return { ...artifact, s3: { key } };
+}

@@ -1,0 +1,145 @@
+/** Watching workflows: what is there first, then every change. */
+import type { Caller } from "../auth/port.ts";
+import { invalid } from "../base/problem.ts";
+import { matchesFields } from "../expr/field_selector.ts";
+import { type LabelTerm, matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import type { Version } from "../store/port.ts";
+import { requireAccess } from "./access.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { WORKFLOW } from "./kinds.ts";
+import { parseObjectFields } from "./manifests.ts";
+import { isOlder, type WorkflowChange } from "./watch_hub.ts";
+import { getWorkflow, LATEST } from "./workflow_reads.ts";
+import { workflowFromStored } from "./stored_workflow.ts";
+
+export interface WatchRequest {
+  /** "" watches all namespaces. */
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Absent or `0`: what exists comes first. Else only changes after it. */
+  resourceVersion?: string;
+  /** Ends the watch. */
+  timeoutSeconds?: number;
+}
+
+export interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  object: Workflow;
+}
+
+/** Objects that are read at a time before a watch follows the changes. */
+const PAGE = 100;
+
+/** What a watcher wants to see. */
+interface Filter {
+  namespace: string;
+  labels: LabelTerm[];
+  matches(namespace: string, name: string): boolean;
+}
+
+/**
+ * Opens a watch. Whatever can be refused is refused before the result is there.
+ * @throws {Problem} NotFound when a name is selected that does not exist
+ */
+export async function watchWorkflows(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: WatchRequest,
+  signal: AbortSignal,
+): Promise<AsyncIterable<WatchEvent>> {
+  const { namespace } = request;
+  const labels = parseLabelSelector(request.labelSelector ?? "");
+  const terms = parseObjectFields(request.fieldSelector ?? "");
+  const version = request.resourceVersion ?? "";
+  if (!/^[0-9]*$/.test(version)) throw invalid(`invalid resource version: ${version}`);
+  await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
+  const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
+  if (named !== undefined) {
+    const found = await getWorkflow(deps, caller, { namespace, name: named.value });
+    if (named.value === LATEST) named.value = found.metadata.name ?? "";
+  }
+  const filter: Filter = {
+    namespace,
+    labels,
+    matches: (at, name) =>
+      (namespace === "" || namespace === at) &&
+      matchesFields(terms, (field) => field === "metadata.name" ? name : at),
+  };
+  const until = timeLimit(deps, signal, request.timeoutSeconds);
+  return version === "" || version === "0"
+    ? fromTheBeginning(deps, filter, until)
+    : changes(deps, filter, version, until, new Map());
+}
+
+/** A signal that also aborts after the time limit. */
+function timeLimit(
+  deps: ServiceDeps,
+  signal: AbortSignal,
+  seconds: number | undefined,
+): AbortSignal {
+  if (seconds === undefined || seconds <= 0) return signal;
+  const limit = new AbortController();
+  const cancel = deps.clock.after(seconds * 1000, () => limit.abort());
+  signal.addEventListener("abort", cancel);
+  return AbortSignal.any([signal, limit.signal]);
+}
+
+async function* fromTheBeginning(
+  deps: ServiceDeps,
+  filter: Filter,
+  signal: AbortSignal,
+): AsyncIterable<WatchEvent> {
+  const version = await deps.store.query.version();
+  const known = new Map<string, Version>();
+  let cursor: string | undefined;
+  do {
+    const page = await deps.store.query.list({
+      kind: "wf",
+      limit: PAGE,
+      ...(filter.namespace === "" ? {} : { namespace: filter.namespace }),
+      ...(filter.labels.length === 0 ? {} : { labels: filter.labels }),
+      ...(cursor === undefined ? {} : { continue: cursor }),
+    });
+    const items = page.items
+      .filter(({ index }) => filter.matches(index.namespace, index.name))
+      .sort((a, b) => a.id < b.id ? -1 : 1);
+    for (const item of items) {
+      if (signal.aborted) return;
+      const object = workflowFromStored(item);
+      deps.watches.remember(item.id, object);
+      if (isOlder(version, item.version)) known.set(item.id, item.version);
+      yield { type: "ADDED", object };
+    }
+    cursor = page.continue;
+  } while (cursor !== undefined);
+  yield* changes(deps, filter, version, signal, known);
+}
+
+async function* changes(
+  deps: ServiceDeps,
+  filter: Filter,
+  after: Version,
+  signal: AbortSignal,
+  known: ReadonlyMap<string, Version>,
+): AsyncIterable<WatchEvent> {
+  for await (const change of deps.watches.follow(after, signal, known)) {
+    const type = shownType(change, filter);
+    if (type !== undefined) yield { type, object: change.workflow };
+  }
+}
+
+/** What a change is to a watcher: with a label selector an object can come into view and leave it. */
+function shownType(change: WorkflowChange, filter: Filter): WatchEvent["type"] | undefined {
+  if (!filter.matches(change.namespace, change.name)) return undefined;
+  if (filter.labels.length === 0) return change.type;
+  const matches = matchesLabels(filter.labels, change.workflow.metadata.labels);
+  if (change.type === "ADDED") return matches ? "ADDED" : undefined;
+  const matched = change.labelsBefore === undefined
+    ? matches
+    : matchesLabels(filter.labels, change.labelsBefore);
+  if (change.type === "DELETED") return matched ? "DELETED" : undefined;
+  if (matches) return matched ? "MODIFIED" : "ADDED";
+  return matched ? "DELETED" : undefined;
+}

@@ -1,0 +1,58 @@
+/**
+ * The form in which objects are stored and shown: members that are empty and optional are left out, as Go's encoder does
+ * with `omitempty`. Numbers and booleans stay, because most of them are pointers in the reference and their zero means
+ * something.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import type { Schema, StructSchema } from "./schema.ts";
+
+/** Drops the empty optional members of a decoded object; the given one is not changed. */
+export function normalForm<T>(value: T, schema: StructSchema): T {
+  return normalized(value as Json, schema) as T;
+}
+
+function normalized(value: Json, schema: Schema): Json {
+  switch (schema.kind) {
+    case "struct":
+      return isJsonObject(value) ? normalizedStruct(value, schema) : value;
+    case "list":
+      return Array.isArray(value) ? value.map((item) => normalized(item, schema.items)) : value;
+    case "stepGroup":
+      return Array.isArray(value) ? value.map((item) => normalized(item, schema.step)) : value;
+    case "map":
+      return isJsonObject(value)
+        ? Object.fromEntries(
+          Object.entries(value).map(([key, item]) => [key, normalized(item, schema.values)]),
+        )
+        : value;
+    default:
+      return value;
+  }
+}
+
+function normalizedStruct(value: JsonObject, schema: StructSchema): JsonObject {
+  const out: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) {
+    const field = schema.fields().get(key);
+    if (field === undefined || member === undefined) {
+      if (member !== undefined) out[key] = member;
+    } else if (field.always || !isEmpty(member, field.schema)) {
+      out[key] = normalized(member, field.schema);
+    }
+  }
+  return out;
+}
+
+function isEmpty(value: Json, schema: Schema): boolean {
+  switch (schema.kind) {
+    case "string":
+      return value === "";
+    case "list":
+    case "stepGroup":
+      return Array.isArray(value) && value.length === 0;
+    case "map":
+      return isJsonObject(value) && Object.keys(value).length === 0;
+    default:
+      return false;
+  }
+}
