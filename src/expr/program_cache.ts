@@ -1,0 +1,74 @@
+/** Keeps compiled programs by source, up to a bound. */
+
+import { BoundedCache } from "./bounded_cache.ts";
+import { type Compiled, compileWithNames, hiddenBuiltins } from "./compile.ts";
+import type { CompileOptions, FunctionTable, Program } from "./program.ts";
+import { typeOfValue, typeText } from "./types.ts";
+import type { ValueMap } from "./values.ts";
+
+/** A program, and the kinds of the names it was compiled for. */
+interface Variant {
+  readonly program: Program;
+  readonly functions: FunctionTable | undefined;
+  readonly kinds: ReadonlyMap<string, string>;
+}
+
+/** Environments of one source rarely differ in kind; more variants than this are dropped. */
+const MAX_VARIANTS = 8;
+
+/**
+ * Compiled programs by source and by the kinds of the environment's names they use. An expression that does not
+ * compile is not kept.
+ */
+export class ProgramCache {
+  readonly #entries: BoundedCache<string, Variant[]>;
+
+  /** @param limit most sources, at least 1 */
+  constructor(limit: number) {
+    this.#entries = new BoundedCache(limit);
+  }
+
+  /**
+   * Compiles an expression, or finds it as compiled before for the same kinds of names.
+   * @throws {ExprCompileError} when it is not valid
+   */
+  compile(source: string, options: CompileOptions): Program {
+    const { env, functions } = options;
+    const hidden = hiddenBuiltins(env, functions ?? NO_FUNCTIONS);
+    const key = hidden.size === 0 ? source : `${[...hidden].join(" ")}\0${source}`;
+    const variants = this.#entries.get(key) ?? this.#entries.set(key, []);
+    for (const variant of variants) {
+      if (variant.functions === functions && hasKinds(env, variant.kinds)) return variant.program;
+    }
+    const compiled = compileWithNames(source, options);
+    variants.unshift(variantOf(compiled, options));
+    variants.length = Math.min(variants.length, MAX_VARIANTS);
+    return compiled.program;
+  }
+
+  /** Number of sources held. */
+  get size(): number {
+    return this.#entries.size;
+  }
+}
+
+const NO_FUNCTIONS: FunctionTable = new Map();
+
+function variantOf({ program, names }: Compiled, { env, functions }: CompileOptions): Variant {
+  return {
+    program,
+    functions,
+    kinds: new Map([...names].map((name) => [name, kindOf(env, name)])),
+  };
+}
+
+function hasKinds(env: ValueMap, kinds: ReadonlyMap<string, string>): boolean {
+  for (const [name, kind] of kinds) if (kindOf(env, name) !== kind) return false;
+  return true;
+}
+
+function kindOf(env: ValueMap, name: string): string {
+  if (!Object.hasOwn(env, name)) return "absent";
+  const type = typeOfValue(env[name] ?? null);
+  return type.kind === "nil" ? "nil" : typeText(type);
+}
