@@ -16,6 +16,7 @@ import type { Machine } from "./machine.ts";
 import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
 import { Scratch } from "./scratch.ts";
 import type { TaskFolder } from "./scratch.ts";
+import { Turns } from "./turns.ts";
 
 /** How often logs and progress of running tasks are looked at. */
 const SAMPLE_MS = 500;
@@ -44,9 +45,8 @@ export class LocalExecutor implements Executor {
   readonly #deps: LocalTaskDeps;
   readonly #clock: Clock;
   readonly #maxRunning: number;
+  readonly #turns: Turns;
   readonly #running = new Map<string, Running>();
-  readonly #waiting: (() => void)[] = [];
-  #busy = 0;
   #cancelSampling: (() => void) | undefined;
   #recovered: Promise<void> | undefined;
   #isClosed = false;
@@ -60,6 +60,7 @@ export class LocalExecutor implements Executor {
     this.name = this.#machine.name;
     this.#clock = clock;
     this.#maxRunning = maxRunning;
+    this.#turns = new Turns(maxRunning);
     this.#deps = { machine: this.#machine, scratch: this.#scratch, artifacts, config, clock };
   }
 
@@ -98,22 +99,20 @@ export class LocalExecutor implements Executor {
   }
 
   async #runInTurn(entry: Running, report: Report): Promise<void> {
-    if (this.#busy >= this.#maxRunning) {
+    if (this.#turns.isFull) {
       report({
         type: "task-pending",
         task: entry.task.task.id,
         message: `Waiting: ${this.#maxRunning} tasks run on this machine already`,
       });
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#busy++;
+    }
+    await this.#turns.take();
     try {
       if (this.#running.get(entry.task.task.id) !== entry) return;
       const outcome = await entry.task.run();
       if (outcome !== undefined) this.#settle(entry, outcome, report);
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy--;
-      else next();
+      this.#turns.release();
     }
   }
 

@@ -8,7 +8,7 @@ import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import { parseDuration } from "../expr/go_duration.ts";
+import { durationMs } from "../engine/expressions.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Artifact, Outputs } from "../spec/manifest.ts";
 import { readParameters, resultFrom } from "./capture.ts";
@@ -216,7 +216,7 @@ export class LocalTask {
     for (let run = 0;; run++) {
       const end = await this.#runOne(container, mounts, run);
       if (this.#isStopped || ("code" in end && end.code === 0) || run >= retries) return end;
-      await this.#deps.clock.sleep(durationMs(strategy?.duration));
+      await this.#deps.clock.sleep(durationMs(strategy?.duration ?? "0"));
     }
   }
 
@@ -422,10 +422,4 @@ async function writeLines(path: string, lines: AsyncIterable<LogLine>): Promise<
   } finally {
     await file.close();
   }
-}
-
-/** A plain number means seconds. */
-function durationMs(text: string | undefined): number {
-  if (text === undefined || text === "") return 0;
-  return /^\d+$/.test(text) ? Number(text) * 1000 : Number(parseDuration(text) / 1_000_000n);
 }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../platform/clock.ts";
 import { collectReports, shell, shellTask, taskSpec } from "../../test/support/task_spec.ts";
@@ -145,29 +146,16 @@ test("no more than maxRunning tasks run at once, and all end", async () => {
 
 /** A server that starts one task and is killed hard. */
 async function startInDyingServer(task: TaskSpec): Promise<void> {
-  const file = join(dir, "server.ts");
-  const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
-  await writeFile(
-    file,
-    `import { createProcessExecutor } from ${from("./process.ts")};
-     import { systemClock } from ${from("../platform/clock.ts")};
-     const none = () => Promise.resolve(undefined);
-     const executor = createProcessExecutor({
-       dir: ${JSON.stringify(join(dir, "state"))}, clock: systemClock,
-       config: { configMap: none, secret: none },
-     });
-     await executor.start(${JSON.stringify(task)}, (fact) => console.log(fact.type));
-     setInterval(() => {}, 1000);`,
-  );
+  const program = fileURLToPath(new URL("../../test/support/process_server.ts", import.meta.url));
+  const args = [program, join(dir, "state"), JSON.stringify(task)];
   const isDeno = "Deno" in globalThis;
-  const child = spawn(process.execPath, isDeno ? ["run", "-A", "--no-check", file] : [file], {
+  const child = spawn(process.execPath, isDeno ? ["run", "-A", "--no-check", ...args] : args, {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await new Promise<void>((resolve, reject) => {
     child.stdout.on("data", (data) => String(data).includes("task-started") && resolve());
     child.on("exit", (code) => reject(new Error(`server ended with ${code}`)));
   });
-  await writeFile(join(dir, "server.pid"), String(child.pid));
   child.removeAllListeners("exit");
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGKILL");

@@ -1,0 +1,229 @@
+/**
+ * The executor of http templates: the replica itself sends the request. It reaches whatever the replica reaches, so limit
+ * that by the network where users aren't trusted. A request is sent again when the replica dies before its answer is
+ * stored; it carries the task's id as `Idempotency-Key`, so that a server can tell.
+ */
+import type { Json } from "../base/json.ts";
+import { notFound } from "../base/problem.ts";
+import type { ConfigSource } from "../artifacts/config_source.ts";
+import type { TaskOutcome } from "../engine/command.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import type { Clock } from "../platform/clock.ts";
+import { MAX_TIMER_MS } from "../platform/clock.ts";
+import type { HttpTemplate } from "../spec/manifest.ts";
+import { MAX_PARAMETER_BYTES } from "./capture.ts";
+import { canonicalName, sendHttp } from "./http_request.ts";
+import type { HttpAnswer } from "./http_request.ts";
+import { DEADLINE_MESSAGE } from "./local_executor.ts";
+import type { Executor, LogLine, Report } from "./port.ts";
+import { Turns } from "./turns.ts";
+
+/** Truth of an expression over an environment; throws with a text when it has none. */
+export type EvaluateCondition = (expression: string, env: Record<string, Json>) => boolean;
+
+export interface HttpExecutorOptions {
+  config: ConfigSource;
+  clock: Clock;
+  evaluate: EvaluateCondition;
+  /** @default {256} Requests under way at once; more wait. */
+  maxRunning?: number;
+}
+
+/** Why a request was given up. */
+const Stop = { Cancelled: "cancelled", Deadline: "deadline", Timeout: "timeout" } as const;
+
+/** A request that could not be made or had no answer, with the text for the node. */
+class HttpFault extends Error {}
+
+export class HttpExecutor implements Executor {
+  readonly name = "http";
+  readonly #options: HttpExecutorOptions;
+  readonly #turns: Turns;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(options: HttpExecutorOptions) {
+    this.#options = options;
+    this.#turns = new Turns(options.maxRunning ?? 256);
+  }
+
+  refuses(task: TaskSpec): string | undefined {
+    return task.template.http === undefined
+      ? "The http executor runs http templates only"
+      : undefined;
+  }
+
+  start(task: TaskSpec, report: Report): Promise<void> {
+    const { http } = task.template;
+    if (http === undefined || this.#running.has(task.id)) return Promise.resolve();
+    const stop = new AbortController();
+    this.#running.set(task.id, stop);
+    void this.#run(task, http, stop).then((outcome) => {
+      if (this.#running.get(task.id) !== stop) return;
+      this.#running.delete(task.id);
+      report({ type: "task-ended", task: task.id, outcome });
+    });
+    return Promise.resolve();
+  }
+
+  async #run(task: TaskSpec, http: HttpTemplate, stop: AbortController): Promise<TaskOutcome> {
+    const cancelDeadline = this.#abortAt(task.deadline, stop);
+    await this.#turns.take();
+    try {
+      if (stop.signal.aborted) return stopped(task, http, stop.signal);
+      return await this.#request(task, http, stop);
+    } catch (error) {
+      if (stop.signal.aborted) return stopped(task, http, stop.signal);
+      return { phase: error instanceof HttpFault ? "Failed" : "Error", message: messageOf(error) };
+    } finally {
+      this.#turns.release();
+      cancelDeadline();
+    }
+  }
+
+  async #request(
+    task: TaskSpec,
+    http: HttpTemplate,
+    stop: AbortController,
+  ): Promise<TaskOutcome> {
+    const { clock } = this.#options;
+    const method = (http.method ?? "") === "" ? "GET" : (http.method ?? "").toUpperCase();
+    const url = http.url ?? "";
+    if (!URL.canParse(url)) {
+      return { phase: "Failed", message: `${titled(method)} "${url}": not a URL` };
+    }
+    const headers = await this.#headers(task, http);
+    const bytes = http.bodyFrom?.bytes;
+    const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
+    const seconds = http.timeoutSeconds ?? 0;
+    const cancelTimeout = seconds > 0
+      ? clock.after(seconds * 1000, () => stop.abort(Stop.Timeout))
+      : () => {};
+    const answer = await sendHttp({
+      method,
+      url,
+      headers,
+      body: body.length === 0 ? undefined : Buffer.from(body),
+      insecureSkipVerify: http.insecureSkipVerify === true,
+      maxBytes: MAX_PARAMETER_BYTES,
+      signal: stop.signal,
+    }).catch((error) => {
+      throw new HttpFault(`${titled(method)} "${url}": ${messageOf(error)}`);
+    }).finally(cancelTimeout);
+    return this.#judge(http, answer, {
+      method,
+      url,
+      body: body.toString(),
+      headers: listed(headers),
+    });
+  }
+
+  #judge(http: HttpTemplate, answer: HttpAnswer, request: Record<string, Json>): TaskOutcome {
+    const outputs = { result: answer.body };
+    const { successCondition = "" } = http;
+    if (successCondition === "") {
+      if (answer.status >= 200 && answer.status < 300) return { phase: "Succeeded", outputs };
+      return {
+        phase: "Failed",
+        message: `received non-2xx response code: ${answer.status}`,
+        outputs,
+      };
+    }
+    const response = { statusCode: answer.status, body: answer.body, headers: answer.headers };
+    try {
+      if (this.#options.evaluate(successCondition, { request, response })) {
+        return { phase: "Succeeded", outputs };
+      }
+    } catch (error) {
+      return { phase: "Error", message: messageOf(error), outputs };
+    }
+    return {
+      phase: "Failed",
+      message: `successCondition '${successCondition}' evaluated false`,
+      outputs,
+    };
+  }
+
+  async #headers(task: TaskSpec, http: HttpTemplate): Promise<[string, string][]> {
+    const headers: [string, string][] = [];
+    for (const { name, value = "", valueFrom } of http.headers ?? []) {
+      const reference = valueFrom?.secretKeyRef;
+      if (reference === undefined) {
+        headers.push([name, value]);
+        continue;
+      }
+      const secret = await this.#options.config.secret(task.namespace, reference.name ?? "");
+      const found = secret?.[reference.key];
+      if (found === undefined) {
+        throw new HttpFault(
+          `Secret "${
+            reference.name ?? ""
+          }" in namespace ${task.namespace} has no key "${reference.key}" for header ${name}`,
+        );
+      }
+      headers.push([name, found]);
+    }
+    if (!headers.some(([name]) => name.toLowerCase() === "idempotency-key")) {
+      headers.push(["Idempotency-Key", task.id]);
+    }
+    return headers;
+  }
+
+  #abortAt(deadline: number | undefined, stop: AbortController): () => void {
+    if (deadline === undefined) return () => {};
+    const { clock } = this.#options;
+    let cancel = () => {};
+    const look = () => {
+      const left = deadline - clock.now();
+      if (left <= 0) stop.abort(Stop.Deadline);
+      else cancel = clock.after(Math.min(left, MAX_TIMER_MS), look);
+    };
+    look();
+    return () => cancel();
+  }
+
+  cancel(taskId: string, _graceMs: number): Promise<void> {
+    const stop = this.#running.get(taskId);
+    this.#running.delete(taskId);
+    stop?.abort(Stop.Cancelled);
+    return Promise.resolve();
+  }
+
+  // deno-lint-ignore require-yield
+  async *logs(task: { podName: string }): AsyncGenerator<LogLine> {
+    throw notFound(`"${task.podName}" is an HTTP request, which has no log`);
+  }
+
+  clean(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort(Stop.Cancelled);
+    this.#running.clear();
+    return Promise.resolve();
+  }
+}
+
+function stopped(task: TaskSpec, http: HttpTemplate, signal: AbortSignal): TaskOutcome {
+  const message = signal.reason === Stop.Timeout
+    ? `${
+      titled(http.method ?? "GET")
+    } "${http.url}": no answer within ${http.timeoutSeconds} seconds`
+    : task.deadlineMessage ?? DEADLINE_MESSAGE;
+  return { phase: "Failed", message };
+}
+
+/** The request's headers as an expression sees them. */
+function listed(headers: readonly [string, string][]): Record<string, string[]> {
+  const all: Record<string, string[]> = {};
+  for (const [name, value] of headers) (all[canonicalName(name)] ??= []).push(value);
+  return all;
+}
+
+function titled(method: string): string {
+  return method.charAt(0).toUpperCase() + method.slice(1).toLowerCase();
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,122 @@
+/**
+ * One HTTP request of a manifest. Made with the runtime's own client rather than `fetch`, because manifests may send a
+ * body with GET, set any header, and skip the check of certificates.
+ */
+import { request as plainRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { request as secureRequest } from "node:https";
+
+/** More redirects than this are an error. */
+const MAX_REDIRECTS = 10;
+
+export interface HttpCall {
+  method: string;
+  url: string;
+  headers: [string, string][];
+  body: Uint8Array | undefined;
+  insecureSkipVerify: boolean;
+  /** Most bytes of an answer. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  status: number;
+  /** By canonical name (`Content-Type`), each a list. */
+  headers: Record<string, string[]>;
+  body: string;
+}
+
+/**
+ * Sends a request and follows redirects as browsers do.
+ *
+ * @throws {Error} when there is no answer, or one that is too long.
+ */
+export async function sendHttp(call: HttpCall): Promise<HttpAnswer> {
+  let { method, body } = call;
+  let url = new URL(call.url);
+  let headers = call.headers;
+  for (let redirects = 0;; redirects++) {
+    const response = await sendOnce({ ...call, method, headers, body }, url);
+    const status = response.statusCode ?? 0;
+    const { location } = response.headers;
+    if (![301, 302, 303, 307, 308].includes(status) || location === undefined) {
+      return { status, headers: headersOf(response), body: await read(response, call.maxBytes) };
+    }
+    response.destroy();
+    if (redirects === MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
+    const next = new URL(location, url);
+    if (next.host !== url.host) {
+      headers = headers.filter(([name]) =>
+        !/^(authorization|cookie|www-authenticate)$/i.test(name)
+      );
+    }
+    url = next;
+    if (status < 307 && method !== "GET" && method !== "HEAD") {
+      method = "GET";
+      body = undefined;
+    }
+  }
+}
+
+function sendOnce(call: HttpCall, url: URL): Promise<IncomingMessage> {
+  const { method, body, signal, insecureSkipVerify } = call;
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return Promise.reject(new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`));
+  }
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of call.headers) (headers[name] ??= []).push(value);
+  const named = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  if (!named.has("user-agent")) headers["User-Agent"] = ["sluice"];
+  if (body !== undefined && !named.has("content-length")) {
+    headers["Content-Length"] = [String(body.length)];
+  }
+  const options = {
+    method,
+    signal,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, values]) => [
+        name,
+        values.length === 1 ? values[0] ?? "" : values,
+      ]),
+    ),
+  };
+  return new Promise((resolve, reject) => {
+    const request = url.protocol === "https:"
+      ? secureRequest(url, { ...options, rejectUnauthorized: !insecureSkipVerify }, resolve)
+      : plainRequest(url, options, resolve);
+    request.once("error", reject);
+    request.end(body);
+  });
+}
+
+async function read(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > maxBytes) {
+      response.destroy();
+      throw new Error(`response body has more than ${maxBytes} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function headersOf(response: IncomingMessage): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (let index = 0; index + 1 < response.rawHeaders.length; index += 2) {
+    const name = canonicalName(response.rawHeaders[index] ?? "");
+    (headers[name] ??= []).push(response.rawHeaders[index + 1] ?? "");
+  }
+  return headers;
+}
+
+/** `content-type` → `Content-Type`, as expressions over headers are written. */
+export function canonicalName(name: string): string {
+  return name.toLowerCase().replace(
+    /(^|-)([a-z])/g,
+    (_, dash, letter) => dash + letter.toUpperCase(),
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * Several executors as one: each task goes to the first that runs its kind of template. What none can run fails with a
+ * message that says which executor could.
+ */
+import { notFound, Problem, ProblemCode } from "../base/problem.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
+
+export class RoutingExecutor implements Executor {
+  readonly name: string;
+  readonly #executors: readonly Executor[];
+
+  /** @param executors In order of preference; the last gives the name. */
+  constructor(executors: readonly Executor[]) {
+    this.#executors = executors;
+    this.name = executors.at(-1)?.name ?? "none";
+  }
+
+  refuses(task: TaskSpec): string | undefined {
+    return this.#find(task) === undefined ? this.#reason(task) : undefined;
+  }
+
+  #find(task: TaskSpec): Executor | undefined {
+    return this.#executors.find((executor) => executor.refuses(task) === undefined);
+  }
+
+  #reason({ template }: TaskSpec): string {
+    const cannot = (kind: string, who: string) =>
+      `A ${kind} template can't run on the ${this.name} executor; ${who}`;
+    if (template.resource !== undefined) {
+      return cannot("resource", "it needs a cluster: use --executor kubernetes");
+    }
+    if (template.plugin !== undefined) {
+      return cannot("plugin", "no executor of this server runs plugins");
+    }
+    if (template.data !== undefined) {
+      return cannot("data", "start the server with an artifact repository");
+    }
+    if (template.http !== undefined) {
+      return cannot("http", "the server runs it itself where allowed");
+    }
+    return cannot("container", "use --executor process, container or kubernetes");
+  }
+
+  async start(task: TaskSpec, report: Report): Promise<void> {
+    const executor = this.#find(task);
+    if (executor !== undefined) return await executor.start(task, report);
+    const outcome = { phase: "Error" as const, message: this.#reason(task) };
+    report({ type: "task-ended", task: task.id, outcome });
+  }
+
+  async cancel(taskId: string, graceMs: number): Promise<void> {
+    await Promise.all(this.#executors.map((executor) => executor.cancel(taskId, graceMs)));
+  }
+
+  async *logs(
+    task: { id: string; podName: string; namespace: string },
+    query: LogQuery,
+  ): AsyncGenerator<LogLine> {
+    for (const executor of this.#executors) {
+      try {
+        yield* executor.logs(task, query);
+        return;
+      } catch (error) {
+        if (!(error instanceof Problem && error.code === ProblemCode.NotFound)) throw error;
+      }
+    }
+    throw notFound(`Logs of pod "${task.podName}" are not kept any more, or it has not started`);
+  }
+
+  async clean(taskIds: string[]): Promise<void> {
+    await Promise.all(this.#executors.map((executor) => executor.clean(taskIds)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#executors.map((executor) => executor.close()));
+  }
+}
