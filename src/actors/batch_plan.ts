@@ -185,12 +185,8 @@ class Plan {
   }
 
   #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {
-    const row: OutboxRow = {
-      id: rowIdOf(actor, effect),
-      actor,
-      seq: this.#shard.nextSeq(),
-      effect,
-    };
+    const seq = this.#shard.nextSeq();
+    const row: OutboxRow = { id: rowIdOf(actor, effect, seq), actor, seq, effect };
     if (notBefore !== undefined && notBefore > this.#now) row.notBefore = notBefore;
     this.#rows.set(row.id, row);
   }

@@ -42,7 +42,7 @@ export interface EffectDeps {
 
 export class Effects {
   readonly #deps: EffectDeps;
-  /** The last effect of each lock holder that is under way. */
+  /** The last effect under way of each row of effects that need their order. */
   readonly #chains = new Map<string, Promise<void>>();
 
   constructor(deps: EffectDeps) {
@@ -66,16 +66,16 @@ export class Effects {
       this.#deps.clock.after(Math.min(wait, MAX_TIMER_MS), () => this.#begin(shard, row));
       return;
     }
-    const { effect } = row;
-    if (effect.type !== "acquire-locks" && effect.type !== "release-locks") {
+    const key = chainOf(row);
+    if (key === undefined) {
       void this.#finish(shard, row);
       return;
     }
-    const before = this.#chains.get(effect.holder) ?? Promise.resolve();
+    const before = this.#chains.get(key) ?? Promise.resolve();
     const after = before.then(() => this.#finish(shard, row)).then(() => {
-      if (this.#chains.get(effect.holder) === after) this.#chains.delete(effect.holder);
+      if (this.#chains.get(key) === after) this.#chains.delete(key);
     });
-    this.#chains.set(effect.holder, after);
+    this.#chains.set(key, after);
   }
 
   /** Does a row until it succeeds or the shard is lost. */
@@ -109,7 +109,7 @@ export class Effects {
         return tasks.clean(effect.tasks);
       case "acquire-locks": {
         const { holder, keys, priority, createdAt } = effect;
-        const body = { type: "acquire", actor, holder, keys, priority, createdAt };
+        const body = { type: "acquire", holder, keys, priority, createdAt };
         return deliver(row.id, LOCKS_ACTOR, body as unknown as Json);
       }
       case "release-locks":
@@ -125,5 +125,18 @@ export class Effects {
       default:
         return unreachable(effect);
     }
+  }
+}
+
+/** What must be done one after the other: everything about one lock holder. Undefined for what needs no order. */
+function chainOf({ actor, effect }: OutboxRow): string | undefined {
+  switch (effect.type) {
+    case "acquire-locks":
+    case "release-locks":
+      return `locks/${effect.holder}`;
+    case "send":
+      return `send/${actor}/${effect.to}/${effect.id}`;
+    default:
+      return undefined;
   }
 }

@@ -29,10 +29,11 @@ export function taskRowId(task: string): string {
   return `task/${task}`;
 }
 
-export function rowIdOf(actor: ActorId, effect: KeptEffect): string {
+/** Id of an effect's row. But for tasks every emission has a row of its own, so that being done with one drops no other. */
+export function rowIdOf(actor: ActorId, effect: KeptEffect, seq: number): string {
   return effect.type === "start-task"
     ? taskRowId(effect.task.id)
-    : `${effect.type}/${actor}/${effect.id}`;
+    : `${effect.type}/${actor}/${effect.id}/${seq}`;
 }
 
 export function encodeRow(row: OutboxRow): string {

@@ -1,0 +1,108 @@
+/**
+ * The actor `locks`: keeps the lock table of all workflows and tells holders what became of their requests. Who gets what
+ * is decided by the table in the engine; here are only its commands, its storage and its messages.
+ */
+import type { Json } from "../base/json.ts";
+import {
+  acquireLocks,
+  emptyLockTable,
+  type LockNews,
+  type LockRequest,
+  type LockTable,
+  releaseLocks,
+  resizeLock,
+} from "../engine/locks.ts";
+import type { StoredActor } from "../store/port.ts";
+import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
+import { unknownCommand } from "./batch.ts";
+import type { ActorKind, HotActor, SendCommand, Taken } from "./hot_actor.ts";
+
+/** What the actor understands. All of it may be repeated. */
+export type LocksCommand =
+  | ({ type: "acquire" } & LockRequest)
+  | { type: "release"; holder: string }
+  /** New sizes of semaphores, by key. */
+  | { type: "resize"; limits: Record<string, number> };
+
+const TABLE_PART = "t";
+
+class LocksActor implements HotActor {
+  readonly id = LOCKS_ACTOR;
+  readonly #table: LockTable;
+  #isChanged = false;
+  #sends: SendCommand[] = [];
+
+  constructor(stored: StoredActor | undefined) {
+    const text = stored?.parts[TABLE_PART];
+    this.#table = text === undefined ? emptyLockTable() : JSON.parse(text) as LockTable;
+  }
+
+  exists(): boolean {
+    return true;
+  }
+
+  receive(body: Json): undefined {
+    const command = body as unknown as LocksCommand;
+    switch (command.type) {
+      case "acquire":
+        return this.#acquire(command);
+      case "release":
+        return this.#tell(releaseLocks(this.#table, command.holder));
+      case "resize":
+        for (const [key, limit] of Object.entries(command.limits)) {
+          this.#tell(resizeLock(this.#table, key, limit));
+        }
+        return;
+      default:
+        throw unknownCommand(body);
+    }
+  }
+
+  advance(): void {}
+
+  take(): Taken {
+    const put: Record<string, string> = this.#isChanged
+      ? { [TABLE_PART]: JSON.stringify(this.#table) }
+      : {};
+    const taken = { put, drop: [], effects: this.#sends, needs: [] };
+    this.#isChanged = false;
+    this.#sends = [];
+    return taken;
+  }
+
+  weight(): number {
+    return 1 + Math.ceil(this.#table.waiting.length / 10);
+  }
+
+  #acquire({ type: _, ...request }: LockRequest & { type: "acquire" }): undefined {
+    const unsized = request.keys.find(({ kind, key, limit }) =>
+      kind === "semaphore" && limit === 0 && key.split("/")[1] === "Database"
+    );
+    if (unsized) {
+      const message =
+        `Failed to acquire the synchronization lock. There is no limit for ${unsized.key}`;
+      this.#send(request.holder, { type: "locks-failed", holder: request.holder, message });
+      return;
+    }
+    return this.#tell(acquireLocks(this.#table, request));
+  }
+
+  #tell(news: LockNews[]): undefined {
+    this.#isChanged = true;
+    for (const { type, ...rest } of news) {
+      this.#send(rest.holder, { type: `locks-${type}`, ...rest });
+    }
+  }
+
+  #send(holder: string, body: Json): void {
+    const [namespace = "", workflow = ""] = holder.split("/");
+    this.#sends.push({ type: "send", id: holder, to: workflowActorId(namespace, workflow), body });
+  }
+}
+
+export const locksKind: ActorKind = {
+  prefix: LOCKS_ACTOR,
+  silent: true,
+  creates: () => false,
+  hydrate: (_id, stored) => new LocksActor(stored),
+};
