@@ -26,6 +26,7 @@ import {
   GoFunction,
   GoTime,
   GoZone,
+  isPlainInt,
   NamedInt,
   type Value,
 } from "./values.ts";
@@ -56,7 +57,7 @@ export function toIntValue(value: Value): bigint {
 export function toFloatValue(value: Value): number {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);
-  if (value instanceof NamedInt && value.kind === "uint8") return Number(value.value);
+  if (isPlainInt(value)) return Number(value.value);
   if (typeof value !== "string") return fault(`invalid operation: float(${goTypeName(value)})`);
   return parseFloatText(value) ?? fault(`invalid operation: float(${value})`);
 }
@@ -106,11 +107,16 @@ function typeOf(value: Value): string {
   if (Array.isArray(value) || value instanceof Uint8Array) return "array";
   if (value instanceof AnyMap) return "map";
   if (value instanceof GoFunction) return "func";
-  if (value instanceof NamedInt) return value.kind === "uint8" ? "uint" : value.kind;
+  if (value instanceof NamedInt) return namedIntType(value);
   if (value instanceof GoTime) return "time.Time";
   if (value instanceof GoDuration) return "time.Duration";
   if (value instanceof GoZone) return "time.Location";
   return "map";
+}
+
+function namedIntType({ kind }: NamedInt): string {
+  if (kind === "int64") return "int";
+  return kind.startsWith("uint") ? "uint" : kind;
 }
 
 /** Reads JSON text. @throws {Fault} */

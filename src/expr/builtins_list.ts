@@ -33,6 +33,7 @@ import {
   GoTime,
   GoZone,
   isNilList,
+  isPlainInt,
   isValueMap,
   NamedInt,
   nilList,
@@ -48,7 +49,7 @@ function kindName(value: Value): string {
   if (value instanceof GoDuration) return "int64";
   if (value instanceof GoTime) return "struct";
   if (value instanceof GoZone) return "ptr";
-  if (value instanceof NamedInt) return value.kind === "uint8" ? "uint8" : "int";
+  if (value instanceof NamedInt) return isPlainInt(value) ? value.kind : "int";
   return goTypeName(value);
 }
 

@@ -14,7 +14,7 @@ import { goTypeName } from "./go_text.ts";
 import { compare, wrap } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
 import { ANY, FLOAT, INT, type StaticType } from "./types.ts";
-import { GoDuration, NamedInt, type Value } from "./values.ts";
+import { GoDuration, isPlainInt, NamedInt, type Value } from "./values.ts";
 
 const NUMBER_KINDS: readonly StaticType["kind"][] = [...INTEGER_KINDS, "float"];
 
@@ -38,9 +38,7 @@ function rounding(name: string, run: (value: number) => number): [string, Builti
     run: ([value = null]) => {
       if (typeof value === "number") return run(value);
       if (typeof value === "bigint") return Number(value);
-      return value instanceof NamedInt && value.kind === "uint8"
-        ? Number(value.value)
-        : invalid(name, value);
+      return isPlainInt(value) ? Number(value.value) : invalid(name, value);
     },
   }];
 }
@@ -50,7 +48,7 @@ const abs: Builtin = {
   run: ([value = null]) => {
     if (typeof value === "number") return Math.abs(value);
     if (typeof value === "bigint") return wrap(value < 0n ? -value : value);
-    return value instanceof NamedInt && value.kind === "uint8" ? value : invalid("abs", value);
+    return isPlainInt(value) ? value : invalid("abs", value);
   },
 };
 
@@ -98,7 +96,7 @@ function extreme(
       for (const element of elements) {
         const candidate = search([element], context);
         const isPlain = typeof candidate === "number" || typeof candidate === "bigint" ||
-          (candidate instanceof NamedInt && candidate.kind === "uint8");
+          isPlainInt(candidate);
         if (!isPlain) invalid(name, candidate);
         if (best === null || isBetter(best, candidate)) best = candidate;
       }
@@ -145,7 +143,7 @@ function median(numbers: number[]): number {
 /** An argument that must be an int. */
 export function intArgument(name: string, value: Value | undefined): bigint {
   if (typeof value === "bigint") return value;
-  if (value instanceof NamedInt && value.kind === "uint8") return value.value;
+  if (value !== undefined && isPlainInt(value)) return value.value;
   return fault(`cannot use ${goTypeName(value ?? null)} as argument (type int) to call ${name}`);
 }
 

@@ -13,6 +13,7 @@ import {
   GoTime,
   GoZone,
   isNilList,
+  isPlainInt,
   isValueMap,
   NamedInt,
   type Value,
@@ -26,7 +27,7 @@ export function wrap(value: bigint): bigint {
 /** Numbers as the arithmetic sees them: bytes count as ints; undefined for everything else. */
 function numeric(value: Value): bigint | number | undefined {
   if (typeof value === "number" || typeof value === "bigint") return value;
-  return value instanceof NamedInt && value.kind === "uint8" ? value.value : undefined;
+  return isPlainInt(value) ? value.value : undefined;
 }
 
 function mismatch(operator: string, left: Value, right: Value): never {
@@ -114,10 +115,14 @@ function goPower(base: number, exponent: number): number {
 export function negate(value: Value): Value {
   if (typeof value === "number") return -value;
   if (typeof value === "bigint") return wrap(-value);
-  if (value instanceof NamedInt && value.kind === "uint8") {
-    return new NamedInt("uint8", BigInt.asUintN(8, -value.value));
-  }
+  if (isPlainInt(value)) return negateInt(value);
   return fault(`invalid operation: - ${goTypeName(value)}`);
+}
+
+/** Keeps the width, and wraps in it. */
+function negateInt({ kind, value }: NamedInt): NamedInt {
+  if (kind === "int64") return new NamedInt(kind, wrap(-value));
+  return new NamedInt(kind, BigInt.asUintN(kind === "uint8" ? 8 : 64, -value));
 }
 
 /** Orders two values; NaN when a NaN is among them. @throws {Fault} when they have no order */
@@ -322,6 +327,6 @@ export function floatToInt(value: number): bigint {
 export function toInt(value: Value): bigint {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") return floatToInt(value);
-  if (value instanceof NamedInt && value.kind === "uint8") return value.value;
+  if (isPlainInt(value)) return value.value;
   return fault(`invalid operation: int(${goTypeName(value)})`);
 }

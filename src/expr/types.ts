@@ -120,7 +120,8 @@ export function typeOfValue(value: Value): StaticType {
     return value.signature === undefined ? FUNC : { kind: "func", signature: value.signature };
   }
   if (value instanceof NamedInt) {
-    if (value.kind === "uint8") return { kind: "uint" };
+    if (value.kind === "int64") return INT;
+    if (value.kind.startsWith("uint")) return { kind: "uint" };
     return { kind: value.kind === "time.Month" ? "month" : "weekday" };
   }
   return MAP;

@@ -83,6 +83,11 @@ export class NamedInt {
   }
 }
 
+/** Tells an integer of another width, which counts as an int, from a month or weekday, which does not. */
+export function isPlainInt(value: Value): value is NamedInt {
+  return value instanceof NamedInt && !value.kind.startsWith("time.");
+}
+
 /** A map whose keys are any scalar: what `groupBy` and `fromPairs` give. It is not JSON. */
 export class AnyMap {
   readonly entries: Map<Value, Value>;

@@ -110,7 +110,7 @@ function typeOf(value: Value): string {
   if (value instanceof GoDuration) return "duration";
   if (value instanceof GoZone) return "timezone";
   if (value instanceof GoFunction) return "func";
-  if (value instanceof NamedInt) return value.kind === "uint8" ? "uint" : "int";
+  if (value instanceof NamedInt) return value.kind.startsWith("uint") ? "uint" : "int";
   return "map";
 }
 

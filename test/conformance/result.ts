@@ -10,9 +10,18 @@ export interface ConformanceResult {
 
 /** Adds up the results of several parts. */
 export function addResults(results: readonly ConformanceResult[]): ConformanceResult {
+  const sum = (of: (result: ConformanceResult) => number) =>
+    results.reduce((total, result) => total + of(result), 0);
+  const hasQuirks = results.some((result) => result.quirks !== undefined);
   return {
-    passed: results.reduce((sum, result) => sum + result.passed, 0),
-    total: results.reduce((sum, result) => sum + result.total, 0),
+    passed: sum((result) => result.passed),
+    total: sum((result) => result.total),
     lines: results.flatMap((result) => result.lines ?? []),
+    ...(hasQuirks && {
+      quirks: {
+        like: sum((result) => result.quirks?.like ?? 0),
+        better: sum((result) => result.quirks?.better ?? 0),
+      },
+    }),
   };
 }
