@@ -1,5 +1,5 @@
 /** Gives a template its arguments while a manifest is checked, with stand-ins for what is known only at run time. */
-import type { Json } from "../base/json.ts";
+import { tagsOf } from "../expr/template.ts";
 import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
@@ -106,7 +106,10 @@ function* ownValues(template: Template): Iterable<[string, string]> {
   }
 }
 
-/** Replaces the tags whose value is known, in every text of a value; what has none is shared with it. */
+/**
+ * Replaces the tags whose value is known, in every text of a value; what has none is shared with it. Expressions stay:
+ * with stand-ins for values they would fail, or give what they never give.
+ */
 function replaceTags<T>(value: T, known: ReadonlyMap<string, string>): T {
   const walk = (part: unknown): unknown => {
     if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
@@ -121,27 +124,17 @@ function replaceTags<T>(value: T, known: ReadonlyMap<string, string>): T {
       ? Object.fromEntries(copy)
       : part;
   };
-  return walk(value) as T & Json;
+  return walk(value) as T;
 }
 
-/**
- * One pass over a text. Of a tag inside a tag the inner one is replaced, so that the outer one can be in the next pass.
- */
 function replaceInText(text: string, known: ReadonlyMap<string, string>): string {
   let out = "";
   let at = 0;
-  while (true) {
-    const open = text.indexOf("{{", at);
-    const close = open < 0 ? -1 : text.indexOf("}}", open + 2);
-    if (close < 0) return out + text.slice(at);
-    out += text.slice(at, open);
-    const tag = text.slice(open + 2, close);
-    const value = known.get(tag.trim());
-    const inner = tag.lastIndexOf("{{");
-    const innerValue = inner < 0 ? undefined : known.get(tag.slice(inner + 2));
-    if (value !== undefined) out += value;
-    else if (innerValue !== undefined) out += `{{${tag.slice(0, inner)}${innerValue}`;
-    else out += `{{${tag}}}`;
-    at = close + 2;
+  for (const tag of tagsOf(text)) {
+    const value = tag.type === "name" ? known.get(tag.name) : undefined;
+    if (value === undefined) continue;
+    out += text.slice(at, tag.start) + value;
+    at = tag.end;
   }
+  return out + text.slice(at);
 }

@@ -5,6 +5,7 @@
 
 import { Fault } from "../expr/error.ts";
 import { parseDuration } from "../expr/go_duration.ts";
+import { loadZone } from "../expr/go_zone.ts";
 
 /** When a schedule is due. Each set holds the numbers that match. */
 export interface CronFields {
@@ -177,15 +178,14 @@ function interval(text: string): number {
   return Math.max(1, Math.floor(Number(nanoseconds / 1_000_000n) / MS.second)) * MS.second;
 }
 
-/** Tells whether a name stands for a time zone. */
+/** Tells whether a name stands for a time zone; the empty one is UTC. */
 export function isTimeZone(name: string): boolean {
-  if (name === "") return true;
-  if (/^[-+\d]/.test(name)) return false;
   try {
-    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    loadZone(name);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
   }
 }
 
@@ -195,6 +195,7 @@ export function isTimeZone(name: string): boolean {
  * @param afterMs epoch milliseconds
  * @param timeZone IANA name in which the fields are meant, unless the schedule names its own; empty is UTC
  * @returns epoch milliseconds on a whole second; undefined when the schedule is never due
+ * @throws {Fault} when there is no such zone
  */
 export function nextDue(
   schedule: CronSchedule,
@@ -204,7 +205,8 @@ export function nextDue(
   if (schedule.kind === "interval") {
     return Math.floor(afterMs / MS.second) * MS.second + schedule.everyMs;
   }
-  const offset = zoneOffsets(schedule.timeZone ?? timeZone);
+  const zone = loadZone(schedule.timeZone ?? timeZone);
+  const offset = (atMs: number) => zone.at(Math.floor(atMs / MS.second)).offset * MS.second;
   const from = afterMs + offset(afterMs);
   // The day before as well: a clock set back at midnight brings it again.
   let day = Math.floor(from / MS.day) * MS.day - MS.day;
@@ -252,26 +254,4 @@ function firstOfDay(
     }
   }
   return first;
-}
-
-/** A function that gives a zone's distance from UTC, in milliseconds, at an instant. */
-function zoneOffsets(timeZone: string): (atMs: number) => number {
-  if (timeZone === "" || timeZone === "UTC") return () => 0;
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  return (atMs) => {
-    const parts: Record<string, number> = {};
-    for (const { type, value } of format.formatToParts(atMs)) parts[type] = Number(value);
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-    const local = Date.UTC(year, month - 1, day, hour, minute, second);
-    return local - Math.floor(atMs / MS.second) * MS.second;
-  };
 }

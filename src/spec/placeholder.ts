@@ -1,18 +1,17 @@
 /** Stand-ins for values that are known only at run time, while a manifest is checked. */
-
-const PREFIX = "placeholder-";
+import { PLACEHOLDER } from "../expr/template.ts";
 
 /** A stand-in that has not been used before, by its number. */
 export function placeholder(number: number): string {
-  return `${PREFIX}${number}`;
+  return `${PLACEHOLDER}${number}`;
 }
 
 /** The text is one stand-in and nothing else. */
 export function isPlaceholder(text: string): boolean {
-  return text.startsWith(PREFIX);
+  return text.startsWith(PLACEHOLDER);
 }
 
 /** The text has a stand-in somewhere in it. */
 export function holdsPlaceholder(text: string): boolean {
-  return text.includes(PREFIX);
+  return text.includes(PLACEHOLDER);
 }

@@ -1,6 +1,7 @@
 /** Rules for dag templates. */
+import { dependsProblem } from "../expr/depends.ts";
 import { givenArguments } from "./bind_arguments.ts";
-import { findDependencies, invalidTaskResult } from "./depends.ts";
+import { findDependencies } from "./depends.ts";
 import type { Arguments, DagTask, Template } from "./manifest.ts";
 import { SpecError, withPrefix } from "./spec_error.ts";
 import { checkArguments } from "./validate_arguments.ts";
@@ -87,12 +88,8 @@ function checkFirst(
     const template = withPrefix(`${at} `, () => walk.checkCall(task, owner));
     called.set(task.name, template);
     walk.addOutputs(template, "tasks", task.name, names, { aggregate: isAggregated(task) });
-    const invalid = invalidTaskResult(task.depends ?? "");
-    if (invalid !== undefined) {
-      throw new SpecError(
-        `${at} task result '${invalid.result}' for task '${invalid.task}' is invalid`,
-      );
-    }
+    const problem = dependsProblem(task.depends ?? "");
+    if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
     checkItemConditions(place, task, byName);
   }
 }

@@ -23,7 +23,7 @@ export interface Scope {
  * Tags of a value, without their braces, in the order of the value's JSON text. The text as a whole is searched, as the
  * reference does: a tag that is not closed runs on into what follows, and is then not a name.
  */
-export function tagsOf(value: unknown): string[] {
+export function tagsInJson(value: unknown): string[] {
   const text = typeof value === "string" ? value : jsonText(value);
   const tags: string[] = [];
   let from = text.indexOf("{{");
@@ -46,7 +46,7 @@ export function isExpressionTag(tag: string): boolean {
  * @throws {SpecError} at the first tag that names nothing
  */
 export function checkTags(value: unknown, scope: Scope, prefix: string): void {
-  for (const tag of tagsOf(value)) {
+  for (const tag of tagsInJson(value)) {
     if (!isExpressionTag(tag) && !isKnown(tag.trim(), scope)) {
       throw new SpecError(`${prefix}failed to resolve {{${tag}}}`);
     }
@@ -64,7 +64,7 @@ function isKnown(name: string, scope: Scope): boolean {
   return scope.anyWorkflowParameter && name.startsWith("workflow.parameters");
 }
 
-/** JSON as Go writes it: what could be mistaken for markup is escaped. */
+/** JSON in the order of the members, with what could be mistaken for markup escaped as Go does. */
 function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

@@ -33,7 +33,7 @@ import {
   isExpressionTag,
   type Names,
   type Scope,
-  tagsOf,
+  tagsInJson,
 } from "./validate_tags.ts";
 import { NODE_MEMBERS, RETRY_VARIABLES } from "./variables.ts";
 
@@ -133,7 +133,7 @@ export class TemplateWalk {
       if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
       if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
       if ((ref.template ?? "") === "") throw new SpecError("template name is required");
-      if (tagsOf(ref).some((tag) => !isExpressionTag(tag))) return undefined;
+      if (tagsInJson(ref).some((tag) => !isExpressionTag(tag))) return undefined;
     } else if (name !== "" && local === undefined) {
       throw new SpecError(`template name '${name}' undefined`);
     }
