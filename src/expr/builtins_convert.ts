@@ -91,8 +91,8 @@ function scale(value: number, exponent: number): number {
   return value * 2 ** half * 2 ** (exponent - half);
 }
 
-/** `type(value)` */
-function typeOf(value: Value): string {
+/** Name of a value's type, as `type(value)` gives it. */
+export function typeOf(value: Value): string {
   switch (typeof value) {
     case "string":
       return "string";

@@ -4,11 +4,10 @@
  */
 import type { Json } from "../base/json.ts";
 import { ARGO_FUNCTIONS } from "./argo_functions.ts";
-import { compileExpr } from "./compile.ts";
 import { ExprCompileError, ExprRuntimeError, Fault } from "./error.ts";
 import { goString, goTypeName, toJsonText, unescapeHtml } from "./go_text.ts";
 import type { FunctionTable, Program } from "./program.ts";
-import { referencesOf } from "./references.ts";
+import { compileCached, referencesCached } from "./program_cache.ts";
 import type { RunOptions } from "./run_context.ts";
 import { type Scope, ScopeEnvironment } from "./scope.ts";
 import { fromJson, newMap, setOwn, type Value, type ValueMap } from "./values.ts";
@@ -242,7 +241,7 @@ export function evaluateEventParameter(
 
 function envOf(source: string, scope: Scope): ValueMap {
   try {
-    return new ScopeEnvironment(scope).envFor(referencesOf(source));
+    return new ScopeEnvironment(scope).envFor(referencesCached(source));
   } catch (error) {
     if (error instanceof ExprCompileError) throw new ExpressionError(error.message, error);
     throw error;
@@ -260,7 +259,10 @@ function compile(
   describe: (reason: string) => string,
 ): Program {
   try {
-    return compileExpr(source, { env, ...(options.functions && { functions: options.functions }) });
+    return compileCached(source, {
+      env,
+      ...(options.functions && { functions: options.functions }),
+    });
   } catch (error) {
     if (error instanceof ExprCompileError) {
       throw new ExpressionError(describe(error.message), error);

@@ -2,7 +2,8 @@
 
 import { BoundedCache } from "./bounded_cache.ts";
 import { type Compiled, compileWithNames, hiddenBuiltins } from "./compile.ts";
-import type { CompileOptions, FunctionTable, Program } from "./program.ts";
+import type { CompileOptions, FunctionTable, Program, Reference } from "./program.ts";
+import { referencesOf } from "./references.ts";
 import { typeOfValue, typeText } from "./types.ts";
 import type { ValueMap } from "./values.ts";
 
@@ -71,4 +72,30 @@ function kindOf(env: ValueMap, name: string): string {
   if (!Object.hasOwn(env, name)) return "absent";
   const type = typeOfValue(env[name] ?? null);
   return type.kind === "nil" ? "nil" : typeText(type);
+}
+
+/** Longest source that is kept, in UTF-16 units; longer ones are read each time. */
+const MAX_KEPT_LENGTH = 2_048;
+const MAX_KEPT = 512;
+// Memos of pure functions: what they hold never changes a result.
+const programs = new ProgramCache(MAX_KEPT);
+const references = new BoundedCache<string, readonly Reference[]>(MAX_KEPT);
+
+/**
+ * Compiles an expression with the process's one cache.
+ * @throws {ExprCompileError} when it is not valid
+ */
+export function compileCached(source: string, options: CompileOptions): Program {
+  return source.length > MAX_KEPT_LENGTH
+    ? compileWithNames(source, options).program
+    : programs.compile(source, options);
+}
+
+/**
+ * The names an expression reads (see `referencesOf`), with the process's one cache.
+ * @throws {ExprCompileError} when the syntax is wrong
+ */
+export function referencesCached(source: string): readonly Reference[] {
+  if (source.length > MAX_KEPT_LENGTH) return referencesOf(source);
+  return references.get(source) ?? references.set(source, referencesOf(source));
 }

@@ -3,11 +3,10 @@
  * are already parsed, never in JSON text. One call is one linear pass: what a replacement brings in is not read again,
  * and of a nested tag (`{{a.{{b}}}}`) the inner one is replaced, the outer one by the next call.
  */
-import { compileExpr } from "./compile.ts";
 import { ExprCompileError, ExprRuntimeError } from "./error.ts";
 import { toJsonText } from "./go_text.ts";
 import type { FunctionTable, Reference } from "./program.ts";
-import { referencesOf } from "./references.ts";
+import { compileCached, referencesCached } from "./program_cache.ts";
 import type { RunOptions } from "./run_context.ts";
 import { type Scope, ScopeEnvironment } from "./scope.ts";
 import { fromJson, type Value } from "./values.ts";
@@ -98,7 +97,7 @@ export function namesReadBy(text: string): string[] {
   return tagsOf(text).flatMap((tag) => {
     if (tag.type === "name") return [tag.name];
     try {
-      return referencesOf(tag.source).map((reference) => reference.path.join("."));
+      return referencesCached(tag.source).map((reference) => reference.path.join("."));
     } catch (error) {
       if (error instanceof ExprCompileError) return [];
       throw error;
@@ -194,7 +193,7 @@ function replaceExpression(
   const fail = (kind: TemplateErrorKind, message: string) => new TemplateError(kind, raw, message);
   let references: readonly Reference[];
   try {
-    references = referencesOf(source);
+    references = referencesCached(source);
   } catch (error) {
     if (!(error instanceof ExprCompileError)) throw error;
     throw fail("expression", `failed to evaluate expression: ${error.message}`);
@@ -212,7 +211,10 @@ function replaceExpression(
   let value: Value;
   try {
     const env = environment.envFor(references);
-    value = compileExpr(source, { env, ...(options.functions && { functions: options.functions }) })
+    value = compileCached(source, {
+      env,
+      ...(options.functions && { functions: options.functions }),
+    })
       .run(env, options.run);
   } catch (error) {
     if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
