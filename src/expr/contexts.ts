@@ -173,12 +173,17 @@ export function eventEnvironment(event: EventInput): ValueMap {
 }
 
 /**
- * Decides whether an event is for a binding. Only the built-in functions are there.
+ * Decides whether an event is for a binding. Only the built-in functions are there, unless others are given.
  * @throws {ExpressionError}
  */
-export function evaluateSelector(selector: string, env: ValueMap, run?: RunOptions): boolean {
+export function evaluateSelector(
+  selector: string,
+  env: ValueMap,
+  run?: RunOptions,
+  functions?: FunctionTable,
+): boolean {
   try {
-    return evaluateBoolean(selector, env, run && { run });
+    return evaluateBoolean(selector, env, { ...(run && { run }), ...(functions && { functions }) });
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     throw new ExpressionError(
@@ -210,7 +215,7 @@ export function evaluateEventText(
 
 /**
  * Evaluates the `valueFrom.event` of a parameter: a string as it is, anything else as JSON; nil is `null`. Only the
- * built-in functions are there.
+ * built-in functions are there, unless others are given.
  * @throws {ExpressionError}
  */
 export function evaluateEventParameter(
@@ -218,8 +223,9 @@ export function evaluateEventParameter(
   source: string,
   env: ValueMap,
   run_?: RunOptions,
+  functions?: FunctionTable,
 ): string {
-  const options = run_ === undefined ? {} : { run: run_ };
+  const options = { ...(run_ && { run: run_ }), ...(functions && { functions }) };
   const describeCompile = (reason: string) =>
     `failed to compile workflow template parameter ${name} expression: ${reason}`;
   const program = compile(source, env, options, describeCompile);
