@@ -34,7 +34,12 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     const { path, query } = rawTarget(c.req.raw, c.env);
     const clean = cleanPath(path);
     if (clean !== path) return redirect(c, query === "" ? clean : `${clean}?${query}`);
-    if (c.req.method === "HEAD" && path.startsWith("/api/")) return new Response(null, { status: 501 });
+    if (c.req.method === "HEAD" && path.startsWith("/api/")) {
+      return new Response(null, {
+        status: 501,
+        headers: { "content-type": "application/json" },
+      });
+    }
     return await next();
   });
   mountProbes(app, deps);
@@ -65,7 +70,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
   const request = c.req.raw;
   const { path, query } = rawTarget(request, c.env);
   const abort = new AbortController();
-  const signal = AbortSignal.any([abort.signal, request.signal, deps.closing]);
+  const signal = AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
   try {
     const params = readParams(route.path, path);

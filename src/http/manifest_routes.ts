@@ -1,10 +1,6 @@
 /** Routes of stored manifests: templates, cluster templates, cron workflows, event bindings. */
 import type { JsonObject } from "../base/json.ts";
-import {
-  createBinding,
-  lintBinding,
-  updateBinding,
-} from "../service/bindings.ts";
+import { createBinding, lintBinding, updateBinding } from "../service/bindings.ts";
 import {
   createCronWorkflow,
   lintCronWorkflow,
@@ -173,7 +169,8 @@ function readRoutes(
       summary: `Get a ${words}`,
       query: GET_OPTIONS,
       answer: { type: "object", schema },
-      run: async (call) => kind.wire(await get(call, param(call, "namespace"), param(call, "name"))),
+      run: async (call) =>
+        kind.wire(await get(call, param(call, "namespace"), param(call, "name"))),
     }),
     unary({
       method: "DELETE",

@@ -1,14 +1,6 @@
 /** Bodies of the routes, described with the vocabulary of the manifests, and the types they decode to. */
 import type { Json } from "../base/json.ts";
-import {
-  boolean,
-  int32,
-  json,
-  list,
-  string,
-  struct,
-  type StructSchema,
-} from "../spec/schema.ts";
+import { boolean, int32, json, list, string, struct, type StructSchema } from "../spec/schema.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
 import { OWNER_REFERENCE } from "../spec/schema_kubernetes.ts";
 import type {
@@ -268,4 +260,3 @@ export const LOG_OPTIONS = {
   "logOptions.insecureSkipTLSVerifyBackend": "bool",
   "logOptions.stream": "string",
 } as const;
-

@@ -74,7 +74,10 @@ type RouteInput<R extends RouteBase, Q extends QuerySchema> =
   & { query?: Q };
 
 /** Declares a unary route; `B` is the body as the schema decodes it. */
-export function unary<B = Record<string, never>, const Q extends QuerySchema = Record<never, never>>(
+export function unary<
+  B = Record<string, never>,
+  const Q extends QuerySchema = Record<never, never>,
+>(
   input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<JsonObject> },
 ): UnaryRoute {
   return { ...input, kind: "unary", query: input.query ?? {}, run: input.run as UnaryRoute["run"] };

@@ -8,7 +8,7 @@ import { writeJson } from "../base/json_text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Problem } from "../base/problem.ts";
 import { addRetryAfter, asProblem, problemFrame } from "./problems.ts";
-import { type Projection, project } from "./projection.ts";
+import { project, type Projection } from "./projection.ts";
 
 /** Silence after which a server-sent stream shows that it lives. */
 const HEARTBEAT_MS = 15_000;
@@ -62,7 +62,10 @@ export interface StreamOptions {
  * Turns messages into a response. Pulled by the client: a slow one holds one frame here and nothing of the others'. An
  * error of the source becomes the last frame.
  */
-export function streamResponse(source: AsyncIterable<JsonObject>, options: StreamOptions): Response {
+export function streamResponse(
+  source: AsyncIterable<JsonObject>,
+  options: StreamOptions,
+): Response {
   const { framing, projection, clock } = options;
   const encoder = new TextEncoder();
   const iterator = source[Symbol.asyncIterator]();

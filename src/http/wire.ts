@@ -4,7 +4,7 @@ import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
 import { decode } from "../spec/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { kindSchema } from "./requests.ts";
-import { type Projection, project } from "./projection.ts";
+import { project, type Projection } from "./projection.ts";
 
 /** A workflow as answers show it; `status` is always there. */
 export function workflowWire(workflow: Workflow, projection?: Projection): JsonObject {

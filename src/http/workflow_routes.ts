@@ -14,7 +14,13 @@ import { watchEvents } from "../service/event_stream.ts";
 import { watchWorkflows } from "../service/workflow_watch.ts";
 import type { StructSchema } from "../spec/schema.ts";
 import { idempotencyOf } from "./idempotency_header.ts";
-import { keepsPath, parseProjection, project, type Projection, projectionBelow } from "./projection.ts";
+import {
+  keepsPath,
+  parseProjection,
+  project,
+  type Projection,
+  projectionBelow,
+} from "./projection.ts";
 import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "./query.ts";
 import {
   kindSchema,
@@ -39,7 +45,7 @@ import {
   type WorkflowSubmitBody,
 } from "./requests.ts";
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
-import { deleteConditions, listRequest, type ListOptionValues } from "./shared_options.ts";
+import { deleteConditions, type ListOptionValues, listRequest } from "./shared_options.ts";
 import { listWire, workflowWire } from "./wire.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";

@@ -48,7 +48,10 @@ export function withChanges(
   return Object.keys(next).length > 0 ? next : undefined;
 }
 
-function callerLabels(role: "creator" | "actor", identity: Identity): Record<string, string | null> {
+function callerLabels(
+  role: "creator" | "actor",
+  identity: Identity,
+): Record<string, string | null> {
   const values = [
     identity.subject,
     identity.email?.replace("@", ".at."),

@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 
-test.each(["", "\0\0x", "WzEsIndmL2EvYiJd", "ü"])("a cursor survives as a decimal: %j", (cursor) => {
-  const token = continueToken(cursor);
-  expect(token).toMatch(/^[0-9]+$/);
-  expect(parseContinueToken(token)).toEqual({ cursor, offset: 0 });
-});
+test.each(["", "\0\0x", "WzEsIndmL2EvYiJd", "ü"])(
+  "a cursor survives as a decimal: %j",
+  (cursor) => {
+    const token = continueToken(cursor);
+    expect(token).toMatch(/^[0-9]+$/);
+    expect(parseContinueToken(token)).toEqual({ cursor, offset: 0 });
+  },
+);
 
 test("small numbers are offsets", () => {
   expect(parseContinueToken("50")).toEqual({ offset: 50 });
@@ -17,5 +20,7 @@ test.each([
   ["1x", "listOptions.continue must be int"],
   ["-1", "listOptions.continue must >= 0"],
 ])("parseContinueToken(%j) refuses", (token, message) => {
-  expect(() => parseContinueToken(token)).toThrow(expect.objectContaining({ status: 400, message }));
+  expect(() => parseContinueToken(token)).toThrow(
+    expect.objectContaining({ status: 400, message }),
+  );
 });

@@ -56,7 +56,9 @@ export function objectExists(kind: ResourceKind, name: string, generated = false
 export function objectModified(kind: ResourceKind, name: string): Problem {
   return new Problem(
     ProblemCode.AlreadyExists,
-    `Operation cannot be fulfilled on ${qualifiedResource(kind)} "${name}": the object has been modified; ` +
+    `Operation cannot be fulfilled on ${
+      qualifiedResource(kind)
+    } "${name}": the object has been modified; ` +
       "please apply your changes to the latest version and try again",
   );
 }

@@ -11,7 +11,8 @@ export interface ResubmittedOptions {
 }
 
 /** Labels that belong to one run. */
-const RUN_LABELS = /^(creator(-email|-preferred-username)?|phase|completed|workflow-archiving-status)$/;
+const RUN_LABELS =
+  /^(creator(-email|-preferred-username)?|phase|completed|workflow-archiving-status)$/;
 
 /** A copy of a workflow that may start anew. */
 export function resubmitted(old: Workflow, options: ResubmittedOptions): Workflow {

@@ -23,7 +23,9 @@ interface Scope {
 }
 
 /** Everything that a step, a task or a hook may call. */
-type Caller = Pick<LifecycleHook, "template" | "templateRef"> & Pick<Partial<StepLike>, "inline" | "name">;
+type Caller =
+  & Pick<LifecycleHook, "template" | "templateRef">
+  & Pick<Partial<StepLike>, "inline" | "name">;
 
 /**
  * Collects the templates that a workflow reaches by reference. References that can't be followed are left out; whether

@@ -6,12 +6,7 @@ import { requirePlainAccess } from "./access.ts";
 import { actorLabels, withChanges, withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
-import {
-  createManifest,
-  type ManifestObject,
-  readManifest,
-  updateManifest,
-} from "./manifests.ts";
+import { createManifest, type ManifestObject, readManifest, updateManifest } from "./manifests.ts";
 import { validateTemplate } from "./validation.ts";
 
 export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";

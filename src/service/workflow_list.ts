@@ -137,7 +137,10 @@ async function readPage(
     parts: () => false,
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  return await deps.store.query.list({ ...query, continue: skipped.continue });
+  const page = await deps.store.query.list({ ...query, continue: skipped.continue });
+  // Intentionally without a token: who sends offsets counts on, and would take ours for the next offset.
+  delete page.continue;
+  return page;
 }
 
 /** Unfinished before finished; unfinished by creation, finished by their end; newest first. */

@@ -5,6 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { canonicalQuantity } from "./quantity.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
@@ -209,13 +210,13 @@ class Decoder {
       case "intOrString":
         return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
       case "quantity":
-        if (typeof value === "number") return decimalText(value);
+        if (typeof value === "number") return canonicalQuantity(decimalText(value));
         if (typeof value !== "string" || !QUANTITY.test(value)) {
           throw this.#refusal(
             `quantities must match the regular expression '${QUANTITY.source}'`,
           );
         }
-        return value;
+        return canonicalQuantity(value);
       case "time":
         if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
         if (!TIME.test(value)) {

@@ -175,7 +175,7 @@ const WORKFLOW_EVENT_BINDING = struct("WorkflowEventBinding", () => ({
     event: always(struct("Event", () => ({ selector: always(string) }))),
     submit: struct("Submit", () => ({
       workflowTemplateRef: always(WORKFLOW_TEMPLATE_REF),
-      metadata: OBJECT_META,
+      metadata: always(OBJECT_META),
       arguments: ARGUMENTS,
     })),
     resume: struct("Resume", bindingCallback),
