@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { Command, Option } from "commander";
-import type { JsonObject } from "../base/json.ts";
-import { parseManifests } from "../spec/parse.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { parseDocuments } from "../spec/parse.ts";
 import { type Client, createClient } from "./client.ts";
 import type { Format } from "./output.ts";
 
@@ -84,8 +84,20 @@ export async function readManifests(files: string[]): Promise<JsonObject[]> {
   if (files.length === 0) throw new UsageError("Name at least one file (- is standard input)");
   const found: JsonObject[] = [];
   for (const file of files) {
-    const objects = parseManifests(await readSource(file), file);
-    if (objects.length === 0) throw new Error(`${file} holds no manifest`);
+    // Only the text is read here: what the fields must be is the server's verdict, the same for every client.
+    const text = await readSource(file);
+    let documents: unknown[];
+    try {
+      documents = parseDocuments(text).map((document) => document.value);
+    } catch (error) {
+      throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    const objects = documents.filter(isJsonObject);
+    if (objects.length === 0 || objects.length < documents.length) {
+      throw new Error(
+        `${file} holds ${documents.length === 0 ? "no manifest" : "something that is no manifest"}`,
+      );
+    }
     found.push(...objects);
   }
   return found;

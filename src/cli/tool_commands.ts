@@ -154,8 +154,8 @@ export function addToolCommands(program: Command, exit: (status: number) => void
     .action(async () => {
       const at = process.argv.indexOf("server");
       // Intentionally a dynamic import: only this command needs the whole service.
-      const { serve } = await import("../main.ts");
-      exit(await serve(process.argv.slice(at + 1)));
+      const { runServer } = await import("../main.ts");
+      exit(await runServer(process.argv.slice(at + 1), process.env));
     });
   const auth = program.command("auth").description("credentials");
   auth.command("token").description("print the token in use").action(
@@ -184,12 +184,12 @@ export function addToolCommands(program: Command, exit: (status: number) => void
       if (!isJsonObject(file)) {
         throw new UsageError(`${options.env} does not hold names and values`);
       }
-      print(
-        evaluateForUser(expression, {
-          ...file,
-          ...Object.fromEntries(pairs(options.set, "a name")),
-        }),
-      );
+      const result = evaluateForUser(expression, {
+        ...file,
+        ...Object.fromEntries(pairs(options.set, "a name")),
+      });
+      say(`(${result.type})`);
+      print(result.text);
     });
   program.command("completion <shell>").description("completion script for bash, zsh or fish")
     .action((shell: string) => {
