@@ -5,6 +5,7 @@
  */
 import { invalid } from "../base/problem.ts";
 import { matchesLabels } from "../expr/label_selector.ts";
+import { LABEL_PREFIX } from "../spec/manifest.ts";
 import type { IndexEntry, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 
@@ -106,7 +107,17 @@ function phaseTerm(phase: string): string {
 }
 
 function labelTerm(key: string, value: string): string {
-  return `l:${key}=${value}`;
+  return `l:${shortLabelKey(key)}=${value}`;
+}
+
+/** Label keys of the reference are long and on every object; a label key never begins with a tilde. */
+export function shortLabelKey(key: string): string {
+  return key.startsWith(LABEL_PREFIX) ? `~${key.slice(LABEL_PREFIX.length)}` : key;
+}
+
+/** The inverse of `shortLabelKey`. */
+export function wholeLabelKey(key: string): string {
+  return key.startsWith("~") ? LABEL_PREFIX + key.slice(1) : key;
 }
 
 function matchesName(name: string, filter: NonNullable<ListQuery["name"]>): boolean {

@@ -6,19 +6,41 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ConfigSource } from "../../src/artifacts/config_source.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
 import { createArtifactStore } from "../../src/artifacts/artifact_store.ts";
+import { createContainerExecutor } from "../../src/executors/container.ts";
 import { createProcessExecutor } from "../../src/executors/process.ts";
 import type { LocalExecutorOptions } from "../../src/executors/local_executor.ts";
 import type { Executor, LogLine, LogQuery } from "../../src/executors/port.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { openContainerBox } from "../support/container_box.ts";
 import { collectReports, shell, shellTask, taskSpec } from "../support/task_spec.ts";
 
-describeExecutor("process", (options) => Promise.resolve(createProcessExecutor(options)));
+const box = await openContainerBox();
+afterAll(async () => {
+  if ("remove" in box) await box.remove();
+});
 
+describeExecutor("process", (options) => Promise.resolve(createProcessExecutor(options)));
+describeExecutor(
+  "container",
+  (options) =>
+    createContainerExecutor({
+      ...options,
+      command: "command" in box ? box.command : [],
+      network: "none",
+    }),
+  "missing" in box ? box.missing : undefined,
+);
+
+/** @param missing Why this executor can't be tried here. */
 function describeExecutor(
   name: string,
   open: (options: LocalExecutorOptions) => Promise<Executor>,
+  missing?: string,
 ): void {
-  describe(`executor ${name}`, () => {
+  const title = missing === undefined
+    ? `executor ${name}`
+    : `executor ${name} (skipped: ${missing})`;
+  describe.skipIf(missing !== undefined)(title, () => {
     let dir = "";
     let executor: Executor;
     beforeAll(async () => {
@@ -87,7 +109,7 @@ function describeExecutor(
     });
 
     test("a signal's exit code is 128 and its number", async () => {
-      expect((await run(shellTask("kill", "kill -9 $$"))).outcome.message).toBe(
+      expect((await run(shellTask("kill", "sh -c 'kill -9 $$'"))).outcome.message).toBe(
         "main: Error (exit code 137)",
       );
     });
@@ -185,7 +207,7 @@ function describeExecutor(
       const template = {
         initContainers: [box("one", "echo 1 >> /shared/f"), box("two", "echo 2 >> /shared/f")],
         container: box("main", "while [ ! -e /shared/ready ]; do sleep 0.02; done; cat /shared/f"),
-        sidecars: [box("side", "touch /shared/ready; sleep 300")],
+        sidecars: [box("side", "touch /shared/ready; trap exit TERM; sleep 300 & wait")],
         volumes: [{ name: "v", emptyDir: {} }],
       };
       const { outcome } = await run(taskSpec("side", template, { includeResult: true }));

@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { openRedisStore } from "../../src/store/redis_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite_store.ts";
+import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { describeEvents } from "./describe_events.ts";
 import { describeQuery } from "./describe_query.ts";
 import { describeShards } from "./describe_shards.ts";
@@ -54,4 +56,31 @@ describeStore("sqlite", async (options) => {
       rmSync(folder, { recursive: true });
     },
   };
+});
+
+describe("with redis-server", () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server.stop());
+
+  let stores = 0;
+  describeStore("redis", async (options) => {
+    const url = `${server.url}?prefix=t${++stores}:`;
+    const open = () => openRedisStore({ ...options, url });
+    let store = await open();
+    return {
+      store,
+      now: Date.now,
+      // The clock is that of the server, which goes its own way.
+      pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      reopen: async () => {
+        await store.close();
+        store = await open();
+        return store;
+      },
+      close: () => store.close(),
+    };
+  });
 });

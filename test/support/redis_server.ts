@@ -1,80 +1,83 @@
-/** A real redis-server of a test's own, on a free port, with its data in a folder that goes with it. */
+/** Real Redis servers for tests: on free ports, in folders of their own, gone with the test. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { once } from "node:events";
+import process from "node:process";
 
 export interface RedisServer {
   url: string;
   port: number;
-  pid: number;
-  /** Ends it without warning; `restart` brings it back with its data. */
-  kill(): Promise<void>;
-  restart(): Promise<void>;
+  /** Process id, for signals. */
+  pid(): number;
+  /** Ends the process as it is told and waits until it is gone. */
+  kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>;
   /** Ends it and removes its data. */
-  close(): Promise<void>;
+  stop(): Promise<void>;
 }
 
-/** Starts redis-server. @param flags further settings, for example `--appendfsync always` */
-export async function startRedis(flags: string[] = []): Promise<RedisServer> {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-redis-"));
+/** Starts a server; `args` are added to its command line, for example `--appendonly yes`. */
+export async function startRedisServer(args: string[] = []): Promise<RedisServer> {
   const port = await freePort();
-  let child: ChildProcess;
-  let ended: Promise<unknown>;
-  const start = async () => {
-    child = spawn(
-      "redis-server",
-      [
-        "--port",
-        String(port),
-        "--bind",
-        "127.0.0.1",
-        "--dir",
-        folder,
-        "--save",
-        "",
-        "--appendonly",
-        "yes",
-        ...flags,
-      ],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    ended = new Promise((resolve) => child.once("exit", resolve));
+  const folder = mkdtempSync(join(tmpdir(), "sluice-redis-"));
+  let server: ChildProcess;
+  let isGone = true;
+
+  async function start(): Promise<void> {
+    server = spawn("redis-server", [
+      ...["--port", String(port), "--dir", folder, "--save", "", "--bind", "127.0.0.1"],
+      ...args,
+    ], { stdio: ["ignore", "pipe", "inherit"] });
+    isGone = false;
+    server.once("exit", () => isGone = true);
+    let output = "";
     await new Promise<void>((resolve, reject) => {
-      child.once("exit", (status) => reject(new Error(`redis-server ended with status ${status}`)));
-      child.stdout?.on("data", (text: unknown) => {
-        if (String(text).includes("Ready to accept connections")) resolve();
+      server.once("error", reject);
+      server.once("exit", () => reject(new Error(`redis-server ended: ${output}`)));
+      server.stdout?.on("data", (chunk) => {
+        output = (output + chunk).slice(-4_000);
+        if (/Ready to accept connections|Running mode=sentinel|\+monitor master/.test(output)) {
+          resolve();
+        }
       });
     });
-  };
-  const kill = async () => {
-    child.kill("SIGKILL");
-    await ended;
-  };
+  }
+
+  async function kill(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (server.pid === undefined || isGone) return;
+    const gone = once(server, "exit");
+    // Not server.kill: on Deno it works once.
+    process.kill(server.pid, "SIGCONT");
+    process.kill(server.pid, signal);
+    await gone;
+  }
+
   await start();
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    get pid() {
-      return child.pid ?? 0;
-    },
+    pid: () => server.pid ?? 0,
     kill,
-    restart: start,
-    async close() {
-      await kill();
-      await rm(folder, { recursive: true, force: true });
+    start,
+    async stop() {
+      await kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
+/** A port that nothing listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("No free port");
+  return address.port;
 }

@@ -1,0 +1,164 @@
+/** The event queue and the delivery records of the Redis adapter. */
+import { ErrorReply } from "redis";
+import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
+import { continueAfter, parseContinue } from "./list_query.ts";
+import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
+import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
+import { FINISH, OFFER, RETRY_LATER, TAKE, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
+import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
+import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
+import { SCAN_DOWN } from "./redis_scripts.ts";
+
+type OfferResult = Awaited<ReturnType<EventStore["offer"]>>["result"];
+
+export function createRedisEvents(context: RedisContext): EventStore {
+  const { link, keys, wakeups } = context;
+  const base = keys.events;
+  let subscription: Promise<void> | undefined;
+  /** Counts messages, to notice one that came while we looked. */
+  let wakes = 0;
+
+  function hear(): Promise<void> {
+    subscription ??= link.subscribe(keys.eventChannel, () => {
+      wakes++;
+      wakeups.wakeOne("events");
+    }).catch((error) => {
+      subscription = undefined;
+      throw error;
+    });
+    return subscription;
+  }
+
+  async function takeNow(worker: string, max: number, claimAfterMs: number) {
+    const args = [worker, String(max), String(claimAfterMs)];
+    let reply: unknown;
+    try {
+      reply = await link.run(TAKE, base, args);
+    } catch (error) {
+      if (!(error instanceof ErrorReply && error.message.includes("NOGROUP"))) throw error;
+      await link.send(base, [
+        "XGROUP",
+        "CREATE",
+        base + EVENT_KEY.queue,
+        EVENT_GROUP,
+        "0",
+        "MKSTREAM",
+      ]).catch(ignoreBusyGroup);
+      reply = await link.run(TAKE, base, args);
+    }
+    const [nextMs, ...taken] = listOf(reply);
+    const events = pairsOf(taken).map(([text, attempts]): QueuedEvent => ({
+      ...JSON.parse(text) as Omit<QueuedEvent, "attempts">,
+      attempts: Number(attempts),
+    }));
+    return { events, nextMs: Number(nextMs) };
+  }
+
+  const recordArgs = (delivery: Delivery) => [
+    delivery.id,
+    delivery.namespace,
+    String(delivery.receivedAt),
+    delivery.state,
+    JSON.stringify(delivery),
+  ];
+
+  return {
+    async offer(event, bound, dedupe) {
+      const reply = await link.run(OFFER, base, [
+        event.id,
+        JSON.stringify(event),
+        String(bound),
+        event.namespace,
+        String(event.receivedAt),
+        JSON.stringify(queuedDelivery(event)),
+        keys.eventChannel,
+        dedupe?.key ?? "",
+        dedupe?.fingerprint ?? "",
+        String(Math.max(1, Math.trunc(dedupe?.expiresAt ?? 0))),
+      ]);
+      const [result, id = event.id] = textsOf(reply);
+      return { result: result as OfferResult, id };
+    },
+
+    async take(worker, max, claimAfterMs, waitMs, signal) {
+      await untilClosed(context, hear());
+      const deadline = performance.now() + waitMs;
+      while (!signal.aborted && !context.isClosed()) {
+        const wakesBefore = wakes;
+        const taken = await untilClosed(context, takeNow(worker, max, claimAfterMs));
+        if (taken === undefined) break;
+        const { events, nextMs } = taken;
+        if (events.length === max) wakeups.wakeOne("events");
+        const leftMs = deadline - performance.now();
+        if (events.length > 0 || leftMs <= 0) return events;
+        if (wakes !== wakesBefore) continue;
+        const dueMs = nextMs < 0 ? LOOK_AGAIN_MS : Math.min(nextMs, LOOK_AGAIN_MS);
+        await wakeups.wait(["events"], Math.min(leftMs, dueMs), signal);
+      }
+      return [];
+    },
+
+    async touch(worker, ids) {
+      if (ids.length > 0) await link.run(TOUCH, base, [worker, ...ids]);
+    },
+
+    async finish(deliveries) {
+      if (deliveries.length > 0) await link.run(FINISH, base, deliveries.flatMap(recordArgs));
+    },
+
+    async retryLater(delivery, at) {
+      const args = [...recordArgs(delivery), String(Math.trunc(at)), keys.eventChannel];
+      await link.run(RETRY_LATER, base, args);
+    },
+
+    async depth() {
+      return Number(await link.send(base, ["HLEN", base + EVENT_KEY.places]));
+    },
+
+    async deliveries({ namespace, state, limit, ...query }) {
+      const after = parseContinue(query.continue);
+      const byTime = `${base}${EVENT_KEY.byTime}${namespace}${
+        state === undefined ? "" : `:${state}`
+      }`;
+      const count = limit > 0 ? limit : Number.MAX_SAFE_INTEGER;
+      const [left, scanned] = listOf(
+        await link.run(SCAN_DOWN, byTime, [
+          after === undefined ? "" : String(after.createdAt),
+          after?.id ?? "",
+          String(count),
+        ]),
+      );
+      const ids = pairsOf(scanned).map(([id]) => id);
+      if (ids.length === 0) return { items: [] };
+      const records = await link.send(base, ["HMGET", base + EVENT_KEY.deliveries, ...ids]);
+      const items = textsOf(records)
+        .filter((text) => text !== undefined)
+        .map((text) => JSON.parse(text) as Delivery);
+      const last = items.at(-1);
+      return {
+        items,
+        ...(last !== undefined && Number(left) > ids.length &&
+          { continue: continueAfter(deliveryPosition(last)) }),
+      };
+    },
+
+    async delivery(namespace, id) {
+      const text = await link.send(base, ["HGET", base + EVENT_KEY.deliveries, id]);
+      if (typeof text !== "string") return undefined;
+      const delivery = JSON.parse(text) as Delivery;
+      return delivery.namespace === namespace ? delivery : undefined;
+    },
+
+    async trimDeliveries(maxCount, maxAgeMs) {
+      const namespaces = textsOf(await link.send(base, ["SMEMBERS", base + EVENT_KEY.namespaces]));
+      for (const namespace of namespaces) {
+        const args = [namespace ?? "", String(maxCount), String(maxAgeMs)];
+        while (Number(await link.run(TRIM_DELIVERIES, base, args)) > 0);
+      }
+    },
+  };
+}
+
+function ignoreBusyGroup(error: unknown): void {
+  if (!(error instanceof ErrorReply && error.message.startsWith("BUSYGROUP"))) throw error;
+}

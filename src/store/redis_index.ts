@@ -1,0 +1,41 @@
+/**
+ * Index entries as Redis holds them: a JSON list without what the actor's id says already, because there is one for every
+ * workflow. The commit script reads the list too, to find the terms of the entry before.
+ */
+import { shortLabelKey, wholeLabelKey } from "./list_query.ts";
+import type { IndexEntry } from "./port.ts";
+
+type Encoded = [
+  uid: string,
+  phase: string,
+  createdAt: number,
+  startedAt: number | null,
+  finishedAt: number | null,
+  labels: Record<string, string>,
+];
+
+export function encodeIndex(entry: IndexEntry): string {
+  const labels = mapKeys(entry.labels, shortLabelKey);
+  const { uid, phase, createdAt, startedAt = null, finishedAt = null } = entry;
+  return JSON.stringify([uid, phase, createdAt, startedAt, finishedAt, labels] satisfies Encoded);
+}
+
+/** Reads the entry of the actor `<kind>/<namespace>/<name>`. */
+export function decodeIndex(id: string, text: string): IndexEntry {
+  const [uid, phase, createdAt, startedAt, finishedAt, labels] = JSON.parse(text) as Encoded;
+  const [, namespace = "", ...name] = id.split("/");
+  return {
+    namespace,
+    name: name.join("/"),
+    uid,
+    labels: mapKeys(labels, wholeLabelKey),
+    phase,
+    createdAt,
+    ...(startedAt !== null && { startedAt }),
+    ...(finishedAt !== null && { finishedAt }),
+  };
+}
+
+function mapKeys(labels: Record<string, string>, map: (key: string) => string) {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [map(key), value]));
+}

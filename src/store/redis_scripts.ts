@@ -1,0 +1,450 @@
+/**
+ * The atomic steps of the Redis adapter for shards, leases, lists, manifests and blobs, as Lua; those for events are in
+ * `redis_event_scripts.ts`. Each touches keys of one hash tag only. KEYS[1] is always the base of the tag (it routes the
+ * call; nothing is stored under it), and the names under it come from `redis_keys.ts`. Times are those of the server.
+ */
+import { ACTOR_FIELD, BLOB_KEY, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
+import { defineScript } from "./redis_script.ts";
+
+/** Lua: `now()` in milliseconds. */
+const NOW = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+/**
+ * Lua: versions and the change feed under a base. A version is the server's time in microseconds, but always higher than
+ * the last one of the same base: versions grow with commits over all bases of one server as long as its clock does.
+ */
+const FEED = `
+local function number(value) return string.format('%.0f', value) end
+
+local function next_version(base)
+  local time = redis.call('TIME')
+  local last = tonumber(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version') or '0')
+  return math.max(time[1] * 1000000 + time[2], last + 1)
+end
+
+local function publish(base, channel, length)
+  local feed = base .. '${SHARD_KEY.feed}'
+  if redis.call('XLEN', feed) > length + 64 then
+    redis.call('XTRIM', feed, 'MAXLEN', length)
+    local first = redis.call('XRANGE', feed, '-', '+', 'COUNT', 1)[1]
+    if first then
+      local version = tonumber(string.match(first[1], '^%d+'))
+      redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(version - 1))
+    end
+  end
+  redis.call('PUBLISH', channel, '')
+end
+`;
+
+/**
+ * Writes a shard's commit, or nothing.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 epoch
+ *       2 session the caller writes in; '' for none
+ *       3 '1' when the session is to begin with this commit
+ *       4 cursor of the mailbox; '' for none
+ *       5 channel of the feed
+ *       6 length of the feed
+ *       then lists, each after its length:
+ *       actors: id, flags (c create, r remove, s silent), change as JSON, index entry or '', its time, its uid,
+ *               terms, other part keys, parts dropped, parts put (keys and texts)
+ *       outbox ids dropped; outbox ids and texts put; timer ids cleared; timer ids and times set;
+ *       answer keys, answers as JSON and times of expiry
+ * Returns  {'ok', version …}: one for each actor, '' when nothing changed
+ *          {'stale'}: another epoch
+ *          {'session'}: another session
+ *          {'exists', actor id}: an actor to be created exists
+ */
+export const COMMIT = defineScript(`
+${FEED}
+local base = KEYS[1]
+local meta = base .. '${SHARD_KEY.meta}'
+local at = 6
+
+local function take()
+  at = at + 1
+  return ARGV[at]
+end
+local function take_list(size)
+  local list = {}
+  for i = 1, tonumber(take()) * size do list[i] = take() end
+  return list
+end
+local function in_slices(list, call)
+  for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
+end
+
+local lease = redis.call('HMGET', meta, 'epoch', 'session')
+if (lease[1] or '0') ~= ARGV[1] then return {'stale'} end
+if ARGV[3] ~= '1' and (lease[2] or '') ~= ARGV[2] then return {'session'} end
+
+local actors, known = {}, {}
+for i = 1, tonumber(take()) do
+  local actor = {
+    id = take(), flags = take(), change = take(), index = take(), time = take(), uid = take(),
+    terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
+  }
+  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
+  local exists = known[actor.id]
+  if exists == nil then exists = redis.call('EXISTS', actor.key) == 1 end
+  if exists and string.find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
+  known[actor.id] = not string.find(actor.flags, 'r', 1, true)
+  actors[i] = actor
+end
+
+if ARGV[3] == '1' then redis.call('HSET', meta, 'session', ARGV[2]) end
+
+local function file_under(id, text, act)
+  local entry = cjson.decode(text)
+  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
+  local term = base .. '${SHARD_KEY.term}'
+  act(term .. '*')
+  act(term .. 'n:' .. namespace)
+  act(term .. 'p:' .. entry[2])
+  for key, value in pairs(entry[6]) do act(term .. 'l:' .. key .. '=' .. value) end
+  return entry[1]
+end
+
+local function unfile(id, text)
+  local uid = file_under(id, text, function(key) redis.call('ZREM', key, id) end)
+  redis.call('HDEL', base .. '${SHARD_KEY.uids}', uid)
+end
+
+local function announce(version, actor, type, index)
+  if string.find(actor.flags, 's', 1, true) then return end
+  local feed = base .. '${SHARD_KEY.feed}'
+  local id = number(version) .. '-0'
+  if index then
+    redis.call('XADD', feed, id, 't', type, 'a', actor.id, 'c', actor.change, 'i', index)
+  else
+    redis.call('XADD', feed, id, 't', type, 'a', actor.id, 'c', actor.change)
+  end
+end
+
+local reply = {'ok'}
+local version = next_version(base) - 1
+for i, actor in ipairs(actors) do
+  local before = redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+  local old = before[2]
+  if string.find(actor.flags, 'r', 1, true) then
+    if before[1] then
+      version = version + 1
+      if old then unfile(actor.id, old) end
+      redis.call('UNLINK', actor.key)
+      announce(version, actor, 'D', old)
+      reply[i + 1] = number(version)
+    else
+      reply[i + 1] = ''
+    end
+  else
+    version = version + 1
+    reply[i + 1] = number(version)
+    in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
+    in_slices(actor.put, function(...) redis.call('HSET', actor.key, ...) end)
+    redis.call('HSET', actor.key, '${ACTOR_FIELD.version}', reply[i + 1])
+    local others = before[3] or ''
+    for _, key in ipairs(actor.others) do
+      if not string.find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
+        others = others == '' and key or others .. '\\n' .. key
+      end
+    end
+    if #actor.others > 0 then redis.call('HSET', actor.key, '${ACTOR_FIELD.others}', others) end
+    if actor.index ~= '' and actor.index ~= old then
+      local wanted = {}
+      for _, term in ipairs(actor.terms) do wanted[base .. '${SHARD_KEY.term}' .. term] = true end
+      if old then
+        local uid = file_under(actor.id, old, function(key)
+          if not wanted[key] then redis.call('ZREM', key, actor.id) end
+        end)
+        if uid ~= actor.uid then redis.call('HDEL', base .. '${SHARD_KEY.uids}', uid) end
+      end
+      for key in pairs(wanted) do redis.call('ZADD', key, actor.time, actor.id) end
+      redis.call('HSET', base .. '${SHARD_KEY.uids}', actor.uid, actor.id)
+      redis.call('HSET', actor.key, '${ACTOR_FIELD.index}', actor.index)
+    end
+    local index = actor.index ~= '' and actor.index or old
+    announce(version, actor, before[1] and 'M' or 'A', index)
+  end
+end
+if #actors > 0 then
+  redis.call('HSET', meta, 'version', number(version))
+  publish(base, ARGV[5], tonumber(ARGV[6]))
+end
+
+local outbox, timers = base .. '${SHARD_KEY.outbox}', base .. '${SHARD_KEY.timers}'
+in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
+in_slices(take_list(2), function(...) redis.call('HSET', outbox, ...) end)
+in_slices(take_list(1), function(...) redis.call('HDEL', timers, ...) end)
+in_slices(take_list(2), function(...) redis.call('HSET', timers, ...) end)
+local answers = take_list(3)
+for i = 1, #answers, 3 do
+  redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], answers[i + 1], 'PXAT', answers[i + 2])
+end
+if ARGV[4] ~= '' then
+  redis.call('HSET', meta, 'cursor', ARGV[4])
+  local milliseconds, sequence = string.match(ARGV[4], '^(%d+)%-(%d+)$')
+  redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
+end
+return reply
+`);
+
+/**
+ * Begins a new session of a shard's owner: from now on no commit of an earlier session can be written.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 epoch of the owner, 2 session
+ * Returns  1, or 0 when the epoch is another one (nothing is changed)
+ */
+export const BEGIN_SESSION = defineScript(`
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+if (redis.call('HGET', meta, 'epoch') or '0') ~= ARGV[1] then return 0 end
+redis.call('HSET', meta, 'session', ARGV[2])
+return 1
+`);
+
+/**
+ * Takes the lease of a free or expired shard, or renews the caller's own.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 replica, 2 term in milliseconds
+ * Returns  the epoch, or 0 when another replica holds it
+ */
+export const ACQUIRE = defineScript(`
+${NOW}
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'until')
+local time = now()
+local held = lease[2] and tonumber(lease[3]) > time
+if held and lease[2] ~= ARGV[1] then return 0 end
+local epoch = tonumber(lease[1] or '0')
+if not held then
+  epoch = epoch + 1
+  redis.call('HDEL', meta, 'session')
+end
+redis.call('HSET', meta, 'epoch', epoch, 'owner', ARGV[1], 'until', time + ARGV[2])
+return epoch
+`);
+
+/**
+ * Extends a lease that nobody else has taken.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 replica, 2 epoch, 3 term in milliseconds
+ * Returns  1, or 0 when it is lost
+ */
+export const RENEW = defineScript(`
+${NOW}
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+local lease = redis.call('HMGET', meta, 'epoch', 'owner')
+if lease[1] ~= ARGV[2] or lease[2] ~= ARGV[1] then return 0 end
+redis.call('HSET', meta, 'until', now() + ARGV[3])
+return 1
+`);
+
+/**
+ * Gives a lease back.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 epoch
+ * Returns  1, or 0 when the epoch is another one
+ */
+export const RELEASE = defineScript(`
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then return 0 end
+redis.call('HDEL', meta, 'owner', 'until')
+return 1
+`);
+
+/**
+ * Announces a replica.
+ *
+ * KEYS  1 sorted set of replicas
+ * ARGV  1 replica, 2 term in milliseconds
+ * Returns  1
+ */
+export const HEARTBEAT = defineScript(`
+${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now() - 3600000)
+redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
+return 1
+`);
+
+/**
+ * Live replicas.
+ *
+ * KEYS  1 sorted set of replicas
+ * Returns  their names
+ */
+export const REPLICAS = defineScript(`
+${NOW}
+return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now(), '+inf')
+`);
+
+/**
+ * Puts commands into a shard's mailbox and wakes its reader.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 channel, then commands as JSON
+ * Returns  their number
+ */
+export const APPEND = defineScript(`
+local mail = KEYS[1] .. '${SHARD_KEY.mail}'
+for i = 2, #ARGV do redis.call('XADD', mail, '*', 'c', ARGV[i]) end
+redis.call('PUBLISH', ARGV[1], '')
+return #ARGV - 1
+`);
+
+/**
+ * A stretch of a sorted set from the highest score down, ties by member descending.
+ *
+ * KEYS  1 sorted set
+ * ARGV  1 score and 2 member to begin after ('' = from the top; the member need not be there), 3 number of entries
+ * Returns  {entries from there to the end, {member, score, …}}
+ */
+export const SCAN_DOWN = defineScript(`
+local key, score, member = KEYS[1], ARGV[1], ARGV[2]
+
+-- Lua compares strings by the locale, the sorted set by bytes.
+local function is_before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x > y end
+  end
+  return #a > #b
+end
+
+local start = 0
+if score ~= '' then
+  local stored = redis.call('ZSCORE', key, member)
+  if stored and tonumber(stored) == tonumber(score) then
+    start = redis.call('ZREVRANK', key, member) + 1
+  else
+    start = redis.call('ZCOUNT', key, '(' .. score, '+inf')
+    local last = start + redis.call('ZCOUNT', key, score, score)
+    while start < last do
+      local middle = math.floor((start + last) / 2)
+      if is_before(redis.call('ZREVRANGE', key, middle, middle)[1], member) then
+        start = middle + 1
+      else
+        last = middle
+      end
+    end
+  end
+end
+local found = {}
+if tonumber(ARGV[3]) > 0 then
+  found = redis.call('ZREVRANGE', key, start, start + ARGV[3] - 1, 'WITHSCORES')
+end
+return {redis.call('ZCARD', key) - start, found}
+`);
+
+/**
+ * Writes a manifest when what is stored is as expected.
+ *
+ * KEYS  1 base of the manifests
+ * ARGV  1 kind, 2 place (namespace, zero, name), 3 expected version ('' = must not exist, '*' = whatever is there),
+ *       4 record as JSON, 5 id in the feed, 6 change as JSON, 7 channel of the feed, 8 length of the feed
+ * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
+ */
+export const PUT_MANIFEST = defineScript(`
+${FEED}
+local base = KEYS[1]
+local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
+local before = redis.call('HGET', records, ARGV[2])
+if ARGV[3] == '' then
+  if before then return {'exists'} end
+elseif ARGV[3] ~= '*' then
+  if not before then return {'missing'} end
+  if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
+end
+local version = number(next_version(base))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version)
+redis.call('HSET', records, ARGV[2], version .. ' ' .. ARGV[4])
+redis.call('ZADD', base .. '${MANIFEST_KEY.order}' .. ARGV[1], 0, ARGV[2])
+redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', 't', before and 'M' or 'A', 'a', ARGV[5], 'c', ARGV[6])
+publish(base, ARGV[7], tonumber(ARGV[8]))
+return {'ok', version}
+`);
+
+/**
+ * Removes a manifest when it has the expected version.
+ *
+ * KEYS  1 base of the manifests
+ * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 change as JSON, 6 channel of the feed,
+ *       7 length of the feed
+ * Returns  what was stored (version, space, record), or nil when nothing was removed
+ */
+export const REMOVE_MANIFEST = defineScript(`
+${FEED}
+local base = KEYS[1]
+local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
+local before = redis.call('HGET', records, ARGV[2])
+if not before then return false end
+if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
+local version = number(next_version(base))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version)
+redis.call('HDEL', records, ARGV[2])
+redis.call('ZREM', base .. '${MANIFEST_KEY.order}' .. ARGV[1], ARGV[2])
+redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', 't', 'D', 'a', ARGV[4], 'c', ARGV[5])
+publish(base, ARGV[6], tonumber(ARGV[7]))
+return before
+`);
+
+/**
+ * Empties a mailbox and makes all versions so far too old. Used by clear, which removes the other keys itself.
+ *
+ * KEYS  1 base of a shard or of the manifests
+ * Returns  1
+ */
+export const RESET_FEED = defineScript(`
+${FEED}
+local base = KEYS[1]
+if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
+  redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MAXLEN', 0)
+end
+local version = number(next_version(base))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version, 'floor', version)
+return 1
+`);
+
+/**
+ * Writes a blob.
+ *
+ * KEYS  1 base of the bucket
+ * ARGV  1 key, 2 bytes, 3 how many bytes it may have in all when they are added to what is there ('' = they replace it)
+ * Returns  1
+ */
+export const PUT_BLOB = defineScript(`
+local value = KEYS[1] .. '${BLOB_KEY.value}' .. ARGV[1]
+if ARGV[3] == '' then
+  redis.call('SET', value, ARGV[2])
+else
+  local room = math.max(0, ARGV[3] - redis.call('STRLEN', value))
+  redis.call('APPEND', value, string.sub(ARGV[2], 1, room))
+end
+redis.call('ZADD', KEYS[1] .. '${BLOB_KEY.names}', 0, ARGV[1])
+return 1
+`);
+
+/**
+ * Removes blobs by prefix, at most 1,000.
+ *
+ * KEYS  1 base of the bucket
+ * ARGV  1 prefix
+ * Returns  how many were removed
+ */
+export const REMOVE_BLOBS = defineScript(`
+local names = KEYS[1] .. '${BLOB_KEY.names}'
+local from = ARGV[1] == '' and '-' or '[' .. ARGV[1]
+local to = ARGV[1] == '' and '+' or '(' .. ARGV[1] .. '\\255'
+local found = redis.call('ZRANGEBYLEX', names, from, to, 'LIMIT', 0, 1000)
+for _, key in ipairs(found) do redis.call('UNLINK', KEYS[1] .. '${BLOB_KEY.value}' .. key) end
+if #found > 0 then redis.call('ZREM', names, unpack(found)) end
+return #found
+`);

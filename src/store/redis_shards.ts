@@ -1,0 +1,202 @@
+/**
+ * Commits and actors of the Redis adapter. A commit is one script on one slot. When its answer is lost (a timeout, a
+ * broken connection) it may still be on its way: before the shard is touched again a new session begins, and commits of
+ * the one before are refused from then on.
+ */
+import { randomUUID } from "node:crypto";
+import type { Json } from "../base/json.ts";
+import { unavailable } from "../base/problem.ts";
+import { indexTerms } from "./list_query.ts";
+import type { ActorChange, Answer, ShardCommit, ShardStore } from "./port.ts";
+import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
+import { feedLengthOf, type RedisContext } from "./redis_context.ts";
+import { encodeIndex } from "./redis_index.ts";
+import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
+import { wasRefused } from "./redis_link.ts";
+import { createMailboxReader } from "./redis_mailboxes.ts";
+import { pairsOf, textsOf } from "./redis_replies.ts";
+import { APPEND, BEGIN_SESSION, COMMIT } from "./redis_scripts.ts";
+
+export function createRedisShards(context: RedisContext): ShardStore {
+  const { link, keys } = context;
+  /** Session of each shard and epoch that has one. */
+  const sessions = new Map<string, string>();
+  /** Shards with a commit of unknown outcome → its epoch. */
+  const unknowns = new Map<number, number>();
+
+  /** Makes sure that no lost commit of this shard can arrive any more. */
+  async function settle(shard: number): Promise<void> {
+    const epoch = unknowns.get(shard);
+    if (epoch === undefined) return;
+    const session = randomUUID();
+    await link.run(BEGIN_SESSION, keys.shard(shard), [String(epoch), session]);
+    sessions.set(`${shard}/${epoch}`, session);
+    if (unknowns.get(shard) === epoch) unknowns.delete(shard);
+  }
+
+  async function commit(commit: ShardCommit): Promise<string[]> {
+    await settle(commit.shard);
+    const { shard, epoch } = commit;
+    const session = sessions.get(`${shard}/${epoch}`) ?? "";
+    const length = feedLengthOf(context.feedLength, await context.shardCount());
+    const args = [
+      String(epoch),
+      session,
+      "",
+      commit.cursor ?? "",
+      keys.feedChannel,
+      String(length),
+      ...commitLists(commit),
+    ];
+    try {
+      const [outcome, ...rest] = textsOf(await link.run(COMMIT, keys.shard(shard), args));
+      if (outcome === "stale") throw new StaleEpoch(shard);
+      if (outcome === "exists") throw new ActorExists(rest[0] ?? "");
+      if (outcome === "session") {
+        throw unavailable(
+          `Shard ${shard} must be loaded again: the outcome of a commit was unknown`,
+        );
+      }
+      return rest.map((version) => version ?? "");
+    } catch (error) {
+      const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
+        wasRefused(error);
+      if (!isKnown) unknowns.set(shard, epoch);
+      throw error;
+    }
+  }
+
+  return {
+    async append(entries) {
+      const shards = new Map<number, string[]>();
+      for (const { shard, command } of entries) {
+        const commands = shards.get(shard) ?? [];
+        shards.set(shard, commands);
+        commands.push(JSON.stringify(command));
+      }
+      await Promise.all(
+        [...shards].map(([shard, commands]) =>
+          link.run(APPEND, keys.shard(shard), [keys.mailChannel(shard), ...commands])
+        ),
+      );
+    },
+
+    readMailboxes: createMailboxReader(context),
+
+    async commit(change) {
+      const versions = await commit(change);
+      const written = change.actors.map(({ id }, index) => [id, versions[index] ?? ""] as const);
+      return { versions: Object.fromEntries(written.filter(([, version]) => version !== "")) };
+    },
+
+    async loadShard(shard) {
+      await settle(shard);
+      const base = keys.shard(shard);
+      const [cursor, outbox, timers] = await Promise.all([
+        link.send(base, ["HGET", base + SHARD_KEY.meta, "cursor"]),
+        link.send(base, ["HGETALL", base + SHARD_KEY.outbox]),
+        link.send(base, ["HGETALL", base + SHARD_KEY.timers]),
+      ]);
+      return {
+        cursor: typeof cursor === "string" ? cursor : "",
+        outbox: Object.fromEntries(pairsOf(outbox)),
+        timers: Object.fromEntries(pairsOf(timers).map(([id, due]) => [id, Number(due)])),
+      };
+    },
+
+    async loadActor(shard, id) {
+      await settle(shard);
+      const key = keys.shard(shard) + SHARD_KEY.actor + id;
+      const fields = new Map(pairsOf(await link.send(key, ["HGETALL", key])));
+      const version = fields.get(ACTOR_FIELD.version);
+      if (version === undefined) return undefined;
+      for (const field of Object.values(ACTOR_FIELD)) fields.delete(field);
+      return { id, version, parts: Object.fromEntries(fields) };
+    },
+
+    async findAnswers(shard, wanted) {
+      await settle(shard);
+      if (wanted.length === 0) return {};
+      const base = keys.shard(shard);
+      const stored = wanted.map((key) => base + SHARD_KEY.answer + key);
+      const texts = textsOf(await link.send(base, ["MGET", ...stored]));
+      const found: Record<string, Answer> = {};
+      for (const text of texts) {
+        if (text === undefined) continue;
+        const answer = JSON.parse(text) as Answer;
+        found[answer.key] = answer;
+      }
+      return found;
+    },
+
+    async reply(replica, answers) {
+      const message = JSON.stringify(answers.map(({ request, answer }) => [request, answer]));
+      const channel = keys.replyChannel(replica);
+      await link.send(channel, ["PUBLISH", channel, message]);
+    },
+
+    async onReply(replica, hear, signal) {
+      if (signal.aborted) return;
+      const channel = keys.replyChannel(replica);
+      const listen = (message: string) => {
+        if (signal.aborted) return;
+        for (const [request, answer] of JSON.parse(message) as [string, Json][]) {
+          hear(request, answer);
+        }
+      };
+      await link.subscribe(channel, listen);
+      signal.addEventListener("abort", () => {
+        if (!context.isClosed()) link.unsubscribe(channel, listen).catch(() => {});
+      }, { once: true });
+    },
+  };
+}
+
+/** The lists of the commit script, see its header. */
+function commitLists(commit: ShardCommit): string[] {
+  const { actors, outboxDrop, outboxPut, timersClear, timersSet, answers } = commit;
+  const lists = [String(actors.length)];
+  for (const change of actors) pushActor(lists, change);
+  push(lists, outboxDrop);
+  pushPairs(lists, outboxPut);
+  push(lists, timersClear);
+  pushPairs(lists, timersSet);
+  lists.push(String(answers.length));
+  for (const answer of answers) {
+    const { key, fingerprint, expiresAt } = answer;
+    const text = JSON.stringify({ key, fingerprint, answer: answer.answer, expiresAt });
+    lists.push(key, text, String(Math.max(1, Math.trunc(expiresAt))));
+  }
+  return lists;
+}
+
+function pushActor(lists: string[], change: ActorChange): void {
+  const { id, put, drop, index, create, remove, silent } = change;
+  const flags = (create ? "c" : "") + (remove ? "r" : "") + (silent ? "s" : "");
+  const feed = silent ? "" : JSON.stringify(remove ? { put: {}, drop: [] } : { put, drop });
+  lists.push(id, flags, feed);
+  if (index === undefined) lists.push("", "", "", "0");
+  else {
+    lists.push(encodeIndex(index), String(index.createdAt), index.uid);
+    push(lists, indexTerms(index));
+  }
+  push(lists, Object.keys(put).filter(isOtherPart));
+  push(lists, drop);
+  pushPairs(lists, put);
+}
+
+function isOtherPart(key: string): boolean {
+  if (key.startsWith("@")) throw new Error(`Part key "${key}" begins with @, which Redis reserves`);
+  return !key.startsWith(NODE_PART_PREFIX) && !COMMON_PARTS.includes(key);
+}
+
+function push(lists: string[], items: readonly string[]): void {
+  lists.push(String(items.length));
+  for (const item of items) lists.push(item);
+}
+
+function pushPairs(lists: string[], pairs: Record<string, string | number>): void {
+  const entries = Object.entries(pairs);
+  lists.push(String(entries.length));
+  for (const [key, value] of entries) lists.push(key, String(value));
+}
