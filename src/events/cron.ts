@@ -1,0 +1,252 @@
+/**
+ * Cron workflows: when one is due, whether it then runs, and the workflow that it makes. Pure: the caller keeps the time
+ * up to which due times were looked at, and fires each of them once; names of the workflows derive from the due time, so
+ * a repeat finds the workflow already there.
+ */
+import { Problem } from "../base/problem.ts";
+import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import {
+  type CronWorkflow,
+  type CronWorkflowSpec,
+  type CronWorkflowStatus,
+  LABEL_PREFIX,
+  type Workflow,
+} from "../spec/manifest.ts";
+import { validateCronWorkflow, type ValidationContext } from "../spec/validate.ts";
+import type { RunOptions } from "../expr/run_context.ts";
+import { CronConditionError, mayRun, mustStop } from "./cron_conditions.ts";
+
+export const CRON_LABEL = `${LABEL_PREFIX}cron-workflow`;
+export const SCHEDULED_TIME_ANNOTATION = `${LABEL_PREFIX}scheduled-time`;
+/** On the cron workflow: the schedules for which its last due time was computed. */
+export const LAST_SCHEDULE_ANNOTATION = "cronworkflows.argoproj.io/last-used-schedule";
+/** On the cron workflow: it will never run again. */
+export const CRON_COMPLETED_LABEL = "cronworkflows.argoproj.io/completed";
+
+/** Kept when the spec does not say: workflows that succeeded, and others. */
+const DEFAULT_HISTORY = { succeeded: 3, failed: 1 };
+/** How far back the last missed time is looked for, in steps; most schedules are found in the first. */
+const LOOK_BACK_MS = [3_600_000, 86_400_000, 32 * 86_400_000, 366 * 86_400_000];
+
+/** A time at which a cron workflow is due. */
+export interface DueRun {
+  /** Epoch milliseconds, on a whole second. */
+  dueMs: number;
+  /** It is later than it should be: nobody looked at the time. */
+  missed: boolean;
+}
+
+/** How far due times of a cron workflow have been looked at. */
+export interface CronProgress {
+  /** Epoch milliseconds up to which, inclusive, they were; for a new or changed one the time of the change. */
+  lookedAtMs: number;
+  /** When it last ran; undefined when it never did. Without it nothing counts as missed. */
+  lastScheduledMs: number | undefined;
+}
+
+/**
+ * The first time after `afterMs` at which any schedule is due.
+ *
+ * @returns epoch milliseconds; undefined when there is none
+ */
+export function nextRunMs(spec: CronWorkflowSpec, afterMs: number): number | undefined {
+  const times = schedulesOf(spec).flatMap(({ next }) => next(afterMs) ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/**
+ * The times that became due since someone last looked, oldest first, each once. Of several that were missed only the
+ * last of each schedule counts, and only within `startingDeadlineSeconds`.
+ *
+ * @param graceMs up to which a time that has passed counts as reached, not missed
+ */
+export function dueRuns(
+  spec: CronWorkflowSpec,
+  { lookedAtMs, lastScheduledMs }: CronProgress,
+  nowMs: number,
+  graceMs: number,
+): DueRun[] {
+  const runs = new Map<number, DueRun>();
+  const deadlineMs = (spec.startingDeadlineSeconds ?? 0) * 1000;
+  for (const { next } of schedulesOf(spec)) {
+    const reached: number[] = [];
+    let due = next(Math.max(lookedAtMs, nowMs - graceMs));
+    while (due !== undefined && due <= nowMs) {
+      reached.push(due);
+      due = next(due);
+    }
+    for (const dueMs of reached) runs.set(dueMs, { dueMs, missed: false });
+    if (reached.length > 0 || lastScheduledMs === undefined || deadlineMs === 0) continue;
+    const from = Math.max(lookedAtMs, nowMs - deadlineMs);
+    const missed = lastDue(next, from, nowMs - graceMs);
+    if (missed !== undefined && !runs.has(missed) && nowMs < missed + deadlineMs) {
+      runs.set(missed, { dueMs: missed, missed: true });
+    }
+  }
+  return [...runs.values()].sort((a, b) => a.dueMs - b.dueMs);
+}
+
+type Next = (afterMs: number) => number | undefined;
+
+function schedulesOf(spec: CronWorkflowSpec): { next: Next }[] {
+  const zone = spec.timezone ?? "";
+  return (spec.schedules ?? []).flatMap((text) => {
+    try {
+      const schedule = parseSchedule(text);
+      return [{ next: (afterMs: number) => nextDue(schedule, afterMs, zone) }];
+    } catch (error) {
+      // A schedule that can't be read never comes due; deciding a run of the others reports it.
+      if (error instanceof RangeError) return [];
+      throw error;
+    }
+  });
+}
+
+/** The last due time after `fromMs` and not after `toMs`. */
+function lastDue(next: Next, fromMs: number, toMs: number): number | undefined {
+  for (const back of LOOK_BACK_MS) {
+    const start = Math.max(fromMs, toMs - back);
+    let last: number | undefined;
+    let due = next(start);
+    while (due !== undefined && due <= toMs) {
+      last = due;
+      due = next(due);
+    }
+    if (last !== undefined || start === fromMs) return last;
+  }
+  return undefined;
+}
+
+/** What happens at a due time. */
+export type CronDecision =
+  /** Submit the workflow; first terminate those that still run, if `replaceActive`. */
+  | { type: "submit"; replaceActive: boolean }
+  /** Nothing now. */
+  | { type: "skip"; reason: "suspended" | "stopped" | "condition" | "active" }
+  /** Never again: `stopStrategy` holds. */
+  | { type: "stop" }
+  /** The cron workflow is wrong; `message` goes to its condition `SpecError`. */
+  | { type: "error"; message: string };
+
+/**
+ * Decides what happens when a cron workflow is due.
+ *
+ * @param active how many of its workflows still run
+ * @param run clock of its conditions
+ */
+export function decideRun(
+  cron: CronWorkflow,
+  active: number,
+  context: ValidationContext,
+  run: RunOptions,
+): CronDecision {
+  try {
+    validateCronWorkflow(cron, context);
+    if (mustStop(cron, run)) return { type: "stop" };
+    if (cron.spec.suspend === true) return { type: "skip", reason: "suspended" };
+    if (cron.status?.phase === "Stopped") return { type: "skip", reason: "stopped" };
+    if (!mayRun(cron, run)) return { type: "skip", reason: "condition" };
+  } catch (error) {
+    if (error instanceof Problem || error instanceof CronConditionError) {
+      return { type: "error", message: error.message };
+    }
+    throw error;
+  }
+  if (active > 0 && cron.spec.concurrencyPolicy === "Forbid") {
+    return { type: "skip", reason: "active" };
+  }
+  return {
+    type: "submit",
+    replaceActive: active > 0 && cron.spec.concurrencyPolicy === "Replace",
+  };
+}
+
+/** The workflow that a cron workflow makes at a due time. */
+export function cronChild(cron: CronWorkflow, dueMs: number): Workflow {
+  const { name = "", namespace, uid } = cron.metadata;
+  const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
+  return {
+    metadata: {
+      name: `${name}-${Math.floor(dueMs / 1000)}`,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...labels, [CRON_LABEL]: name },
+      annotations: { ...annotations, [SCHEDULED_TIME_ANNOTATION]: secondsText(dueMs) },
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ownerReferences: [{
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "CronWorkflow",
+        name,
+        ...(uid === undefined ? {} : { uid }),
+        controller: true,
+        blockOwnerDeletion: true,
+      }],
+    },
+    spec: cron.spec.workflowSpec,
+  };
+}
+
+/** The schedules with their time zone, as {@link LAST_SCHEDULE_ANNOTATION} keeps them. */
+export function scheduleText({ schedules = [], timezone = "" }: CronWorkflowSpec): string {
+  return schedules.map((text) => timezone === "" ? text : `CRON_TZ=${timezone} ${text}`).join(",");
+}
+
+/** Status of a cron workflow that has not run. */
+export function newCronStatus(): CronWorkflowStatus {
+  return {
+    active: null,
+    lastScheduledTime: null,
+    succeeded: 0,
+    failed: 0,
+    phase: "",
+    conditions: null,
+  };
+}
+
+/**
+ * Status after one of its workflows has ended.
+ *
+ * @param uid the workflow's; one that is not active is not counted again
+ */
+export function afterChildEnded(
+  status: CronWorkflowStatus,
+  uid: string,
+  succeeded: boolean,
+): CronWorkflowStatus {
+  const active = (status.active ?? []).filter((reference) => reference.uid !== uid);
+  if (active.length === (status.active ?? []).length) return status;
+  return {
+    ...status,
+    active: active.length === 0 ? null : active,
+    succeeded: status.succeeded + (succeeded ? 1 : 0),
+    failed: status.failed + (succeeded ? 0 : 1),
+  };
+}
+
+/** A finished workflow of a cron workflow. */
+export interface FinishedChild {
+  name: string;
+  succeeded: boolean;
+  /** Epoch milliseconds. */
+  finishedMs: number;
+}
+
+/** Names of the finished workflows beyond the history limits, oldest first. */
+export function childrenToDelete(
+  spec: CronWorkflowSpec,
+  children: readonly FinishedChild[],
+): string[] {
+  const limits = {
+    succeeded: spec.successfulJobsHistoryLimit ?? DEFAULT_HISTORY.succeeded,
+    failed: spec.failedJobsHistoryLimit ?? DEFAULT_HISTORY.failed,
+  };
+  const oldestFirst = [...children].sort((a, b) => a.finishedMs - b.finishedMs);
+  return [true, false].flatMap((succeeded) => {
+    const alike = oldestFirst.filter((child) => child.succeeded === succeeded);
+    const kept = Math.max(0, succeeded ? limits.succeeded : limits.failed);
+    return alike.slice(0, Math.max(0, alike.length - kept)).map(({ name }) => name);
+  });
+}
+
+function secondsText(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
+}
