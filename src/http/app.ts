@@ -7,6 +7,8 @@ import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import { writeJson } from "../base/json_text.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
+import { fileResponse } from "./download.ts";
+import { mountDescription } from "./description.ts";
 import { decodeBody, readBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
@@ -43,6 +45,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     return await next();
   });
   mountProbes(app, deps);
+  mountDescription(app, routes, deps.service.settings.build.version);
   const measure = requestMetrics(deps.metrics);
   for (const route of routes) {
     const handler = (c: Context) => measure(route, deps, () => answer(route, deps, c));
@@ -95,6 +98,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
     if (route.kind === "unary") {
       return unaryResponse(writeJson(await route.run({ ...call, caller })), deps);
     }
+    if (route.kind === "download") return fileResponse(await route.open({ ...call, caller }));
     const source = await route.open({ ...call, caller });
     const fields = (call.query as { fields?: string }).fields;
     return streamResponse(source, {

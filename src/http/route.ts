@@ -2,6 +2,7 @@
  * What a route is: method, path, parameters, body and use case, declared once. Routing, `/openapi.json`, `/apidocs` and
  * the typed client all come from the same declarations.
  */
+import type { ArtifactContent } from "../service/artifacts.ts";
 import type { Caller } from "../auth/port.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
@@ -67,7 +68,13 @@ export interface StreamRoute extends RouteBase {
   open(call: Call): Promise<AsyncIterable<JsonObject>>;
 }
 
-export type Route = UnaryRoute | StreamRoute;
+/** A route that answers with a file. */
+export interface DownloadRoute extends RouteBase {
+  kind: "download";
+  open(call: Call): Promise<ArtifactContent>;
+}
+
+export type Route = UnaryRoute | StreamRoute | DownloadRoute;
 
 type RouteInput<R extends RouteBase, Q extends QuerySchema> =
   & Omit<R, "query" | "kind" | "run" | "open">
@@ -95,6 +102,13 @@ export function streaming<const Q extends QuerySchema = Record<never, never>>(
     query: input.query ?? {},
     open: input.open as StreamRoute["open"],
   };
+}
+
+/** Declares a download. */
+export function download(
+  input: Omit<DownloadRoute, "kind" | "query" | "method" | "body">,
+): DownloadRoute {
+  return { ...input, kind: "download", method: "GET", query: {} };
 }
 
 /** Reads a path parameter; "" when the segment is empty. */

@@ -1,5 +1,6 @@
 /** All declared routes of the API. */
 import { ARCHIVE_ROUTES } from "./archive_routes.ts";
+import { ARTIFACT_ROUTES } from "./artifact_routes.ts";
 import { MANIFEST_ROUTES } from "./manifest_routes.ts";
 import type { Route } from "./route.ts";
 import { SERVICE_ROUTES } from "./service_routes.ts";
@@ -10,4 +11,5 @@ export const ROUTES: readonly Route[] = [
   ...MANIFEST_ROUTES,
   ...ARCHIVE_ROUTES,
   ...SERVICE_ROUTES,
+  ...ARTIFACT_ROUTES,
 ];

@@ -8,6 +8,8 @@ import { requireAccess } from "./access.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { findWorkflowByUid, getWorkflow } from "./workflow_reads.ts";
 
+export type { ArtifactContent };
+
 /** Where the bytes of artifacts are read. */
 export type ArtifactSource = Pick<ArtifactStore, "open">;
 

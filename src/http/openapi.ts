@@ -1,0 +1,202 @@
+/** The OpenAPI description of the declared routes. */
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { SchemaDefinitions } from "../spec/json_schema.ts";
+import type { QueryType } from "./query.ts";
+import type { AnswerShape, Route } from "./route.ts";
+
+/** Names of what requests send begin so; what answers hold has the bare names. */
+const REQUEST_PREFIX = "request.";
+const COMPONENTS = "#/components/schemas/";
+
+const ERROR: JsonObject = {
+  type: "object",
+  required: ["code", "message"],
+  properties: {
+    code: { type: "integer", description: "gRPC status code" },
+    message: { type: "string" },
+  },
+};
+
+/** Describes the routes as an OpenAPI 3.1 document. */
+export function openApi(routes: readonly Route[], version: string): JsonObject {
+  const requests = new SchemaDefinitions(`${COMPONENTS}${REQUEST_PREFIX}`, "input");
+  const answers = new SchemaDefinitions(COMPONENTS, "output");
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = paths[route.path] ?? {};
+    path[route.method.toLowerCase()] = operation(route, requests, answers);
+    paths[route.path] = path;
+  }
+  const requestSchemas = Object.entries(requests.definitions).map(([name, schema]) => [
+    `${REQUEST_PREFIX}${name}`,
+    lenient(schema),
+  ]);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Sluice",
+      version,
+      description:
+        "Durable workflows, suspended steps and events. Compatible with the REST API of Argo Workflows.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    security: [{}, { bearer: [] }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+      },
+      schemas: {
+        Error: ERROR,
+        StreamError: {
+          type: "object",
+          properties: { error: { type: "object" } },
+        },
+        ...answers.definitions,
+        ...Object.fromEntries(requestSchemas),
+      },
+    },
+  };
+}
+
+function operation(
+  route: Route,
+  requests: SchemaDefinitions,
+  answers: SchemaDefinitions,
+): JsonObject {
+  const parameters = [...pathParameters(route), ...queryParameters(route)];
+  return {
+    operationId: route.operation,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : {
+      requestBody: {
+        required: false,
+        content: {
+          "application/json": {
+            schema: route.body === "json" ? {} : requests.schemaOf(route.body),
+          },
+        },
+      },
+    }),
+    responses: {
+      "200": successAnswer(route, answers),
+      default: {
+        description: "The request was refused",
+        content: errorContent(route),
+      },
+    },
+  };
+}
+
+function pathParameters(route: Route): JsonObject[] {
+  return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+}
+
+function queryParameters(route: Route): JsonObject[] {
+  return Object.entries(route.query).flatMap(([name, type]) => {
+    const schema = querySchema(type);
+    return schema === undefined ? [] : [{ name, in: "query", schema }];
+  });
+}
+
+function querySchema(type: QueryType): JsonObject | undefined {
+  switch (type) {
+    case "string":
+      return { type: "string" };
+    case "bool":
+      return { type: "boolean" };
+    case "int32":
+      return { type: "integer", format: "int32" };
+    case "int64":
+      return { type: "integer", format: "int64" };
+    case "strings":
+      return { type: "array", items: { type: "string" } };
+    case "message":
+      return undefined;
+  }
+}
+
+function successAnswer(route: Route, answers: SchemaDefinitions): JsonObject {
+  switch (route.kind) {
+    case "download":
+      return { description: "The bytes", content: { "*/*": { schema: { type: "string" } } } };
+    case "stream":
+      return {
+        description: 'Frames, each `{"result": …}`',
+        content: {
+          "application/json": { schema: {} },
+          "text/event-stream": { schema: {} },
+        },
+      };
+    case "unary":
+      return {
+        description: "Done",
+        content: { "application/json": { schema: answerSchema(route.answer, answers) } },
+      };
+  }
+}
+
+function answerSchema(shape: AnswerShape | undefined, answers: SchemaDefinitions): JsonObject {
+  switch (shape?.type) {
+    case "object":
+      return answers.schemaOf(shape.schema);
+    case "list":
+      return {
+        type: "object",
+        required: ["metadata", "items"],
+        properties: {
+          metadata: { type: "object" },
+          items: { type: ["array", "null"], items: answers.schemaOf(shape.schema) },
+        },
+      };
+    default:
+      return { type: "object" };
+  }
+}
+
+function errorContent(route: Route): JsonObject {
+  const error = { schema: { $ref: `${COMPONENTS}Error` } };
+  if (route.kind !== "stream") return { "application/json": error };
+  const either = {
+    schema: { anyOf: [{ $ref: `${COMPONENTS}Error` }, { $ref: `${COMPONENTS}StreamError` }] },
+  };
+  return { "application/json": either, "text/event-stream": either };
+}
+
+/** Requests are read as leniently as the reference reads them: unknown members are ignored, null means absent. */
+function lenient(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(lenient);
+  if (!isJsonObject(schema)) return schema;
+  const { additionalProperties, properties, items, type, ...rest } = schema;
+  const out: JsonObject = { ...rest };
+  if (type !== undefined) out.type = nullable(type);
+  if (isJsonObject(properties)) {
+    out.properties = Object.fromEntries(
+      Object.entries(properties).map(([key, member]) => [key, nullableMember(lenient(member))]),
+    );
+  }
+  if (items !== undefined) out.items = nullableMember(lenient(items));
+  if (isJsonObject(additionalProperties)) {
+    out.additionalProperties = nullableMember(lenient(additionalProperties));
+  }
+  return out;
+}
+
+function nullable(type: Json): Json {
+  const types = Array.isArray(type) ? type : [type];
+  return types.includes("null") ? types : [...types, "null"];
+}
+
+function nullableMember(schema: Json): Json {
+  if (!isJsonObject(schema) || schema.$ref === undefined) return schema;
+  const { $ref, ...rest } = schema;
+  return { ...rest, anyOf: [{ $ref }, { type: "null" }] };
+}

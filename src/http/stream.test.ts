@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual_clock.ts";
+import { notFound } from "../base/problem.ts";
+import type { JsonObject } from "../base/json.ts";
+import { parseProjection } from "./projection.ts";
+import { framingOf, refusedStream, streamResponse } from "./stream.ts";
+
+async function* messages(...values: (JsonObject | Error)[]): AsyncIterable<JsonObject> {
+  for (const value of values) {
+    if (value instanceof Error) throw value;
+    yield value;
+  }
+}
+
+function respond(source: AsyncIterable<JsonObject>, framing: "ndjson" | "sse", fields?: string) {
+  const clock = new ManualClock();
+  const ended: string[] = [];
+  const response = streamResponse(source, {
+    framing,
+    projection: parseProjection(fields),
+    clock,
+    onEnd: () => ended.push("end"),
+    onError: () => ended.push("error"),
+  });
+  return { clock, ended, response };
+}
+
+test("newline JSON: one line for each message", async () => {
+  const { response, ended } = respond(messages({ a: "<" }, { b: 2 }), "ndjson");
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(await response.text()).toBe('{"result":{"a":"\\u003c"}}\n{"result":{"b":2}}\n');
+  expect(ended).toEqual(["end"]);
+});
+
+test("server-sent events: six bytes, one value, a blank, three line ends", async () => {
+  const { response } = respond(messages({ a: 1 }), "sse");
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(await response.text()).toBe('data: {"result":{"a":1}} \n\n\n');
+});
+
+test("an error of the source is the last frame, and a projection leaves it alone", async () => {
+  const { response, ended } = respond(
+    messages({ a: 1, b: 2 }, notFound("gone")),
+    "ndjson",
+    "result.a",
+  );
+  expect(await response.text()).toBe(
+    '{"result":{"a":1}}\n' +
+      '{"error":{"grpc_code":5,"http_code":404,"message":"gone","http_status":"Not Found"}}',
+  );
+  expect(ended).toEqual(["end", "error"]);
+});
+
+test("a silent server-sent stream shows every 15 seconds that it lives", async () => {
+  const never = Promise.withResolvers<void>();
+  const silent = (async function* (): AsyncIterable<JsonObject> {
+    await never.promise;
+  })();
+  const { clock, response, ended } = respond(silent, "sse");
+  const reader = response.body?.getReader();
+  const first = reader?.read();
+  await clock.advance(15_000);
+  expect(new TextDecoder().decode((await first)?.value)).toBe(":\n");
+  const cancelled = reader?.cancel();
+  never.resolve();
+  await cancelled;
+  expect(ended).toEqual(["end"]);
+});
+
+test("a refusal before the first message has the status and the frame", async () => {
+  const response = refusedStream(notFound("no"), "sse");
+  expect(response.status).toBe(404);
+  expect(await response.text()).toMatch(/^data: \{"error":.*\} \n\n$/);
+});
+
+test("framingOf() wants exactly the one media type", () => {
+  expect(framingOf(new Headers({ accept: "text/event-stream" }))).toBe("sse");
+  expect(framingOf(new Headers({ accept: "text/event-stream, */*" }))).toBe("ndjson");
+  expect(framingOf(new Headers())).toBe("ndjson");
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { actorLabels, labelValueFrom, withCreator } from "./caller_labels.ts";
+
+test.each([
+  ["system:serviceaccount:argo:jenkins", "system-serviceaccount-argo-jenkins"],
+  ["Ann A", "Ann-A"],
+  ["-weird:" + "z".repeat(70) + "!", "z".repeat(62)],
+  ["!!!", ""],
+])("labelValueFrom(%j)", (text, label) => {
+  expect(labelValueFrom(text)).toBe(label);
+});
+
+test("withCreator() replaces what the client wrote and removes what is not known", () => {
+  const forged = {
+    "workflows.argoproj.io/creator": "forged",
+    "workflows.argoproj.io/creator-email": "forged",
+    k: "v",
+  };
+  expect(withCreator(forged, { subject: "ann", preferredUsername: "Ann A" })).toEqual({
+    "workflows.argoproj.io/creator": "ann",
+    "workflows.argoproj.io/creator-preferred-username": "Ann-A",
+    k: "v",
+  });
+  expect(withCreator({ "workflows.argoproj.io/creator": "forged" }, {})).toBeUndefined();
+});
+
+test("actorLabels() names the action only for a known caller", () => {
+  expect(actorLabels({ email: "e@v.e" }, "Stop")).toEqual({
+    "workflows.argoproj.io/actor": null,
+    "workflows.argoproj.io/actor-email": "e.at.v.e",
+    "workflows.argoproj.io/actor-preferred-username": null,
+    "workflows.argoproj.io/action": "Stop",
+  });
+  expect(actorLabels({}, "Stop")).not.toHaveProperty("workflows.argoproj.io/action");
+});

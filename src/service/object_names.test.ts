@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { WORKFLOW } from "./kinds.ts";
+import { checkMetadata, generateName, namespaceOf } from "./object_names.ts";
+
+test("generateName() cuts the base to 58 characters and adds five letters without vowels", () => {
+  const name = generateName("a".repeat(70), () => 0.999);
+  expect(name).toBe("a".repeat(58) + "99999");
+  expect(generateName("x-", () => 0)).toBe("x-bbbbb");
+});
+
+test.each([
+  [{ name: "dots.are.fine" }],
+  [{ name: "ok", labels: { "ok.example/key": "v_1.x-2", empty: "" } }],
+  [{ name: "ok", annotations: { "A.example/Key": "any text\n" } }],
+])("checkMetadata(%j) passes", (metadata) => {
+  expect(() => checkMetadata(WORKFLOW, metadata)).not.toThrow();
+});
+
+test.each([
+  [{}, "metadata.name: Required value"],
+  [{ name: "Upper_Case" }, 'Workflow.argoproj.io "Upper_Case" is invalid: metadata.name: Invalid'],
+  [{ name: "-dash" }, "metadata.name"],
+  [{ name: "a".repeat(254) }, "no more than 253"],
+  [{ name: "a/b" }, "metadata.name"],
+  [{ name: "ok", namespace: "No" }, "metadata.namespace"],
+  [{ name: "ok", labels: { k: "no spaces" } }, "metadata.labels"],
+  [{ name: "ok", labels: { "bad key": "v" } }, "metadata.labels"],
+  [{ name: "ok", annotations: { "bad key": "v" } }, "metadata.annotations"],
+])("checkMetadata(%j) refuses", (metadata, text) => {
+  expect(() => checkMetadata(WORKFLOW, metadata)).toThrow(
+    expect.objectContaining({ status: 400, message: expect.stringContaining(text) }),
+  );
+});
+
+test("namespaceOf() takes the request's namespace and refuses another one", () => {
+  expect(namespaceOf({}, "a")).toBe("a");
+  expect(namespaceOf({ namespace: "a" }, "a")).toBe("a");
+  expect(() => namespaceOf({ namespace: "b" }, "a")).toThrow(/does not match/);
+  expect(() => namespaceOf({}, "")).toThrow(/empty namespace/);
+});
