@@ -211,7 +211,7 @@ export class LocalExecutor implements Executor {
     for (const id of taskIds) {
       if (this.#running.has(id)) continue;
       const folder = this.#scratch.task(id);
-      await this.#machine.remove(folder);
+      await this.#machine.release(folder);
       await folder.remove();
     }
   }

@@ -71,6 +71,7 @@ export class LocalTask {
       const outcome = await this.#runContainers(mounts) ?? await this.#finish();
       if (this.#isStopped) return undefined;
       await this.folder.saveOutcome(outcome);
+      await this.#deps.machine.release(this.folder);
       return outcome;
     } catch (error) {
       if (this.#isStopped) return undefined;
@@ -240,7 +241,7 @@ export class LocalTask {
       outputPaths: this.#outputPaths(),
     });
     this.#live.set(running, dir);
-    if (container.role === "main") this.#reportStarted();
+    if (container.role === "main") this.#reportStarted(running);
     const end = await running.ended;
     await running.sample?.();
     this.#live.delete(running);
@@ -248,14 +249,14 @@ export class LocalTask {
     return end;
   }
 
-  #reportStarted(): void {
+  #reportStarted(running: RunningContainer): void {
     if (this.#isStarted || this.#isStopped) return;
     this.#isStarted = true;
     const { host } = this.#deps.machine;
     this.#report({
       type: "task-started",
       task: this.task.id,
-      podIP: host.podIp,
+      podIP: running.podIp ?? host.podIp,
       hostNodeName: host.hostName,
       ready: true,
     });

@@ -29,6 +29,8 @@ export type ContainerEnd =
 
 export interface RunningContainer {
   readonly ended: Promise<ContainerEnd>;
+  /** Address under which other tasks reach it, where it isn't the machine's. */
+  readonly podIp?: string;
   /** Ends it gently, hard after the grace period. Resolves when it is gone. */
   stop(graceMs: number): Promise<void>;
   /** Place of a path of the container on this machine, undefined when nothing is there. Only after its end. */
@@ -59,7 +61,7 @@ export interface Machine {
     query: LogQuery,
     isOver: () => Promise<boolean>,
   ): AsyncIterable<LogLine>;
-  /** Removes what it keeps outside the task's folder. */
-  remove(folder: TaskFolder): Promise<void>;
+  /** Removes what it keeps outside the task's folder; the folder still tells the rest. */
+  release(folder: TaskFolder): Promise<void>;
   close(): void;
 }

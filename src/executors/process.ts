@@ -178,7 +178,7 @@ class ProcessMachine implements Machine {
     return readLogs(() => folder.runs(query.container), isOver, query, this.#clock);
   }
 
-  remove(): Promise<void> {
+  release(): Promise<void> {
     return Promise.resolve();
   }
 

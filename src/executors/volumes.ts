@@ -97,8 +97,10 @@ function claimName(claim: JsonObject): Json | undefined {
   return isJsonObject(claim["metadata"]) ? claim["metadata"]["name"] : undefined;
 }
 
+/** Anybody may write to it: a container may run as any user. */
 async function made(path: string): Promise<string> {
-  await mkdir(path, { recursive: true });
+  const first = await mkdir(path, { recursive: true });
+  if (first !== undefined) await chmod(path, 0o777);
   return path;
 }
 

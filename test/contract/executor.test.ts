@@ -1,5 +1,5 @@
 /** One suite for every executor that runs containers: what a task sees, and what is reported of it. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -43,6 +43,7 @@ function describeExecutor(
   describe.skipIf(missing !== undefined)(title, () => {
     let dir = "";
     let executor: Executor;
+    let options: LocalExecutorOptions;
     beforeAll(async () => {
       dir = await mkdtemp(join(tmpdir(), `sluice-${name}-`));
       const config: ConfigSource = {
@@ -51,12 +52,13 @@ function describeExecutor(
         secret: () => Promise.resolve(undefined),
       };
       const repository = { type: "folder" as const, path: join(dir, "artifacts") };
-      executor = await open({
+      options = {
         dir: join(dir, "state"),
         clock: systemClock,
         config,
         artifacts: createArtifactStore({ repository, config }),
-      });
+      };
+      executor = await open(options);
     });
     afterAll(async () => {
       await executor.close();
@@ -109,7 +111,7 @@ function describeExecutor(
     });
 
     test("a signal's exit code is 128 and its number", async () => {
-      expect((await run(shellTask("kill", "sh -c 'kill -9 $$'"))).outcome.message).toBe(
+      expect((await run(shellTask("kill", "sh -c 'kill -9 $$'; exit $?"))).outcome.message).toBe(
         "main: Error (exit code 137)",
       );
     });
@@ -354,6 +356,43 @@ function describeExecutor(
       ]);
       expect((await reports.ended).outputs?.result).toBe("run");
       expect((await run(task)).outcome.outputs?.result).toBe("run");
+    });
+
+    test("a task goes on without its executor; the next one adopts it, and its end", async () => {
+      const template = (go: string) => {
+        const made = shell(
+          `echo run >> /go/n; while [ ! -e /go/${go} ]; do sleep 0.02; done; cat /go/n`,
+        );
+        made.container = { ...made.container, volumeMounts: [{ name: "go", mountPath: "/go" }] };
+        return made;
+      };
+      const claim = (id: string) =>
+        taskSpec(id, template("go"), {
+          includeResult: true,
+          podSpec: { volumes: [{ name: "go", persistentVolumeClaim: { claimName: id } }] },
+        });
+      const [running, ended] = [claim("adopted"), claim("ended")];
+      const first = await open(options);
+      const before = [collectReports(), collectReports()];
+      for (const [index, task] of [running, ended].entries()) {
+        await first.start(task, before[index]?.report ?? (() => {}));
+      }
+      await Promise.all(before.map((reports) => reports.started));
+      await first.close();
+      await writeFile(join(options.dir, "claims/default/ended/go"), "");
+      const next = await open(options);
+      const after = collectReports();
+      await next.start(running, after.report);
+      await after.started;
+      await writeFile(join(options.dir, "claims/default/adopted/go"), "");
+      expect((await after.ended).outputs).toEqual({ result: "run", exitCode: "0" });
+      const late = collectReports();
+      await next.start(ended, late.report);
+      expect((await late.ended).outputs).toEqual({ result: "run", exitCode: "0" });
+      for (const { facts } of before) {
+        expect(facts.map((fact) => fact.type)).toEqual(["task-started"]);
+      }
+      await next.close();
     });
 
     test("logs are followed while a task runs, and kept after it", async () => {

@@ -1,0 +1,365 @@
+/**
+ * The container executor: one machine with podman, docker or nerdctl. Containers have a name that follows from the task,
+ * so that a restarted server finds them. Their output is copied to the task's folder when they end, and they are removed
+ * once the outcome is kept.
+ */
+import { createHash } from "node:crypto";
+import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { Clock } from "../platform/clock.ts";
+import { createArguments, SCRIPT_PATH } from "./container_arguments.ts";
+import { ContainerCli, findContainerProgram, isOver } from "./container_cli.ts";
+import type { ContainerFacts } from "./container_cli.ts";
+import { LocalExecutor } from "./local_executor.ts";
+import type { LocalExecutorOptions } from "./local_executor.ts";
+import type { ContainerEnd, ContainerLaunch, Machine, RunningContainer } from "./machine.ts";
+import { createPathMap } from "./path_map.ts";
+import type { LogLine, LogQuery } from "./port.ts";
+import { absolutePath } from "./scratch.ts";
+import type { Scratch, TaskFolder } from "./scratch.ts";
+import { StartFault } from "./start_fault.ts";
+
+const PROGRESS_PATH = "/argo/staging/progress";
+/** How long a followed log waits for the next run of a container. */
+const FOLLOW_MS = 300;
+
+export interface ContainerExecutorOptions extends LocalExecutorOptions {
+  /** Program and its own options; absent: the first of podman, docker and nerdctl on PATH. */
+  command?: readonly string[];
+  /** Network of the containers, by the program's name for it; absent: its default. */
+  network?: string;
+  /** More arguments of `create`, before the image. */
+  createArgs?: readonly string[];
+}
+
+/**
+ * Makes the container executor.
+ *
+ * @throws {Problem} FailedPrecondition when no program is found.
+ */
+export async function createContainerExecutor(
+  options: ContainerExecutorOptions,
+): Promise<LocalExecutor> {
+  const program = await findContainerProgram();
+  const command = options.command ?? (program === undefined ? undefined : [program]);
+  if (command === undefined) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      "--executor container needs podman, docker or nerdctl on PATH",
+    );
+  }
+  return new LocalExecutor(
+    (scratch) => new ContainerMachine(scratch, command, options),
+    { maxRunning: 100, ...options },
+  );
+}
+
+class ContainerMachine implements Machine {
+  readonly name = "container";
+  readonly host = { hostName: hostname(), podIp: "127.0.0.1" };
+  readonly #cli: ContainerCli;
+  readonly #options: ContainerExecutorOptions;
+  readonly #clock: Clock;
+  readonly #owner: string;
+
+  constructor(scratch: Scratch, command: readonly string[], options: ContainerExecutorOptions) {
+    this.#owner = createHash("sha256").update(scratch.dir).digest("hex").slice(0, 16);
+    this.#cli = new ContainerCli(command, `sluice.executor=${this.#owner}`, options.clock);
+    this.#options = options;
+    this.#clock = options.clock;
+  }
+
+  progressPath(): string {
+    return PROGRESS_PATH;
+  }
+
+  async launch(launch: ContainerLaunch): Promise<RunningContainer> {
+    const { dir, container, task } = launch;
+    if ((container.spec.image ?? "") === "") {
+      throw new StartFault(container.name, "InvalidImageName", "the container has no image");
+    }
+    await mkdir(dir, { recursive: true });
+    const name = containerName(launch.folder, dir);
+    const kept = await readEnd(dir);
+    if (kept !== undefined) return this.#running(launch, name, Promise.resolve(kept), "");
+    let [facts] = await this.#cli.inspect([name]);
+    // A container that ended and whose end was written is removed; one that was started and is gone has vanished.
+    if (facts === undefined && await exists(join(dir, "started"))) {
+      return this.#running(launch, name, this.#endOf(dir, name), "");
+    }
+    if (facts === undefined) {
+      await this.#create(launch, name);
+      facts = (await this.#cli.inspect([name]))[0];
+    }
+    if (facts?.status === "created" || facts?.status === "configured") {
+      await this.#start(name, container.name);
+      await writeFile(join(dir, "started"), "");
+    }
+    const ip = task.template.daemon === true ? (await this.#cli.inspect([name]))[0]?.ip ?? "" : "";
+    return this.#running(launch, name, this.#endOf(dir, name), ip);
+  }
+
+  async #create(launch: ContainerLaunch, name: string): Promise<void> {
+    const { dir, container, env, folder, task } = launch;
+    const mounts = [...launch.mounts];
+    if (container.source !== undefined) {
+      await writeFile(join(dir, "script"), container.source, { mode: 0o755 });
+      mounts.push({ at: SCRIPT_PATH, host: join(dir, "script"), readOnly: true });
+    }
+    await writeFile(join(dir, "progress"), "", { flag: "a" });
+    await chmod(join(dir, "progress"), 0o666);
+    mounts.push({ at: PROGRESS_PATH, host: join(dir, "progress") });
+    const sidecar = container.role === "main" ? await this.#firstSidecar(launch) : undefined;
+    const args = createArguments(launch, {
+      name,
+      mounts,
+      program: this.#cli.program,
+      more: this.#options.createArgs ?? [],
+      ...(this.#options.network !== undefined && { network: this.#options.network }),
+      ...(sidecar !== undefined && { networkOf: sidecar }),
+      labels: {
+        "sluice.executor": this.#owner,
+        "sluice.task": folder.name,
+        "sluice.container": container.name,
+        "sluice.workflow": `${task.namespace}/${task.workflow}`,
+      },
+    });
+    const { code, stderr } = await this.#cli.run(args, env);
+    if (code === 0 || /already in use|name .* is already used/i.test(stderr)) return;
+    const isPull = /pull|manifest unknown|not known|no such image|initializing source|denied/i
+      .test(stderr);
+    throw new StartFault(
+      container.name,
+      isPull ? "ErrImagePull" : "CreateContainerError",
+      lastLine(stderr),
+    );
+  }
+
+  /** A sidecar's network is the pod's, as far as it is there already. */
+  async #firstSidecar({ folder, task }: ContainerLaunch): Promise<string | undefined> {
+    const sidecar = task.template.sidecars?.[0];
+    if (sidecar === undefined) return undefined;
+    const name = containerName(folder, folder.container(sidecar.name ?? "sidecar-0"));
+    // Sidecars are launched first, at the same time; theirs is a matter of moments.
+    for (let tries = 0; tries < 100; tries++) {
+      const [facts] = await this.#cli.inspect([name]);
+      if (facts?.status === "running") return name;
+      if (facts !== undefined && isOver(facts)) return undefined;
+      await this.#clock.sleep(100);
+    }
+    return undefined;
+  }
+
+  async #start(name: string, container: string): Promise<void> {
+    const { code, stderr } = await this.#cli.run(["start", name]);
+    if (code === 0) return;
+    const [facts] = await this.#cli.inspect([name]);
+    // It ran, whatever the program says of it.
+    if (facts !== undefined && facts.startedAt > 0 && facts.error === "") return;
+    await this.#cli.run(["rm", "--force", name]);
+    throw new StartFault(container, "StartError", lastLine(stderr));
+  }
+
+  async #endOf(dir: string, name: string): Promise<ContainerEnd> {
+    const facts = await this.#cli.ended(name);
+    if (facts === undefined) {
+      return await readEnd(dir) ?? { fault: "container deleted" };
+    }
+    const end = endFrom(facts);
+    await this.#keepOutput(dir, name);
+    await writeFile(join(dir, "end.new"), JSON.stringify(end));
+    await rename(join(dir, "end.new"), join(dir, "end"));
+    return end;
+  }
+
+  /** Copies both streams: exactly, for the result, and with their times, for the log. */
+  async #keepOutput(dir: string, name: string): Promise<void> {
+    const { stdout } = await this.#cli.run(["logs", name]);
+    await writeFile(join(dir, "stdout"), stdout);
+    const lines: string[] = [];
+    for await (const line of this.#stream(["logs", "--timestamps", name])) {
+      lines.push(`${line.at} ${line.text}\n`);
+    }
+    await writeFile(join(dir, "log.new"), sortByTime(lines).join(""));
+    await rename(join(dir, "log.new"), join(dir, "log"));
+  }
+
+  #running(
+    launch: ContainerLaunch,
+    name: string,
+    ended: Promise<ContainerEnd>,
+    podIp: string,
+  ): RunningContainer {
+    const { dir, folder, mounts, container } = launch;
+    const paths = createPathMap(mounts);
+    return {
+      ended,
+      ...(podIp !== "" && { podIp }),
+      stop: (graceMs) => this.#stopContainers([name], graceMs),
+      stdout: async () => await readFile(join(dir, "stdout")).catch(() => Buffer.alloc(0)),
+      locate: async (path) => {
+        const wanted = absolutePath(path, container.spec.workingDir ?? "/");
+        const host = paths.resolve(wanted);
+        if (host !== wanted) return await exists(host) ? host : undefined;
+        return await this.#copyOut(name, wanted, folder);
+      },
+    };
+  }
+
+  async #copyOut(name: string, path: string, folder: TaskFolder): Promise<string | undefined> {
+    const target = join(folder.output(path), basename(path));
+    if (await exists(target)) return target;
+    await mkdir(folder.output(path), { recursive: true });
+    const { code, stderr } = await this.#cli.run(["cp", `${name}:${path}`, target]);
+    if (code === 0) return target;
+    if (/no such file|could not find|not found|could not be found/i.test(stderr)) return undefined;
+    throw new Error(`Cannot copy ${path} out of the container: ${lastLine(stderr)}`);
+  }
+
+  async #stopContainers(names: readonly string[], graceMs: number): Promise<void> {
+    if (names.length === 0) return;
+    await this.#cli.run(["stop", "--time", String(Math.ceil(graceMs / 1000)), ...names]);
+  }
+
+  async stop(folder: TaskFolder, graceMs: number): Promise<void> {
+    const names = (await folder.containers()).map((entry) => `${folder.name}-${entry}`);
+    const alive = (await this.#cli.inspect(names)).filter((facts) => !isOver(facts));
+    await this.#stopContainers(alive.map((facts) => facts.name), graceMs);
+    // What it wrote is kept, the container isn't.
+    for (const { name } of alive) {
+      const dir = join(folder.dir, "containers", name.slice(folder.name.length + 1));
+      await this.#keepOutput(dir, name);
+    }
+    await this.release(folder);
+  }
+
+  async *logs(
+    folder: TaskFolder,
+    query: LogQuery,
+    isOver: () => Promise<boolean>,
+  ): AsyncGenerator<LogLine> {
+    const seen = new Set<string>();
+    for (;;) {
+      const over = await isOver();
+      const runs = await folder.runs(query.container);
+      for (const dir of runs) {
+        if (seen.has(dir)) continue;
+        const lines = await this.#runLog(dir, folder, query);
+        if (lines === undefined) continue;
+        seen.add(dir);
+        for await (const line of lines) if (line.at >= (query.sinceMs ?? 0)) yield line;
+      }
+      if (!query.follow || over || query.signal.aborted) return;
+      await this.#clock.sleep(FOLLOW_MS, query.signal);
+    }
+  }
+
+  /** Undefined when there is nothing yet. */
+  async #runLog(
+    dir: string,
+    folder: TaskFolder,
+    query: LogQuery,
+  ): Promise<AsyncIterable<LogLine> | Iterable<LogLine> | undefined> {
+    const kept = await readFile(join(dir, "log"), "utf8").catch(() => undefined);
+    if (kept !== undefined) {
+      const lines = kept.split("\n").slice(0, -1).map((line): LogLine => {
+        const blank = line.indexOf(" ");
+        return { at: Number(line.slice(0, blank)), text: line.slice(blank + 1) };
+      });
+      const { tailLines } = query;
+      return tailLines === undefined ? lines : tailLines === 0 ? [] : lines.slice(-tailLines);
+    }
+    const name = containerName(folder, dir);
+    if (!await exists(join(dir, "started"))) return undefined;
+    const args = ["logs", "--timestamps"];
+    if (query.follow) args.push("--follow");
+    if (query.tailLines !== undefined) args.push("--tail", String(query.tailLines));
+    return this.#stream([...args, name], query.signal);
+  }
+
+  /** Lines of both streams with their times, as they come. */
+  async *#stream(args: readonly string[], signal?: AbortSignal): AsyncGenerator<LogLine> {
+    const child = this.#cli.spawn(args);
+    const stop = () => child.kill();
+    signal?.addEventListener("abort", stop);
+    const queue: LogLine[] = [];
+    let wake = Promise.withResolvers<void>();
+    let open = 2;
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      const lines = createInterface({ input: stream as Readable });
+      lines.on("line", (line) => {
+        const parsed = parseLine(line);
+        if (parsed !== undefined) queue.push(parsed);
+        wake.resolve();
+      });
+      lines.once("close", () => {
+        open--;
+        wake.resolve();
+      });
+    }
+    try {
+      for (;;) {
+        for (let line = queue.shift(); line !== undefined; line = queue.shift()) yield line;
+        if (open === 0) return;
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      child.kill();
+    }
+  }
+
+  async release(folder: TaskFolder): Promise<void> {
+    const names = (await folder.containers()).map((entry) => `${folder.name}-${entry}`);
+    if (names.length > 0) await this.#cli.run(["rm", "--force", "--volumes", ...names]);
+  }
+
+  close(): void {
+    this.#cli.close();
+  }
+}
+
+function containerName(folder: TaskFolder, dir: string): string {
+  return `${folder.name}-${basename(dir)}`;
+}
+
+function endFrom(facts: ContainerFacts): ContainerEnd {
+  const { exitCode: code, startedAt, finishedAt, isOutOfMemory } = facts;
+  return {
+    code,
+    startedAt,
+    finishedAt,
+    ...(isOutOfMemory && { reason: "OOMKilled" }),
+  };
+}
+
+async function readEnd(dir: string): Promise<ContainerEnd | undefined> {
+  const text = await readFile(join(dir, "end"), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text) as ContainerEnd;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(() => true, () => false);
+}
+
+/** `<RFC 3339 time> <text>`; other lines are messages of the program. */
+function parseLine(line: string): LogLine | undefined {
+  const match = /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(line);
+  const at = Date.parse(match?.[1] ?? "");
+  return Number.isNaN(at) ? undefined : { at, text: match?.[2] ?? "" };
+}
+
+/** Both streams come one after the other; within a millisecond their order stays. */
+function sortByTime(lines: readonly string[]): string[] {
+  return [...lines].sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+}
+
+function lastLine(text: string): string {
+  return text.split("\n").at(-1)?.replace(/^Error:\s*/, "") ?? "";
+}
