@@ -1,6 +1,6 @@
 /** Built-in functions on lists and maps that take no predicate. */
 
-import { elementAt, fetchMember, getMember, lengthOf } from "./access.ts";
+import { elementAt, getMember, lengthOf } from "./access.ts";
 import {
   argumentText,
   type Builtin,
@@ -11,7 +11,7 @@ import {
   oneOf,
 } from "./builtin.ts";
 import { intArgument } from "./builtins_number.ts";
-import { Fault, fault } from "./error.ts";
+import { fault } from "./error.ts";
 import { goString, goTypeName } from "./go_text.ts";
 import { anyMapSet, compare, equal } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
@@ -92,6 +92,7 @@ function mapFunction(
     check: oneOf(MAP_KINDS, () => LIST, problem),
     run: ([map = null], context) => {
       const entries = entriesOf(map, problem);
+      context.step(entries.length);
       context.spend(entries.length);
       return entries.map(pick);
     },
@@ -126,13 +127,11 @@ function lengthOrFault(value: Value): number {
 function endElement(name: string, index: bigint): [string, Builtin] {
   return [name, {
     check: oneOf(LIST_KINDS, () => ANY, (type) => `cannot get ${name} element from ${type}`),
-    run: ([list = null]) => {
-      try {
-        return fetchMember(list, index);
-      } catch (error) {
-        if (error instanceof Fault) return null;
-        throw error;
-      }
+    run: ([list = null], context) => {
+      if (typeof list === "string") context.step(1 + (list.length >> 4));
+      const isList = typeof list === "string" || Array.isArray(list) ||
+        list instanceof Uint8Array || list instanceof AnyMap;
+      return isList ? getMember(list, index) : null;
     },
   }];
 }
@@ -259,6 +258,7 @@ const sort: Builtin = {
 
 function fromPairs(list: readonly Value[], context: RunContext): Value {
   context.spend(list.length);
+  context.step(list.length * 5);
   const map = new AnyMap(new Map());
   for (const pair of list) {
     if (!Array.isArray(pair)) fault(`invalid pair ${goString(pair)}`);

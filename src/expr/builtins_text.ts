@@ -54,26 +54,35 @@ const SPACES_AT_END =
 /** Cuts the characters of a set from both ends. */
 export function trimSet(text: string, set: string): string {
   const cut = new Set(set);
-  const chars = Array.from(text);
   let from = 0;
-  let to = chars.length;
-  while (from < to && cut.has(chars[from] ?? "")) from++;
-  while (to > from && cut.has(chars[to - 1] ?? "")) to--;
-  return chars.slice(from, to).join("");
+  for (const char of text) {
+    if (!cut.has(char)) break;
+    from += char.length;
+  }
+  let to = text.length;
+  while (to > from) {
+    const isPair = /[\udc00-\udfff]/.test(text.charAt(to - 1)) &&
+      /[\ud800-\udbff]/.test(text.charAt(to - 2));
+    const start = isPair ? to - 2 : to - 1;
+    if (!cut.has(text.slice(start, to))) break;
+    to = start;
+  }
+  return text.slice(from, to);
 }
 
-// deno-lint-ignore no-control-regex
-const ASCII_ONLY = /^[\x00-\x7f]*$/;
+/** Characters JavaScript writes as several in upper case. */
+const MANY_UPPER =
+  /[\u00df\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9a\u1f50-\u1f56\u1f80-\u1fff\ufb00-\ufb17]/;
 
 /** Upper case, one character for one. */
 export function toUpper(text: string): string {
-  if (ASCII_ONLY.test(text)) return text.toUpperCase();
+  if (!MANY_UPPER.test(text)) return text.toUpperCase();
   return Array.from(text, upperRune).join("");
 }
 
 /** Lower case, one character for one. */
 export function toLower(text: string): string {
-  if (ASCII_ONLY.test(text)) return text.toLowerCase();
+  if (!/[\u0130\u03a3]/.test(text)) return text.toLowerCase();
   return Array.from(text, (char) => {
     if (char === "\u0130") return "i";
     const lower = char.toLowerCase();
@@ -137,6 +146,7 @@ export function replaceText(
     pieces.push(piece);
   };
   if (old === "") {
+    context.step(text.length);
     const chars = Array.from(text);
     for (let i = 0; i <= chars.length; i++) {
       if (i < most) add(replacement);
@@ -233,7 +243,7 @@ const trim: Builtin = {
   check: [signature([STRING], STRING), signature([STRING, STRING], STRING)],
   run: ([text = null, set], context) => {
     const source = asString(text);
-    charge(context, source);
+    context.step(1 + (source.length >> (set === undefined ? 4 : 2)));
     return set === undefined ? trimSpace(source) : trimSet(source, asString(set));
   },
 };

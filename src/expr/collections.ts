@@ -3,6 +3,7 @@
 import { ascending } from "./builtins_list.ts";
 import { fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
+import { IntRange } from "./int_range.ts";
 import { add, anyMapGet, anyMapSet, asBool } from "./operators.ts";
 import type { Run, State } from "./run_state.ts";
 import { utf8Bytes } from "./utf8.ts";
@@ -13,13 +14,15 @@ export interface Body {
   readonly run: Run;
   /** Steps one evaluation is charged with. */
   readonly cost: number;
+  /** It asks for `#index`. */
+  readonly usesIndex: boolean;
 }
 
 /** A compiled call of a collection function. */
 export interface CollectionCall {
   readonly name: string;
   readonly at: number;
-  readonly list: Run;
+  readonly list: Run | ((s: State) => IntRange);
   readonly body: Body | undefined;
   /** Applied to what a filter lets through or a find finds. */
   readonly map: Body | undefined;
@@ -46,84 +49,86 @@ export function readElement(value: Value): Value {
 
 /** One evaluation over a list: what the functions below share. */
 class Iteration {
-  readonly items: readonly Value[];
-  readonly #call: CollectionCall;
-  readonly #s: State;
+  readonly call: CollectionCall;
+  readonly s: State;
+  readonly length: number;
+  readonly #items: readonly Value[] | IntRange;
 
   constructor(call: CollectionCall, s: State) {
-    const list = call.list(s) as Value;
+    const list = call.list(s) as Value | IntRange;
     s.at = call.at;
-    this.items = itemsOf(list);
-    if (!Array.isArray(list)) s.context.step(this.items.length);
-    this.#call = call;
-    this.#s = s;
+    this.#items = list instanceof IntRange ? list : itemsOf(list, s);
+    this.length = this.#items.length;
+    this.call = call;
+    this.s = s;
+  }
+
+  #item(index: number): Value {
+    const items = this.#items;
+    return items instanceof IntRange ? items.at(index) : items[index] as Value;
   }
 
   /** Value of the predicate, or of the element where there is none, at an index. */
-  valueAt(index: number, body: Body | undefined = this.#call.body): Value {
-    const { slots, at } = this.#call;
-    const s = this.#s;
-    s.slots[slots.element] = this.items[index] as Value;
-    s.slots[slots.index] = BigInt(index);
-    s.at = at;
+  valueAt(index: number, body: Body | undefined = this.call.body): Value {
+    const { s, call } = this;
+    const item = this.#item(index);
     if (body === undefined) {
       s.context.step();
-      return readElement(this.items[index] as Value);
+      return readElement(item);
     }
+    s.slots[call.slots.element] = item;
+    if (body.usesIndex) s.slots[call.slots.index] = BigInt(index);
     s.context.step(body.cost);
     const value = body.run(s) as Value;
-    s.at = at;
+    s.at = call.at;
     return value;
   }
 
   isTrueAt(index: number): boolean {
-    return asBool(this.valueAt(index));
+    const value = this.valueAt(index);
+    return typeof value === "boolean" ? value : asBool(value);
   }
 
   elementAt(index: number): Value {
-    return readElement(this.items[index] as Value);
+    return readElement(this.#item(index));
   }
 
   /** The element, or what the joined `map` makes of it. */
   mappedAt(index: number): Value {
-    const { map } = this.#call;
+    const { map } = this.call;
     return map === undefined ? this.elementAt(index) : this.valueAt(index, map);
   }
 
   set accumulator(value: Value) {
-    this.#s.slots[this.#call.slots.accumulator] = value;
+    this.s.slots[this.call.slots.accumulator] = value;
   }
 
   extra(missing: Value): Value {
-    const value = this.#call.extra === undefined ? missing : this.#call.extra(this.#s) as Value;
-    this.#s.at = this.#call.at;
+    const value = this.call.extra === undefined ? missing : this.call.extra(this.s) as Value;
+    this.s.at = this.call.at;
     return value;
-  }
-
-  get call(): CollectionCall {
-    return this.#call;
-  }
-
-  get s(): State {
-    return this.#s;
   }
 }
 
-function itemsOf(list: Value): readonly Value[] {
+function itemsOf(list: Value, s: State): readonly Value[] {
   if (Array.isArray(list)) return list;
-  if (typeof list === "string") return bytesOf(utf8Bytes(list));
-  if (list instanceof Uint8Array) return bytesOf(list);
+  if (typeof list === "string") return bytesOf(utf8Bytes(list), s);
+  if (list instanceof Uint8Array) return bytesOf(list, s);
   const size = list instanceof AnyMap
     ? list.entries.size
     : list !== null && typeof list === "object" && isValueMap(list)
     ? Object.keys(list).length
     : undefined;
-  if (size !== undefined) return new Array<Value>(size).fill(UNREADABLE);
+  if (size !== undefined) {
+    s.context.step(size);
+    return new Array<Value>(size).fill(UNREADABLE);
+  }
   const what = list === null ? "zero" : goTypeName(list);
   return fault(`reflect: call of reflect.Value.Len on ${what} Value`);
 }
 
-function bytesOf(bytes: Uint8Array): Value[] {
+function bytesOf(bytes: Uint8Array, s: State): Value[] {
+  s.context.step(bytes.length);
   return Array.from(bytes, (byte) => new NamedInt("uint8", BigInt(byte)));
 }
 
@@ -154,12 +159,12 @@ const FUNCTIONS: ReadonlyMap<string, (iteration: Iteration) => Value> = new Map(
 
 /** Index of the first element for which the predicate gives the bool; -1 for none. */
 function findFirst(it: Iteration, wanted: boolean): number {
-  for (let i = 0; i < it.items.length; i++) if (it.isTrueAt(i) === wanted) return i;
+  for (let i = 0; i < it.length; i++) if (it.isTrueAt(i) === wanted) return i;
   return -1;
 }
 
 function findLast(it: Iteration): number {
-  for (let i = it.items.length - 1; i >= 0; i--) if (it.isTrueAt(i)) return i;
+  for (let i = it.length - 1; i >= 0; i--) if (it.isTrueAt(i)) return i;
   return -1;
 }
 
@@ -175,34 +180,35 @@ function indexOrNil(index: number): Value {
 function countTrue(it: Iteration): number {
   const limit = it.call.threshold === undefined ? Infinity : Number(it.call.threshold);
   let count = 0;
-  for (let i = 0; i < it.items.length && count < limit; i++) if (it.isTrueAt(i)) count++;
+  for (let i = 0; i < it.length && count < limit; i++) if (it.isTrueAt(i)) count++;
   return count;
 }
 
 function filter(it: Iteration): Value {
   const out: Value[] = [];
-  for (let i = 0; i < it.items.length; i++) if (it.isTrueAt(i)) out.push(it.mappedAt(i));
+  for (let i = 0; i < it.length; i++) if (it.isTrueAt(i)) out.push(it.mappedAt(i));
   it.s.context.spend(out.length);
   return out;
 }
 
 function map(it: Iteration): Value {
   const out: Value[] = [];
-  for (let i = 0; i < it.items.length; i++) out.push(it.valueAt(i));
+  for (let i = 0; i < it.length; i++) out.push(it.valueAt(i));
   it.s.context.spend(out.length);
   return out;
 }
 
 function sum(it: Iteration): Value {
   let total: Value = 0n;
-  for (let i = 0; i < it.items.length; i++) total = add(it.valueAt(i), total, it.s.context);
+  for (let i = 0; i < it.length; i++) total = add(it.valueAt(i), total, it.s.context);
   return total;
 }
 
 function groupBy(it: Iteration): Value {
   const groups = new AnyMap(new Map(), "[]interface {}");
-  for (let i = 0; i < it.items.length; i++) {
+  for (let i = 0; i < it.length; i++) {
     const key = it.valueAt(i);
+    it.s.context.step(5);
     const group = anyMapGet(groups, key);
     if (Array.isArray(group)) group.push(it.elementAt(i));
     else anyMapSet(groups, key, [it.elementAt(i)]);
@@ -214,7 +220,8 @@ function sortBy(it: Iteration): Value {
   const order = it.extra("asc");
   if (typeof order !== "string") fault("sortBy order argument must be a string");
   if (order !== "asc" && order !== "desc") fault("unknown order, use asc or desc");
-  const keyed = it.items.map((_, i) => ({ key: it.valueAt(i), item: it.elementAt(i) }));
+  const keyed: { key: Value; item: Value }[] = [];
+  for (let i = 0; i < it.length; i++) keyed.push({ key: it.valueAt(i), item: it.elementAt(i) });
   const { context } = it.s;
   context.spend(keyed.length);
   keyed.sort((left, right) => {
@@ -226,9 +233,9 @@ function sortBy(it: Iteration): Value {
 
 function reduce(it: Iteration): Value {
   const hasInitial = it.call.extra !== undefined;
-  if (!hasInitial && it.items.length === 0) fault("reduce of empty array with no initial value");
+  if (!hasInitial && it.length === 0) fault("reduce of empty array with no initial value");
   let accumulator = hasInitial ? it.extra(null) : it.elementAt(0);
-  for (let i = hasInitial ? 0 : 1; i < it.items.length; i++) {
+  for (let i = hasInitial ? 0 : 1; i < it.length; i++) {
     it.accumulator = accumulator;
     accumulator = it.valueAt(i);
   }

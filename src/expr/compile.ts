@@ -7,10 +7,11 @@ import { checkTree, ENV_NAME, isEnv } from "./check.ts";
 import { type Body, type CollectionCall, compileCollection, readElement } from "./collections.ts";
 import { ExprCompileError, ExprRuntimeError, Fault, fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
+import type { IntRange } from "./int_range.ts";
 import { BUILTIN_NAMES, PREDICATE_BUILTINS } from "./names.ts";
 import { asBool, isNil } from "./operators.ts";
-import { binaryStep, specializedBinary, unaryStep } from "./operator_closures.ts";
-import { optimizeTree } from "./optimize.ts";
+import { binaryStep, compileRange, specializedBinary, unaryStep } from "./operator_closures.ts";
+import { optimizeTree, usesIndex } from "./optimize.ts";
 import { parseExpr } from "./parse.ts";
 import type { CompileOptions, FunctionTable, Program, Reference } from "./program.ts";
 import { collectReferences } from "./references.ts";
@@ -295,9 +296,19 @@ class Compiler {
 
   #member(node: MemberNode): Run {
     if (isEnv(node.object)) return this.#envMember(node);
-    const object = this.#link(node.object);
     const { at, isOptional } = node;
     const name = stringOf(node.property);
+    const range = name === undefined ? this.#range(node.object) : undefined;
+    if (range !== undefined) {
+      const index = this.compile(node.property);
+      return (s) => {
+        const list = range(s);
+        const key = index(s) as Value;
+        s.at = at;
+        return list.fetch(key);
+      };
+    }
+    const object = this.#link(node.object);
     if (name !== undefined) {
       return (s) => {
         const target = object(s) as Value;
@@ -338,9 +349,9 @@ class Compiler {
       const last = end?.(s) as Value | undefined;
       const first = start?.(s) as Value | undefined;
       s.at = at;
+      chargeBytes(target, s);
       const part = sliceOfValue(target, first, last);
-      if (typeof part === "string") s.context.step(1 + (part.length >> 4));
-      else if (Array.isArray(part)) s.context.step(1 + (part.length >> 2));
+      if (Array.isArray(part)) s.context.step(1 + (part.length >> 2));
       return part;
     };
   }
@@ -350,6 +361,8 @@ class Compiler {
   #builtin(node: Node & { kind: "builtin" }): Run {
     if (PREDICATE_BUILTINS.has(node.name)) return this.#collection(node);
     const builtin = BUILTINS.get(node.name);
+    const range = node.name === "len" && node.args[0] && this.#range(node.args[0]);
+    if (range) return (s) => BigInt(range(s).length);
     const args = node.args.map((arg) => this.compile(arg));
     const { at, name } = node;
     if (builtin === undefined) return () => fault(`unknown builtin ${name}`);
@@ -369,6 +382,11 @@ class Compiler {
     };
   }
 
+  /** Closure of a range that need not be written out. */
+  #range(node: Node): ((s: State) => IntRange) | undefined {
+    return compileRange(node, (child) => this.compile(child));
+  }
+
   #collection(node: Node & { kind: "builtin" }): Run {
     const [list, predicate, extra] = node.args;
     if (list === undefined) return () => null;
@@ -376,7 +394,7 @@ class Compiler {
     const call: CollectionCall = {
       name: node.name,
       at: node.at,
-      list: this.compile(list),
+      list: this.#range(list) ?? this.compile(list),
       body: predicate && this.#body(predicate, slots),
       map: node.plan?.map && this.#body(node.plan.map, slots),
       extra: extra && this.compile(extra),
@@ -391,7 +409,7 @@ class Compiler {
     this.#predicates.push(slots);
     const run = this.compile(node);
     this.#predicates.pop();
-    return { run, cost: countNodes(node) };
+    return { run, cost: 1 + (countNodes(node) >> 2), usesIndex: usesIndex(node) };
   }
 
   #array(items: readonly Node[], at: number): Run {
@@ -445,11 +463,16 @@ function fetchSlow(
   if (target === (SKIP as unknown)) return SKIP;
   if (isOptional && isNil(target)) return SKIP;
   s.at = at;
-  if (typeof target === "string") s.context.step(1 + (target.length >> 4));
+  chargeBytes(target, s);
   return fetchMember(target, key);
 }
 
-/** Size of a tree: what one evaluation of it may cost. */
+/** Finding the bytes of a string takes time in proportion to its length. */
+function chargeBytes(target: Value, s: State): void {
+  if (typeof target === "string" && target.length > 32) s.context.step(target.length >> 3);
+}
+
+/** Size of a tree. */
 function countNodes(root: Node): number {
   let count = 0;
   const open: Node[] = [root];

@@ -21,19 +21,18 @@ import {
 /** Longest text one conversion may give, in UTF-16 units. Small values can stand for huge texts by sharing. */
 export const MAX_TEXT_LENGTH = 4_000_000;
 
+const MAX_PIECES = 1_000_000;
+
 /** A text that grows piece by piece, up to {@link MAX_TEXT_LENGTH}. */
 class TextBuilder {
-  readonly #pieces: string[] = [];
-  #length = 0;
+  text = "";
+  #pieces = 0;
 
   add(piece: string): void {
-    this.#length += piece.length;
-    if (this.#length > MAX_TEXT_LENGTH) fault("memory budget exceeded");
-    this.#pieces.push(piece);
-  }
-
-  text(): string {
-    return this.#pieces.join("");
+    this.text += piece;
+    if (this.text.length > MAX_TEXT_LENGTH || ++this.#pieces > MAX_PIECES) {
+      fault("memory budget exceeded");
+    }
   }
 }
 
@@ -46,7 +45,7 @@ function build(write: (out: TextBuilder) => void): string {
     if (error instanceof RangeError) fault("value is nested too deeply");
     throw error;
   }
-  return out.text();
+  return out.text;
 }
 
 /**
@@ -56,21 +55,13 @@ export function floatText(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+  const size = Math.abs(value);
+  // Here JavaScript writes the same.
+  if (size >= 1e-4 && size < 1e6) return String(value);
   const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < 6) return plainDecimal(mantissa, exponent);
   const digits = String(Math.abs(exponent)).padStart(2, "0");
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${digits}`;
-}
-
-/** Writes `d.ddd` times ten to the exponent (-4 to 5) without an exponent. */
-function plainDecimal(mantissa: string, exponent: number): string {
-  const sign = mantissa.startsWith("-") ? "-" : "";
-  const digits = mantissa.replace(/[-.]/g, "");
-  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
-  const fraction = digits.slice(exponent + 1);
-  return fraction === "" ? sign + whole : `${sign}${whole}.${fraction}`;
 }
 
 /**

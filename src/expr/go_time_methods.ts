@@ -324,14 +324,19 @@ export function methodType(type: StaticType, name: string): StaticType | undefin
   return { kind: "func", signature: { params: method.params, result: method.result } };
 }
 
+/** Steps of a run a method costs; those that need a zone are slow. */
+const METHOD_STEPS = 100;
+
 /** A method bound to its value, undefined when the value has no such method. */
 export function findMethod(self: Value, name: string): GoFunction | undefined {
   const type = typeOfValue(self);
   const method = methodsOf(type.kind)?.get(name) as Method<Value> | undefined;
   if (method === undefined) return undefined;
   const { params, result, run } = method;
-  return new GoFunction(name, (args) => {
+  return new GoFunction(name, (args, context) => {
     checkArguments(params, args);
+    context.step(METHOD_STEPS);
+    for (const arg of args) if (typeof arg === "string") context.step(arg.length * 4);
     return run(self, args);
   }, { params, result });
 }

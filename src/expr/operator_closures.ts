@@ -1,6 +1,7 @@
 /** Closures of the operators, with fast forms for comparisons against literals. */
 
 import { type BinaryNode, intOf, type Node, stringOf } from "./ast.ts";
+import { IntRange } from "./int_range.ts";
 import {
   add,
   asBool,
@@ -22,7 +23,7 @@ import {
 import { IN_SET } from "./optimize.ts";
 import { compileRegex, matchesRegex } from "./regex.ts";
 import type { Run, State } from "./run_state.ts";
-import { typedList, type Value } from "./values.ts";
+import type { Value } from "./values.ts";
 
 /** Works on the left operand and evaluates the right one itself, if it needs it. */
 export type BinaryStep = (left: Value, s: State) => Value;
@@ -43,7 +44,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["%", modulo],
   ["**", power],
   ["^", power],
-  ["..", range],
+  ["..", (left, right, s) => new IntRange(left, right, s.context).toList()],
   ["in", (left, right, s) => contains(left, right, s.context)],
   ["contains", textTest((text, part) => text.includes(part))],
   ["startsWith", textTest((text, part) => text.startsWith(part))],
@@ -58,17 +59,6 @@ function textTest(test: (text: string, part: string) => boolean): Operation {
     if (text.length > 256) s.context.step(text.length >> 4);
     return test(text, asString(right));
   };
-}
-
-function range(left: Value, right: Value, s: State): Value {
-  const from = toInt(left);
-  const to = toInt(right);
-  if (to < from) return typedList([], "int");
-  const size = to - from + 1n;
-  s.context.spend(Number(size));
-  const list: Value[] = [];
-  for (let value = from; value <= to; value++) list.push(value);
-  return typedList(list, "int");
 }
 
 /** Steps of a run that matching costs, by text and pattern length. */
@@ -136,8 +126,10 @@ export function binaryStep(
       break;
     }
     case "in": {
-      const step = isInt ? rangeStep(node.right) : undefined;
-      if (step !== undefined) return step;
+      const constant = isInt ? literalRangeStep(node.right) : undefined;
+      if (constant !== undefined) return constant;
+      const range = compileRange(node.right, compile);
+      if (range !== undefined) return (left, s) => range(s).has(left);
       break;
     }
   }
@@ -180,8 +172,25 @@ function patternStep(pattern: string, at: number): BinaryStep {
   };
 }
 
+/** Closure of a range that is not written out; undefined for other nodes. */
+export function compileRange(
+  node: Node,
+  compile: (node: Node) => Run,
+): ((s: State) => IntRange) | undefined {
+  if (node.kind !== "binary" || node.operator !== "..") return undefined;
+  const from = compile(node.left);
+  const to = compile(node.right);
+  const { at } = node;
+  return (s) => {
+    const first = from(s) as Value;
+    const last = to(s) as Value;
+    s.at = at;
+    return new IntRange(first, last, s.context);
+  };
+}
+
 /** An int in a literal range: two comparisons. */
-function rangeStep(node: Node): BinaryStep | undefined {
+function literalRangeStep(node: Node): BinaryStep | undefined {
   if (node.kind !== "binary" || node.operator !== "..") return undefined;
   const from = intOf(node.left);
   const to = intOf(node.right);

@@ -262,7 +262,8 @@ function filterMap(node: Node): Node {
   return planned(list, node, "filter", { map: predicate.body });
 }
 
-function usesIndex(node: Node): boolean {
+/** Whether a predicate asks for `#index` of its own list. */
+export function usesIndex(node: Node): boolean {
   if (node.kind === "pointer") return node.name === "index";
   return childrenOf(node).some((child) => child.kind !== "predicate" && usesIndex(child));
 }

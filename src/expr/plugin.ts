@@ -17,6 +17,9 @@ export const MAX_NODES = 10_000;
 /** Deepest nesting of parentheses, lists, unary operators, conditional arms and so on. */
 export const MAX_NESTING = 400;
 
+/** Most links (`.name`, `[index]`, piped calls) in a row. */
+export const MAX_CHAIN = 500;
+
 /** What the plugin uses of a jsep parser instance, and what it leaves there. */
 export interface ParserHost {
   readonly expr: string;
@@ -79,6 +82,15 @@ const WORD = /[\p{L}_$][\p{L}\p{Nd}_$]*/uy;
 const POINTER_NAME = /[\p{L}\p{Nd}_$]+/uy;
 const NUMBER =
   /(?:0[xX][\da-fA-F_]*|0[oO][0-7_]*|0[bB][01_]*|\.?[\d_]+)(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?[\d_]*)?/y;
+/** What may be glued to the first character of an operator. */
+const SECOND_CHARACTERS = new Map([
+  ["?", ".?"],
+  ["|", "|"],
+  [":", ":"],
+  [".", "."],
+  ["#", "#"],
+  ...Array.from("&!=*<>", (char) => [char, "&=*"] as const),
+]);
 const WORD_OPERATORS = new Set(
   ["not", "in", "or", "and", "matches", "contains", "startsWith", "endsWith", "let", "if", "else"],
 );
@@ -169,8 +181,7 @@ class Grammar {
     }
     if ("([{)]}".includes(char)) return this.#emit("Bracket", at, at + 1);
     if (",;%+-^/".includes(char)) return this.#emit("Operator", at, at + 1);
-    const pairs: Record<string, string> = { "?": ".?", "|": "|", ":": ":", ".": ".", "#": "#" };
-    const second = pairs[char] ?? ("&!=*<>".includes(char) ? "&=*" : undefined);
+    const second = SECOND_CHARACTERS.get(char);
     if (second === undefined) this.#unrecognized(at);
     return this.#emit("Operator", at, after !== "" && second.includes(after) ? at + 2 : at + 1);
   }
@@ -288,6 +299,7 @@ class Grammar {
     if (precedence === 0 && this.#is("Operator", "if")) return this.#if();
     let left = this.#primary();
     let previous = "";
+    let pipes = 0;
     while (this.#token.kind === "Operator") {
       let operator = this.#token;
       const isNegated = operator.text === "not";
@@ -305,6 +317,9 @@ class Grammar {
       const level = BINARY.get(operator.text);
       if (level === undefined || level < precedence) break;
       this.#next();
+      if (operator.text === "|" && ++pipes > MAX_CHAIN) {
+        this.#fail(`more than ${MAX_CHAIN} piped calls in a row`, operator.at);
+      }
       left = this.#operation(left, operator, level, previous);
       if (isNegated) {
         left = this.#make({ kind: "unary", operator: "not", operand: left, at: operator.at });
@@ -459,7 +474,10 @@ class Grammar {
   /** Everything that may follow a primary: `.name`, `?.name`, `[index]`, `[from:to]` and method calls. */
   #links(first: Node): Node {
     let node = first;
-    for (;;) {
+    for (let count = 0;; count++) {
+      if (count > MAX_CHAIN) {
+        this.#fail(`more than ${MAX_CHAIN} links in a chain`, this.#token.at);
+      }
       const isOptional = this.#is("Operator", "?.");
       if (isOptional || this.#is("Operator", ".")) {
         this.#next();

@@ -4,10 +4,10 @@ import { fault } from "./error.ts";
 
 /** Units of memory one run may produce: list elements, map entries, bytes of repeated strings. */
 export const MEMORY_BUDGET = 1_000_000;
-/** Steps one run may take: nodes evaluated in predicates, elements and characters looked at. */
-export const STEP_BUDGET = 4_000_000;
+/** Steps one run may take, each some tenths of a microsecond: evaluating a predicate, looking at elements or text. */
+export const STEP_BUDGET = 1_000_000;
 /** Characters of strings one run may produce. */
-export const TEXT_BUDGET = 16_000_000;
+export const TEXT_BUDGET = 8_000_000;
 
 /** The outside facts a run may ask for. What is absent makes the functions that need it fail. */
 export interface RunOptions {

@@ -4,6 +4,7 @@
  */
 
 const ENCODER = new TextEncoder();
+const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 // deno-lint-ignore no-control-regex
 const NON_ASCII = /[^\x00-\x7f]/;
 
@@ -31,6 +32,14 @@ export function utf8Bytes(text: string): Uint8Array {
 
 /** The string of UTF-8 bytes; the inverse of {@link utf8Bytes}. */
 export function utf8String(bytes: Uint8Array): string {
+  try {
+    return STRICT_DECODER.decode(bytes);
+  } catch {
+    return repairedString(bytes);
+  }
+}
+
+function repairedString(bytes: Uint8Array): string {
   const parts: string[] = [];
   let i = 0;
   while (i < bytes.length) {
@@ -80,8 +89,13 @@ export function byteSlice(text: string, from: number, to: number): string {
 /** Number of code points; an invalid byte counts as one. */
 export function runeCount(text: string): number {
   if (isAscii(text)) return text.length;
-  let count = 0;
-  for (const _ of text) count++;
+  let count = text.length;
+  for (let i = 1; i < text.length; i++) {
+    // A pair of surrogates is one character.
+    if ((text.charCodeAt(i) & 0xfc00) === 0xdc00 && (text.charCodeAt(i - 1) & 0xfc00) === 0xd800) {
+      count--;
+    }
+  }
   return count;
 }
 
