@@ -141,7 +141,9 @@ function messageOf(text: string): string | undefined {
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.cause.message !== ""
+  const text = error.cause instanceof Error && error.cause.message !== ""
     ? error.cause.message
     : error.message;
+  // Deno puts the whole URL in front of what went wrong.
+  return text.includes("error sending request") ? text.split(": ").at(-1) ?? text : text;
 }
