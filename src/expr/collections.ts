@@ -208,7 +208,8 @@ function groupBy(it: Iteration): Value {
   const groups = new AnyMap(new Map(), "[]interface {}");
   for (let i = 0; i < it.length; i++) {
     const key = it.valueAt(i);
-    it.s.context.step(5);
+    // Finding a group takes longer than most predicates; keys compared by value are searched for.
+    it.s.context.step(key !== null && typeof key === "object" ? 5 + groups.entries.size : 5);
     const group = anyMapGet(groups, key);
     if (Array.isArray(group)) group.push(it.elementAt(i));
     else anyMapSet(groups, key, [it.elementAt(i)]);

@@ -6,8 +6,18 @@
 
 import type { Node } from "./ast.ts";
 import { ExprCompileError } from "./error.ts";
-import { decodeNumber, joinBytes, readEscape } from "./literals.ts";
+import { decodeNumber } from "./literals.ts";
 import { isBuiltin, PREDICATE_BUILTINS } from "./names.ts";
+import {
+  type Cursor,
+  scanToken,
+  skipSpacesAndComments,
+  takePointerName,
+  type Token,
+  type TokenKind,
+  tokenText,
+  WORD_OPERATORS,
+} from "./scanner.ts";
 import type { Value } from "./values.ts";
 
 /** Longest source, in UTF-16 units. */
@@ -21,9 +31,7 @@ export const MAX_NESTING = 400;
 export const MAX_CHAIN = 500;
 
 /** What the plugin uses of a jsep parser instance, and what it leaves there. */
-export interface ParserHost {
-  readonly expr: string;
-  index: number;
+export interface ParserHost extends Cursor {
   gobbleSpaces(): void;
   /** Names of the environment that hide built-ins; set before `parse()`. */
   hiddenBuiltins: ReadonlySet<string>;
@@ -52,48 +60,6 @@ export const exprPlugin: { readonly name: string; readonly init: (jsep: HookRegi
   },
 };
 
-const SPACES = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
-
-function skipSpacesAndComments(host: ParserHost): void {
-  for (;;) {
-    SPACES.lastIndex = host.index;
-    host.index += SPACES.exec(host.expr)?.[0].length ?? 0;
-    if (host.expr.startsWith("//", host.index)) {
-      const end = host.expr.indexOf("\n", host.index);
-      host.index = end < 0 ? host.expr.length : end;
-    } else if (host.expr.startsWith("/*", host.index)) {
-      const end = host.expr.indexOf("*/", host.index + 2);
-      if (end < 0) throw new ExprCompileError("unclosed comment", host.expr, host.expr.length);
-      host.index = end + 2;
-    } else return;
-  }
-}
-
-type TokenKind = "EOF" | "Operator" | "Bracket" | "Identifier" | "Number" | "String" | "Bytes";
-
-interface Token {
-  readonly kind: TokenKind;
-  readonly text: string;
-  readonly at: number;
-  readonly bytes?: Uint8Array;
-}
-
-const WORD = /[\p{L}_$][\p{L}\p{Nd}_$]*/uy;
-const POINTER_NAME = /[\p{L}\p{Nd}_$]+/uy;
-const NUMBER =
-  /(?:0[xX][\da-fA-F_]*|0[oO][0-7_]*|0[bB][01_]*|\.?[\d_]+)(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?[\d_]*)?/y;
-/** What may be glued to the first character of an operator. */
-const SECOND_CHARACTERS = new Map([
-  ["?", ".?"],
-  ["|", "|"],
-  [":", ":"],
-  [".", "."],
-  ["#", "#"],
-  ...Array.from("&!=*<>", (char) => [char, "&=*"] as const),
-]);
-const WORD_OPERATORS = new Set(
-  ["not", "in", "or", "and", "matches", "contains", "startsWith", "endsWith", "let", "if", "else"],
-);
 /** Operators `not` may stand before, between two operands. */
 const NEGATABLE = new Set(["in", "matches", "contains", "startsWith", "endsWith"]);
 const COMPARISONS = new Set(["<", "<=", ">", ">="]);
@@ -109,11 +75,6 @@ const BINARY = new Map([
   ...["**", "^"].map((op) => [op, 100] as const),
   ["??", 500],
 ]);
-
-/** Carriage returns written into a literal count as line feeds. */
-function withLineFeeds(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
-}
 
 /** The state of one parse: a token of look-ahead, and the budgets. */
 class Grammar {
@@ -146,100 +107,12 @@ class Grammar {
   }
 
   #unexpected(): never {
-    const { kind, text, at } = this.#token;
-    this.#fail(
-      `unexpected token ${kind === "EOF" ? kind : `${kind}(${JSON.stringify(text)})`}`,
-      at,
-    );
+    this.#fail(`unexpected token ${tokenText(this.#token)}`, this.#token.at);
   }
 
   #next(): void {
     this.#host.gobbleSpaces();
-    this.#token = this.#scan(this.#host.index);
-  }
-
-  #emit(kind: TokenKind, at: number, end: number, text = this.#source.slice(at, end)): Token {
-    this.#host.index = end;
-    return { kind, text, at };
-  }
-
-  #scan(at: number): Token {
-    const source = this.#source;
-    const char = source[at];
-    const after = source[at + 1] ?? "";
-    if (char === undefined) return { kind: "EOF", text: "", at: Math.max(at - 1, 0) };
-    if (char === '"' || char === "'") return this.#quoted(at, at, false);
-    if ((char === "b" || char === "B") && (after === '"' || after === "'")) {
-      return this.#quoted(at, at + 1, true);
-    }
-    if (char === "`") return this.#rawString(at);
-    if (/\d/.test(char) || (char === "." && /\d/.test(after))) return this.#number(at);
-    WORD.lastIndex = at;
-    const word = WORD.exec(source)?.[0];
-    if (word !== undefined) {
-      return this.#emit(WORD_OPERATORS.has(word) ? "Operator" : "Identifier", at, at + word.length);
-    }
-    if ("([{)]}".includes(char)) return this.#emit("Bracket", at, at + 1);
-    if (",;%+-^/".includes(char)) return this.#emit("Operator", at, at + 1);
-    const second = SECOND_CHARACTERS.get(char);
-    if (second === undefined) this.#unrecognized(at);
-    return this.#emit("Operator", at, after !== "" && second.includes(after) ? at + 2 : at + 1);
-  }
-
-  #unrecognized(at: number): never {
-    const code = this.#source.codePointAt(at) ?? 0;
-    const hex = code.toString(16).toUpperCase().padStart(4, "0");
-    this.#fail(`unrecognized character: U+${hex} '${String.fromCodePoint(code)}'`, at);
-  }
-
-  #number(at: number): Token {
-    NUMBER.lastIndex = at;
-    const end = at + (NUMBER.exec(this.#source)?.[0].length ?? 1);
-    POINTER_NAME.lastIndex = end;
-    if (POINTER_NAME.test(this.#source)) {
-      const last = String.fromCodePoint(this.#source.codePointAt(end) ?? 0);
-      this.#fail(`bad number syntax: "${this.#source.slice(at, end)}${last}"`, end);
-    }
-    return this.#emit("Number", at, end);
-  }
-
-  #quoted(at: number, open: number, isBytes: boolean): Token {
-    const source = this.#source;
-    const quote = source[open] ?? "";
-    const pieces: (string | number)[] = [];
-    let start = open + 1;
-    let i = start;
-    while (source[i] !== quote) {
-      const char = source[i];
-      if (char === undefined || char === "\n") this.#fail("literal not terminated", i);
-      if (char !== "\\") {
-        i++;
-        continue;
-      }
-      const escape = readEscape(source, i, quote, isBytes);
-      if ("error" in escape) this.#fail(escape.error, escape.at);
-      pieces.push(withLineFeeds(source.slice(start, i)), escape.byte ?? escape.char);
-      start = i = escape.next;
-    }
-    pieces.push(withLineFeeds(source.slice(start, i)));
-    if (!isBytes) return this.#emit("String", at, i + 1, pieces.join(""));
-    return { ...this.#emit("Bytes", at, i + 1), bytes: joinBytes(pieces) };
-  }
-
-  #rawString(at: number): Token {
-    let end = at + 1;
-    for (;;) {
-      end = this.#source.indexOf("`", end);
-      if (end < 0) this.#fail("literal not terminated", this.#source.length);
-      if (this.#source[end + 1] !== "`") break;
-      end += 2;
-    }
-    return this.#emit(
-      "String",
-      at,
-      end + 1,
-      this.#source.slice(at + 1, end).replaceAll("``", "`"),
-    );
+    this.#token = scanToken(this.#host);
   }
 
   #is(kind: TokenKind, text?: string): boolean {
@@ -434,9 +307,7 @@ class Grammar {
   #pointer(): Node {
     const { at, text } = this.#token;
     if (text === ".") return this.#make({ kind: "pointer", name: "", at });
-    POINTER_NAME.lastIndex = this.#host.index;
-    const glued = POINTER_NAME.exec(this.#source)?.[0] ?? "";
-    this.#host.index += glued.length;
+    const glued = takePointerName(this.#host);
     this.#next();
     if (glued !== "" || !this.#is("Identifier")) {
       return this.#make({ kind: "pointer", name: glued, at });
@@ -624,10 +495,9 @@ class Grammar {
       return this.#literal(text, at);
     }
     if (this.#is("Bracket", "(")) return this.#expression(0);
-    const what = kind === "EOF" ? kind : `${kind}(${JSON.stringify(text)})`;
     return this.#fail(
       "a map key must be a quoted string, a number, a identifier, or an expression enclosed in " +
-        `parentheses (unexpected token ${what})`,
+        `parentheses (unexpected token ${tokenText(this.#token)})`,
       at,
     );
   }
