@@ -4,6 +4,9 @@ import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
+/** Finds the value of a name. */
+export type Lookup = (name: string) => string | undefined;
+
 /** Where arguments come from. */
 export interface ArgumentSource {
   findParameter(name: string): Parameter | undefined;
@@ -27,29 +30,38 @@ export function anyArguments(nextPlaceholder: () => string): ArgumentSource {
 }
 
 /**
- * The template with its inputs filled and its tags replaced, as far as values are known.
+ * The template with its inputs filled.
  *
- * @param known values of workflow variables and of local ones, by name
  * @throws {SpecError} when an input gets no value
  */
-export function bindArguments(
-  template: Template,
-  source: ArgumentSource,
-  known: ReadonlyMap<string, string>,
-): Template {
-  const bound: Template = { ...template };
-  bound.inputs = {
-    ...template.inputs,
-    ...(template.inputs?.parameters === undefined
-      ? {}
-      : { parameters: template.inputs.parameters.map((input) => bindParameter(input, source)) }),
-    ...(template.inputs?.artifacts === undefined
-      ? {}
-      : { artifacts: template.inputs.artifacts.map((input) => bindArtifact(input, source)) }),
+export function bindInputs(template: Template, source: ArgumentSource): Template {
+  const { parameters, artifacts } = template.inputs ?? {};
+  if (parameters === undefined && artifacts === undefined) return template;
+  return {
+    ...template,
+    inputs: {
+      ...template.inputs,
+      ...(parameters === undefined
+        ? {}
+        : { parameters: parameters.map((input) => bindParameter(input, source)) }),
+      ...(artifacts === undefined
+        ? {}
+        : { artifacts: artifacts.map((input) => bindArtifact(input, source)) }),
+    },
   };
+}
+
+/**
+ * A template with its tags replaced, as far as their values are known.
+ *
+ * @param template with its inputs filled
+ * @param known value of a workflow variable or a local one
+ */
+export function replaceKnown(template: Template, known: Lookup): Template {
   // Twice, since workflow variables may occur in the inputs and those in the rest.
-  const first = replaceTags(bound, known);
-  return replaceTags(first, new Map([...known, ...ownValues(first)]));
+  const first = replaceTags(template, known);
+  const own = new Map(ownValues(first));
+  return replaceTags(first, (name) => own.get(name) ?? known(name));
 }
 
 function bindParameter(input: Parameter, source: ArgumentSource): Parameter {
@@ -110,7 +122,7 @@ function* ownValues(template: Template): Iterable<[string, string]> {
  * Replaces the tags whose value is known, in every text of a value; what has none is shared with it. Expressions stay:
  * with stand-ins for values they would fail, or give what they never give.
  */
-function replaceTags<T>(value: T, known: ReadonlyMap<string, string>): T {
+function replaceTags<T>(value: T, known: Lookup): T {
   const walk = (part: unknown): unknown => {
     if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
     if (Array.isArray(part)) {
@@ -127,11 +139,11 @@ function replaceTags<T>(value: T, known: ReadonlyMap<string, string>): T {
   return walk(value) as T;
 }
 
-function replaceInText(text: string, known: ReadonlyMap<string, string>): string {
+function replaceInText(text: string, known: Lookup): string {
   let out = "";
   let at = 0;
   for (const tag of tagsOf(text)) {
-    const value = tag.type === "name" ? known.get(tag.name) : undefined;
+    const value = tag.type === "name" ? known(tag.name) : undefined;
     if (value === undefined) continue;
     out += text.slice(at, tag.start) + value;
     at = tag.end;

@@ -30,6 +30,7 @@ import {
   type Call,
   type MissingTemplate,
   type Owner,
+  ownerOf,
   type TemplateFinder,
   type TemplateKind,
   TemplateWalk,
@@ -124,7 +125,7 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
     context.defaultMetadata,
     stored?.spec.workflowMetadata,
   ]);
-  const owner: Owner = { scope: "local", name: metadata.name ?? "", spec };
+  const owner = ownerOf("local", metadata.name ?? "", spec);
   const call = (template: string): Call =>
     stored === undefined
       ? { template }

@@ -9,7 +9,7 @@ import { holdsTag } from "./validate_inputs_outputs.ts";
 import { checkNames } from "./validate_names.ts";
 import { addItems, checkGroupLimits, isAggregated, withInlineInputs } from "./validate_steps.ts";
 import type { Owner, TemplateWalk } from "./validate_template.ts";
-import { checkTags, type Names } from "./validate_tags.ts";
+import { checkTags, layerOver, type Names } from "./validate_tags.ts";
 
 /** @throws {SpecError} */
 export function checkDag(walk: TemplateWalk, template: Template, owner: Owner, names: Names): void {
@@ -19,10 +19,13 @@ export function checkDag(walk: TemplateWalk, template: Template, owner: Owner, n
   if (given.length === 0) throw new SpecError(`${place} must have at least one task`);
   const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given));
   checkNames(tasks, "field", `${place}.tasks`);
-  const called = new Map<string, Template | undefined>();
-  checkFirst(walk, place, tasks, owner, names, called);
+  checkFirst(walk, place, tasks, owner, names);
   checkTargets(walk, place, template, names);
-  for (const task of tasks) checkTask(walk, place, task, tasks, owner, names, called);
+  const ancestry = new Ancestry(tasks);
+  for (const task of tasks) {
+    if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
+    checkTask(walk, place, task, owner, names, ancestry);
+  }
 }
 
 /** Tasks such that each comes after those it depends on. */
@@ -62,7 +65,6 @@ function checkFirst(
   tasks: readonly DagTask[],
   owner: Owner,
   names: Names,
-  called: Map<string, Template | undefined>,
 ): void {
   const byName = new Map(tasks.map((task) => [task.name, task]));
   const usesDepends = tasks.some(({ depends }) => (depends ?? "") !== "");
@@ -86,8 +88,7 @@ function checkFirst(
       );
     }
     const template = withPrefix(`${at} `, () => walk.checkCall(task, owner));
-    called.set(task.name, template);
-    walk.addOutputs(template, "tasks", task.name, names, { aggregate: isAggregated(task) });
+    walk.addOutputs(template, "tasks", task.name, names, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
     checkItemConditions(place, task, byName);
@@ -136,54 +137,61 @@ function checkTask(
   walk: TemplateWalk,
   place: string,
   task: DagTask,
-  tasks: readonly DagTask[],
   owner: Owner,
   names: Names,
-  called: ReadonlyMap<string, Template | undefined>,
+  ancestry: Ancestry,
 ): void {
   const at = `${place}.tasks.${task.name}`;
-  if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
-  walk.addOutputs(called.get(task.name), "tasks", task.name, names, {});
-  const own: Names = new Set(names);
-  const before = ancestors(task, tasks);
-  for (const ancestor of before.values()) {
-    walk.addOutputs(called.get(ancestor.name), "tasks", ancestor.name, own, {
-      aggregate: isAggregated(ancestor),
-      isAncestor: true,
-    });
-  }
+  const own = layerOver(names, (name) => {
+    const before = /^tasks\.(.+)\.status$/.exec(name)?.[1];
+    return before !== undefined && ancestry.isBefore(before, task.name);
+  });
   const scope = withInlineInputs(task, own);
   withPrefix(`${at} `, () => addItems(task, scope));
   checkTags(task, walk.scope(scope), `${at} `);
   checkArguments(`${at}.arguments.`, task.arguments, false);
   withPrefix(`${at} `, () => {
-    checkSources(task.arguments, new Set(before.keys()));
+    checkSources(task.arguments, (name) => ancestry.isBefore(name, task.name));
     walk.checkCall(task, owner, givenArguments(task.arguments));
   });
 }
 
-/** Every task that must have ended before `task` is looked at. */
-function ancestors(task: DagTask, tasks: readonly DagTask[]): Map<string, DagTask> {
-  const byName = new Map(tasks.map((other) => [other.name, other]));
-  const found = new Map<string, DagTask>();
-  const open = [task];
-  for (const next of open) {
-    for (const name of findDependencies(next).keys()) {
-      const dependency = byName.get(name);
-      if (dependency === undefined || found.has(name)) continue;
-      found.set(name, dependency);
-      open.push(dependency);
+/** Which tasks must have ended before others are looked at. Holds a bit for each pair. */
+class Ancestry {
+  readonly #index = new Map<string, number>();
+  readonly #rows: Uint32Array[] = [];
+
+  /** @param tasks each after those it depends on */
+  constructor(tasks: readonly DagTask[]) {
+    const words = Math.ceil(tasks.length / 32);
+    for (const task of tasks) {
+      const row = new Uint32Array(words);
+      for (const name of findDependencies(task).keys()) {
+        const index = this.#index.get(name);
+        const before = index === undefined ? undefined : this.#rows[index];
+        if (index === undefined || before === undefined) continue;
+        for (let word = 0; word < words; word++) row[word] = (row[word] ?? 0) | (before[word] ?? 0);
+        row[index >>> 5] = (row[index >>> 5] ?? 0) | (1 << (index & 31));
+      }
+      this.#index.set(task.name, this.#rows.length);
+      this.#rows.push(row);
     }
   }
-  return found;
+
+  isBefore(earlier: string, later: string): boolean {
+    const index = this.#index.get(earlier);
+    const row = this.#rows[this.#index.get(later) ?? -1];
+    return index !== undefined && row !== undefined &&
+      ((row[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+  }
 }
 
 /** An argument that is taken from a task needs that task to have ended. */
-function checkSources(given: Arguments | undefined, before: ReadonlySet<string>): void {
+function checkSources(given: Arguments | undefined, isBefore: (task: string) => boolean): void {
   const missing = (text = ""): string | undefined => {
     if (!text.startsWith("{{tasks.")) return undefined;
     const name = text.split(".")[1] ?? "";
-    return before.has(name) ? undefined : name;
+    return isBefore(name) ? undefined : name;
   };
   for (const { name, value } of given?.parameters ?? []) {
     const task = missing(value);

@@ -18,7 +18,7 @@ export function checkInputs(template: Template): Names {
   const artifacts = template.inputs?.artifacts ?? [];
   checkNames(parameters, "value", `${place}.parameters`);
   checkNames(artifacts, "value", `${place}.artifacts`);
-  const names: Names = new Set(parameters.map(({ name }) => `inputs.parameters.${name}`));
+  const names = new Set(parameters.map(({ name }) => `inputs.parameters.${name}`));
   if (parameters.length > 0) names.add("inputs.parameters");
   const leaf = isLeafType(templateType(template));
   for (const artifact of artifacts) {

@@ -7,7 +7,7 @@ import { checkArguments } from "./validate_arguments.ts";
 import { checkHooks } from "./validate_hooks.ts";
 import { nameProblems } from "./validate_names.ts";
 import type { Owner, TemplateWalk } from "./validate_template.ts";
-import { ANY_ITEM, checkTags, type Names } from "./validate_tags.ts";
+import { ANY_ITEM, checkTags, layerOver, type Names } from "./validate_tags.ts";
 
 /** @throws {SpecError} */
 export function checkSteps(
@@ -57,10 +57,10 @@ function checkStep(
   withPrefix(`${at} `, () => addItems(step, names));
   checkArguments(`${at}.arguments.`, step.arguments, false);
   const called = withPrefix(`${at} `, () => walk.checkCall(step, owner));
-  if (hasExitHook(step)) walk.addOutputs(called, "steps", step.name, names, {});
+  if (hasExitHook(step)) walk.addOutputs(called, "steps", step.name, names);
   checkHooks(at, step.hooks);
   checkTags(step, walk.scope(withInlineInputs(step, names)), `${place}.steps `);
-  walk.addOutputs(called, "steps", step.name, names, { aggregate: isAggregated(step) });
+  walk.addOutputs(called, "steps", step.name, names, isAggregated(step));
   withPrefix(`${at} `, () => walk.checkCall(step, owner, givenArguments(step.arguments)));
 }
 
@@ -78,7 +78,9 @@ export function isAggregated(step: StepLike): boolean {
 export function withInlineInputs(step: StepLike, names: Names): Names {
   const inputs = step.inline?.inputs?.parameters ?? [];
   if (inputs.length === 0) return names;
-  return new Set([...names, ...inputs.map(({ name }) => `inputs.parameters.${name}`)]);
+  const layer = layerOver(names);
+  for (const { name } of inputs) layer.add(`inputs.parameters.${name}`);
+  return layer;
 }
 
 /**

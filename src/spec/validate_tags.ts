@@ -3,7 +3,24 @@ import { SpecError } from "./spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable } from "./variables.ts";
 
 /** Names that tags may use. */
-export type Names = Set<string>;
+export interface Names {
+  has(name: string): boolean;
+  add(name: string): void;
+}
+
+/**
+ * Names on top of others, which stay as they are. What is below is looked up, not copied: a group of a thousand tasks
+ * has a thousand such layers.
+ *
+ * @param more further names, by a rule
+ */
+export function layerOver(below: Names, more: (name: string) => boolean = () => false): Names {
+  const own = new Set<string>();
+  return {
+    has: (name) => own.has(name) || below.has(name) || more(name),
+    add: (name) => void own.add(name),
+  };
+}
 
 /** In a set of names: any element of a loop, any global output (their names are known at run time only). */
 export const ANY_ITEM = "item.*";

@@ -2,7 +2,7 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
-import { anyArguments, type ArgumentSource, bindArguments } from "./bind_arguments.ts";
+import { anyArguments, type ArgumentSource, bindInputs, replaceKnown } from "./bind_arguments.ts";
 import type {
   StepLike,
   Template,
@@ -51,6 +51,17 @@ export interface Owner {
   scope: "local" | "namespaced" | "cluster";
   name: string;
   spec: WorkflowSpec;
+  templates: ReadonlyMap<string, Template>;
+}
+
+/** The owner of a spec's templates; of two with one name the first counts. */
+export function ownerOf(scope: Owner["scope"], name: string, spec: WorkflowSpec): Owner {
+  const templates = new Map<string, Template>();
+  for (const template of spec.templates ?? []) {
+    const key = template.name ?? "";
+    if (!templates.has(key)) templates.set(key, template);
+  }
+  return { scope, name, spec, templates };
 }
 
 /** What names a template: a step, a task, or the entrypoint. */
@@ -71,6 +82,9 @@ export class TemplateWalk {
   readonly #anyWorkflowParameter: boolean;
   readonly #missing: MissingTemplate | undefined;
   readonly #checked = new Set<string>();
+  /** Templates of which only the arguments of a further call are still to be checked. */
+  readonly #seen = new Set<Template>();
+  readonly #owners = new Map<string, Owner>();
   #placeholders = 0;
 
   /**
@@ -128,7 +142,7 @@ export class TemplateWalk {
   #resolve(call: Call, owner: Owner): { template: Template; owner: Owner } | undefined {
     const name = call.template ?? "";
     const ref = call.templateRef;
-    const local = owner.spec.templates?.find((template) => template.name === name);
+    const local = owner.templates.get(name);
     if (ref !== undefined) {
       if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
       if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
@@ -152,17 +166,31 @@ export class TemplateWalk {
     if (stored === undefined && this.#missing !== undefined) {
       throw this.#missing(kind, namespace, name);
     }
-    const template = stored?.spec.templates?.find((one) => one.name === ref.template);
-    if (stored === undefined || template === undefined) {
+    const owner = stored && this.#ownerOf(cluster ? "cluster" : "namespaced", name, stored.spec);
+    const template = owner?.templates.get(ref.template ?? "");
+    if (owner === undefined || template === undefined) {
       if (holdsPlaceholder(ref.template ?? "")) return undefined;
       throw new SpecError(`template reference ${name}.${ref.template} not found`);
     }
-    const scope = cluster ? "cluster" : "namespaced";
-    return { template, owner: { scope, name, spec: stored.spec } };
+    return { template, owner };
+  }
+
+  #ownerOf(scope: Owner["scope"], name: string, spec: WorkflowSpec): Owner {
+    const key = `${scope}/${name}`;
+    const known = this.#owners.get(key);
+    if (known !== undefined) return known;
+    const owner = ownerOf(scope, name, spec);
+    this.#owners.set(key, owner);
+    return owner;
   }
 
   #checkTemplate(template: Template, owner: Owner, source: ArgumentSource): void {
     const name = template.name ?? "";
+    const bind = () => withPrefix(`templates.${name} `, () => bindInputs(template, source));
+    if (this.#seen.has(template) && !(template.timeout ?? "").includes("{{")) {
+      bind();
+      return;
+    }
     if (templateTypes(template).length > 1) {
       throw new SpecError(
         `templates.${name} multiple template types specified. choose one of: ${BODY_CHOICES}`,
@@ -171,12 +199,13 @@ export class TemplateWalk {
     const names = checkInputs(template);
     checkPodContainers(template);
     const locals = this.#addLocals(template, names);
-    const bound = withPrefix(
-      `templates.${name} `,
-      () => bindArguments(template, source, new Map([...this.globals, ...locals])),
+    const bound = replaceKnown(
+      bind(),
+      (variable) => locals.get(variable) ?? this.globals.get(variable),
     );
     checkTimeouts(bound);
     checkTemplatePodResources(bound);
+    this.#seen.add(template);
     // Intentionally by name, as the reference does: of several inline templates in one object the first is checked.
     const key = `${owner.scope}/${owner.name}/${name}`;
     if (this.#checked.has(key)) return;
@@ -214,13 +243,14 @@ export class TemplateWalk {
    * Adds what others may say about a step or task that has run.
    *
    * @param template what it runs; undefined if that is known only at run time
+   * @param aggregate it is a loop, whose outputs are lists
    */
   addOutputs(
     template: Template | undefined,
     kind: "steps" | "tasks",
     name: string,
     names: Names,
-    { aggregate = false, isAncestor = false }: { aggregate?: boolean; isAncestor?: boolean },
+    aggregate = false,
   ): void {
     const prefix = `${kind}.${name}`;
     for (const member of NODE_MEMBERS) names.add(`${prefix}.${member}`);
@@ -241,7 +271,6 @@ export class TemplateWalk {
       this.#addGlobalOutput("artifacts", globalName, names);
     }
     if (aggregate) names.add(`${prefix}.outputs.parameters`);
-    if (isAncestor) names.add(`${prefix}.status`);
   }
 
   #addGlobalOutput(kind: "parameters" | "artifacts", name = "", names: Names): void {

@@ -9,6 +9,7 @@ import { DecodeError } from "../../src/spec/decode.ts";
 import { decodeAny, isKind } from "../../src/spec/decode_manifest.ts";
 import { lintLines, lintManifests, templateFinder } from "../../src/spec/lint.ts";
 import { validateAny } from "../../src/spec/validate_any.ts";
+import type { ConformanceResult } from "./result.ts";
 
 interface Verdict {
   valid: boolean;
@@ -32,24 +33,18 @@ interface Scenario {
   golden: { create: { kind: string; name: string; valid: boolean; message?: string }[] };
 }
 
-/** Figures of a run. */
-export interface ConformanceResult {
-  passed: number;
-  total: number;
-  /** A readable difference for each case that failed. */
-  lines: string[];
-}
-
 /**
  * Runs every `*.jsonl` file of `dir`, one case a line, and of every `*.json` file, an engine scenario, the verdict on
  * the creation of its workflows.
  */
 export async function run(dir: string): Promise<ConformanceResult> {
-  const result: ConformanceResult = { passed: 0, total: 0, lines: [] };
+  let passed = 0;
+  let total = 0;
+  const lines: string[] = [];
   const count = (differences: string[]) => {
-    result.total++;
-    if (differences.length === 0) result.passed++;
-    result.lines.push(...differences);
+    total++;
+    if (differences.length === 0) passed++;
+    lines.push(...differences);
   };
   for (const file of (await readdir(dir)).sort()) {
     if (!/\.jsonl?$/.test(file)) continue;
@@ -61,7 +56,7 @@ export async function run(dir: string): Promise<ConformanceResult> {
       }
     }
   }
-  return result;
+  return { passed, total, lines };
 }
 
 function runCase(given: Case): string[] {
