@@ -10,7 +10,7 @@ import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
-import type { ActorChange, ActorId, Cursor, IndexEntry, Store } from "../store/port.ts";
+import type { ActorChange, ActorId, Cursor, IndexEntry, Lease, Store } from "../store/port.ts";
 import type { ActorCache } from "./actor_cache.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "./hot_actor.ts";
 import type { Limiter } from "./limiter.ts";
@@ -78,7 +78,7 @@ const MAX_ROUNDS = 1_000;
  * @throws {StoreTrouble} nothing was applied
  */
 export async function applyBatch(
-  shard: number,
+  lease: Lease,
   items: QueueItem[],
   suspects: ReadonlySet<ActorId>,
   deps: BatchDeps,
@@ -91,18 +91,18 @@ export async function applyBatch(
     else byActor.set(item.actor, [item]);
   }
   const env = createEnv(deps);
-  for (const [id, own] of byActor) groups.push(applyToActor(shard, id, own, suspects, env, deps));
+  for (const [id, own] of byActor) groups.push(applyToActor(lease, id, own, suspects, env, deps));
   const settled = await Promise.allSettled(groups);
   const failed = settled.find((one) => one.status === "rejected");
   if (failed) {
-    for (const id of byActor.keys()) deps.cache.drop(id);
+    for (const id of byActor.keys()) deps.cache.drop(id, lease);
     throw failed.reason;
   }
   return settled.flatMap((one) => one.status === "fulfilled" && one.value ? [one.value] : []);
 }
 
 async function applyToActor(
-  shard: number,
+  lease: Lease,
   id: ActorId,
   items: QueueItem[],
   suspects: ReadonlySet<ActorId>,
@@ -114,7 +114,7 @@ async function applyToActor(
   if (!kind || !first) throw new TypeError(`No kind of actor has the name "${id}"`);
   const isNew = kind.creates(first.body) && !suspects.has(id);
   const poison = new Map<QueueItem, unknown>();
-  let entry = deps.cache.pin(id);
+  let entry = deps.cache.pin(id, lease);
   let stepwise = false;
   for (;;) {
     const group: Group = {
@@ -129,13 +129,13 @@ async function applyToActor(
     };
     try {
       if (!entry) {
-        if (!isNew || poison.size > 0) group.entry = await load(shard, id, kind, deps);
-        deps.cache.add(id, shard, group.entry);
+        if (!isNew || poison.size > 0) group.entry = await load(lease.shard, id, kind, deps);
+        deps.cache.add(id, lease, group.entry);
       }
       await runGroup(group, poison, stepwise, env, deps);
       return group;
     } catch (defect) {
-      deps.cache.drop(id);
+      deps.cache.drop(id, lease);
       entry = undefined;
       if (defect instanceof StoreTrouble) throw defect;
       const current = defect instanceof Poisoned ? defect.item : undefined;

@@ -148,7 +148,7 @@ export class ShardWorker {
     const queue = this.#queue;
     this.#queue = [];
     this.#deps.timers.clearShard(this.shard);
-    this.#deps.cache.dropShard(this.shard);
+    this.#deps.cache.dropLease(this.lease);
     for (const item of queue) item.settle?.({ ok: false, error: new Moved() });
   }
 
@@ -201,7 +201,7 @@ export class ShardWorker {
   async #attempt(items: QueueItem[], suspects: Set<ActorId>): Promise<boolean> {
     const known = await this.#findAnswers(items);
     const fresh = items.filter((item) => !known?.has(item) && this.#isDue(item));
-    const groups = await applyBatch(this.shard, fresh, suspects, this.#deps);
+    const groups = await applyBatch(this.lease, fresh, suspects, this.#deps);
     const plan = planBatch(this, groups, items, this.#deps, ++this.#sequence, ANSWER_TTL_MS);
     const dropped = [...this.#drops].filter((id) => !(id in plan.commit.outboxPut));
     plan.commit.outboxDrop.push(...dropped);
@@ -212,16 +212,19 @@ export class ShardWorker {
       try {
         result = await this.#commit(plan.commit, items);
       } catch (cause) {
-        for (const group of groups) this.#deps.cache.drop(group.id);
+        for (const group of groups) this.#deps.cache.drop(group.id, this.lease);
         if (!(cause instanceof ActorExists)) throw cause;
         suspects.add(cause.actor);
         return false;
       }
     }
-    if (this.#state === "gone") throw new StaleEpoch(this.shard);
-    this.#settleRows(plan, dropped);
     this.#answer(groups, known, result);
-    for (const group of groups) this.#deps.cache.unpin(group.id);
+    if (this.#state === "gone") {
+      this.#deps.cache.dropLease(this.lease);
+      return true;
+    }
+    this.#settleRows(plan, dropped);
+    for (const group of groups) this.#deps.cache.unpin(group.id, this.lease);
     if (plan.rows.length > 0) this.#deps.perform(this, plan.rows);
     if (plan.events.length > 0) this.#deps.recordEvents(plan.events);
     return true;
@@ -242,14 +245,16 @@ export class ShardWorker {
       try {
         if (this.#isDoubtful) {
           const state = await store.shards.loadShard(this.shard);
-          const versions = state.outbox[COMMIT_MARK] === mark
-            ? await this.#versionsOf(commit)
-            : undefined;
-          this.#isDoubtful = false;
-          if (versions) return versions;
+          if (state.outbox[COMMIT_MARK] === mark) {
+            const result = await this.#versionsOf(commit);
+            this.#isDoubtful = false;
+            return result;
+          }
+          // Another mark proves nothing yet: the next owner may have written over ours. Only a commit that passes does.
         }
         const startedAt = clock.monotonic();
         const result = await store.shards.commit(commit);
+        this.#isDoubtful = false;
         commitSeconds.observe((clock.monotonic() - startedAt) / 1000);
         return result;
       } catch (cause) {

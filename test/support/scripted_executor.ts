@@ -1,6 +1,6 @@
 /**
  * An executor that runs nothing: a test says what becomes of each task. It keeps the port's rules: starting a task again
- * is one start, and an outcome is reported to whoever started (or adopted) last.
+ * is one start. Replicas may share it as they would share a machine: an outcome is reported to all who started the task.
  */
 import type { TaskOutcome } from "../../src/engine/command.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
@@ -11,7 +11,8 @@ export interface ScriptedTask {
   /** Calls of `start`, repeats included. */
   starts: number;
   cancelled: boolean;
-  ended: boolean;
+  /** Set when it has ended; reported again to whoever starts it again. */
+  outcome: TaskOutcome | undefined;
 }
 
 /** Gives the outcome of a task; undefined lets it run until `end`. */
@@ -21,7 +22,7 @@ export class ScriptedExecutor implements Executor {
   readonly name = "scripted";
   /** All tasks ever started, in order of their first start. */
   readonly tasks = new Map<string, ScriptedTask>();
-  readonly #reports = new Map<string, Report>();
+  readonly #reports = new Map<string, Set<Report>>();
   readonly #script: Script;
 
   constructor(script: Script = () => ({ phase: "Succeeded" })) {
@@ -33,12 +34,17 @@ export class ScriptedExecutor implements Executor {
   }
 
   start(task: TaskSpec, report: Report): Promise<void> {
-    const known = this.tasks.get(task.id) ?? { task, starts: 0, cancelled: false, ended: false };
+    const known = this.tasks.get(task.id) ?? {
+      task,
+      starts: 0,
+      cancelled: false,
+      outcome: undefined,
+    };
     known.starts++;
     this.tasks.set(task.id, known);
     if (known.cancelled) return Promise.resolve();
-    this.#reports.set(task.id, report);
-    const outcome = this.#script(task);
+    this.#reports.set(task.id, (this.#reports.get(task.id) ?? new Set()).add(report));
+    const outcome = known.outcome ?? this.#script(task);
     queueMicrotask(() => {
       report({ type: "task-started", task: task.id });
       if (outcome) this.end(task.id, outcome);
@@ -50,8 +56,10 @@ export class ScriptedExecutor implements Executor {
   end(id: string, outcome: TaskOutcome = { phase: "Succeeded" }): void {
     const known = this.tasks.get(id);
     if (!known || known.cancelled) return;
-    known.ended = true;
-    this.#reports.get(id)?.({ type: "task-ended", task: id, outcome });
+    known.outcome = outcome;
+    for (const report of this.#reports.get(id) ?? []) {
+      report({ type: "task-ended", task: id, outcome });
+    }
   }
 
   cancel(id: string): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * A small kind of actor for tests of the host: it counts. `add` adds one, `task` starts a task whose outcome adds 100,
- * `timer` sets a timer whose firing adds 10,000, `defect` throws as a bug of ours would.
+ * `timer` sets a timer whose firing adds 10,000, `defect` throws as a bug of ours would. As with workflows, an outcome that
+ * is reported again changes nothing.
  */
 import { alreadyExists, invalid, notFound } from "../../src/base/problem.ts";
 import type { ActorKind, HotActor, Taken } from "../../src/actors/hot_actor.ts";
@@ -12,6 +13,8 @@ export interface TallyBody {
   type: string;
   /** Timer: due time, epoch ms. */
   at?: number;
+  /** Outcome of a task: its id. */
+  task?: string;
 }
 
 export interface TallyAnswer {
@@ -22,14 +25,17 @@ export interface TallyAnswer {
 class Tally implements HotActor {
   readonly id: ActorId;
   #count: number | undefined;
-  #tasks: number;
+  /** Tasks that run. */
+  readonly #tasks: Set<string>;
+  #started: number;
   #isChanged = false;
   #effects: Taken["effects"] = [];
 
   constructor(id: ActorId, stored: StoredActor | undefined) {
     this.id = id;
     this.#count = stored ? Number(stored.parts["count"]) : undefined;
-    this.#tasks = Number(stored?.parts["tasks"] ?? 0);
+    this.#tasks = new Set(JSON.parse(stored?.parts["tasks"] ?? "[]") as string[]);
+    this.#started = Number(stored?.parts["started"] ?? 0);
   }
 
   exists(): boolean {
@@ -37,7 +43,7 @@ class Tally implements HotActor {
   }
 
   receive(body: unknown) {
-    const { type, at } = body as TallyBody;
+    const { type, at, task: ended } = body as TallyBody;
     if (type === "submit") {
       if (this.#count !== undefined) throw alreadyExists("exists");
       this.#count = 0;
@@ -45,10 +51,10 @@ class Tally implements HotActor {
     else if (type === "delete") this.#count = undefined;
     else if (type === "add") this.#count++;
     else if (type === "task") {
-      this.#tasks++;
-      const task: TaskSpec = { ...taskSpec("n", {}), id: `${this.id}/${this.#tasks}` };
+      const task: TaskSpec = { ...taskSpec("n", {}), id: `${this.id}/${++this.#started}` };
+      this.#tasks.add(task.id);
       this.#effects.push({ type: "start-task", id: `start/${task.id}`, task });
-    } else if (type === "task-ended") this.#count += 100;
+    } else if (type === "task-ended") this.#count += this.#tasks.delete(ended ?? "") ? 100 : 0;
     else if (type === "timer") this.#effects.push({ type: "set-timer", id: "t", at: at ?? 0 });
     else if (type === "timer-fired") this.#count += 10_000;
     else if (type === "defect") {
@@ -64,7 +70,11 @@ class Tally implements HotActor {
 
   take(): Taken {
     const put: Record<string, string> = this.#isChanged
-      ? { count: String(this.#count), tasks: String(this.#tasks) }
+      ? {
+        count: String(this.#count),
+        tasks: JSON.stringify([...this.#tasks]),
+        started: String(this.#started),
+      }
       : {};
     const taken: Taken = { put, drop: [], effects: this.#effects, needs: [] };
     this.#isChanged = false;
