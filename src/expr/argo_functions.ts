@@ -1,6 +1,7 @@
 /** The functions that expressions see besides the built-ins, where a manifest's author may use them. */
 import { parseJsonText, toFloatValue, toIntValue } from "./builtins_convert.ts";
-import { toJsonText } from "./go_text.ts";
+import { fault } from "./error.ts";
+import { goTypeName, toJsonText } from "./go_text.ts";
 import { queryJson } from "./jsonpath.ts";
 import type { FunctionTable } from "./program.ts";
 import { sprigMap } from "./sprig.ts";
@@ -17,6 +18,12 @@ function helper(
     ? "func(interface {}) interface {}"
     : "func(interface {}) string";
   return new GoFunction(name, call, signature, typeName);
+}
+
+/** A string argument; nil is the empty string. */
+function stringArgument(value: Value): string {
+  if (typeof value === "string") return value;
+  return value === null ? "" : fault(`reflect: Call using ${goTypeName(value)} as type string`);
 }
 
 /**
@@ -39,9 +46,9 @@ export const ARGO_FUNCTIONS: FunctionTable = new Map<string, GoFunction | ValueM
     new GoFunction(
       "jsonpath",
       ([text = null, path = null], context): Value => {
-        const source = String(text ?? "");
-        context.step(source.length >> 3);
-        return queryJson(parseJsonText(source), String(path ?? ""), context);
+        const source = stringArgument(text);
+        context.step(1 + (source.length >> 3));
+        return queryJson(parseJsonText(source), stringArgument(path), context);
       },
       { params: [STRING, STRING], result: ANY },
       "func(string, string) interface {}",

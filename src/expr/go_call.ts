@@ -116,6 +116,7 @@ function zeroOf(type: ParamType): Value {
     case "time.Time":
       return ZERO_TIME;
     case "map[string]interface {}":
-      return newMap();
+      // A nil map can be read but not changed.
+      return Object.freeze(newMap());
   }
 }

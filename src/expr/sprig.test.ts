@@ -196,6 +196,8 @@ test.each([
     'unable to parse url: parse "http://h:x/": invalid port ":x" after host',
   ],
   ["sprig.set(sprig, 'upper', 1)", "this map cannot be changed"],
+  ["sprig.set(nil, 'upper', 1)", "this map cannot be changed"],
+  ["jsonpath([1, 'x'][0], '$')", "reflect: Call using int as type string"],
   [
     "sprig.genPrivateKey('rsa')",
     "sprig.genPrivateKey is not available: expressions have no access to keys, certificates and the network",

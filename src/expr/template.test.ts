@@ -72,6 +72,7 @@ describe("substituteText()", () => {
   test.each<[string, TemplateErrorKind, string]>([
     ["{{nope}}", "unresolved", "failed to resolve {{nope}}"],
     ["{{ =workflow.name}}", "unresolved", "failed to resolve {{ =workflow.name}}"],
+    ["{{a.{{ workflow.name }}}}", "unresolved", "failed to resolve {{a.{{ workflow.name }}"],
     ["{{=nope.x}}", "unresolved", "failed to evaluate expression: nope is missing"],
     [
       "{{=inputs.parameters.my-param}}",
@@ -177,7 +178,7 @@ test("tagsOf() and namesReadBy()", () => {
   expect(tagsOf("a {{ x.y }} {{=1 + 2}} {{p.{{q}}}}")).toEqual([
     { type: "name", name: "x.y", start: 2, end: 11 },
     { type: "expression", source: "1 + 2", start: 12, end: 22 },
-    { type: "name", name: "q", start: 27, end: 32 },
+    { type: "name", name: "q", start: 27, end: 32, outerStart: 23 },
   ]);
   expect(
     namesReadBy(

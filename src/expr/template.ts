@@ -49,9 +49,9 @@ export class TemplateError extends Error {
   }
 }
 
-/** A tag of a text; offsets in UTF-16 units, `end` is exclusive. */
+/** A tag of a text; offsets in UTF-16 units, `end` is exclusive. `outerStart` is where the tag around it begins. */
 export type Tag =
-  | { type: "name"; name: string; start: number; end: number }
+  | { type: "name"; name: string; start: number; end: number; outerStart?: number }
   | { type: "expression"; source: string; start: number; end: number };
 
 /** Text that stands for a value which is not known yet, while a manifest is checked. */
@@ -80,6 +80,7 @@ export function tagsOf(text: string): Tag[] {
         name: body.slice(inner + OPEN.length),
         start: start + OPEN.length + inner,
         end,
+        outerStart: start,
       });
     } else {
       tags.push({ type: "name", name: body.trim(), start, end });
@@ -155,30 +156,35 @@ function replaceTags(
   for (const tag of tagsOf(text)) {
     result += text.slice(at, tag.start);
     const raw = text.slice(tag.start, tag.end);
-    result += tag.type === "name"
-      ? replaceName(tag.name, raw, environment, options)
-      : replaceExpression(tag.source, raw, environment, options);
+    if (tag.type === "expression") {
+      result += replaceExpression(tag.source, raw, environment, options);
+    } else {
+      const whole = text.slice(tag.outerStart ?? tag.start, tag.end);
+      result += replaceName(tag.name, whole, environment.scope, options.missing) ?? raw;
+    }
     at = tag.end;
   }
   return result + text.slice(at);
 }
 
+/** The text of a variable; undefined when the tag stays. `whole` is the tag with what is around it, for messages. */
 function replaceName(
   name: string,
-  raw: string,
-  environment: ScopeEnvironment,
-  options: TemplateOptions,
-): string {
-  const value = environment.scope.find(name);
+  whole: string,
+  scope: Scope,
+  missing: MissingRule,
+): string | undefined {
+  const value = scope.find(name);
   if (value === undefined) {
-    if (!isErrorFor(name.split("."), options.missing)) return raw;
-    throw new TemplateError("unresolved", raw, `failed to resolve ${raw}`);
+    const path = whole.slice(OPEN.length, -CLOSE.length).trim().split(".");
+    if (!isErrorFor(path, missing)) return undefined;
+    throw new TemplateError("unresolved", whole, `failed to resolve ${whole}`);
   }
   if (value === null) {
     throw new TemplateError(
       "absent",
-      raw,
-      `unable to substitute ${raw}: output is an absent optional (skipped/omitted node with no default)`,
+      whole,
+      `unable to substitute ${whole}: output is an absent optional (skipped/omitted node with no default)`,
     );
   }
   return typeof value === "string" ? value : toJsonText(fromJson(value));
