@@ -6,7 +6,7 @@ import { goTypeName } from "./go_text.ts";
 import { asString, toInt } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
 import { BOOL, INT, LIST, type Signature, sliceOf, type StaticType, STRING } from "./types.ts";
-import { byteLength } from "./utf8.ts";
+import { byteLength, utf8Bytes, utf8String } from "./utf8.ts";
 import { nilList, typedList, type Value } from "./values.ts";
 
 const TEXTS = sliceOf(STRING);
@@ -235,7 +235,8 @@ const join: Builtin = {
       context.produce(part.length + between.length);
       return part;
     });
-    return parts.join(between);
+    const text = parts.join(between);
+    return text.isWellFormed() ? text : utf8String(utf8Bytes(text));
   },
 };
 

@@ -4,7 +4,7 @@ import { fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
 import { addToTime, compareTimes, timeDifference } from "./go_time_methods.ts";
 import type { RunContext } from "./run_context.ts";
-import { compareStrings } from "./utf8.ts";
+import { compareStrings, joinText } from "./utf8.ts";
 import {
   AnyMap,
   elementType,
@@ -38,7 +38,7 @@ function mismatch(operator: string, left: Value, right: Value): never {
 export function add(left: Value, right: Value, context: RunContext): Value {
   if (typeof left === "string" && typeof right === "string") {
     context.produce(left.length + right.length);
-    return left + right;
+    return joinText(left, right);
   }
   const a = numeric(left);
   const b = numeric(right);

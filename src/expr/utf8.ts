@@ -104,6 +104,18 @@ export function wellFormed(text: string): string {
   return text.toWellFormed();
 }
 
+/** Joins two strings; bytes of one character that meet become that character again. */
+export function joinText(left: string, right: string): string {
+  if (!isLooseByte(left.charCodeAt(left.length - 1)) || !isLooseByte(right.charCodeAt(0))) {
+    return left + right;
+  }
+  return utf8String(utf8Bytes(left + right));
+}
+
+function isLooseByte(unit: number): boolean {
+  return unit >= 0xdc80 && unit <= 0xdcff;
+}
+
 /** Orders two strings by their UTF-8 bytes. */
 export function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
