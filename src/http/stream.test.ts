@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual_clock.ts";
-import { notFound } from "../base/problem.ts";
+import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import { parseProjection } from "./projection.ts";
 import { framingOf, refusedStream, streamResponse } from "./stream.ts";
@@ -68,10 +68,17 @@ test("a silent server-sent stream shows every 15 seconds that it lives", async (
   expect(ended).toEqual(["end"]);
 });
 
-test("a refusal before the first message has the status and the frame", async () => {
-  const response = refusedStream(notFound("no"), "sse");
-  expect(response.status).toBe(404);
-  expect(await response.text()).toMatch(/^data: \{"error":.*\} \n\n$/);
+test("a refusal before the first message is a frame, for readers of server-sent events a plain error", async () => {
+  const frame = refusedStream(notFound("no"), "ndjson");
+  expect(frame.status).toBe(404);
+  expect(await frame.json()).toMatchObject({ error: { grpc_code: 5, http_code: 404 } });
+  const plain = refusedStream(notFound("no"), "sse");
+  expect(plain.status).toBe(404);
+  expect(await plain.json()).toEqual({ code: 5, message: "no" });
+  const credentials = new Problem(ProblemCode.Unauthenticated, "token not valid");
+  const refused = refusedStream(credentials, "sse");
+  expect(refused.status).toBe(401);
+  expect(await refused.text()).toMatch(/^data: \{"error":.*\} \n\n$/);
 });
 
 test("framingOf() wants exactly the one media type", () => {

@@ -6,8 +6,8 @@
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Problem } from "../base/problem.ts";
-import { addRetryAfter, asProblem, problemFrame } from "./problems.ts";
+import { type Problem, ProblemCode } from "../base/problem.ts";
+import { addRetryAfter, asProblem, problemFrame, problemResponse } from "./problems.ts";
 import { project, type Projection } from "./projection.ts";
 
 /** Silence after which a server-sent stream shows that it lives. */
@@ -37,8 +37,15 @@ function streamHeaders(framing: Framing): Headers {
     : new Headers({ "content-type": "application/json" });
 }
 
-/** Answer of a streaming route that was refused before its first message. */
+/**
+ * Answer of a streaming route that was refused before its first message: the error frame of the reference. Readers of
+ * server-sent events get a plain error instead, because the official client can't read a frame there; only the missing
+ * credential is a frame for them too, as it always was.
+ */
 export function refusedStream(problem: Problem, framing: Framing): Response {
+  if (framing === "sse" && problem.code !== ProblemCode.Unauthenticated) {
+    return problemResponse(problem);
+  }
   const headers = streamHeaders(framing);
   addRetryAfter(headers, problem);
   return new Response(frameText(problemFrame(problem) as JsonObject, framing, true), {
