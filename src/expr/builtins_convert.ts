@@ -4,6 +4,7 @@ import { type Builtin, type BuiltinTable, INTEGER_KINDS, oneOf } from "./builtin
 import { fault } from "./error.ts";
 import { parseDuration } from "./go_duration.ts";
 import { parseTime } from "./go_layout.ts";
+import { parseGoFloat } from "./go_number.ts";
 import { base64Encode, goString, goTypeName, toJsonText } from "./go_text.ts";
 import { loadZone, UTC } from "./go_zone.ts";
 import { asString, floatToInt } from "./operators.ts";
@@ -59,36 +60,7 @@ export function toFloatValue(value: Value): number {
   if (typeof value === "bigint") return Number(value);
   if (isPlainInt(value)) return Number(value.value);
   if (typeof value !== "string") return fault(`invalid operation: float(${goTypeName(value)})`);
-  return parseFloatText(value) ?? fault(`invalid operation: float(${value})`);
-}
-
-/** Reads a float as Go's `strconv.ParseFloat` does; undefined when it is none or out of range. */
-export function parseFloatText(text: string): number | undefined {
-  if (/^[+-]?inf(inity)?$/i.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
-  if (/^nan$/i.test(text)) return NaN;
-  if (/__|^_|_$|[^\da-fA-FxX]_|_[^\da-fA-F]/.test(text)) return undefined;
-  const plain = text.replaceAll("_", "");
-  const hex = /^([+-]?)0[xX]([\da-fA-F]*)\.?([\da-fA-F]*)[pP]([+-]?\d{1,6})$/.exec(plain);
-  if (hex !== null) return hexFloat(hex);
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(plain)) return undefined;
-  const value = Number(plain);
-  return Number.isFinite(value) ? value : undefined;
-}
-
-function hexFloat([, sign, whole = "", fraction = "", exponent]: RegExpExecArray):
-  | number
-  | undefined {
-  if (whole === "" && fraction === "") return undefined;
-  const mantissa = Number(BigInt(`0x0${whole}${fraction}`));
-  const value = scale(mantissa, Number(exponent) - 4 * fraction.length);
-  if (!Number.isFinite(value)) return undefined;
-  return sign === "-" ? -value : value;
-}
-
-/** Times a power of two, in two steps so that neither leaves the range too early. */
-function scale(value: number, exponent: number): number {
-  const half = Math.trunc(exponent / 2);
-  return value * 2 ** half * 2 ** (exponent - half);
+  return parseGoFloat(value) ?? fault(`invalid operation: float(${value})`);
 }
 
 /** Name of a value's type, as `type(value)` gives it. */

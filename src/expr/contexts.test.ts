@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import {
-  evaluateClaimsRule,
   evaluateCondition,
   evaluateEventParameter,
   evaluateEventText,
@@ -8,7 +7,6 @@ import {
   evaluateInScope,
   evaluateLabelFrom,
   evaluateSelector,
-  evaluateStopCondition,
   evaluateTransformation,
   eventEnvironment,
   ExpressionError,
@@ -143,12 +141,6 @@ describe("conditions", () => {
     expect(evaluateHttpCondition('response.headers["X-A"][0] == "2"', request, response)).toBe(
       false,
     );
-  });
-
-  test("cron and claims", () => {
-    expect(evaluateStopCondition("cronworkflow.failed >= 2", scopeOf({ "cronworkflow.failed": 3 })))
-      .toBe(true);
-    expect(evaluateClaimsRule("'admins' in groups", { groups: ["admins"] })).toBe(true);
   });
 });
 

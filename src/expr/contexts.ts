@@ -76,22 +76,6 @@ export function evaluateHttpCondition(
   return evaluateBoolean(source, env);
 }
 
-/**
- * Decides the `stopStrategy.expression` of a cron workflow over its `cronworkflow.…` variables.
- * @throws {ExpressionError}
- */
-export function evaluateStopCondition(source: string, scope: Scope): boolean {
-  return evaluateBoolean(source, envOf(source, scope));
-}
-
-/**
- * Decides a rule over the claims of a user.
- * @throws {ExpressionError}
- */
-export function evaluateClaimsRule(source: string, claims: { [claim: string]: Json }): boolean {
-  return evaluateBoolean(source, copyOf(claims));
-}
-
 // -------------------------------------------------------------------------------------------------------------- values
 
 /**

@@ -5,7 +5,6 @@ import { ARGO_FUNCTIONS } from "./argo_functions.ts";
 import { scopeOf } from "./scope.ts";
 import {
   type MissingRule,
-  namesReadBy,
   PLACEHOLDER,
   substitute,
   substituteText,
@@ -174,20 +173,11 @@ describe("substitute()", () => {
   });
 });
 
-test("tagsOf() and namesReadBy()", () => {
+test("tagsOf() of simple, expression and nested tags", () => {
   expect(tagsOf("a {{ x.y }} {{=1 + 2}} {{p.{{q}}}}")).toEqual([
     { type: "name", name: "x.y", start: 2, end: 11 },
     { type: "expression", source: "1 + 2", start: 12, end: 22 },
     { type: "name", name: "q", start: 27, end: 32, outerStart: 23 },
-  ]);
-  expect(
-    namesReadBy(
-      "{{steps.a.outputs.result}} {{=tasks['b-c'].outputs.result + steps.d?.id}} {{=1 +}}",
-    ),
-  ).toEqual([
-    "steps.a.outputs.result",
-    "tasks.b-c.outputs.result",
-    "steps.d.id",
   ]);
 });
 

@@ -90,23 +90,6 @@ export function tagsOf(text: string): Tag[] {
 }
 
 /**
- * The dotted names that the tags of a text read, in order, with doubles. An expression's names go as far as they are
- * literal: `{{=tasks['a'].outputs.result}}` reads `tasks.a.outputs.result`. An expression that can't be parsed reads
- * nothing.
- */
-export function namesReadBy(text: string): string[] {
-  return tagsOf(text).flatMap((tag) => {
-    if (tag.type === "name") return [tag.name];
-    try {
-      return referencesCached(tag.source).map((reference) => reference.path.join("."));
-    } catch (error) {
-      if (error instanceof ExprCompileError) return [];
-      throw error;
-    }
-  });
-}
-
-/**
  * Replaces the tags in every string of a JSON tree, keys of objects included. What has no tag is returned as it is, not
  * copied.
  * @throws {TemplateError}
