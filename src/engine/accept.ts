@@ -1,0 +1,164 @@
+/**
+ * What the outside reports. Facts may come in any order, repeated, or too late: those that no longer fit change nothing.
+ */
+import type { Fact } from "./command.ts";
+import { cancelTask, change, emit, end, holderOf, markIndex } from "./change.ts";
+import type { EngineEnv } from "./engine.ts";
+import { ManifestNeeded } from "./failure.ts";
+import { ttlSeconds, workflowHolder } from "./finish.ts";
+import { endContainersWith, taskEnded, taskPending, taskProgressed, taskStarted } from "./leaf.ts";
+import { wake } from "./runtime.ts";
+import { beginLocked, failNode } from "./start.ts";
+import { isFailure } from "./failure.ts";
+import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
+import { workflowDeadline } from "./stop_reason.ts";
+import { checkSuspend } from "./suspend.ts";
+
+/**
+ * Takes in a fact; `advance` then goes on. Never refuses. When a manifest is missing that the fact needs, it is listed
+ * in the changes and the fact has no effect: report it again once the manifest is there.
+ */
+export function accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
+  const turn: Turn = { state, env };
+  try {
+    take(turn, fact);
+  } catch (error) {
+    if (!(error instanceof ManifestNeeded)) throw error;
+    const { ref } = error;
+    state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
+  }
+}
+
+function take(turn: Turn, fact: Fact): void {
+  switch (fact.type) {
+    case "task-started":
+      return taskStarted(turn, fact);
+    case "task-pending":
+      return taskPending(turn, fact);
+    case "task-progress":
+      return taskProgressed(turn, fact);
+    case "task-ended":
+      return taskEnded(turn, fact);
+    case "timer-fired":
+      return timerFired(turn, fact.timer);
+    case "locks-granted":
+      return locksGranted(turn, fact.holder);
+    case "locks-waiting":
+      return locksWaiting(turn, fact);
+    case "locks-failed":
+      return locksFailed(turn, fact.holder, fact.message);
+    case "wake":
+      for (const id of turn.state.nodes.keys()) wake(turn.state.runtime, id);
+  }
+}
+
+function timerFired(turn: Turn, timer: string): void {
+  const { header, nodes } = turn.state;
+  if (timer === "ttl") {
+    if (header.finishedAt === undefined || !isCompleted(header.phase)) return;
+    const seconds = ttlSeconds(turn, header.phase);
+    if (seconds === undefined) return;
+    const at = header.finishedAt + seconds * 1000;
+    if (turn.env.now < at) emit(turn, { type: "set-timer", id: "ttl", at });
+    else emit(turn, { type: "delete-workflow", id: "delete-workflow" });
+    return;
+  }
+  if (header.finishedAt !== undefined) return;
+  if (timer === "workflow-deadline") {
+    const at = workflowDeadline(turn);
+    if (at !== undefined && turn.env.now < at) emit(turn, { type: "set-timer", id: timer, at });
+    return;
+  }
+  const node = timer.startsWith("node/") ? nodes.get(timer.slice("node/".length)) : undefined;
+  if (node?.dueAt === undefined) return;
+  if (turn.env.now < node.dueAt) {
+    emit(turn, { type: "set-timer", id: timer, at: node.dueAt });
+    return;
+  }
+  nodeIsDue(turn, node);
+}
+
+function nodeIsDue(turn: Turn, node: NodeRecord): void {
+  switch (node.type) {
+    case "Suspend":
+      return checkSuspend(turn, node);
+    case "Pod":
+    case "HTTP":
+    case "Plugin":
+      change(turn, node, { dueAt: undefined });
+      if (node.phase !== "Pending") return;
+      cancelTask(turn, node, "timeout");
+      end(turn, node, "Failed", "timeout");
+      endContainersWith(turn, node, "timeout");
+      return;
+    case "Retry":
+      // The wait is over: the node looks at the time itself.
+      change(turn, node, { dueAt: undefined });
+      return;
+    case "Steps":
+    case "StepGroup":
+    case "DAG":
+    case "TaskGroup":
+    case "Container":
+    case "Skipped":
+      return;
+  }
+}
+
+/** The node behind a holder that still waits for its locks. */
+function findWaiting(turn: Turn, holder: string): NodeRecord | undefined {
+  const prefix = `${workflowHolder(turn)}/`;
+  if (!holder.startsWith(prefix)) return undefined;
+  const node = turn.state.nodes.get(holder.slice(prefix.length));
+  return node?.lock?.isHeld === false && holderOf(turn, node) === holder ? node : undefined;
+}
+
+function locksGranted(turn: Turn, holder: string): void {
+  const { header } = turn.state;
+  if (holder === workflowHolder(turn)) {
+    if (header.lock === undefined || header.lock.isHeld || header.finishedAt !== undefined) return;
+    header.lock = { isHeld: true, keys: header.lock.keys };
+    markIndex(turn);
+    return;
+  }
+  const node = findWaiting(turn, holder);
+  if (node === undefined) return;
+  try {
+    beginLocked(turn, node);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {
+  const { header } = turn.state;
+  const holders = fact.holders?.[fact.waiting] ?? [];
+  if (fact.holder === workflowHolder(turn)) {
+    if (header.lock?.isHeld !== false || header.finishedAt !== undefined) return;
+    header.lock = { ...header.lock, waiting: fact.waiting, holders };
+    header.message = fact.message;
+    markIndex(turn);
+    return;
+  }
+  const node = findWaiting(turn, fact.holder);
+  if (node?.lock === undefined) return;
+  change(turn, node, {
+    message: fact.message,
+    synchronizationStatus: { waiting: fact.waiting },
+    lock: { ...node.lock, waiting: fact.waiting, holders },
+  });
+}
+
+function locksFailed(turn: Turn, holder: string, message: string): void {
+  const node = findWaiting(turn, holder);
+  const text = `Failed to acquire the synchronization lock. ${message}`;
+  if (node !== undefined) {
+    failNode(turn, node, text);
+    return;
+  }
+  const { header } = turn.state;
+  if (holder !== workflowHolder(turn) || header.lock?.isHeld !== false) return;
+  header.message = text;
+  markIndex(turn);
+}

@@ -1,0 +1,196 @@
+/**
+ * The only place where node records are made, changed and dropped. Keeps the counters true, tracks what must be stored,
+ * and wakes those who wait: a node that ends costs its owner one look.
+ */
+import type { NodePhase } from "../spec/manifest.ts";
+import type { Effect } from "./effect.ts";
+import { account, attach, parseProgress, setMember, wake } from "./runtime.ts";
+import { hasEnded, isExecutable, isTask, type NodeRecord, type Turn } from "./state.ts";
+import { rfc3339 } from "./time_text.ts";
+
+/** A patch: members set to undefined are removed. */
+export type NodePatch = { [K in keyof NodeRecord]?: NodeRecord[K] | undefined };
+
+/** Enters a new node. A node of this id must not exist. */
+export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeRecord {
+  const { state } = turn;
+  const node: NodeRecord = { ...fields, order: state.header.sequence++ };
+  markHeader(turn);
+  state.nodes.set(node.id, node);
+  attach(state.runtime, node);
+  account(state.runtime, node, 1);
+  state.pending.nodes.add(node.id);
+  state.pending.dropped.delete(node.id);
+  wake(state.runtime, node.id);
+  if (node.owner !== undefined) wake(state.runtime, node.owner);
+  recordPhase(turn, node);
+  return node;
+}
+
+/** Changes a node in place. */
+export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
+  const { state } = turn;
+  const before = node.phase;
+  account(state.runtime, node, -1);
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined) delete node[key as keyof NodeRecord];
+    else Object.assign(node, { [key]: value });
+  }
+  account(state.runtime, node, 1);
+  state.pending.nodes.add(node.id);
+  wake(state.runtime, node.id);
+  if (node.owner !== undefined) wake(state.runtime, node.owner);
+  if (node.phase !== before) {
+    recordPhase(turn, node);
+    wakeWatchers(turn, node);
+  }
+}
+
+/** Removes a node for good; the runtime is to be built anew afterwards. */
+export function dropNode(turn: Turn, node: NodeRecord): void {
+  const { state } = turn;
+  state.nodes.delete(node.id);
+  state.pending.nodes.delete(node.id);
+  state.pending.dropped.add(node.id);
+}
+
+/**
+ * Ends a node: time, progress, its locks and timers, and the daemons inside it. Ending an ended node changes nothing.
+ */
+export function end(turn: Turn, node: NodeRecord, phase: NodePhase, message?: string): void {
+  if (hasEnded(node)) return;
+  const isDone = phase === "Succeeded" || phase === "Skipped" || phase === "Omitted";
+  const { lock, dueAt } = node;
+  const wasTask = isTask(node.type) && (node.starts ?? 0) > 0;
+  change(turn, node, {
+    phase,
+    message: message === "" ? undefined : message,
+    finishedAt: turn.env.now,
+    ...(isExecutable(node.type) && isDone ? { progress: fullProgress(node.progress) } : {}),
+    synchronizationStatus: undefined,
+    lock: undefined,
+    dueAt: undefined,
+    deadline: undefined,
+    deadlineMessage: undefined,
+    daemoned: undefined,
+  });
+  if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
+  if (dueAt !== undefined || wasTask) clearTimer(turn, node);
+  if (node.type === "Steps" || node.type === "DAG") stopDaemons(turn, node.id);
+}
+
+/** Ends the daemons inside a boundary ("" = those without one): they have done their duty. */
+export function stopDaemons(turn: Turn, boundary: string): void {
+  for (const id of [...turn.state.runtime.daemons.get(boundary) ?? []]) {
+    const daemon = turn.state.nodes.get(id);
+    if (daemon === undefined) continue;
+    cancelTask(turn, daemon, "daemon is not needed any more");
+    // Not `end`: a daemon counts as ended already, and keeps what it reported.
+    change(turn, daemon, {
+      daemoned: undefined,
+      phase: "Succeeded",
+      finishedAt: turn.env.now,
+      progress: fullProgress(daemon.progress),
+    });
+  }
+}
+
+export function emit(turn: Turn, effect: Effect): void {
+  turn.state.pending.effects.push(effect);
+}
+
+export function markHeader(turn: Turn): void {
+  turn.state.pending.header = true;
+}
+
+/** Marks the header and what lists show. */
+export function markIndex(turn: Turn): void {
+  turn.state.pending.header = true;
+  turn.state.pending.index = true;
+}
+
+/** Id of the present task of a node. */
+export function taskId(turn: Turn, node: NodeRecord): string {
+  return `${turn.state.header.metadata.uid ?? ""}/${node.id}/${node.starts ?? 0}`;
+}
+
+export function cancelTask(turn: Turn, node: NodeRecord, reason: string): void {
+  if ((node.starts ?? 0) === 0) return;
+  const task = taskId(turn, node);
+  emit(turn, { type: "cancel-task", id: `cancel/${task}`, task, reason });
+}
+
+/** Sets the one timer of a node. */
+export function setTimer(turn: Turn, node: NodeRecord, at: number): void {
+  if (node.dueAt === at) return;
+  change(turn, node, { dueAt: at });
+  emit(turn, setTimerEffect(node, at));
+}
+
+export function setTimerEffect(node: NodeRecord, at: number): Effect {
+  return { type: "set-timer", id: timerId(node), at };
+}
+
+export function clearTimer(turn: Turn, node: NodeRecord): void {
+  emit(turn, { type: "clear-timer", id: timerId(node) });
+}
+
+/** Name of a node's timer. */
+export function timerId(node: NodeRecord): string {
+  return `node/${node.id}`;
+}
+
+/** `<namespace>/<workflow>/<node id>`. */
+export function holderOf(turn: Turn, node: NodeRecord): string {
+  const { namespace, name } = turn.state.header.metadata;
+  return `${namespace ?? ""}/${name ?? ""}/${node.id}`;
+}
+
+export function releaseLocks(turn: Turn, holder: string): void {
+  emit(turn, { type: "release-locks", id: `release/${holder}`, holder });
+}
+
+/** `3/5` → `5/5`. */
+function fullProgress(progress: string | undefined): string {
+  const [, total] = parseProgress(progress ?? "0/1");
+  return `${total}/${total}`;
+}
+
+/** Hooks that read other steps are looked at again when one of those changes. */
+function wakeWatchers(turn: Turn, node: NodeRecord): void {
+  if (node.boundary === undefined) return;
+  for (const id of turn.state.runtime.watching.get(node.boundary) ?? []) {
+    wake(turn.state.runtime, id);
+  }
+}
+
+/** Enters or removes a node whose hooks read other steps. */
+export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
+  if (node.boundary === undefined) return;
+  setMember(turn.state.runtime.watching, node.boundary, node.id, isWatching);
+}
+
+const SHOWN: ReadonlySet<NodePhase> = new Set<NodePhase>(["Running", "Succeeded", "Failed", "Error"]);
+
+/** Kubernetes-style event of a node's new phase. */
+function recordPhase(turn: Turn, node: NodeRecord): void {
+  if (!SHOWN.has(node.phase)) return;
+  const { labelPrefix } = turn.env;
+  const text = `${node.phase} node ${node.name}`;
+  emit(turn, {
+    type: "record-event",
+    id: `event/${node.id}/${node.starts ?? 0}/${node.phase}`,
+    eventType: node.phase === "Running" || node.phase === "Succeeded" ? "Normal" : "Warning",
+    reason: `WorkflowNode${node.phase}`,
+    message: node.message === undefined ? text : `${text}: ${node.message}`,
+    annotations: {
+      [`${labelPrefix}node-type`]: node.type,
+      [`${labelPrefix}node-name`]: node.name,
+      [`${labelPrefix}node-id`]: node.id,
+      ...(node.startedAt === undefined
+        ? {}
+        : { [`${labelPrefix}node-start-time`]: rfc3339(node.startedAt) }),
+    },
+  });
+}
+

@@ -1,0 +1,94 @@
+/**
+ * The stored form of a workflow: part `h` is the header, `s` the specs, `n:<id>` one node each. Every part carries a
+ * schema number; a newer program reads what an older one wrote.
+ */
+import type { Changes } from "./engine.ts";
+import type { IndexEntry } from "./index_entry.ts";
+import { buildRuntime } from "./runtime.ts";
+import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
+
+/** Number of the stored form. */
+export const SCHEMA = 1;
+const NODE_PREFIX = "n:";
+
+export function emptyPending(): Pending {
+  return {
+    header: false,
+    specs: false,
+    index: false,
+    nodes: new Set(),
+    dropped: new Set(),
+    effects: [],
+    needs: new Map(),
+  };
+}
+
+/**
+ * A workflow from its stored parts.
+ * @throws {Error} when a part is missing, or was written by a newer program
+ */
+export function loadWorkflow(parts: Record<string, string>): WorkflowState {
+  const nodes = new Map<string, NodeRecord>();
+  for (const [key, text] of Object.entries(parts)) {
+    if (!key.startsWith(NODE_PREFIX)) continue;
+    const node = decode<NodeRecord>(text, key);
+    nodes.set(node.id, node);
+  }
+  return {
+    header: decode<Header>(parts["h"], "h"),
+    specs: decode<StoredSpecs>(parts["s"], "s"),
+    nodes,
+    runtime: buildRuntime(nodes.values()),
+    pending: emptyPending(),
+  };
+}
+
+function decode<T>(text: string | undefined, key: string): T {
+  if (text === undefined) throw new Error(`Stored workflow has no part "${key}"`);
+  const { schema, ...value } = JSON.parse(text) as { schema?: number } & T;
+  if (schema === undefined || schema > SCHEMA) {
+    throw new Error(`Part "${key}" has schema ${schema ?? "none"}; this program reads up to ${SCHEMA}`);
+  }
+  return value as T;
+}
+
+function encode(value: object): string {
+  return JSON.stringify({ schema: SCHEMA, ...value });
+}
+
+/** What is to be stored and done since the last call; the next call starts from nothing. */
+export function takeChanges(state: WorkflowState): Changes {
+  const { pending } = state;
+  state.pending = emptyPending();
+  const put: Record<string, string> = {};
+  if (pending.header) put["h"] = encode(state.header);
+  if (pending.specs) put["s"] = encode(state.specs);
+  for (const id of pending.nodes) {
+    const node = state.nodes.get(id);
+    if (node !== undefined) put[NODE_PREFIX + id] = encode(node);
+  }
+  return {
+    put,
+    drop: [...pending.dropped].filter((id) => !state.nodes.has(id)).map((id) => NODE_PREFIX + id),
+    ...(pending.index ? { index: indexEntry(state) } : {}),
+    effects: pending.effects,
+    needs: [...pending.needs.values()],
+  };
+}
+
+/** What lists show of a workflow. */
+export function indexEntry(state: WorkflowState): IndexEntry {
+  const { metadata, phase, startedAt, finishedAt } = state.header;
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
+    labels: { ...metadata.labels },
+    phase,
+    createdAt: metadata.creationTimestamp === undefined || metadata.creationTimestamp === null
+      ? 0
+      : Date.parse(metadata.creationTimestamp),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  };
+}

@@ -1,0 +1,174 @@
+/** A workflow's state from the object that was submitted, or from one that has run before (imports, resubmits). */
+import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
+import { emptyPending } from "./codec.ts";
+import type { EngineEnv } from "./engine.ts";
+import { buildRuntime } from "./runtime.ts";
+import type { Header, NodeRecord, Role, StoredSpecs, WorkflowState } from "./state.ts";
+
+/**
+ * A new workflow in memory; everything of it is to be stored. `workflow` is complete: name, namespace, uid,
+ * creationTimestamp. A status is taken over as it is.
+ */
+export function createWorkflow(workflow: Workflow, _env: EngineEnv): WorkflowState {
+  const { metadata, spec, status } = structuredClone(workflow);
+  const nodes = new Map(importNodes(status?.nodes ?? {}).map((node) => [node.id, node]));
+  const header: Header = {
+    metadata,
+    ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
+    ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
+    phase: status?.phase ?? "",
+    sequence: nodes.size,
+    ...importStatus(status),
+  };
+  const specs: StoredSpecs = {
+    spec,
+    ...(status?.storedTemplates === undefined ? {} : { storedTemplates: status.storedTemplates }),
+    ...(status?.storedWorkflowTemplateSpec === undefined
+      ? {}
+      : { storedWorkflowTemplateSpec: status.storedWorkflowTemplateSpec }),
+  };
+  const pending = emptyPending();
+  pending.header = pending.specs = pending.index = true;
+  for (const id of nodes.keys()) pending.nodes.add(id);
+  return { header, specs, nodes, runtime: buildRuntime(nodes.values()), pending };
+}
+
+/** Members of a status that the header keeps as its own. */
+const OWN = new Set([
+  ...["phase", "message", "startedAt", "finishedAt", "nodes", "storedTemplates", "outputs"],
+  ...["storedWorkflowTemplateSpec", "conditions"],
+]);
+
+function importStatus(status: WorkflowStatus | undefined): Partial<Header> {
+  if (status === undefined) return {};
+  const { message, outputs, conditions } = status;
+  const others = Object.entries(status).filter(([member]) => !OWN.has(member));
+  return {
+    ...(message === undefined ? {} : { message }),
+    ...timeOf("startedAt", status.startedAt),
+    ...timeOf("finishedAt", status.finishedAt),
+    ...(outputs === undefined ? {} : { outputs }),
+    ...(conditions === undefined ? {} : { conditions }),
+    ...(status.phase === undefined || status.phase === "" ? {} : { isPrepared: true }),
+    ...(others.length === 0 ? {} : { imported: Object.fromEntries(others) }),
+  };
+}
+
+function timeOf<K extends string>(key: K, text: string | null | undefined): { [key in K]?: number } {
+  const at = text === undefined || text === null ? NaN : Date.parse(text);
+  return Number.isNaN(at) ? {} : { [key]: at } as { [key in K]?: number };
+}
+
+/** Nodes as clients write them, with their place in the tree worked out from names and edges. */
+function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
+  const parents = new Map<string, string[]>();
+  for (const [id, { children = [] }] of Object.entries(statuses)) {
+    for (const child of children) {
+      const list = parents.get(child);
+      if (list === undefined) parents.set(child, [id]);
+      else list.push(id);
+    }
+  }
+  const ordered = breadthFirst(statuses);
+  return ordered.map((id, order) => importNode(statuses, id, order, parents.get(id) ?? []));
+}
+
+/** Ids in the order in which the tree grows, then what is not reached from the root. */
+function breadthFirst(statuses: Record<string, NodeStatus>): string[] {
+  const all = Object.keys(statuses).sort();
+  const isChild = new Set(Object.values(statuses).flatMap(({ children = [] }) => children));
+  const seen = new Set(all.filter((id) => !isChild.has(id)));
+  for (const id of seen) for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
+  for (const id of all) seen.add(id);
+  return [...seen];
+}
+
+function importNode(
+  statuses: Record<string, NodeStatus>,
+  id: string,
+  order: number,
+  parents: string[],
+): NodeRecord {
+  const status = statuses[id] as NodeStatus;
+  const { children: _children, outboundNodes, boundaryID, startedAt, finishedAt, ...rest } = status;
+  const name = status.name ?? id;
+  const boundary = boundaryID === undefined || boundaryID === "" ? undefined : statuses[boundaryID];
+  const place = placeOf(statuses, status, boundary, parents);
+  return {
+    ...rest,
+    id,
+    name,
+    displayName: status.displayName ?? name,
+    phase: status.phase ?? "Pending",
+    order,
+    isImported: true,
+    ...place,
+    ...(boundary === undefined ? {} : { boundary: boundary.id }),
+    ...(parents.length === 0 ? {} : { parents }),
+    ...(outboundNodes === undefined ? {} : { outbound: outboundNodes }),
+    ...timeOf("startedAt", startedAt),
+    ...timeOf("finishedAt", finishedAt),
+    ...(status.type === "Pod" && status.phase !== undefined && status.phase !== "Pending" ? { starts: 1 } : {}),
+  };
+}
+
+interface Place {
+  role: Role;
+  owner?: string;
+  step?: string;
+  index?: number;
+  hook?: string;
+}
+
+function placeOf(
+  statuses: Record<string, NodeStatus>,
+  node: NodeStatus,
+  boundary: NodeStatus | undefined,
+  parents: readonly string[],
+): Place {
+  const { name = "" } = node;
+  const hook = /^(.*)\.(?:onExit|hooks\.([^.]+))$/s.exec(name);
+  const byName = (wanted: string) => Object.values(statuses).find((one) => one.name === wanted)?.id;
+  if (node.nodeFlag?.retried === true) {
+    const [, base = "", index] = /^(.*)\((\d+)\)$/s.exec(name) ?? [];
+    const owner = byName(base);
+    const outer = owner === undefined ? undefined : statuses[owner];
+    const place = outer === undefined
+      ? {}
+      : placeOf(statuses, outer, boundary, parents);
+    const { step } = place as Partial<Place>;
+    return {
+      role: "attempt",
+      index: Number(index ?? 0),
+      ...(owner === undefined ? {} : { owner }),
+      ...(step === undefined ? {} : { step }),
+    };
+  }
+  if (node.nodeFlag?.hooked === true && hook !== null) {
+    const owner = byName(hook[1] ?? "");
+    const member = owner === undefined ? undefined : statuses[owner];
+    const isOfWorkflow = member === undefined || member.boundaryID === undefined || member.boundaryID === "";
+    const step = isOfWorkflow || member === undefined ? undefined : placeOf(statuses, member, boundary, []).step;
+    return {
+      role: "hook",
+      hook: hook[2] ?? "exit",
+      ...(isOfWorkflow || owner === undefined ? {} : { owner }),
+      ...(step === undefined ? {} : { step }),
+    };
+  }
+  if (boundary === undefined) return { role: "root" };
+  if (node.type === "Container") return { role: "container", owner: boundary.id };
+  const rest = name.slice((boundary.name ?? "").length);
+  if (node.type === "StepGroup") {
+    return { role: "group", owner: boundary.id, index: Number(/^\[(\d+)\]/.exec(rest)?.[1] ?? 0) };
+  }
+  const [, group, step = "", loop] = /^(\[\d+\])?\.([^.(]+)(?:\((\d+):.*\))?$/s.exec(rest) ?? [];
+  const index = loop === undefined ? {} : { index: Number(loop) };
+  if (group !== undefined) {
+    const owner = byName(`${boundary.name}${group}`) ?? boundary.id;
+    return { role: "member", owner, step, ...index };
+  }
+  if (node.type === "TaskGroup") return { role: "loop", owner: boundary.id, step };
+  const owner = loop === undefined ? boundary.id : byName(`${boundary.name}.${step}`) ?? boundary.id;
+  return { role: "member", owner, step, ...index };
+}

@@ -1,0 +1,46 @@
+/** Whether a task of a DAG runs, once everything it depends on is done. */
+import type { DagTask } from "../spec/manifest.ts";
+import { evaluateDepends, expandDepends, ExpressionError, type TaskResults } from "./expressions.ts";
+import type { NodeRecord } from "./state.ts";
+
+/** The condition of a task in full: `dependencies` and bare names written out. */
+export function dependsLogic(task: DagTask, find: (name: string) => DagTask | undefined): string {
+  const { depends, dependencies = [] } = task;
+  const text = depends === undefined || depends === "" ? dependencies.join(" && ") : depends;
+  return expandDepends(text, (name) => find(name)?.continueOn);
+}
+
+/** Results of a task that a condition can ask for; `elements` are those of its loop. */
+export function taskResults(node: NodeRecord | undefined, elements: readonly NodeRecord[]): TaskResults {
+  const phase = node?.phase;
+  return {
+    Succeeded: phase === "Succeeded",
+    Failed: phase === "Failed",
+    Errored: phase === "Error",
+    Skipped: phase === "Skipped",
+    Omitted: phase === "Omitted",
+    Daemoned: node?.daemoned === true && phase !== "Pending",
+    AnySucceeded: elements.some((element) => element.phase === "Succeeded"),
+    AllFailed: elements.length > 0 && elements.every((element) => element.phase === "Failed"),
+  };
+}
+
+/**
+ * Decides a condition written out in full.
+ * @throws {ExpressionError} when it is malformed
+ */
+export function holdsDepends(logic: string, results: ReadonlyMap<string, TaskResults>): boolean {
+  if (logic === "") return true;
+  try {
+    return evaluateDepends(logic, results);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    // Tasks may be called like operators or functions of the language: a prefix keeps them apart.
+    const prefixed = logic.replace(/([a-zA-Z0-9][-a-zA-Z0-9]*?)\.(?=[A-Z])/g, "task_$1.");
+    try {
+      return evaluateDepends(prefixed, [...results].map(([name, result]) => [`task_${name}`, result]));
+    } catch {
+      throw error;
+    }
+  }
+}

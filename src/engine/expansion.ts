@@ -1,0 +1,339 @@
+/**
+ * Turns a step or task into the calls it stands for: resolves its references, decides its `when`, and makes one call
+ * for each element of its loop.
+ */
+import type { Json } from "../base/json.ts";
+import type { Artifact, Parameter, Sequence, StepLike } from "../spec/manifest.ts";
+import type { GivenArguments, GivenParameter } from "./arguments.ts";
+import {
+  compactJson,
+  evaluateWhen,
+  joinScopes,
+  replaceTags,
+  replaceTagsIn,
+  type Scope,
+  scopeOf,
+  soleTag,
+} from "./expressions.ts";
+import { isFailure, NodeFailure } from "./failure.ts";
+import { loopName } from "./names.ts";
+import { formatInteger } from "./print_integer.ts";
+import { parseJson } from "./raw_json.ts";
+import type { ExpandedCall } from "./runtime.ts";
+import { isLoop } from "./scope.ts";
+import type { Turn } from "./state.ts";
+
+/** Most elements of one loop. */
+export const MAX_LOOP_ELEMENTS = 1_000_000;
+
+const PRODUCERS = { errorUnder: ["steps", "tasks"] };
+
+export interface ExpansionScope {
+  scope: Scope;
+  /** Resolves `from` of artifacts; undefined = there is none (yet). */
+  findArtifact(reference: string): Artifact | undefined;
+  /** Names of the artifacts under a root, for expressions. */
+  artifactNames?(root: string): Iterable<string>;
+}
+
+/**
+ * The calls of a step or task, in order. Not empty.
+ * @param base full node name of the step without a loop's suffix
+ * @throws {TemplateError | NodeFailure | WhenError}
+ */
+export function expandStep(
+  turn: Turn,
+  step: StepLike,
+  base: string,
+  known: ExpansionScope,
+): ExpandedCall[] {
+  const when = resolveWhen(turn, step, known.scope);
+  const isLooping = isLoop(step);
+  if (when !== undefined && !when.includes("{{") && !evaluateWhen(when)) {
+    const skip = `when '${when}' evaluated false`;
+    const items = isLooping ? itemsOrNothing(turn, step, known.scope) : undefined;
+    if (items === undefined || items.length === 0) {
+      return [{ step, name: base, skip, arguments: {} }];
+    }
+    return items.map(({ item, label }, index) => ({
+      step,
+      name: loopName(base, index, label),
+      index,
+      item,
+      skip,
+      arguments: {},
+    }));
+  }
+  const resolved = resolveStep(turn, step, known.scope, PRODUCERS);
+  if (!isLooping) {
+    if (when !== undefined && !evaluateWhen(when)) {
+      return [{ step: resolved, name: base, skip: `when '${when}' evaluated false`, arguments: {} }];
+    }
+    return [{ step: resolved, name: base, arguments: resolveArguments(turn, step, known) }];
+  }
+  const items = loopItems(turn, step, known.scope);
+  if (items.length === 0) {
+    return [{ step: resolved, name: base, isEmptyLoop: true, skip: "Skipped, empty params", arguments: {} }];
+  }
+  return items.map(({ item, label }, index) =>
+    expandItem(turn, resolved, { base, when, item, label, index }, known)
+  );
+}
+
+interface Element {
+  base: string;
+  when: string | undefined;
+  item: Json;
+  label: Json;
+  index: number;
+}
+
+function expandItem(
+  turn: Turn,
+  step: StepLike,
+  { base, when, item, label, index }: Element,
+  known: ExpansionScope,
+): ExpandedCall {
+  const scope = joinScopes(itemScope(item), known.scope);
+  const call = { step, name: loopName(base, index, label), index, item };
+  if (when !== undefined) {
+    try {
+      const text = replaceTagsIn(when, scope, "keep", turn.env);
+      if (!evaluateWhen(text)) {
+        return { ...call, skip: `when '${text}' evaluated false`, arguments: {} };
+      }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return { ...call, error: error.message, arguments: {} };
+    }
+  }
+  return {
+    ...call,
+    step: resolveStep(turn, step, scope, "error"),
+    arguments: resolveArguments(turn, step, { ...known, scope }, "error"),
+  };
+}
+
+/** The `when` with its tags replaced, except those of a loop. Undefined when there is none. */
+function resolveWhen(turn: Turn, step: StepLike, scope: Scope): string | undefined {
+  if (step.when === undefined || step.when === "") return undefined;
+  return replaceTagsIn(step.when, scope, PRODUCERS, turn.env);
+}
+
+/** Replaces the tags in what names the template and in the hooks' names. */
+function resolveStep(
+  turn: Turn,
+  step: StepLike,
+  scope: Scope,
+  missing: "error" | typeof PRODUCERS,
+): StepLike {
+  const { template, templateRef } = step;
+  const hooks = step.hooks === undefined
+    ? undefined
+    : replaceTags(step.hooks, itemsOnly(scope), "keep", turn.env);
+  return {
+    ...step,
+    ...(template === undefined ? {} : { template: replaceTagsIn(template, scope, missing, turn.env) }),
+    ...(templateRef === undefined
+      ? {}
+      : { templateRef: replaceTags(templateRef, scope, missing, turn.env) }),
+    ...(hooks === undefined ? {} : { hooks }),
+  };
+}
+
+function itemsOnly(scope: Scope): Scope {
+  return {
+    find: (name) => name === "item" || name.startsWith("item.") ? scope.find(name) : undefined,
+    *names(root) {
+      if (root === "item") yield* scope.names(root);
+    },
+  };
+}
+
+/**
+ * Arguments with their references resolved. A parameter that is nothing but a reference to an absent output is marked,
+ * so that the input's default can take its place.
+ */
+export function resolveArguments(
+  turn: Turn,
+  holder: Pick<StepLike, "arguments">,
+  known: ExpansionScope,
+  missing: "error" | "keep" | typeof PRODUCERS = PRODUCERS,
+): GivenArguments {
+  const { parameters, artifacts } = holder.arguments ?? {};
+  const resolved: GivenArguments = {};
+  if (parameters !== undefined) {
+    resolved.parameters = parameters.map((parameter) =>
+      resolveParameter(turn, parameter, known.scope, missing)
+    );
+  }
+  if (artifacts !== undefined) {
+    resolved.artifacts = artifacts.map((artifact) =>
+      resolveArtifact(turn, artifact, known, missing)
+    );
+  }
+  return resolved;
+}
+
+function resolveParameter(
+  turn: Turn,
+  parameter: Parameter,
+  scope: Scope,
+  missing: "error" | "keep" | typeof PRODUCERS,
+): GivenParameter {
+  const tag = soleTag(parameter.value);
+  if (tag !== undefined && scope.find(tag) === null) {
+    const { value: _value, ...rest } = parameter;
+    return { ...rest, isAbsent: true };
+  }
+  if (parameter.valueFrom?.expression !== undefined && parameter.value === undefined) {
+    const { valueFrom, ...rest } = parameter;
+    const value = replaceTagsIn(`{{=${valueFrom.expression}}}`, scope, "error", turn.env);
+    return { ...rest, value };
+  }
+  return replaceTags(parameter, scope, missing, turn.env);
+}
+
+/** Follows `from` and `fromExpression`; what leads nowhere stays an artifact without a location. */
+export function resolveArtifact(
+  turn: Turn,
+  artifact: Artifact,
+  known: ExpansionScope,
+  missing: "error" | "keep" | typeof PRODUCERS = PRODUCERS,
+): Artifact {
+  const { from, fromExpression, ...rest } = artifact;
+  const own = replaceTags(rest, known.scope, missing, turn.env) as Artifact;
+  let found: Artifact | undefined;
+  if (from !== undefined && from !== "") {
+    const text = replaceTagsIn(from, itemsOnly(known.scope), "keep", turn.env);
+    found = known.findArtifact(soleTag(text) ?? text);
+  } else if (fromExpression !== undefined && fromExpression !== "") {
+    found = parseJson(
+      replaceTagsIn(`{{=${fromExpression}}}`, artifactScope(known), "error", turn.env),
+    ) as Artifact;
+  } else {
+    return own;
+  }
+  if (found === undefined) return own;
+  const { name: _name, path: _path, globalName: _global, ...location } = found;
+  const joined = { ...location, ...own };
+  return own.subPath === undefined ? joined : withSubPath(joined, own.subPath);
+}
+
+/** Names of the scope, and artifacts by reference as objects. */
+function artifactScope(known: ExpansionScope): Scope {
+  return {
+    find: (name) =>
+      known.scope.find(name) ?? known.findArtifact(name) as unknown as Json | undefined,
+    *names(root) {
+      yield* known.scope.names(root);
+      yield* known.artifactNames?.(root) ?? [];
+    },
+  };
+}
+
+/** Appends to the key of whatever location an artifact has. */
+function withSubPath(artifact: Artifact, subPath: string): Artifact {
+  const { subPath: _sub, ...rest } = artifact;
+  for (const member of ["s3", "gcs", "oss", "azure", "hdfs", "artifactory"] as const) {
+    const location = rest[member];
+    if (location === undefined) continue;
+    const field = member === "azure" ? "blob" : member === "hdfs" ? "path" : "key";
+    const key = location[field];
+    if (typeof key !== "string") continue;
+    return { ...rest, [member]: { ...location, [field]: `${key.replace(/\/$/, "")}/${subPath}` } };
+  }
+  return rest;
+}
+
+/** `item` and `item.<key>` of a loop element; everything is text. */
+function itemScope(item: Json): Scope {
+  const values: Record<string, Json> = { item: itemText(item) };
+  if (typeof item === "object" && item !== null && !Array.isArray(item)) {
+    for (const [key, value] of Object.entries(item)) values[`item.${key}`] = itemText(value);
+  }
+  return scopeOf(values);
+}
+
+function itemText(item: Json): string {
+  return typeof item === "string" ? item : compactJson(item);
+}
+
+/** An element of a loop, and how it shows in the node's name. */
+interface LoopItem {
+  item: Json;
+  label: Json;
+}
+
+function itemsOrNothing(turn: Turn, step: StepLike, scope: Scope): LoopItem[] | undefined {
+  try {
+    return loopItems(turn, step, scope);
+  } catch (error) {
+    if (isFailure(error)) return undefined;
+    throw error;
+  }
+}
+
+function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
+  const plain = (item: Json): LoopItem => ({ item, label: item });
+  if (step.withItems !== undefined) {
+    return replaceTags(step.withItems, scope, "error", turn.env).map(plain);
+  }
+  if (step.withParam !== undefined && step.withParam !== "") {
+    return withParamItems(replaceTagsIn(step.withParam, scope, "error", turn.env)).map((item) => ({
+      item,
+      label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
+    }));
+  }
+  return sequenceItems(replaceTags(step.withSequence ?? {}, scope, "error", turn.env)).map(plain);
+}
+
+function withParamItems(text: string): Json[] {
+  const refuse = (reason: string) =>
+    new NodeFailure(`withParam value could not be parsed as a JSON list: ${text}: ${reason}`);
+  let value: unknown;
+  try {
+    value = parseJson(text.trim());
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  if (value === null) return [];
+  if (!Array.isArray(value)) {
+    throw refuse(`json: cannot unmarshal ${jsonKind(value)} into Go value of type []v1alpha1.Item`);
+  }
+  if (value.length > MAX_LOOP_ELEMENTS) throw tooMany(value.length);
+  return value;
+}
+
+function jsonKind(value: unknown): string {
+  if (typeof value === "object") return "object";
+  return typeof value === "boolean" ? "bool" : String(typeof value);
+}
+
+function sequenceItems(sequence: Sequence): Json[] {
+  const start = sequence.start === undefined ? 0 : integer(sequence.start);
+  let end: number;
+  if (sequence.end !== undefined) end = integer(sequence.end);
+  else if (sequence.count !== undefined) {
+    const count = integer(sequence.count);
+    if (count === 0) return [];
+    end = start + count - 1;
+  } else throw new NodeFailure("neither end nor count was specified in withSequence");
+  const length = Math.abs(end - start) + 1;
+  if (length > MAX_LOOP_ELEMENTS) throw tooMany(length);
+  const direction = start <= end ? 1 : -1;
+  const format = sequence.format === undefined || sequence.format === "" ? "%d" : sequence.format;
+  return Array.from({ length }, (_, index) => formatInteger(format, start + direction * index));
+}
+
+function integer(value: number | string): number {
+  const text = String(value);
+  if (!/^[+-]?\d+$/.test(text)) {
+    throw new NodeFailure(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+function tooMany(count: number): NodeFailure {
+  return new NodeFailure(`a loop of ${count} elements is too long: at most ${MAX_LOOP_ELEMENTS}`);
+}

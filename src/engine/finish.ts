@@ -1,0 +1,197 @@
+/** The end of a workflow: hooks, exit handler, phase, and what is to be cleaned up. */
+import type { WorkflowPhase } from "../spec/manifest.ts";
+import { workflowHookCall } from "./call.ts";
+import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
+import { durationMs, isTrue } from "./expressions.ts";
+import { globalScope } from "./globals.ts";
+import { hookNames, workflowHook } from "./hook_definitions.ts";
+import { hookName } from "./names.ts";
+import { nodeByName } from "./call.ts";
+import { startCall } from "./start.ts";
+import { isFailure } from "./failure.ts";
+import {
+  executedSpec,
+  hasEnded,
+  isFailedOrError,
+  isFulfilled,
+  type NodeRecord,
+  rootOf,
+  type Turn,
+  workflowName,
+  workflowNamespace,
+} from "./state.ts";
+
+/** Begins hooks of the workflow whose condition holds; true when all that were begun have ended. */
+export function runWorkflowHooks(turn: Turn): boolean {
+  let areAllEnded = true;
+  for (const name of hookNames(executedSpec(turn.state).hooks)) {
+    const hook = workflowHook(turn, name);
+    if (hook === undefined) continue;
+    let hooked = nodeByName(turn, hookName(workflowName(turn.state), name));
+    if (hooked === undefined) {
+      if (!holds(turn, hook.expression ?? "")) continue;
+      hooked = startCall(turn, workflowHookCall(turn, name, hook), workflowName(turn.state));
+    }
+    if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
+  }
+  return areAllEnded;
+}
+
+function holds(turn: Turn, expression: string): boolean {
+  if (expression === "") return false;
+  try {
+    return isTrue(expression, globalScope(turn, { hasEnd: true }), turn.env);
+  } catch (error) {
+    if (isFailure(error)) return false;
+    throw error;
+  }
+}
+
+/** Goes on after the entrypoint has ended: hooks, exit handler, end. */
+export function finishWorkflow(turn: Turn): void {
+  const root = rootOf(turn.state);
+  if (root === undefined || !isFulfilled(root)) return;
+  if (root.isErrored === true) {
+    complete(turn, "Error", `error in entry template execution: ${root.message ?? ""}`);
+    return;
+  }
+  if (!runWorkflowHooks(turn)) return;
+  const exit = runExitHandler(turn);
+  if (exit === "waiting") return;
+  if (exit?.isErrored === true) {
+    complete(turn, "Error", `error in exit template execution : ${exit.message ?? ""}`);
+    return;
+  }
+  let phase: WorkflowPhase = root.phase === "Failed" || root.phase === "Error" ? root.phase : "Succeeded";
+  let message = root.message;
+  if (phase === "Succeeded") {
+    message = root.phase === "Succeeded" || root.phase === "Running" ? root.message : undefined;
+    if (exit !== undefined && isFailedOrError(exit)) {
+      phase = exit.phase as WorkflowPhase;
+      message = exit.message;
+    }
+  }
+  const { shutdown } = turn.state.specs.spec;
+  if (shutdown !== undefined && shutdown !== "" && phase !== "Succeeded") {
+    message = `Stopped with strategy '${shutdown}'`;
+  }
+  complete(turn, phase, message);
+}
+
+/** The exit handler's node when it has ended; undefined when there is none to run. */
+function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
+  const hook = workflowHook(turn, "exit");
+  if (hook === undefined) return undefined;
+  const name = hookName(workflowName(turn.state), "exit");
+  let node = nodeByName(turn, name);
+  if (node === undefined) {
+    if (turn.state.specs.spec.shutdown === "Terminate") return undefined;
+    if ((hook.expression ?? "") !== "" && !holds(turn, hook.expression ?? "")) return undefined;
+    try {
+      node = startCall(turn, workflowHookCall(turn, "exit", hook), workflowName(turn.state));
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      complete(turn, "Error", `error in exit template execution : ${error.message}`);
+      return "waiting";
+    }
+  }
+  return node !== undefined && isFulfilled(node) ? node : "waiting";
+}
+
+/** Ends the workflow. Nothing is left running, waiting or locked. */
+export function complete(turn: Turn, phase: WorkflowPhase, message?: string): void {
+  const { header, runtime, nodes } = turn.state;
+  if (header.finishedAt !== undefined) return;
+  for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
+  for (const node of nodes.values()) if (!hasEnded(node)) endLeftover(turn, node);
+  header.phase = phase;
+  if (message === undefined || message === "") delete header.message;
+  else header.message = message;
+  header.finishedAt = turn.env.now;
+  header.startedAt ??= turn.env.now;
+  setCondition(turn, "PodRunning", "False");
+  setCondition(turn, "Completed", "True");
+  const { labelPrefix } = turn.env;
+  header.metadata.labels = {
+    ...header.metadata.labels,
+    [`${labelPrefix}phase`]: phase,
+    [`${labelPrefix}completed`]: "true",
+  };
+  markIndex(turn);
+  runtime.queue = [];
+  runtime.queued.clear();
+  if (header.lock !== undefined) {
+    releaseLocks(turn, workflowHolder(turn));
+    delete header.lock;
+  }
+  if (executedSpec(turn.state).activeDeadlineSeconds !== undefined) {
+    emit(turn, { type: "clear-timer", id: "workflow-deadline" });
+  }
+  const eventType = phase === "Succeeded" ? "Normal" : "Warning";
+  emit(turn, {
+    type: "record-event",
+    id: `event/${phase}/${header.startedAt}`,
+    eventType,
+    reason: phase === "Succeeded" ? "WorkflowSucceeded" : "WorkflowFailed",
+    message: phase === "Succeeded" ? "Workflow completed" : message ?? "",
+  });
+  cleanUp(turn, phase);
+}
+
+/** A node that was cut off by the end of the workflow. */
+function endLeftover(turn: Turn, node: NodeRecord): void {
+  cancelTask(turn, node, "the workflow has ended");
+  end(turn, node, "Failed", "the workflow has ended");
+}
+
+function cleanUp(turn: Turn, phase: WorkflowPhase): void {
+  const { header, nodes } = turn.state;
+  const spec = executedSpec(turn.state);
+  const strategy = spec.podGC?.strategy;
+  const isWanted = strategy === "OnWorkflowCompletion" ||
+    (strategy === "OnWorkflowSuccess" && phase === "Succeeded");
+  if (isWanted) {
+    const uid = header.metadata.uid ?? "";
+    const tasks = [...nodes.values()].filter((node) => (node.starts ?? 0) > 0)
+      .map((node) => `${uid}/${node.id}/${node.starts ?? 0}`);
+    const delay = spec.podGC?.deleteDelayDuration;
+    emit(turn, {
+      type: "clean-tasks",
+      id: `clean/${header.startedAt ?? 0}`,
+      tasks,
+      delayMs: delay === undefined || delay === "" ? 5000 : durationMs(delay),
+    });
+  }
+  const seconds = ttlSeconds(turn, phase);
+  if (seconds !== undefined) {
+    emit(turn, { type: "set-timer", id: "ttl", at: (header.finishedAt ?? 0) + seconds * 1000 });
+  }
+}
+
+/** Seconds after which a finished workflow deletes itself. */
+export function ttlSeconds(turn: Turn, phase: WorkflowPhase): number | undefined {
+  const { ttlStrategy } = executedSpec(turn.state);
+  if (phase === "Succeeded" && ttlStrategy?.secondsAfterSuccess !== undefined) {
+    return ttlStrategy.secondsAfterSuccess;
+  }
+  if (phase === "Failed" && ttlStrategy?.secondsAfterFailure !== undefined) {
+    return ttlStrategy.secondsAfterFailure;
+  }
+  return ttlStrategy?.secondsAfterCompletion;
+}
+
+/** Sets one of the workflow's conditions. */
+export function setCondition(turn: Turn, type: string, status: string, message?: string): void {
+  const { header } = turn.state;
+  const conditions = header.conditions ?? [];
+  const next = { type, status, ...(message === undefined ? {} : { message }) };
+  const at = conditions.findIndex((condition) => condition.type === type);
+  header.conditions = at < 0 ? [...conditions, next] : conditions.with(at, next);
+  turn.state.pending.header = true;
+}
+
+/** Holder of the locks of the workflow as a whole. */
+export function workflowHolder(turn: Turn): string {
+  return `${workflowNamespace(turn.state)}/${workflowName(turn.state)}`;
+}
+

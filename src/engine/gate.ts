@@ -1,0 +1,112 @@
+/**
+ * Parallelism and fail-fast: whether a new node may be created now, and who is looked at again when a place is free.
+ * A closed gate is no error: nothing is created, and whoever asked waits.
+ */
+import { boundaryCount, setMember, wake } from "./runtime.ts";
+import { executedSpec, type NodeRecord, type Turn } from "./state.ts";
+import { frameOf } from "./call.ts";
+
+/** May the boundary get a new child? Otherwise `waiter` is looked at again when it may. */
+export function isGateOpen(turn: Turn, boundary: NodeRecord | undefined, waiter: string): boolean {
+  const { runtime } = turn.state;
+  if (isWorkflowFull(turn)) {
+    runtime.gated.add(waiter);
+    return false;
+  }
+  if (boundary === undefined) return true;
+  const { template } = frameOf(turn, boundary);
+  const count = boundaryCount(runtime, boundary.id);
+  if (template.failFast === true && count.unsuccessful > 0) return false;
+  if (template.parallelism !== undefined && count.activeChildren >= template.parallelism) {
+    setMember(runtime.gatedIn, boundary.id, waiter, true);
+    return false;
+  }
+  return true;
+}
+
+/** May a retry node start its next attempt? */
+export function isAttemptGateOpen(turn: Turn, boundary: NodeRecord | undefined, wrapper: string): boolean {
+  const { runtime } = turn.state;
+  if (isWorkflowFull(turn)) {
+    runtime.gated.add(wrapper);
+    return false;
+  }
+  if (boundary === undefined) return true;
+  const { template } = frameOf(turn, boundary);
+  const count = boundaryCount(runtime, boundary.id);
+  if (template.failFast === true && count.unsuccessful > 0) return false;
+  if (template.parallelism !== undefined && count.activePods >= template.parallelism) {
+    setMember(runtime.gatedIn, boundary.id, wrapper, true);
+    return false;
+  }
+  return true;
+}
+
+function isWorkflowFull(turn: Turn): boolean {
+  const { parallelism } = executedSpec(turn.state);
+  return parallelism !== undefined && turn.state.runtime.activePods >= parallelism;
+}
+
+/** Wakes one waiter for whom there is a place now. False when there is none. */
+export function wakeGated(turn: Turn): boolean {
+  const { runtime, nodes } = turn.state;
+  if (runtime.gated.size > 0 && !isWorkflowFull(turn)) {
+    const first = firstInTree(turn, runtime.gated);
+    if (first !== undefined) {
+      runtime.gated.delete(first);
+      wake(runtime, first);
+      return true;
+    }
+  }
+  for (const [id, waiters] of runtime.gatedIn) {
+    const boundary = nodes.get(id);
+    if (boundary === undefined) {
+      runtime.gatedIn.delete(id);
+      continue;
+    }
+    const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
+    const count = boundaryCount(runtime, id);
+    if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
+    const first = firstInTree(turn, waiters);
+    if (first === undefined) continue;
+    if (count.activeChildren >= limit && nodes.get(first)?.type !== "Retry") continue;
+    setMember(runtime.gatedIn, id, first, false);
+    wake(runtime, first);
+    return true;
+  }
+  return false;
+}
+
+/** The waiter that comes first in the order of the tree. */
+function firstInTree(turn: Turn, waiters: Set<string>): string | undefined {
+  let best: { id: string; path: number[] } | undefined;
+  for (const id of waiters) {
+    const node = turn.state.nodes.get(id);
+    if (node === undefined) {
+      waiters.delete(id);
+      continue;
+    }
+    const path = pathOf(turn, node);
+    if (best === undefined || isBefore(path, best.path)) best = { id, path };
+  }
+  return best?.id;
+}
+
+function pathOf(turn: Turn, node: NodeRecord): number[] {
+  const path: number[] = [];
+  for (
+    let at: NodeRecord | undefined = node;
+    at !== undefined;
+    at = at.owner === undefined ? undefined : turn.state.nodes.get(at.owner)
+  ) path.unshift(at.order);
+  return path;
+}
+
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  for (const [at, order] of a.entries()) {
+    const other = b[at];
+    if (other === undefined) return false;
+    if (order !== other) return order < other;
+  }
+  return a.length < b.length;
+}

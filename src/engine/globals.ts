@@ -1,0 +1,193 @@
+/**
+ * The `workflow.*` variables. Looked up one by one when a tag asks; nothing is built in advance. Those that change while
+ * the workflow runs are left alone when a template is first filled in, and resolved where they are used.
+ */
+import type { Json } from "../base/json.ts";
+import type { Parameter } from "../spec/manifest.ts";
+import { compactJson, type Scope } from "./expressions.ts";
+import { executedSpec, isFailedOrError, rootOf, type Turn, workflowName, workflowNamespace } from "./state.ts";
+import { podName } from "./names.ts";
+import { rfc3339, strftime } from "./time_text.ts";
+
+/** Variables whose value depends on when they are looked at. */
+const LATE = /^workflow\.(status|failures|duration|outputs\.)/;
+
+export interface GlobalScopeOptions {
+  /** Leaves out what changes while the workflow runs. */
+  isEarly?: boolean;
+  /** `workflow.status` and `workflow.failures` have a value: exit handlers and workflow hooks. */
+  hasEnd?: boolean;
+}
+
+/** Scope of the `workflow.*` variables. */
+export function globalScope(turn: Turn, options: GlobalScopeOptions = {}): Scope {
+  const find = (name: string): Json | undefined => {
+    if (!name.startsWith("workflow.")) return undefined;
+    if (options.isEarly === true && LATE.test(name)) return undefined;
+    return findGlobal(turn, name.slice("workflow.".length), options);
+  };
+  return {
+    find,
+    *names(root) {
+      if (root !== "workflow") return;
+      for (const name of globalNames(turn)) {
+        if (find(`workflow.${name}`) !== undefined) yield `workflow.${name}`;
+      }
+    },
+  };
+}
+
+function findGlobal(turn: Turn, name: string, options: GlobalScopeOptions): Json | undefined {
+  const { metadata } = turn.state.header;
+  const spec = executedSpec(turn.state);
+  switch (name) {
+    case "name":
+      return workflowName(turn.state);
+    case "namespace":
+      return workflowNamespace(turn.state);
+    case "uid":
+      return metadata.uid ?? "";
+    case "serviceAccountName":
+      return spec.serviceAccountName ?? "";
+    case "mainEntrypoint":
+      return spec.entrypoint ?? "";
+    case "priority":
+      return spec.priority === undefined ? undefined : String(spec.priority);
+    case "duration":
+      return duration(turn).toFixed(6);
+    case "scheduledTime":
+      return metadata.annotations?.[`${turn.env.labelPrefix}scheduled-time`];
+    case "status":
+      return options.hasEnd === true ? endPhase(turn) : undefined;
+    case "failures":
+      return options.hasEnd === true ? failures(turn) : undefined;
+    case "parameters":
+    case "parameters.json":
+      return parametersJson(globalParameters(turn));
+    case "annotations":
+    case "annotations.json":
+      return compactJson(metadata.annotations ?? {});
+    case "labels":
+    case "labels.json":
+      return compactJson(metadata.labels ?? {});
+    case "creationTimestamp":
+      return rfc3339(createdAt(turn));
+  }
+  const [, group, key] = /^([a-z]+|creationTimestamp)\.(.+)$/s.exec(name) ?? [];
+  if (group === undefined || key === undefined) return undefined;
+  switch (group) {
+    case "parameters":
+      return globalParameters(turn).find((parameter) => parameter.name === key)?.value;
+    case "annotations":
+      return metadata.annotations?.[key];
+    case "labels":
+      return metadata.labels?.[key];
+    case "creationTimestamp":
+      return creationTime(createdAt(turn), key);
+    case "outputs":
+      return globalOutput(turn, key);
+    default:
+      return undefined;
+  }
+}
+
+function* globalNames(turn: Turn): Iterable<string> {
+  const { metadata, outputs } = turn.state.header;
+  yield* [
+    "name",
+    "namespace",
+    "uid",
+    "serviceAccountName",
+    "mainEntrypoint",
+    "priority",
+    "duration",
+    "scheduledTime",
+    "status",
+    "failures",
+    "parameters.json",
+    "annotations.json",
+    "labels.json",
+    "creationTimestamp",
+    "creationTimestamp.RFC3339",
+    "creationTimestamp.s",
+  ];
+  for (const { name } of globalParameters(turn)) yield `parameters.${name}`;
+  for (const key of Object.keys(metadata.annotations ?? {})) yield `annotations.${key}`;
+  for (const key of Object.keys(metadata.labels ?? {})) yield `labels.${key}`;
+  for (const { name } of outputs?.parameters ?? []) yield `outputs.parameters.${name}`;
+  for (const { name } of outputs?.artifacts ?? []) yield `outputs.artifacts.${name}`;
+}
+
+/** Arguments of the run, with the values that were read from ConfigMaps. */
+export function globalParameters(turn: Turn): Parameter[] {
+  const { state } = turn;
+  return (executedSpec(state).arguments?.parameters ?? []).map((parameter) => {
+    const value = state.specs.parameterValues?.[parameter.name] ?? parameter.value ??
+      parameter.default;
+    return value === undefined ? parameter : { ...parameter, value };
+  });
+}
+
+/** Parameters as the JSON list that `….parameters` stands for. */
+export function parametersJson(parameters: readonly Parameter[]): string {
+  return compactJson(
+    parameters.map(({ name, value }) => value === undefined ? { name } : { name, value }),
+  );
+}
+
+function globalOutput(turn: Turn, key: string): Json | undefined {
+  const { outputs } = turn.state.header;
+  const [, kind, name] = /^(parameters|artifacts)\.(.+)$/s.exec(key) ?? [];
+  if (kind === "parameters") {
+    return outputs?.parameters?.find((parameter) => parameter.name === name)?.value;
+  }
+  const artifact = outputs?.artifacts?.find((artifact) => artifact.name === name);
+  return artifact === undefined ? undefined : artifact as unknown as Json;
+}
+
+export function createdAt(turn: Turn): number {
+  const text = turn.state.header.metadata.creationTimestamp;
+  return text === undefined || text === null ? turn.env.now : Date.parse(text);
+}
+
+function creationTime(at: number, key: string): string | undefined {
+  if (key === "RFC3339") return rfc3339(at);
+  if (key === "s") return String(Math.floor(at / 1000));
+  return strftime(at, key);
+}
+
+function duration(turn: Turn): number {
+  const { startedAt, finishedAt } = turn.state.header;
+  return startedAt === undefined ? 0 : ((finishedAt ?? turn.env.now) - startedAt) / 1000;
+}
+
+/** Phase that exit handlers and hooks see: the root's; skipped counts as succeeded. */
+export function endPhase(turn: Turn): string {
+  const phase = rootOf(turn.state)?.phase;
+  if (phase === undefined) return turn.state.header.phase;
+  return phase === "Skipped" || phase === "Omitted" ? "Succeeded" : phase;
+}
+
+/** All failed nodes as a JSON text inside a JSON string. */
+function failures(turn: Turn): string {
+  const found: Json[] = [];
+  const { state } = turn;
+  for (const node of state.nodes.values()) {
+    if (!isFailedOrError(node)) continue;
+    found.push({
+      displayName: node.displayName,
+      message: node.message ?? "",
+      templateName: node.templateName ?? "",
+      phase: node.phase,
+      podName: podName(workflowName(state), node.name, node.templateRef?.template ?? node.templateName),
+      finishedAt: node.finishedAt === undefined ? null : rfc3339(node.finishedAt),
+    });
+  }
+  // Twice: the reference quotes the list once more.
+  return JSON.stringify(failuresText(found));
+}
+
+function failuresText(found: Json[]): string {
+  if (found.length === 0) return "null";
+  return `[${found.map((failure) => JSON.stringify(failure)).join(",")}]`;
+}

@@ -1,0 +1,105 @@
+/**
+ * The graph that clients see, derived from where nodes stand: which nodes a node leads to (`outbound`), and who its
+ * children are. Nothing of it is stored, so a new child never rewrites a list.
+ */
+import type { NodeRecord, WorkflowState } from "./state.ts";
+
+/** The last nodes of what a node stands for: what comes next is their child. */
+export function outboundOf(state: WorkflowState, node: NodeRecord): string[] {
+  const found: string[] = [];
+  collect(state, node, found);
+  return found;
+}
+
+function collect(state: WorkflowState, node: NodeRecord, found: string[]): void {
+  switch (node.type) {
+    case "Skipped":
+    case "Suspend":
+    case "HTTP":
+    case "Plugin":
+      found.push(node.id);
+      return;
+    case "Pod": {
+      const containers = membersOf(state, node).filter((member) => member.type === "Container");
+      if (containers.length === 0) found.push(node.id);
+      else found.push(...lastContainers(containers));
+      return;
+    }
+    case "Container":
+      found.push(node.id);
+      return;
+    case "Retry": {
+      const last = membersOf(state, node).at(-1);
+      found.push(last?.id ?? node.id);
+      return;
+    }
+    case "TaskGroup":
+    case "StepGroup": {
+      const members = membersOf(state, node);
+      if (members.length === 0) found.push(node.id);
+      for (const member of members) collect(state, member, found);
+      return;
+    }
+    case "Steps":
+    case "DAG":
+      if (node.memoizationStatus?.hit === true) found.push(node.id);
+      else for (const id of ownOutbound(state, node)) collectId(state, id, found);
+  }
+}
+
+function collectId(state: WorkflowState, id: string, found: string[]): void {
+  const node = state.nodes.get(id);
+  if (node === undefined) return;
+  if (node.type === "Retry") found.push(id);
+  else collect(state, node, found);
+}
+
+/** Containers that no other one depends on. */
+function lastContainers(containers: readonly NodeRecord[]): string[] {
+  const parents = new Set(containers.flatMap((container) => container.parents ?? []));
+  return containers.map(({ id }) => id).filter((id) => !parents.has(id));
+}
+
+/** What a Steps or DAG node shows as its outbound nodes. */
+export function ownOutbound(state: WorkflowState, node: NodeRecord): string[] {
+  if (node.outbound !== undefined) return node.outbound;
+  const found: string[] = [];
+  if (node.type === "Steps") {
+    const last = membersOf(state, node).filter((member) => member.type === "StepGroup").at(-1);
+    for (const member of last === undefined ? [] : membersOf(state, last)) {
+      collect(state, member, found);
+    }
+    return found;
+  }
+  for (const id of node.targets ?? []) {
+    const target = state.nodes.get(id);
+    if (target !== undefined) collect(state, target, found);
+  }
+  return found;
+}
+
+function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
+  return (state.runtime.members.get(node.id) ?? [])
+    .map((id) => state.nodes.get(id))
+    .filter((member) => member !== undefined);
+}
+
+/** Children of every node, each once. */
+export function allChildren(state: WorkflowState): Map<string, string[]> {
+  const children = new Map<string, Set<string>>();
+  const link = (parent: string, child: string) => {
+    const list = children.get(parent);
+    if (list === undefined) children.set(parent, new Set([child]));
+    else list.add(child);
+  };
+  const ordered = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  for (const node of ordered) {
+    for (const parent of node.parents ?? []) link(parent, node.id);
+    for (const id of node.after ?? []) {
+      const before = state.nodes.get(id);
+      if (before === undefined) continue;
+      for (const parent of outboundOf(state, before)) link(parent, node.id);
+    }
+  }
+  return new Map([...children].map(([id, set]) => [id, [...set]]));
+}

@@ -1,0 +1,124 @@
+/**
+ * The lock table, pure: who holds and who waits for what. One table serves all workflows; the host keeps it in the
+ * actor `locks`. All keys of a holder are taken together or not at all; waiters go by priority, then by creation time,
+ * then by arrival.
+ */
+import type { LockKey } from "./effect.ts";
+
+export interface LockRequest {
+  holder: string;
+  keys: LockKey[];
+  priority: number;
+  createdAt: number;
+}
+
+/** Plain data, to be stored as JSON. */
+export interface LockTable {
+  schema: 1;
+  held: Record<string, LockRequest>;
+  waiting: LockRequest[];
+}
+
+export interface LockNews {
+  type: "granted" | "waiting";
+  holder: string;
+  /** For waiting: the text, the first key that is not free, and who has it. */
+  message?: string;
+  waiting?: string;
+  holders?: Record<string, string[]>;
+}
+
+export function emptyLockTable(): LockTable {
+  return { schema: 1, held: {}, waiting: [] };
+}
+
+/**
+ * Asks for locks. Asking again is harmless: who holds is told so, who waits keeps the place and gets the new limits.
+ * The answer comes as news about this holder; `table` is changed in place.
+ */
+export function acquireLocks(table: LockTable, request: LockRequest): LockNews[] {
+  if (table.held[request.holder] !== undefined) {
+    table.held[request.holder] = request;
+    return [{ type: "granted", holder: request.holder }];
+  }
+  const at = table.waiting.findIndex(({ holder }) => holder === request.holder);
+  if (at < 0) table.waiting.push(request);
+  else table.waiting[at] = request;
+  sortWaiting(table);
+  return grantAll(table, request.holder);
+}
+
+/** Gives up what a holder has or waits for; the news are about those who get it. */
+export function releaseLocks(table: LockTable, holder: string): LockNews[] {
+  if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) return [];
+  delete table.held[holder];
+  table.waiting = table.waiting.filter((one) => one.holder !== holder);
+  return grantAll(table, undefined);
+}
+
+/** Sets the size of a semaphore for those who wait, and grants what has become possible. */
+export function resizeLock(table: LockTable, key: string, limit: number): LockNews[] {
+  for (const request of table.waiting) {
+    for (const lock of request.keys) if (lock.key === key) lock.limit = limit;
+  }
+  return grantAll(table, undefined);
+}
+
+/** Higher priority first, then the older workflow; equal ones keep their order. */
+function sortWaiting(table: LockTable): void {
+  table.waiting.sort((a, b) => b.priority - a.priority || a.createdAt - b.createdAt);
+}
+
+/** Grants in order; a key that an earlier waiter wants is kept for it. */
+function grantAll(table: LockTable, asked: string | undefined): LockNews[] {
+  const news: LockNews[] = [];
+  const reserved = new Map<string, number>();
+  const used = usage(table);
+  const left: LockRequest[] = [];
+  for (const request of table.waiting) {
+    const missing = request.keys.find((lock) =>
+      (used.get(lock.key) ?? 0) + (reserved.get(lock.key) ?? 0) >= lock.limit
+    );
+    if (missing === undefined) {
+      table.held[request.holder] = request;
+      for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
+      news.push({ type: "granted", holder: request.holder });
+      continue;
+    }
+    left.push(request);
+    for (const { key } of request.keys) reserved.set(key, (reserved.get(key) ?? 0) + 1);
+    if (request.holder === asked) news.push(waitingNews(table, request, missing, used));
+  }
+  table.waiting = left;
+  return news;
+}
+
+function usage(table: LockTable): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const request of Object.values(table.held)) {
+    for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
+  }
+  return used;
+}
+
+function waitingNews(
+  table: LockTable,
+  request: LockRequest,
+  missing: LockKey,
+  used: Map<string, number>,
+): LockNews {
+  const free = Math.max(0, missing.limit - (used.get(missing.key) ?? 0));
+  const holders: Record<string, string[]> = {};
+  for (const { key } of request.keys) {
+    holders[key] = Object.values(table.held)
+      .filter((other) => other.keys.some((lock) => lock.key === key))
+      .map(({ holder }) => holder);
+  }
+  return {
+    type: "waiting",
+    holder: request.holder,
+    message: `Waiting for ${missing.key} lock. Lock status: ${free}/${missing.limit}`,
+    waiting: missing.key,
+    holders,
+  };
+}

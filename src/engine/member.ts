@@ -1,0 +1,131 @@
+/**
+ * When a step or task is done for those who wait for it: it has ended, the hooks that were triggered have ended, and so
+ * has its exit handler. Hooks are begun here; each at most once.
+ */
+import type { StepLike } from "../spec/manifest.ts";
+import { expandedCallOf, frameOf, getNode, hookCall, hookKnown, nodeByName } from "./call.ts";
+import { watch } from "./change.ts";
+import { isTrue } from "./expressions.ts";
+import { findHook, hasHooks, hookNames } from "./hook_definitions.ts";
+import { hookName } from "./names.ts";
+import { unitOf, wake } from "./runtime.ts";
+import { findStep } from "./scope.ts";
+import { failNode, startCall } from "./start.ts";
+import { isFailure } from "./failure.ts";
+import { isCompleted, isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
+
+/** Looks at a step, task or loop element after something about it has changed; tells its owner when it is done. */
+export function lookAtMember(turn: Turn, node: NodeRecord): void {
+  if (node.owner === undefined) return;
+  const unit = unitOf(turn.state.runtime, node.owner);
+  if (unit.done.has(node.id)) return;
+  if (!isDone(turn, node)) return;
+  unit.done.add(node.id);
+  unit.news.push(node.id);
+  if (isFailedOrError(node) && !isTolerated(turn, node)) {
+    if (unit.firstFailed === undefined || node.order < unit.firstFailed.order) {
+      unit.firstFailed = node;
+    }
+  }
+  wake(turn.state.runtime, node.owner);
+}
+
+/** The step says that its failure does not matter. */
+export function isTolerated(turn: Turn, node: NodeRecord): boolean {
+  const step = node.step === undefined || node.boundary === undefined
+    ? undefined
+    : findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+  return step?.continueOn !== undefined &&
+    (node.phase === "Failed" ? step.continueOn.failed === true : step.continueOn.error === true);
+}
+
+function isDone(turn: Turn, node: NodeRecord): boolean {
+  const step = stepOf(turn, node);
+  if (step === undefined || !hasHooks(step)) return isFulfilled(node);
+  const areHooksDone = runHooks(turn, node, step);
+  if (!areHooksDone || !isFulfilled(node)) return false;
+  return isExitDone(turn, node, step);
+}
+
+function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
+  if (node.boundary === undefined || node.step === undefined) return undefined;
+  const written = findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+  if (written === undefined || !hasHooks(written)) return written;
+  // Hooks of a loop in a DAG belong to the loop as a whole.
+  if (node.role === "loop") return written;
+  if (node.role === "member" && isLoopElementOfDag(turn, node)) return { ...written, hooks: {}, onExit: "" };
+  return node.index === undefined ? written : expandedCallOf(turn, node).step;
+}
+
+function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {
+  return node.owner !== undefined && getNode(turn, node.owner).type === "TaskGroup";
+}
+
+/** Begins the hooks whose condition holds; true when all that were begun have ended. */
+function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
+  let areAllEnded = true;
+  let isWaiting = false;
+  for (const name of hookNames(step.hooks)) {
+    const hook = findHook(turn, step, name);
+    if (hook === undefined) continue;
+    let hooked = nodeByName(turn, hookName(node.name, name));
+    if (hooked === undefined) {
+      if (!holds(turn, node, hook.expression ?? "")) {
+        isWaiting ||= readsOthers(hook.expression ?? "", node.step ?? "");
+        continue;
+      }
+      hooked = begin(turn, node, name, hook);
+    }
+    if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
+  }
+  watch(turn, node, isWaiting && !isFulfilled(node));
+  return areAllEnded;
+}
+
+/** True when there is no exit handler to run, or it has ended. */
+function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
+  const hook = findHook(turn, step, "exit");
+  if (hook === undefined || !isCompleted(node.phase)) return true;
+  const known = nodeByName(turn, hookName(node.name, "exit"));
+  if (known !== undefined) return isFulfilled(known);
+  if (turn.state.specs.spec.shutdown === "Terminate") return true;
+  const { expression } = hook;
+  if (expression !== undefined && expression !== "" && !holds(turn, node, expression)) return true;
+  const begun = begin(turn, node, "exit", hook);
+  return begun !== undefined && isFulfilled(begun);
+}
+
+function begin(
+  turn: Turn,
+  node: NodeRecord,
+  name: string,
+  hook: Parameters<typeof hookCall>[3],
+): NodeRecord | undefined {
+  try {
+    return startCall(turn, hookCall(turn, node, name, hook), node.id);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    if (!isFulfilled(node)) failNode(turn, node, error.message);
+    return undefined;
+  }
+}
+
+/** A condition over what is known now; names that do not exist yet make it false. */
+function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
+  if (expression === "") return false;
+  const boundary = getNode(turn, node.boundary);
+  try {
+    return isTrue(expression, hookKnown(turn, boundary, node).scope, turn.env);
+  } catch (error) {
+    if (isFailure(error)) return false;
+    throw error;
+  }
+}
+
+/** The expression reads something else than the step itself. */
+function readsOthers(expression: string, step: string): boolean {
+  for (const [, dotted, quoted] of expression.matchAll(/(?:steps|tasks)(?:\.([-\w]+)|\[['"]([^'"]+)['"]\])/g)) {
+    if ((dotted ?? quoted) !== step) return true;
+  }
+  return false;
+}

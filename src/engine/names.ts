@@ -1,0 +1,62 @@
+/**
+ * Names and ids of nodes. Ids are derived from names, so that the same manifest gives the same ids everywhere and a
+ * node can be found without an index.
+ */
+import type { Json } from "../base/json.ts";
+import { compactJson } from "./expressions.ts";
+
+const encoder = new TextEncoder();
+
+/** FNV-1a, 32 bit, of the UTF-8 text. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of encoder.encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+/** Id of the node with this full name. */
+export function nodeId(workflow: string, name: string): string {
+  return name === workflow ? workflow : `${workflow}-${fnv1a(name)}`;
+}
+
+/** What people see: the name without the boundary's name and without the step group in front. */
+export function displayNameOf(name: string, boundaryName: string | undefined): string {
+  if (boundaryName === undefined || !name.startsWith(boundaryName)) return name;
+  const rest = name.slice(boundaryName.length);
+  const group = /^\[\d+\]/.exec(rest)?.[0];
+  if (group === rest) return rest;
+  const short = group === undefined ? rest : rest.slice(group.length);
+  return short.startsWith(".") ? short.slice(1) : short;
+}
+
+/** Kubernetes pod name: workflow, template and the hash of the node's name. */
+export function podName(workflow: string, name: string, template: string | undefined): string {
+  if (name === workflow) return workflow;
+  const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
+  return `${prefix.slice(0, 242)}-${fnv1a(name)}`;
+}
+
+/** Name of a loop element: `base(index:item)`. */
+export function loopName(base: string, index: number, item: Json): string {
+  return `${base}(${index}:${describeItem(item).replaceAll(/[()]/g, "")})`;
+}
+
+/** A loop item inside a name: texts as they are, maps as sorted pairs, lists in blanks. */
+function describeItem(item: Json): string {
+  if (typeof item === "string") return item;
+  if (Array.isArray(item)) return `[${item.map(printElement).join(" ")}]`;
+  if (typeof item === "object" && item !== null) {
+    return Object.keys(item).sort().map((key) => `${key}:${printElement(item[key] ?? null)}`)
+      .join(",");
+  }
+  return compactJson(item);
+}
+
+function printElement(item: Json): string {
+  return typeof item === "string" ? item : compactJson(item);
+}
+
+/** Id of the exit handler or other hook of a node. */
+export function hookName(node: string, hook: string): string {
+  return hook === "exit" ? `${node}.onExit` : `${node}.hooks.${hook}`;
+}

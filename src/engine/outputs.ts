@@ -1,0 +1,73 @@
+/** Outputs of Steps and DAG nodes: taken from what their steps left, when they have succeeded. */
+import type { Artifact, Outputs, Parameter, Template } from "../spec/manifest.ts";
+import { type ExpansionScope, resolveArtifact } from "./expansion.ts";
+import { outputText, replaceTagsIn, soleTag } from "./expressions.ts";
+import { NodeFailure } from "./failure.ts";
+import { isFailure } from "./failure.ts";
+import type { Turn } from "./state.ts";
+import { hasLocation } from "./bind.ts";
+
+export interface CollectedOutputs {
+  /** As the node shows them: names and values. */
+  shown: Outputs;
+  /** With global names. */
+  declared: Outputs;
+}
+
+/**
+ * Evaluates the outputs of a template; undefined when it has none.
+ * @throws {NodeFailure | TemplateError} when one can't be had and has no default
+ */
+export function collectOutputs(
+  turn: Turn,
+  template: Template,
+  known: ExpansionScope,
+): CollectedOutputs | undefined {
+  const parameters = template.outputs?.parameters?.map((parameter) => ({
+    ...parameter,
+    value: outputValue(turn, parameter, known),
+  }));
+  const artifacts = template.outputs?.artifacts?.flatMap((artifact) => collectArtifact(turn, artifact, known));
+  if (parameters === undefined && artifacts === undefined) return undefined;
+  const withArtifacts = artifacts === undefined || artifacts.length === 0 ? {} : { artifacts };
+  return {
+    shown: {
+      ...(parameters === undefined
+        ? {}
+        : { parameters: parameters.map(({ name, value }) => ({ name, value })) }),
+      ...withArtifacts,
+    },
+    declared: { ...(parameters === undefined ? {} : { parameters }), ...withArtifacts },
+  };
+}
+
+function outputValue(turn: Turn, parameter: Parameter, known: ExpansionScope): string {
+  const { valueFrom } = parameter;
+  if (valueFrom === undefined) {
+    return parameter.value === undefined
+      ? ""
+      : replaceTagsIn(parameter.value, known.scope, "error", turn.env);
+  }
+  try {
+    if (valueFrom.expression !== undefined && valueFrom.expression !== "") {
+      return outputText(valueFrom.expression, known.scope, turn.env);
+    }
+    const reference = valueFrom.parameter ?? "";
+    const tag = soleTag(reference);
+    if (tag !== undefined && known.scope.find(tag) === null && valueFrom.default !== undefined) {
+      return valueFrom.default;
+    }
+    return replaceTagsIn(reference, known.scope, "error", turn.env);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    if (valueFrom.default !== undefined) return valueFrom.default;
+    throw error;
+  }
+}
+
+function collectArtifact(turn: Turn, artifact: Artifact, known: ExpansionScope): Artifact[] {
+  const found = resolveArtifact(turn, artifact, known);
+  if (hasLocation(found)) return [found];
+  if (artifact.optional === true) return [];
+  throw new NodeFailure(`failed to resolve ${artifact.from ?? artifact.fromExpression ?? artifact.name}`);
+}

@@ -1,0 +1,56 @@
+/** What must be done again after a restart: everything that was ordered and whose answer is still to come. */
+import { setTimerEffect, taskId } from "./change.ts";
+import type { Effect } from "./effect.ts";
+import type { EngineEnv } from "./engine.ts";
+import { ManifestNeeded } from "./failure.ts";
+import { workflowHolder, ttlSeconds } from "./finish.ts";
+import { createdAt } from "./globals.ts";
+import { holderOf } from "./change.ts";
+import { taskOf } from "./leaf.ts";
+import { executedSpec, hasEnded, isCompleted, isTask, type LockNote, type Turn, type WorkflowState } from "./state.ts";
+import { workflowDeadline } from "./stop_reason.ts";
+
+/**
+ * Effects of a workflow that are still open: tasks that run, timers that are set, locks that are held or waited for.
+ * Doing them again is harmless. Manifests that are needed and not loaded are listed in the changes.
+ */
+export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
+  const turn: Turn = { state, env };
+  const effects: Effect[] = [];
+  const { header } = state;
+  const lock = (holder: string, note: LockNote | undefined) => {
+    if (note === undefined) return;
+    effects.push({
+      type: "acquire-locks",
+      id: `acquire/${holder}`,
+      holder,
+      keys: note.keys,
+      priority: executedSpec(state).priority ?? 0,
+      createdAt: createdAt(turn),
+    });
+  };
+  if (header.finishedAt !== undefined && isCompleted(header.phase)) {
+    const seconds = ttlSeconds(turn, header.phase);
+    if (seconds !== undefined) {
+      effects.push({ type: "set-timer", id: "ttl", at: header.finishedAt + seconds * 1000 });
+    }
+    return effects;
+  }
+  lock(workflowHolder(turn), header.lock);
+  const deadline = workflowDeadline(turn);
+  if (deadline !== undefined) effects.push({ type: "set-timer", id: "workflow-deadline", at: deadline });
+  for (const node of state.nodes.values()) {
+    if (hasEnded(node)) continue;
+    lock(holderOf(turn, node), node.lock);
+    if (node.dueAt !== undefined) effects.push(setTimerEffect(node, node.dueAt));
+    if (!isTask(node.type) || node.starts === undefined || node.isImported === true) continue;
+    try {
+      effects.push({ type: "start-task", id: `start/${taskId(turn, node)}`, task: taskOf(turn, node) });
+    } catch (error) {
+      if (!(error instanceof ManifestNeeded)) throw error;
+      const { ref } = error;
+      state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
+    }
+  }
+  return effects;
+}

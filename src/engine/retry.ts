@@ -1,0 +1,195 @@
+/** Retry nodes: attempts one after the other until one succeeds or the strategy gives up. */
+import type { RetryStrategy } from "../spec/manifest.ts";
+import { attemptCall, callOf, localsOf } from "./call.ts";
+import { change, end, setTimer } from "./change.ts";
+import { durationMs, isTrue, scopeOf, TemplateError } from "./expressions.ts";
+import { fillTemplate } from "./bind.ts";
+import { isAttemptGateOpen } from "./gate.ts";
+import { isTransient } from "./transient.ts";
+import { attemptsOf, lastRetry } from "./retry_scope.ts";
+import { failNode, retryStrategyOf, startAttempt } from "./start.ts";
+import { isFailure } from "./failure.ts";
+import { isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
+import { stopReason } from "./stop_reason.ts";
+import { resolveTemplate } from "./templates.ts";
+import { humanizeWait, rfc3339 } from "./time_text.ts";
+
+/** Goes on with a retry node. */
+export function evaluateRetry(turn: Turn, node: NodeRecord): void {
+  if (node.phase !== "Running" || node.daemoned === true) return;
+  const attempts = attemptsOf(turn, node);
+  const last = attempts.at(-1);
+  if (last === undefined) {
+    begin(turn, node, 0, undefined);
+    return;
+  }
+  if (!isFulfilled(last)) return;
+  if (last.daemoned === true) {
+    change(turn, node, { daemoned: true });
+    return;
+  }
+  if (!isFailedOrError(last)) {
+    finish(turn, node, last, "Succeeded");
+    return;
+  }
+  try {
+    const verdict = decide(turn, node, attempts, last);
+    if (verdict.type === "retry") begin(turn, node, attempts.length, verdict.deadline);
+    else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
+    else {
+      if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
+      setTimer(turn, node, verdict.until);
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
+  const boundary = node.boundary === undefined ? undefined : turn.state.nodes.get(node.boundary);
+  if (!isAttemptGateOpen(turn, boundary, node.id)) return;
+  if (node.message !== undefined) change(turn, node, { message: undefined });
+  try {
+    startAttempt(turn, node, attemptCall(callOf(turn, node), node, index), deadline);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+function finish(
+  turn: Turn,
+  node: NodeRecord,
+  last: NodeRecord,
+  phase: NodeRecord["phase"],
+  message?: string,
+): void {
+  if (last.outputs !== undefined) change(turn, node, { outputs: last.outputs });
+  end(turn, node, phase, message);
+}
+
+type Verdict =
+  | { type: "retry"; deadline: number | undefined }
+  | { type: "give-up"; message: string | undefined }
+  | { type: "wait"; until: number; message: string };
+
+function decide(
+  turn: Turn,
+  node: NodeRecord,
+  attempts: readonly NodeRecord[],
+  last: NodeRecord,
+): Verdict {
+  const giveUp = (message: string | undefined): Verdict => ({ type: "give-up", message });
+  const reason = stopReason(turn);
+  if (reason !== undefined && (node.isExit !== true || reason.isHard)) {
+    const { shutdown } = turn.state.specs.spec;
+    return giveUp(
+      shutdown === undefined || shutdown === ""
+        ? `retry exceeded workflow deadline ${rfc3339(turn.env.now)}`
+        : reason.waiting,
+    );
+  }
+  const strategy = strategyOf(turn, node);
+  const limit = strategy.limit === undefined ? undefined : integer(strategy.limit, "limit");
+  const backoff = waitOf(strategy, attempts, last);
+  if (backoff !== undefined) {
+    if (backoff.lastStart !== undefined) {
+      if (turn.env.now > backoff.lastStart) return giveUp("Max duration limit exceeded");
+      if (backoff.until > backoff.lastStart) return giveUp("Backoff would exceed max duration limit");
+    }
+    const isLeft = limit === undefined || attempts.length <= limit;
+    if (turn.env.now < backoff.until && isLeft) {
+      return { type: "wait", until: backoff.until, message: `Backoff for ${humanizeWait(backoff.waitMs)}` };
+    }
+  }
+  if (!isRetried(strategy, last)) return giveUp(last.message);
+  if (limit !== undefined && attempts.length > limit) return giveUp("No more retries left");
+  const { expression } = strategy;
+  if (expression !== undefined && expression !== "" && !holds(turn, expression, attempts.length, last)) {
+    return giveUp("retryStrategy.expression evaluated to false");
+  }
+  return { type: "retry", deadline: backoff?.lastStart };
+}
+
+/** The strategy with its tags replaced. */
+function strategyOf(turn: Turn, node: NodeRecord): RetryStrategy {
+  const call = callOf(turn, node);
+  const resolved = resolveTemplate(turn, call.holder, call.context);
+  const options = localsOf(turn, call, resolved.template);
+  const template = fillTemplate(turn, resolved.template, node.inputs ?? {}, options);
+  return retryStrategyOf(turn, template) ?? {};
+}
+
+interface Backoff {
+  waitMs: number;
+  /** When the next attempt may start. */
+  until: number;
+  /** After this nothing is started any more. */
+  lastStart: number | undefined;
+}
+
+function waitOf(
+  { backoff }: RetryStrategy,
+  attempts: readonly NodeRecord[],
+  last: NodeRecord,
+): Backoff | undefined {
+  if (backoff === undefined) return undefined;
+  if (backoff.duration === undefined || backoff.duration === "") {
+    throw new TemplateError("expression", "", "no base duration specified for retryStrategy");
+  }
+  let waitMs = duration(backoff.duration);
+  const factor = backoff.factor === undefined ? 0 : integer(backoff.factor, "backoff.factor");
+  if (factor > 0) waitMs *= factor ** (attempts.length - 1);
+  if (backoff.cap !== undefined && backoff.cap !== "") waitMs = Math.min(waitMs, duration(backoff.cap));
+  // A power of a large factor leaves the range of times; a year is as good as for ever.
+  waitMs = Math.min(waitMs, 366 * 24 * 3_600_000);
+  const first = attempts[0]?.startedAt ?? 0;
+  return {
+    waitMs,
+    until: (last.finishedAt ?? 0) + waitMs,
+    lastStart: backoff.maxDuration === undefined || backoff.maxDuration === ""
+      ? undefined
+      : first + duration(backoff.maxDuration),
+  };
+}
+
+function isRetried(strategy: RetryStrategy, last: NodeRecord): boolean {
+  const hasExpression = strategy.expression !== undefined && strategy.expression !== "";
+  const policy = strategy.retryPolicy === undefined || strategy.retryPolicy === ""
+    ? hasExpression ? "Always" : "OnFailure"
+    : strategy.retryPolicy;
+  switch (policy) {
+    case "Always":
+      return true;
+    case "OnFailure":
+      return last.phase === "Failed";
+    case "OnError":
+      return last.phase === "Error";
+    case "OnTransientError":
+      return isTransient(last.message ?? "");
+    default:
+      throw new TemplateError("expression", "", `${policy} is not a valid RetryPolicy`);
+  }
+}
+
+function holds(turn: Turn, expression: string, attempts: number, last: NodeRecord): boolean {
+  const scope = scopeOf({ retries: String(attempts - 1), ...lastRetry(last) });
+  return isTrue(expression, scope, turn.env);
+}
+
+function integer(value: number | string, what: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number)) {
+    throw new TemplateError("expression", "", `retryStrategy.${what} '${value}' is not a whole number`);
+  }
+  return number;
+}
+
+function duration(text: string): number {
+  try {
+    return durationMs(text);
+  } catch (error) {
+    throw new TemplateError("expression", "", error instanceof Error ? error.message : String(error));
+  }
+}

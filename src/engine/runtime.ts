@@ -1,0 +1,224 @@
+/**
+ * What is derived from the stored nodes and kept in memory: who waits for whom, counters, and which nodes are to be
+ * looked at. Built once when a workflow is loaded, then kept up to date node by node; never stored.
+ */
+import type { Json } from "../base/json.ts";
+import type { StepLike, Template } from "../spec/manifest.ts";
+import type { GivenArguments } from "./arguments.ts";
+import type { LoopOutputs } from "./scope.ts";
+import { isExecutable, type NodeRecord } from "./state.ts";
+
+/** Counters of the nodes inside one Steps or DAG node. */
+export interface BoundaryCount {
+  activePods: number;
+  /** Pods, Steps and DAG nodes that are pending or running. */
+  activeChildren: number;
+  /** Pods, Steps and DAG nodes that failed. */
+  unsuccessful: number;
+}
+
+/** Where the templates that a template names are looked up. */
+export interface TemplateContext {
+  kind: "local" | "namespaced" | "cluster";
+  name: string;
+}
+
+/** A Steps or DAG node's template with its inputs filled in, and where it came from. */
+export interface Frame {
+  template: Template;
+  context: TemplateContext;
+  /** `workflow.status` and `workflow.failures` may be used inside. */
+  hasEnd: boolean;
+}
+
+/** One step or task ready to be started: references resolved, loops expanded. */
+export interface ExpandedCall {
+  step: StepLike;
+  /** Full node name. */
+  name: string;
+  /** Set for elements of a loop. */
+  index?: number;
+  item?: Json;
+  /** Why it does not run: message of its Skipped node. */
+  skip?: string;
+  /** The loop has no elements. */
+  isEmptyLoop?: boolean;
+  /** Error found when its `when` was evaluated. */
+  error?: string;
+  arguments: GivenArguments;
+}
+
+/** Memory of one group-like node. */
+export interface Unit {
+  frame?: Frame;
+  /** All calls of a step group, or of a loop group. */
+  calls?: ExpandedCall[];
+  /** First call that was not started yet. */
+  cursor: number;
+  /** Members that are done. */
+  done: Set<string>;
+  /** Members that became done since the node was last looked at. */
+  news: string[];
+  /** Lowest order among members that failed without being tolerated. */
+  firstFailed?: NodeRecord;
+  /** Phase of the last loop element that failed. */
+  failedPhase?: "Failed" | "Error";
+  dag?: DagUnit;
+  /** Outputs of ended loops by step. */
+  aggregates?: Map<string, LoopOutputs>;
+  /** Calls by node name. */
+  callsByName?: Map<string, ExpandedCall>;
+}
+
+/** Memory of a DAG node. */
+export interface DagUnit {
+  targets: string[];
+  /** Tasks that the targets need. */
+  needed: Set<string>;
+  dependents: Map<string, string[]>;
+  /** Dependencies of a task that are not done. */
+  waitingFor: Map<string, number>;
+  /** Tasks whose dependencies are done and that are not begun. */
+  ready: string[];
+  begun: Set<string>;
+
+}
+
+export interface Runtime {
+  /** Structural children by owner, in creation order. */
+  members: Map<string, string[]>;
+  boundaries: Map<string, BoundaryCount>;
+  units: Map<string, Unit>;
+  activePods: number;
+  progressDone: number;
+  progressTotal: number;
+  /** Running daemons by boundary ("" = none). */
+  daemons: Map<string, Set<string>>;
+  /** Nodes that hold or wait for locks, tasks that are active, suspended nodes: all that a shutdown has to end. */
+  active: Set<string>;
+  /** Nodes with locks, held or waited for. */
+  lockers: Set<string>;
+  /** To be looked at. */
+  queue: string[];
+  queued: Set<string>;
+  /** Group-like nodes that wait for a free slot of the workflow's parallelism. */
+  gated: Set<string>;
+  /** The same for the parallelism of one boundary. */
+  gatedIn: Map<string, Set<string>>;
+  /** Nodes with hooks that read other steps, by boundary: looked at whenever something there changes. */
+  watching: Map<string, Set<string>>;
+}
+
+export function emptyRuntime(): Runtime {
+  return {
+    members: new Map(),
+    boundaries: new Map(),
+    units: new Map(),
+    activePods: 0,
+    progressDone: 0,
+    progressTotal: 0,
+    daemons: new Map(),
+    active: new Set(),
+    lockers: new Set(),
+    queue: [],
+    queued: new Set(),
+    gated: new Set(),
+    gatedIn: new Map(),
+    watching: new Map(),
+  };
+}
+
+/** Derives everything from the stored nodes. Every group that has not ended is to be looked at. */
+export function buildRuntime(nodes: Iterable<NodeRecord>): Runtime {
+  const runtime = emptyRuntime();
+  const ordered = [...nodes].sort((a, b) => a.order - b.order);
+  for (const node of ordered) {
+    attach(runtime, node);
+    account(runtime, node, 1);
+  }
+  for (const node of ordered) wake(runtime, node.id);
+  return runtime;
+}
+
+/** Enters a node under its owner. */
+export function attach(runtime: Runtime, node: NodeRecord): void {
+  if (node.owner !== undefined) {
+    const members = runtime.members.get(node.owner);
+    if (members === undefined) runtime.members.set(node.owner, [node.id]);
+    else members.push(node.id);
+  }
+}
+
+/** Adds a node to the counters, or takes it out again before it changes. */
+export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void {
+  const isOpen = node.phase === "Pending" || node.phase === "Running";
+  const isWaiting = node.synchronizationStatus?.waiting !== undefined;
+  const isPod = node.type === "Pod";
+  const counts = isPod || node.type === "Steps" || node.type === "DAG";
+  if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
+  if (counts && node.boundary !== undefined) {
+    const boundary = boundaryCount(runtime, node.boundary);
+    if (isOpen) boundary.activeChildren += sign;
+    if (isOpen && isPod && !isWaiting) boundary.activePods += sign;
+    if (node.phase === "Failed" || node.phase === "Error") boundary.unsuccessful += sign;
+  }
+  if (isExecutable(node.type) && node.progress !== undefined) {
+    const [done, total] = parseProgress(node.progress);
+    runtime.progressDone += sign * done;
+    runtime.progressTotal += sign * total;
+  }
+  if (node.daemoned === true) setMember(runtime.daemons, node.boundary ?? "", node.id, sign === 1);
+  if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);
+  else runtime.lockers.delete(node.id);
+  const isActive = isOpen && (isExecutable(node.type) || node.type === "Retry" || node.lock?.isHeld === false);
+  if (isActive && sign === 1) runtime.active.add(node.id);
+  else runtime.active.delete(node.id);
+}
+
+export function boundaryCount(runtime: Runtime, id: string): BoundaryCount {
+  let count = runtime.boundaries.get(id);
+  if (count === undefined) {
+    count = { activePods: 0, activeChildren: 0, unsuccessful: 0 };
+    runtime.boundaries.set(id, count);
+  }
+  return count;
+}
+
+/** Puts a node on the list of those to be looked at; once is enough. */
+export function wake(runtime: Runtime, id: string): void {
+  if (runtime.queued.has(id)) return;
+  runtime.queued.add(id);
+  runtime.queue.push(id);
+}
+
+export function unitOf(runtime: Runtime, id: string): Unit {
+  let unit = runtime.units.get(id);
+  if (unit === undefined) {
+    unit = { cursor: 0, done: new Set(), news: [] };
+    runtime.units.set(id, unit);
+  }
+  return unit;
+}
+
+/** Adds to or removes from a set in a map of sets. */
+export function setMember(
+  sets: Map<string, Set<string>>,
+  key: string,
+  id: string,
+  isIn: boolean,
+): void {
+  const set = sets.get(key);
+  if (isIn) {
+    if (set === undefined) sets.set(key, new Set([id]));
+    else set.add(id);
+  } else if (set !== undefined) {
+    set.delete(id);
+    if (set.size === 0) sets.delete(key);
+  }
+}
+
+/** Reads `n/m`; anything else is 0/0. */
+export function parseProgress(text: string): [number, number] {
+  const match = /^(\d+)\/(\d+)$/.exec(text);
+  return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
+}

@@ -1,0 +1,37 @@
+/** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a Stop. */
+import { cancelTask, end } from "./change.ts";
+import { endContainersWith } from "./leaf.ts";
+import { attemptsOf } from "./retry_scope.ts";
+import { hasEnded, type NodeRecord, type Turn } from "./state.ts";
+import { type StopReason, stopReason } from "./stop_reason.ts";
+
+/** Ends every active node that a stop reaches. True when there was one. */
+export function endActive(turn: Turn): boolean {
+  const reason = stopReason(turn);
+  if (reason === undefined) return false;
+  let hasEndedAny = false;
+  const { runtime, nodes } = turn.state;
+  const active = [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined);
+  for (const node of active.sort((a, b) => a.order - b.order)) {
+    if (node.isExit === true && !reason.isHard) continue;
+    if (endOne(turn, node, reason)) hasEndedAny = true;
+  }
+  return hasEndedAny;
+}
+
+function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
+  if (hasEnded(node) || node.type === "Container") return false;
+  if (node.daemoned === true) return false;
+  if (node.type === "Retry" && node.lock?.isHeld !== false) {
+    const last = attemptsOf(turn, node).at(-1);
+    if (last === undefined || !hasEnded(last)) return false;
+    end(turn, node, "Failed", reason.waiting);
+    return true;
+  }
+  const isPod = node.type === "Pod" && node.lock?.isHeld !== false;
+  const text = isPod ? reason.running : reason.waiting;
+  cancelTask(turn, node, text);
+  end(turn, node, "Failed", text);
+  endContainersWith(turn, node, text);
+  return true;
+}

@@ -1,0 +1,225 @@
+/**
+ * What the engine holds of one workflow. `Header` and `NodeRecord` are stored; everything under `Runtime` is derived from
+ * them and lives in memory only, so that a finished child costs its parent one counter and no bytes.
+ */
+import type {
+  Artifact,
+  Condition,
+  Inputs,
+  NodePhase,
+  NodeType,
+  ObjectMeta,
+  Outputs,
+  Template,
+  TemplateRef,
+  WorkflowPhase,
+  WorkflowSpec,
+} from "../spec/manifest.ts";
+import type { Effect, LockKey } from "./effect.ts";
+import type { EngineEnv, ManifestRef } from "./engine.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What a node is to the one that waits for it. */
+export type Role =
+  /** Entrypoint of the workflow. */
+  | "root"
+  /** Step group of a steps node. */
+  | "group"
+  /** Step, task, or element of a loop. */
+  | "member"
+  /** Group of a loop in a DAG. */
+  | "loop"
+  /** Attempt of a retry node. */
+  | "attempt"
+  /** Lifecycle hook, exit handlers included. */
+  | "hook"
+  /** Container of a container set. */
+  | "container";
+
+/** One node as it is stored. Times are epoch ms. Absent = zero. */
+export interface NodeRecord {
+  id: string;
+  name: string;
+  displayName: string;
+  type: NodeType;
+  phase: NodePhase;
+  role: Role;
+  /** Creation order within the workflow. */
+  order: number;
+  /** The node that waits for this one; absent for the root and for hooks of the workflow. */
+  owner?: string;
+  /** Enclosing Steps or DAG node (for containers their pod). */
+  boundary?: string;
+  /** Step or task in the boundary's template that this node runs, is an element of, or is an attempt of. */
+  step?: string;
+  /** Index of a loop element, an attempt or a step group. */
+  index?: number;
+  /** Name of the hook; `exit` for exit handlers. */
+  hook?: string;
+  /** Parents in the graph, as far as they are not derived: ids that list this node among their children. */
+  parents?: string[];
+  /** Instead of `parents`: the outbound nodes of these nodes are the parents. */
+  after?: string[];
+  /** Outbound nodes that survived a manual retry, or came with an import. */
+  outbound?: string[];
+  /** Of an ended DAG node: ids of its targets. */
+  targets?: string[];
+  templateName?: string;
+  templateRef?: TemplateRef;
+  templateScope?: string;
+  message?: string;
+  startedAt?: number;
+  finishedAt?: number;
+  progress?: string;
+  resourcesDuration?: Record<string, number>;
+  podIP?: string;
+  hostNodeName?: string;
+  daemoned?: boolean;
+  nodeFlag?: { hooked?: boolean; retried?: boolean };
+  inputs?: Inputs;
+  outputs?: Outputs;
+  memoizationStatus?: { hit: boolean; key: string; cacheName: string };
+  synchronizationStatus?: { waiting?: string };
+  taskResultSynced?: boolean;
+  /** Tasks started for this node so far; the number of the present one. */
+  starts?: number;
+  /** Locks: asked for, or held until the node ends. */
+  lock?: LockNote;
+  /** Epoch ms at which a timer of this node is due. */
+  dueAt?: number;
+  /** Latest end of the present task, and its message. */
+  deadline?: number;
+  deadlineMessage?: string;
+  /** Ended because the engine could not carry it out. */
+  isErrored?: boolean;
+  /** Came with a status from elsewhere. */
+  isImported?: boolean;
+  /** Part of an exit handler or hook: survives Stop and deadlines. */
+  isExit?: boolean;
+}
+
+/** Everything of a workflow but its nodes and specs. */
+export interface Header {
+  metadata: ObjectMeta;
+  apiVersion?: string;
+  kind?: string;
+  phase: WorkflowPhase;
+  message?: string;
+  startedAt?: number;
+  finishedAt?: number;
+  outputs?: Outputs;
+  conditions?: Condition[];
+  resourcesDuration?: Record<string, number>;
+  /** Locks of the workflow as a whole. */
+  lock?: LockNote;
+  /** The manifest was checked and its metadata applied: not done again after a manual retry. */
+  isPrepared?: boolean;
+  /** Shutdown or deadline was carried out for everything that was active. */
+  shutdownDone?: string;
+  /** Creation order of the node that wrote each global output. */
+  outputWriters?: Record<string, number>;
+  /** Next `order`. */
+  sequence: number;
+  persistentVolumeClaims?: [];
+  /** Members of an imported status that nothing here keeps up to date. */
+  imported?: Record<string, unknown>;
+  /** The engine has gone on with an imported workflow. */
+  hasMoved?: boolean;
+  /** Host's own: state value of the life cycle machine. */
+  machine?: unknown;
+}
+
+/** Locks of one holder. */
+export interface LockNote {
+  isHeld: boolean;
+  keys: LockKey[];
+  /** Key waited for, and who has it. */
+  waiting?: string;
+  holders?: string[];
+}
+
+/** Stored apart, because it changes rarely and can be large. */
+export interface StoredSpecs {
+  spec: WorkflowSpec;
+  storedTemplates?: Record<string, Template>;
+  storedWorkflowTemplateSpec?: WorkflowSpec;
+  /** Values of arguments that come from ConfigMaps, read once. */
+  parameterValues?: Record<string, string>;
+  /** Starts of removed nodes by node id, so that a task id is never used twice. */
+  pastStarts?: Record<string, number>;
+}
+
+/** A workflow in memory. Owned by one caller and changed in place. */
+export interface WorkflowState {
+  header: Header;
+  specs: StoredSpecs;
+  nodes: Map<string, NodeRecord>;
+  runtime: Runtime;
+  pending: Pending;
+}
+
+/** Changes since the last `takeChanges`. */
+export interface Pending {
+  header: boolean;
+  specs: boolean;
+  index: boolean;
+  nodes: Set<string>;
+  dropped: Set<string>;
+  effects: Effect[];
+  needs: Map<string, ManifestRef>;
+}
+
+/** A state and what surrounds the present call. First parameter of everything that decides. */
+export interface Turn {
+  state: WorkflowState;
+  env: EngineEnv;
+}
+
+export type { Artifact };
+
+export function isCompleted(phase: NodePhase | WorkflowPhase): boolean {
+  return phase === "Succeeded" || phase === "Failed" || phase === "Error";
+}
+
+export function isFailedOrError(node: Pick<NodeRecord, "phase">): boolean {
+  return node.phase === "Failed" || node.phase === "Error";
+}
+
+/** Ended for those who wait for it: a daemon that runs counts as ended. */
+export function isFulfilled(node: Pick<NodeRecord, "phase" | "daemoned">): boolean {
+  return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted" ||
+    (node.daemoned === true && node.phase !== "Pending");
+}
+
+/** Ended for good. */
+export function hasEnded(node: Pick<NodeRecord, "phase">): boolean {
+  return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted";
+}
+
+/** Node types whose progress is their own and not the sum of their children. */
+export function isExecutable(type: NodeType): boolean {
+  return type === "Pod" || type === "HTTP" || type === "Plugin" || type === "Container" ||
+    type === "Suspend";
+}
+
+/** Node types whose work is a task of an executor. */
+export function isTask(type: NodeType): boolean {
+  return type === "Pod" || type === "HTTP" || type === "Plugin";
+}
+
+export function workflowName(state: WorkflowState): string {
+  return state.header.metadata.name ?? "";
+}
+
+export function workflowNamespace(state: WorkflowState): string {
+  return state.header.metadata.namespace ?? "";
+}
+
+/** The spec that is carried out: the merged one when a workflow template is referred to. */
+export function executedSpec(state: WorkflowState): WorkflowSpec {
+  return state.specs.storedWorkflowTemplateSpec ?? state.specs.spec;
+}
+
+export function rootOf(state: WorkflowState): NodeRecord | undefined {
+  return state.nodes.get(workflowName(state));
+}

@@ -1,0 +1,29 @@
+/** The calls of one step group. */
+import type { ExpansionScope } from "./expansion.ts";
+import { expandStep } from "./expansion.ts";
+import type { ExpandedCall, Frame } from "./runtime.ts";
+import { groupOf } from "./scope.ts";
+import type { NodeRecord, Turn } from "./state.ts";
+
+/** Gives the variables that are visible from a step. */
+export type KnownFrom = (
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  isVisible: (step: string) => boolean,
+) => ExpansionScope;
+
+/** Every step of the group, loops expanded. @throws as {@link expandStep} */
+export function groupCalls(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  group: NodeRecord,
+  known: KnownFrom,
+): ExpandedCall[] {
+  const index = group.index ?? 0;
+  const scope = known(turn, boundary, frame, (step) => groupOf(frame, step) < index);
+  return (frame.template.steps?.[index] ?? []).flatMap((step) =>
+    expandStep(turn, step, `${group.name}.${step.name}`, scope)
+  );
+}

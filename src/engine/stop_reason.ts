@@ -1,0 +1,38 @@
+/** Why a workflow must not go on: a shutdown, or its deadline. */
+import { executedSpec, type Turn } from "./state.ts";
+
+export interface StopReason {
+  /** Text of a pod that was running. */
+  running: string;
+  /** Text of a pod that was never started. */
+  notStarted: string;
+  /** Text of everything else that waited. */
+  waiting: string;
+  /** Exit handlers end as well. */
+  isHard: boolean;
+}
+
+/** Undefined while the workflow may go on. */
+export function stopReason(turn: Turn): StopReason | undefined {
+  const { shutdown } = turn.state.specs.spec;
+  if (shutdown !== undefined && shutdown !== "") {
+    return {
+      running: `workflow shutdown with strategy:  ${shutdown}`,
+      notStarted: `workflow shutdown with strategy: ${shutdown}`,
+      waiting: `Stopped with strategy '${shutdown}'`,
+      isHard: shutdown === "Terminate",
+    };
+  }
+  const deadline = workflowDeadline(turn);
+  if (deadline === undefined || turn.env.now < deadline) return undefined;
+  const text = "Step exceeded its deadline";
+  return { running: text, notStarted: text, waiting: text, isHard: false };
+}
+
+/** Epoch ms at which the workflow has used up its time. */
+export function workflowDeadline(turn: Turn): number | undefined {
+  const { activeDeadlineSeconds } = executedSpec(turn.state);
+  const { startedAt } = turn.state.header;
+  if (activeDeadlineSeconds === undefined || startedAt === undefined) return undefined;
+  return startedAt + activeDeadlineSeconds * 1000;
+}

@@ -1,0 +1,171 @@
+/** The workflow as clients see it. */
+import type { JsonObject } from "../base/json.ts";
+import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
+import { allChildren, ownOutbound } from "./graph.ts";
+import { addResources, sumBelow } from "./progress.ts";
+import { hasEnded, isExecutable, type LockNote, type NodeRecord, type WorkflowState } from "./state.ts";
+import { rfc3339 } from "./time_text.ts";
+
+export interface ViewOptions {
+  /** Leaves out `status.nodes`, for lists. */
+  withoutNodes?: boolean;
+}
+
+/** The object in the API's shape. It shares parts with the state: not to be changed. */
+export function viewWorkflow(state: WorkflowState, options: ViewOptions = {}): Workflow {
+  const { header, specs } = state;
+  return {
+    ...(header.apiVersion === undefined ? {} : { apiVersion: header.apiVersion }),
+    ...(header.kind === undefined ? {} : { kind: header.kind }),
+    metadata: header.metadata,
+    spec: specs.spec,
+    status: viewStatus(state, options),
+  };
+}
+
+function viewStatus(state: WorkflowState, options: ViewOptions): WorkflowStatus {
+  const { header, specs, runtime } = state;
+  const status: WorkflowStatus = {
+    ...header.imported,
+    phase: header.phase,
+    startedAt: timeText(header.startedAt),
+    finishedAt: timeText(header.finishedAt),
+  };
+  if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
+    status.progress = `${runtime.progressDone}/${runtime.progressTotal}`;
+    status.artifactRepositoryRef ??= {};
+    status.artifactGCStatus ??= { notSpecified: true };
+  }
+  if (header.message !== undefined) status.message = header.message;
+  if (header.conditions !== undefined) status.conditions = header.conditions;
+  if (header.outputs !== undefined) status.outputs = header.outputs;
+  if (specs.storedTemplates !== undefined) status.storedTemplates = specs.storedTemplates;
+  if (specs.storedWorkflowTemplateSpec !== undefined) {
+    status.storedWorkflowTemplateSpec = specs.storedWorkflowTemplateSpec;
+  }
+  const locks = viewLocks(state);
+  if (locks !== undefined) status.synchronization = locks;
+  const resources = totalResources(state);
+  if (resources !== undefined) status.resourcesDuration = resources;
+  if (options.withoutNodes !== true && state.nodes.size > 0) {
+    status.nodes = viewNodes(state);
+    const synced = taskResults(state);
+    if (synced !== undefined) status.taskResultsCompletionStatus = synced;
+  }
+  return status;
+}
+
+function timeText(at: number | undefined): string | null {
+  return at === undefined ? null : rfc3339(at);
+}
+
+function totalResources(state: WorkflowState): Record<string, number> | undefined {
+  const sum: Record<string, number> = {};
+  for (const node of state.nodes.values()) {
+    if (isExecutable(node.type)) addResources(sum, node.resourcesDuration);
+  }
+  if (Object.keys(sum).length > 0) return sum;
+  return undefined;
+}
+
+function taskResults(state: WorkflowState): Record<string, boolean> | undefined {
+  const results: Record<string, boolean> = {};
+  for (const node of state.nodes.values()) {
+    if (node.type === "Pod" && (node.starts ?? 0) > 0 && node.isImported !== true) {
+      results[node.id] = node.taskResultSynced === true;
+    }
+  }
+  return Object.keys(results).length === 0 ? undefined : results;
+}
+
+function viewNodes(state: WorkflowState): Record<string, NodeStatus> {
+  const children = allChildren(state);
+  const nodes: Record<string, NodeStatus> = {};
+  for (const node of state.nodes.values()) nodes[node.id] = viewNode(state, node, children);
+  return nodes;
+}
+
+const MEMBERS = [
+  ...["id", "name", "displayName", "type", "templateName", "templateRef", "templateScope", "phase"],
+  ...["message", "podIP", "hostNodeName", "daemoned", "nodeFlag", "inputs", "outputs"],
+  ...["memoizationStatus", "synchronizationStatus", "taskResultSynced"],
+] as const;
+
+function viewNode(
+  state: WorkflowState,
+  node: NodeRecord,
+  children: ReadonlyMap<string, string[]>,
+): NodeStatus {
+  const view: Record<string, unknown> = {};
+  const source: Record<string, unknown> = { ...node };
+  for (const member of MEMBERS) if (source[member] !== undefined) view[member] = source[member];
+  if (node.boundary !== undefined) view["boundaryID"] = node.boundary;
+  view["startedAt"] = timeText(node.startedAt);
+  view["finishedAt"] = timeText(node.finishedAt);
+  const below = children.get(node.id);
+  if (below !== undefined && below.length > 0) view["children"] = below;
+  const isGroup = node.type === "Steps" || node.type === "DAG";
+  const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
+    ? ownOutbound(state, node)
+    : node.outbound ?? [];
+  if (outbound.length > 0) view["outboundNodes"] = outbound;
+  if (isExecutable(node.type) || node.type === "Skipped" || (node.isImported === true && state.header.hasMoved !== true)) {
+    if (node.progress !== undefined) view["progress"] = node.progress;
+    if (node.resourcesDuration !== undefined) view["resourcesDuration"] = node.resourcesDuration;
+  } else {
+    const sum = sumBelow(state, children, node.id);
+    view["progress"] = `${sum.done}/${sum.total}`;
+    if (Object.keys(sum.resources).length > 0) view["resourcesDuration"] = sum.resources;
+  }
+  return view as unknown as NodeStatus;
+}
+
+interface Holding {
+  semaphore?: string;
+  mutex?: string;
+  holders?: string[];
+  holder?: string;
+}
+
+/** `status.synchronization`: who holds and who waits, while the workflow runs. */
+function viewLocks(state: WorkflowState): JsonObject | undefined {
+  if (state.header.finishedAt !== undefined) return undefined;
+  const { namespace, name } = state.header.metadata;
+  const own = `${namespace ?? ""}/${name ?? ""}`;
+  const kinds: Record<"semaphore" | "mutex", { holding: Map<string, string[]>; waiting: Map<string, string[]> }> = {
+    semaphore: { holding: new Map(), waiting: new Map() },
+    mutex: { holding: new Map(), waiting: new Map() },
+  };
+  const add = (holder: string, lock: LockNote) => {
+    for (const { kind, key } of lock.keys) {
+      if (lock.isHeld) {
+        const list = kinds[kind].holding.get(key) ?? [];
+        kinds[kind].holding.set(key, [...list, holder]);
+      } else if (key === lock.waiting) kinds[kind].waiting.set(key, lock.holders ?? []);
+    }
+  };
+  if (state.header.lock !== undefined) add(own, state.header.lock);
+  for (const id of state.runtime.lockers) {
+    const node = state.nodes.get(id);
+    if (node?.lock !== undefined) add(`${own}/${node.id}`, node.lock);
+  }
+  const view: Record<string, { holding?: Holding[]; waiting?: Holding[] }> = {};
+  for (const kind of ["semaphore", "mutex"] as const) {
+    const holding = entries(kind, kinds[kind].holding);
+    const waiting = entries(kind, kinds[kind].waiting);
+    if (holding.length + waiting.length === 0) continue;
+    view[kind] = {
+      ...(holding.length === 0 ? {} : { holding }),
+      ...(waiting.length === 0 ? {} : { waiting }),
+    };
+  }
+  return Object.keys(view).length === 0 ? undefined : view as unknown as JsonObject;
+}
+
+function entries(kind: "semaphore" | "mutex", locks: Map<string, string[]>): Holding[] {
+  return [...locks].map(([key, holders]) =>
+    kind === "semaphore"
+      ? { semaphore: key, ...(holders.length === 0 ? {} : { holders }) }
+      : { mutex: key, ...(holders[0] === undefined ? {} : { holder: holders[0] }) }
+  );
+}
