@@ -1,0 +1,242 @@
+/**
+ * One workflow in memory: the machine of its life around the engine's state, and the translation between commands and
+ * the machine's events. Decides nothing itself.
+ */
+import { type Actor, createActor } from "xstate";
+import { isJsonObject, type Json } from "../base/json.ts";
+import { alreadyExists, notFound, Problem, ProblemCode } from "../base/problem.ts";
+import { loadWorkflow, takeChanges } from "../engine/codec.ts";
+import type { Fact } from "../engine/command.ts";
+import { createWorkflow } from "../engine/create.ts";
+import type { EngineEnv } from "../engine/engine.ts";
+import type { WorkflowState } from "../engine/state.ts";
+import { viewWorkflow } from "../engine/view.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { type ActorId, NODE_PART_PREFIX, type StoredActor, type Version } from "../store/port.ts";
+import { parseWorkflowActorId } from "./actor_ids.ts";
+import { unknownCommand } from "./batch.ts";
+import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "./hot_actor.ts";
+import type { WorkflowCommand } from "./port.ts";
+import {
+  type LifeEvent,
+  LifeState,
+  lifeStateOf,
+  type Turn,
+  WorkflowCell,
+  workflowMachine,
+} from "./workflow_machine.ts";
+
+/** Nodes that weigh as much as a small workflow. */
+const NODES_PER_WEIGHT = 10;
+
+const FACTS: ReadonlySet<string> = new Set<Fact["type"]>([
+  "task-started",
+  "task-progress",
+  "task-pending",
+  "task-ended",
+  "timer-fired",
+  "locks-granted",
+  "locks-waiting",
+  "locks-failed",
+  "wake",
+]);
+
+class WorkflowActor implements HotActor {
+  readonly id: ActorId;
+  #actor: Actor<typeof workflowMachine> | undefined;
+  #state: WorkflowState | undefined;
+  /** Parts of a replaced object that the new one doesn't write over. */
+  #leftOver: string[] = [];
+  /** Facts that could not be taken in yet. */
+  readonly #openFacts: Fact[] = [];
+  /** Effects of the removal, or of what came before it. */
+  #lastEffects: HostEffect[] = [];
+
+  constructor(id: ActorId, stored: StoredActor | undefined) {
+    this.id = id;
+    if (stored) this.#adopt(loadWorkflow(stored.parts));
+  }
+
+  exists(): boolean {
+    return this.#state !== undefined;
+  }
+
+  receive(body: Json, env: EngineEnv): Answer | undefined {
+    if (isJsonObject(body) && FACTS.has(String(body["type"]))) {
+      if (this.#state) {
+        this.#send(this.#state, { type: "fact", fact: body as unknown as Fact }, env);
+      }
+      return undefined;
+    }
+    const command = body as unknown as WorkflowCommand;
+    switch (command.type) {
+      case "submit":
+        if (this.#state) throw alreadyExists(this.#text("already exists"));
+        return this.#view(this.#create(command.workflow, env));
+      case "import":
+        return this.#import(command.workflow, env);
+      case "control":
+        return this.#control(this.#existing(), command, env);
+      case "delete":
+        return this.#delete(this.#existing(), command);
+      default:
+        throw unknownCommand(body);
+    }
+  }
+
+  advance(env: EngineEnv): void {
+    const state = this.#state;
+    if (!state) return;
+    for (const fact of this.#openFacts.splice(0)) this.#accept(state, fact, env);
+    this.#send(state, { type: "goOn" }, env);
+  }
+
+  take(): Taken {
+    const extra = this.#lastEffects;
+    const drop = this.#leftOver;
+    this.#lastEffects = [];
+    this.#leftOver = [];
+    const state = this.#state;
+    if (!state) return { put: {}, drop, effects: extra, needs: [] };
+    const changes = takeChanges(state);
+    const effects = changes.effects.map((effect): HostEffect =>
+      effect.type === "delete-workflow"
+        ? {
+          type: "send",
+          id: effect.id,
+          to: this.id,
+          body: { type: "delete", uid: state.header.metadata.uid ?? "" },
+        }
+        : effect
+    );
+    return { ...changes, drop: [...drop, ...changes.drop], effects: [...extra, ...effects] };
+  }
+
+  weight(): number {
+    return 1 + Math.floor((this.#state?.nodes.size ?? 0) / NODES_PER_WEIGHT);
+  }
+
+  /** A fact that needs a manifest first has no effect yet: it is taken in again when the actor goes on. */
+  #accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
+    const before = state.pending.needs;
+    state.pending.needs = new Map();
+    this.#send(state, { type: "fact", fact }, env);
+    if (state.pending.needs.size > 0) this.#openFacts.push(fact);
+    for (const [key, ref] of before) state.pending.needs.set(key, ref);
+  }
+
+  #create(workflow: Workflow, env: EngineEnv): WorkflowState {
+    const state = createWorkflow(workflow, env);
+    this.#adopt(state);
+    return state;
+  }
+
+  #import(workflow: Workflow, env: EngineEnv): Answer {
+    const before = this.#state;
+    const state = this.#create(workflow, env);
+    for (const id of before?.nodes.keys() ?? []) {
+      if (!state.nodes.has(id)) this.#leftOver.push(NODE_PART_PREFIX + id);
+    }
+    return this.#view(state);
+  }
+
+  #control(
+    state: WorkflowState,
+    { request, labels }: Extract<WorkflowCommand, { type: "control" }>,
+    env: EngineEnv,
+  ): Answer {
+    this.#send(state, { type: request.type, request }, env);
+    if (labels) relabel(state, labels);
+    return this.#view(state);
+  }
+
+  #delete(
+    state: WorkflowState,
+    { uid }: Extract<WorkflowCommand, { type: "delete" }>,
+  ): Answer {
+    if (uid !== undefined && uid !== state.header.metadata.uid) {
+      throw new Problem(ProblemCode.Aborted, this.#text(`has another uid than "${uid}"`));
+    }
+    const view = this.#view(state);
+    this.#lastEffects.push(...releases(state));
+    this.#actor?.stop();
+    this.#actor = undefined;
+    this.#state = undefined;
+    return view;
+  }
+
+  /** Gives the state to a machine in the state of life that was stored, or that the engine's state amounts to. */
+  #adopt(state: WorkflowState): void {
+    this.#state = state;
+    const { machine } = state.header;
+    const value = LifeState.find((one) => one === machine) ?? lifeStateOf(state);
+    const context = { cell: new WorkflowCell(state) };
+    const snapshot = workflowMachine.resolveState({ value, context });
+    this.#actor = createActor(workflowMachine, { snapshot, input: context }).start();
+    this.#keepLife(state);
+  }
+
+  /** @throws what the engine threw */
+  #send(state: WorkflowState, event: EventOf, env: EngineEnv): void {
+    const turn: Turn = { env };
+    this.#actor?.send({ ...event, turn } as LifeEvent);
+    if (turn.error !== undefined) throw turn.error;
+    this.#keepLife(state);
+  }
+
+  /** The machine's state value is stored with the header. */
+  #keepLife(state: WorkflowState): void {
+    const value = this.#actor?.getSnapshot().value;
+    if (state.header.machine === value) return;
+    state.header.machine = value;
+    state.pending.header = true;
+  }
+
+  #existing(): WorkflowState {
+    if (!this.#state) throw notFound(this.#text("not found"));
+    return this.#state;
+  }
+
+  #text(what: string): string {
+    return `workflows.argoproj.io "${parseWorkflowActorId(this.id)?.name ?? this.id}" ${what}`;
+  }
+
+  /** A copy, because the engine goes on with what the view shares with its state. */
+  #view(state: WorkflowState): Answer {
+    const workflow = structuredClone(viewWorkflow(state));
+    return (version: Version | undefined) => {
+      if (version !== undefined) workflow.metadata.resourceVersion = version;
+      return workflow;
+    };
+  }
+}
+
+/** Events without what surrounds them. */
+type EventOf = LifeEvent extends infer E ? E extends LifeEvent ? Omit<E, "turn"> : never : never;
+
+/** Releases of all locks that a workflow has or waits for. */
+function releases({ header, nodes }: WorkflowState): HostEffect[] {
+  const own = `${header.metadata.namespace ?? ""}/${header.metadata.name ?? ""}`;
+  const holders = header.lock ? [own] : [];
+  for (const node of nodes.values()) if (node.lock) holders.push(`${own}/${node.id}`);
+  return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
+}
+
+function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
+  const { metadata } = state.header;
+  const merged = { ...metadata.labels };
+  for (const [key, value] of Object.entries(labels)) {
+    if (value === null) delete merged[key];
+    else merged[key] = value;
+  }
+  metadata.labels = merged;
+  state.pending.header = true;
+  state.pending.index = true;
+}
+
+export const workflowKind: ActorKind = {
+  prefix: "wf/",
+  silent: false,
+  creates: (body) => isJsonObject(body) && body["type"] === "submit",
+  hydrate: (id, stored) => new WorkflowActor(id, stored),
+};

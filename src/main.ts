@@ -1,0 +1,309 @@
+/**
+ * The server: reads the configuration, puts the parts together, serves, and ends properly. The only place that knows
+ * all parts; nothing is decided here.
+ */
+import { hostname } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { parseWorkflowActorId } from "./actors/actor_ids.ts";
+import { Host } from "./actors/host.ts";
+import { workflowKind } from "./actors/workflow_actor.ts";
+import { locksKind } from "./actors/locks_actor.ts";
+import { createArtifactStore } from "./artifacts/artifact_store.ts";
+import type { ConfigSource } from "./artifacts/config_source.ts";
+import type { ArtifactStore } from "./artifacts/port.ts";
+import { createGatekeeper } from "./auth/gatekeeper.ts";
+import { unavailable } from "./base/problem.ts";
+import { DataExecutor } from "./executors/data.ts";
+import { HttpExecutor } from "./executors/http.ts";
+import type { Executor } from "./executors/port.ts";
+import { createProcessExecutor } from "./executors/process.ts";
+import { RoutingExecutor } from "./executors/routing.ts";
+import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
+import { createApp } from "./http/app.ts";
+import { ROUTES } from "./http/routes.ts";
+import { systemClock } from "./platform/clock.ts";
+import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
+import { systemIds } from "./platform/ids.ts";
+import { createLogger, type Logger, maskUrl } from "./platform/log.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
+import type { ServiceDeps } from "./service/deps.ts";
+import { createEventLog } from "./service/event_log.ts";
+import { loggedEvent } from "./service/logged_event.ts";
+import { createWatchHub } from "./service/watch_hub.ts";
+import type { ConfigMap, Secret } from "./spec/manifest.ts";
+import { openMemoryStore } from "./store/memory_store.ts";
+import type { Store } from "./store/port.ts";
+import { openRedisStore } from "./store/redis_store.ts";
+import { openSqliteStore } from "./store/sqlite_store.ts";
+import facts from "../package.json" with { type: "json" };
+
+/** What has been put together, for taking it apart again. */
+interface System {
+  host: Host;
+  store: Store;
+  executor: Executor;
+  closing: AbortController;
+  service: ServiceDeps;
+  handler: FetchHandler;
+}
+
+/** Runs a server until it is told to stop; resolves with the exit status. */
+export async function runServer(
+  args: string[],
+  env: Record<string, string | undefined>,
+): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`sluice server [flags]\n\n${describeConfig()}\n`);
+    return 0;
+  }
+  let config: Config;
+  try {
+    config = parseConfig(args, env);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    for (const problem of cause.problems) process.stderr.write(`sluice: ${problem}\n`);
+    return 2;
+  }
+  const log = createLogger(config.logLevel);
+  const stop = stopSignal(log);
+  let handler: FetchHandler = starting;
+  let server: Server;
+  try {
+    server = await serve((request, info) => handler(request, info), config.host, config.port);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    process.stderr.write(`sluice: cannot listen on ${config.host}:${config.port}: ${reason}\n`);
+    return 1;
+  }
+  log.info({ ...config, store: maskUrl(config.store) }, "configuration");
+  log.info(`listening on http://${server.hostname}:${server.port}`);
+  let system: System;
+  try {
+    system = await build(config, log, stop);
+  } catch (cause) {
+    await server.close(0);
+    if (stop.aborted) return 0;
+    log.fatal({ err: cause }, "cannot start");
+    return 1;
+  }
+  handler = system.handler;
+  log.info({ shards: system.host.shards }, "ready");
+  await new Promise<void>((resolve) => {
+    if (stop.aborted) resolve();
+    else stop.addEventListener("abort", () => resolve());
+  });
+  await shutDown(system, server, config, log);
+  return 0;
+}
+
+/** Opens the store and joins the parts; keeps trying while the store can't be reached. */
+async function build(config: Config, log: Logger, stop: AbortSignal): Promise<System> {
+  const clock = systemClock;
+  const ids = systemIds;
+  const metrics = createMetrics();
+  const store = await reachStore(config, log, stop);
+  const promised = store.durability?.() ?? "unknown";
+  if (config.store !== "memory:" && promised !== "always" && promised !== config.durability) {
+    log.warn(
+      { asked: config.durability, promised },
+      "the store promises less durability than --durability asks for",
+    );
+  }
+  const dir = config.store.startsWith("sqlite:")
+    ? config.store.slice("sqlite:".length)
+    : config.workDir;
+  const configSource = createConfigSource(store);
+  const artifacts = createArtifactStore({
+    repository: { type: "folder", path: join(dir, "artifacts") },
+    config: configSource,
+    allowLocalGit: config.executor === "process",
+  });
+  const executor = createExecutor(config, dir, configSource, artifacts);
+  const events = createEventLog();
+  const host = new Host({
+    store,
+    executors: [executor],
+    kinds: [workflowKind, locksKind],
+    clock,
+    ids,
+    log,
+    metrics,
+    onEvent(actor, event) {
+      const workflow = parseWorkflowActorId(actor);
+      if (!workflow) return;
+      events.add(loggedEvent(workflow, event, { group: config.apiGroup, now: clock.now() }));
+    },
+  }, {
+    replica: `${hostname()}-${process.pid}-${ids.suffix(4)}`,
+    shards: config.shards,
+    leaseTtlMs: config.leaseTtl,
+    hotActors: config.hotActors,
+    taskStarts: config.taskStarts,
+    labelPrefix: config.labelPrefix,
+  });
+  await host.start();
+  const closing = new AbortController();
+  const service: ServiceDeps = {
+    host,
+    store,
+    clock,
+    ids,
+    log,
+    watches: createWatchHub(store),
+    events,
+    settings: {
+      build: buildFacts(),
+      eventQueueSize: config.eventOperationQueueSize,
+      maxEventBytes: config.maxEventBytes,
+      archive: false,
+      authRequired: !config.authMode.includes("server"),
+    },
+    logs: executor,
+    artifacts,
+  };
+  const gatekeeper = createGatekeeper({
+    server: config.authMode.includes("server"),
+    authenticators: [],
+  });
+  const app = createApp({
+    service,
+    gatekeeper,
+    metrics,
+    maxBodyBytes: config.maxBodyBytes,
+    ready: () => store.ping(),
+    closing: closing.signal,
+  }, ROUTES);
+  return {
+    host,
+    store,
+    executor,
+    closing,
+    service,
+    handler: (request, info) => app.fetch(request, info as object),
+  };
+}
+
+/** Stops taking requests, finishes what was begun, gives the shards to others. */
+async function shutDown(
+  system: System,
+  server: Server,
+  config: Config,
+  log: Logger,
+): Promise<void> {
+  log.info("stopping");
+  system.closing.abort();
+  await server.close(config.drainTimeout);
+  await Promise.race([system.host.drain(), systemClock.sleep(config.drainTimeout)]);
+  system.service.watches.close();
+  await system.executor.close();
+  await system.store.close();
+  log.info("stopped");
+}
+
+async function reachStore(config: Config, log: Logger, stop: AbortSignal): Promise<Store> {
+  for (let attempt = 0;; attempt++) {
+    try {
+      return await openStore(config, log);
+    } catch (cause) {
+      if (!config.store.startsWith("redis") || stop.aborted) throw cause;
+      log.warn({ err: cause, store: maskUrl(config.store) }, "the store cannot be reached");
+      await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
+    }
+  }
+}
+
+function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
+  if (store === "memory:") return Promise.resolve(openMemoryStore());
+  if (store.startsWith("sqlite:")) {
+    const synchronous = durability === "always" ? "FULL" : "NORMAL";
+    return openSqliteStore({ folder: store.slice("sqlite:".length), synchronous });
+  }
+  return openRedisStore({ url: store, onTrouble: (text) => log.warn({ trouble: text }, "redis") });
+}
+
+/** What runs the tasks: http and data templates in this process, the rest as `--executor` says. */
+function createExecutor(
+  config: Config,
+  dir: string,
+  source: ConfigSource,
+  artifacts: ArtifactStore,
+): Executor {
+  const clock = systemClock;
+  const executors: Executor[] = [
+    new HttpExecutor({
+      config: source,
+      clock,
+      evaluate: (expression, { request, response }) =>
+        evaluateHttpCondition(expression, request as never, response as never),
+    }),
+    new DataExecutor(
+      artifacts,
+      (expression, { data }) => evaluateTransformation(expression, data ?? null),
+    ),
+  ];
+  if (config.executor === "process") {
+    executors.push(
+      createProcessExecutor({ dir: join(dir, "tasks"), config: source, clock, artifacts }),
+    );
+  }
+  return new RoutingExecutor(executors);
+}
+
+/** ConfigMaps and Secrets of the manifest store, for executors and artifact locations. */
+function createConfigSource({ manifests }: Store): ConfigSource {
+  return {
+    async configMap(namespace, name) {
+      const stored = await manifests.get("ConfigMap", namespace, name);
+      return stored && ((JSON.parse(stored.text) as ConfigMap).data ?? {});
+    },
+    async secret(namespace, name) {
+      const stored = await manifests.get("Secret", namespace, name);
+      if (!stored) return undefined;
+      const { data = {}, stringData = {} } = JSON.parse(stored.text) as Secret;
+      const decoded = Object.entries(data).map(([key, value]) => [
+        key,
+        Buffer.from(value, "base64").toString("utf8"),
+      ]);
+      return { ...Object.fromEntries(decoded), ...stringData };
+    },
+  };
+}
+
+function buildFacts(): ServiceDeps["settings"]["build"] {
+  return {
+    version: facts.version,
+    buildDate: "",
+    gitCommit: "",
+    gitTag: "",
+    gitTreeState: "",
+    goVersion: "",
+    compiler: "",
+    platform: `${process.platform}/${process.arch}`,
+  };
+}
+
+/** The answer to everything while the parts are being put together. */
+function starting(request: Request): Response {
+  if (new URL(request.url).pathname === "/healthz") return new Response("ok");
+  const { message } = unavailable("the server is starting; try again");
+  return Response.json({ code: 14, message }, { status: 503, headers: { "retry-after": "1" } });
+}
+
+/** Aborts at the first SIGTERM or SIGINT; the second one ends the process at once. */
+function stopSignal(log: Logger): AbortSignal {
+  const stop = new AbortController();
+  const onSignal = (signal: string) => {
+    if (stop.signal.aborted) process.exit(130);
+    log.info({ signal }, "told to stop");
+    stop.abort();
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  process.on("unhandledRejection", (cause) => log.error({ err: cause }, "unhandled rejection"));
+  process.on("uncaughtException", (cause) => log.error({ err: cause }, "uncaught exception"));
+  return stop.signal;
+}
+
+if (import.meta.main) process.exit(await runServer(process.argv.slice(2), process.env));
