@@ -33,124 +33,174 @@ export type VariableScope =
 /** What a variable holds. */
 export type VariableType = "text" | "number" | "time" | "JSON" | "artifact" | "list";
 
+/** When the name of a variable is known while a manifest is checked. */
+export type VariablePresence =
+  /** Wherever its scope reaches. */
+  | "always"
+  /** Only at run time, so that checks let any such name pass. */
+  | "runTime"
+  /** Where something in the manifest brings it about: a declaration, a kind of template, a setting. */
+  | "declared";
+
 /** One row of the catalogue. */
 export interface Variable {
   /** Full name; a part in `<>` stands for a name the user chose. */
   name: string;
   type: VariableType;
   scope: VariableScope;
+  presence: VariablePresence;
   /** One line for the documentation. */
   meaning: string;
 }
 
-function row(
+function rows(
   scope: VariableScope,
-  name: string,
-  meaning: string,
-  type: VariableType = "text",
-): Variable {
-  return { name, type, scope, meaning };
+  presence: VariablePresence,
+  table: readonly (readonly [name: string, meaning: string, type?: VariableType])[],
+): Variable[] {
+  return table.map(([name, meaning, type = "text"]) => ({ name, type, scope, presence, meaning }));
 }
-
-/** Members of a step or task that has run, which later ones may refer to. */
-export const NODE_MEMBERS = ["id", "startedAt", "finishedAt", "hostNodeName"] as const;
-
-/** What is known about the attempt before the present one. */
-export const RETRY_VARIABLES = [
-  "retries",
-  "lastRetry.exitCode",
-  "lastRetry.status",
-  "lastRetry.duration",
-  "lastRetry.message",
-] as const;
 
 function nodeRows(scope: "steps" | "tasks"): Variable[] {
   const prefix = `${scope}.<name>`;
   return [
-    row(scope, `${prefix}.id`, "Id of its node"),
-    row(scope, `${prefix}.ip`, "Address of a daemon"),
-    row(scope, `${prefix}.status`, "Phase of its node"),
-    row(scope, `${prefix}.startedAt`, "When it started", "time"),
-    row(scope, `${prefix}.finishedAt`, "When it ended", "time"),
-    row(scope, `${prefix}.hostNodeName`, "Machine it ran on"),
-    row(scope, `${prefix}.exitCode`, "Exit code of its main container"),
-    row(scope, `${prefix}.outputs.result`, "Its standard output, a loop's as a JSON list"),
-    row(scope, `${prefix}.outputs.parameters.<name>`, "An output parameter"),
-    row(scope, `${prefix}.outputs.parameters`, "Parameters of all elements of a loop", "JSON"),
-    row(scope, `${prefix}.outputs.artifacts.<name>`, "An output artifact", "artifact"),
+    ...rows(scope, "always", [
+      [`${prefix}.id`, "Id of its node"],
+      [`${prefix}.startedAt`, "When it started", "time"],
+      [`${prefix}.finishedAt`, "When it ended", "time"],
+      [`${prefix}.hostNodeName`, "Machine it ran on"],
+    ]),
+    ...rows(scope, "declared", [
+      [`${prefix}.ip`, "Address of a daemon"],
+      [`${prefix}.status`, "Phase of its node"],
+      [`${prefix}.exitCode`, "Exit code of its main container"],
+      [`${prefix}.outputs.result`, "Its standard output, a loop's as a JSON list"],
+      [`${prefix}.outputs.parameters.<name>`, "An output parameter"],
+      [`${prefix}.outputs.parameters`, "Parameters of all elements of a loop", "JSON"],
+      [`${prefix}.outputs.artifacts.<name>`, "An output artifact", "artifact"],
+    ]),
   ];
 }
 
 export const VARIABLES: readonly Variable[] = [
-  row("workflow", "workflow.name", "Name of the workflow"),
-  row("workflow", "workflow.namespace", "Its namespace"),
-  row("workflow", "workflow.mainEntrypoint", "The entrypoint it started with"),
-  row("workflow", "workflow.serviceAccountName", "Identity its tasks run with"),
-  row("workflow", "workflow.uid", "Unique id"),
-  row("workflow", "workflow.parameters.<name>", "An argument of the workflow"),
-  row("workflow", "workflow.parameters", "All arguments", "JSON"),
-  row("workflow", "workflow.parameters.json", "All arguments", "JSON"),
-  row("workflow", "workflow.annotations.<key>", "An annotation"),
-  row("workflow", "workflow.annotations", "All annotations", "JSON"),
-  row("workflow", "workflow.annotations.json", "All annotations", "JSON"),
-  row("workflow", "workflow.labels.<key>", "A label"),
-  row("workflow", "workflow.labels", "All labels", "JSON"),
-  row("workflow", "workflow.labels.json", "All labels", "JSON"),
-  row("workflow", "workflow.creationTimestamp", "When it was created, RFC 3339", "time"),
-  row("workflow", "workflow.creationTimestamp.RFC3339", "When it was created", "time"),
-  row("workflow", "workflow.creationTimestamp.s", "Seconds since 1970", "number"),
-  row("workflow", "workflow.creationTimestamp.<letter>", "One part, by strftime letter"),
-  row("workflow", "workflow.scheduledTime", "When a cron workflow was due", "time"),
-  row("workflow", "workflow.duration", "Seconds since the start", "number"),
-  row("workflow", "workflow.priority", "Priority, where one is set", "number"),
-  row("workflow", "workflow.outputs.parameters.<name>", "A global output parameter"),
-  row("workflow", "workflow.outputs.artifacts.<name>", "A global output artifact", "artifact"),
-  row("exit", "workflow.status", "Phase of the workflow"),
-  row("exit", "workflow.failures", "Nodes that failed", "JSON"),
-  row("template", "inputs.parameters.<name>", "An input parameter"),
-  row("template", "inputs.parameters", "All input parameters", "JSON"),
-  row("template", "inputs.artifacts.<name>", "An input artifact", "artifact"),
-  row("template", "inputs.artifacts.<name>.path", "Where it is put"),
-  row("pod", "outputs.parameters.<name>.path", "File that becomes the parameter"),
-  row("pod", "outputs.artifacts.<name>.path", "Where the artifact is taken from"),
-  row("pod", "pod.name", "Name of the task"),
-  row("template", "node.name", "Full name of the node"),
-  row("steps", "steps.name", "Name of the step"),
-  row("tasks", "tasks.name", "Name of the task"),
+  ...rows("workflow", "always", [
+    ["workflow.name", "Name of the workflow"],
+    ["workflow.namespace", "Its namespace"],
+    ["workflow.mainEntrypoint", "The entrypoint it started with"],
+    ["workflow.serviceAccountName", "Identity its tasks run with"],
+    ["workflow.uid", "Unique id"],
+    ["workflow.annotations", "All annotations", "JSON"],
+    ["workflow.annotations.json", "All annotations", "JSON"],
+    ["workflow.labels", "All labels", "JSON"],
+    ["workflow.labels.json", "All labels", "JSON"],
+  ]),
+  ...rows("workflow", "declared", [
+    ["workflow.parameters.<name>", "An argument of the workflow"],
+    ["workflow.parameters", "All arguments", "JSON"],
+    ["workflow.parameters.json", "All arguments", "JSON"],
+    ["workflow.annotations.<key>", "An annotation"],
+    ["workflow.labels.<key>", "A label"],
+    ["workflow.priority", "Priority, where one is set", "number"],
+    ["workflow.outputs.parameters.<name>", "A global output parameter"],
+    ["workflow.outputs.artifacts.<name>", "A global output artifact", "artifact"],
+  ]),
+  ...rows("workflow", "runTime", [
+    ["workflow.creationTimestamp", "When it was created, RFC 3339", "time"],
+    ["workflow.creationTimestamp.RFC3339", "When it was created", "time"],
+    ["workflow.creationTimestamp.s", "Seconds since 1970", "number"],
+    ["workflow.creationTimestamp.<letter>", "One part, by strftime letter"],
+    ["workflow.scheduledTime", "When a cron workflow was due", "time"],
+    ["workflow.duration", "Seconds since the start", "number"],
+  ]),
+  ...rows("exit", "always", [["workflow.status", "Phase of the workflow"]]),
+  ...rows("exit", "declared", [["workflow.failures", "Nodes that failed", "JSON"]]),
+  ...rows("template", "declared", [
+    ["inputs.parameters.<name>", "An input parameter"],
+    ["inputs.parameters", "All input parameters", "JSON"],
+    ["inputs.artifacts.<name>", "An input artifact", "artifact"],
+    ["inputs.artifacts.<name>.path", "Where it is put"],
+  ]),
+  ...rows("template", "runTime", [["node.name", "Full name of the node"]]),
+  ...rows("pod", "declared", [
+    ["pod.name", "Name of the task"],
+    ["outputs.parameters.<name>.path", "File that becomes the parameter"],
+    ["outputs.artifacts.<name>.path", "Where the artifact is taken from"],
+  ]),
+  ...rows("steps", "runTime", [["steps.name", "Name of the step"]]),
   ...nodeRows("steps"),
+  ...rows("tasks", "runTime", [["tasks.name", "Name of the task"]]),
   ...nodeRows("tasks"),
-  row("loop", "item", "The element"),
-  row("loop", "item.<key>", "A member of an element that is a map"),
-  row("retry", "retries", "Number of the attempt, from 0", "number"),
-  row("retry", "lastRetry.exitCode", "Exit code of the attempt before"),
-  row("retry", "lastRetry.status", "Phase of the attempt before"),
-  row("retry", "lastRetry.duration", "Seconds the attempt before took", "number"),
-  row("retry", "lastRetry.message", "Message of the attempt before"),
-  row("metrics", "status", "Phase of the node"),
-  row("metrics", "duration", "Seconds the node took", "number"),
-  row("metrics", "exitCode", "Exit code of its main container"),
-  row("metrics", "outputs.result", "Standard output"),
-  row("metrics", "outputs.parameters.<name>", "An output parameter of the template"),
-  row("metrics", "resourcesDuration.cpu", "CPU seconds requested", "number"),
-  row("metrics", "resourcesDuration.memory", "Memory seconds requested", "number"),
-  row("http", "request.method", "Method sent"),
-  row("http", "request.url", "Address asked"),
-  row("http", "request.body", "Body sent"),
-  row("http", "request.headers", "Headers sent", "JSON"),
-  row("http", "response.statusCode", "Status answered", "number"),
-  row("http", "response.body", "Body answered"),
-  row("http", "response.headers", "Headers answered", "JSON"),
-  row("cron", "cronworkflow.name", "Name of the cron workflow"),
-  row("cron", "cronworkflow.namespace", "Its namespace"),
-  row("cron", "cronworkflow.labels.<key>", "A label"),
-  row("cron", "cronworkflow.labels.json", "All labels", "JSON"),
-  row("cron", "cronworkflow.annotations.<key>", "An annotation"),
-  row("cron", "cronworkflow.annotations.json", "All annotations", "JSON"),
-  row("cron", "cronworkflow.lastScheduledTime", "When it was last due", "time"),
-  row("cron", "cronworkflow.failed", "Workflows of it that failed", "number"),
-  row("cron", "cronworkflow.succeeded", "Workflows of it that succeeded", "number"),
-  row("data", "data", "Paths found at the source", "list"),
+  ...rows("loop", "declared", [
+    ["item", "The element"],
+    ["item.<key>", "A member of an element that is a map"],
+  ]),
+  ...rows("retry", "always", [
+    ["retries", "Number of the attempt, from 0", "number"],
+    ["lastRetry.exitCode", "Exit code of the attempt before"],
+    ["lastRetry.status", "Phase of the attempt before"],
+    ["lastRetry.duration", "Seconds the attempt before took", "number"],
+    ["lastRetry.message", "Message of the attempt before"],
+  ]),
+  ...rows("metrics", "always", [
+    ["status", "Phase of the node"],
+    ["duration", "Seconds the node took", "number"],
+    ["exitCode", "Exit code of its main container"],
+    ["resourcesDuration.cpu", "CPU seconds requested", "number"],
+    ["resourcesDuration.memory", "Memory seconds requested", "number"],
+  ]),
+  ...rows("metrics", "runTime", [
+    ["outputs.result", "Standard output"],
+    ["outputs.parameters.<name>", "An output parameter of the template"],
+  ]),
+  ...rows("http", "always", [
+    ["request.method", "Method sent"],
+    ["request.url", "Address asked"],
+    ["request.body", "Body sent"],
+    ["request.headers", "Headers sent", "JSON"],
+    ["response.statusCode", "Status answered", "number"],
+    ["response.body", "Body answered"],
+    ["response.headers", "Headers answered", "JSON"],
+  ]),
+  ...rows("cron", "always", [
+    ["cronworkflow.name", "Name of the cron workflow"],
+    ["cronworkflow.namespace", "Its namespace"],
+    ["cronworkflow.labels.<key>", "A label"],
+    ["cronworkflow.labels.json", "All labels", "JSON"],
+    ["cronworkflow.annotations.<key>", "An annotation"],
+    ["cronworkflow.annotations.json", "All annotations", "JSON"],
+    ["cronworkflow.lastScheduledTime", "When it was last due", "time"],
+    ["cronworkflow.failed", "Workflows of it that failed", "number"],
+    ["cronworkflow.succeeded", "Workflows of it that succeeded", "number"],
+  ]),
+  ...rows("data", "always", [["data", "Paths found at the source", "list"]]),
 ];
+
+function namesOf(presence: VariablePresence, ...scopes: VariableScope[]): string[] {
+  return VARIABLES.filter((row) => row.presence === presence && scopes.includes(row.scope))
+    .map(({ name }) => name);
+}
+
+/** Workflow variables that are always there, before any argument, label or annotation is looked at. */
+export const ALWAYS_KNOWN: readonly string[] = namesOf("always", "workflow", "exit");
+
+/** What is known about the attempt before the present one. */
+export const RETRY_VARIABLES: readonly string[] = namesOf("always", "retry");
+
+/** Members of every step or task that has run: `id`, `startedAt` … */
+export const NODE_MEMBERS: readonly string[] = namesOf("always", "steps").map((name) =>
+  name.slice("steps.<name>.".length)
+);
+
+/** Beginnings of the names that checks must let pass; `outputs.` are a template's own, in its metrics. */
+const RUN_TIME_PREFIXES = [
+  ...namesOf("runTime", "workflow", "template", "steps", "tasks"),
+  "outputs.",
+];
+
+/** Tells whether validation must let the name pass. */
+export function isRunTimeVariable(name: string): boolean {
+  return RUN_TIME_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
 
 /** First parts of names that are ours; a tag that starts otherwise belongs to some other system and is left alone. */
 const CHECKED_PREFIXES = ["item.", "steps.", "inputs.", "outputs.", "pod.", "workflow.", "tasks."];
@@ -159,36 +209,3 @@ const CHECKED_PREFIXES = ["item.", "steps.", "inputs.", "outputs.", "pod.", "wor
 export function isCheckedVariable(name: string): boolean {
   return CHECKED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
-
-/**
- * Names that are filled in only at run time, so that validation lets them pass: own outputs (in metrics), times of the
- * workflow, names of nodes.
- */
-const RUN_TIME_PREFIXES = [
-  "outputs.",
-  "workflow.creationTimestamp",
-  "workflow.scheduledTime",
-  "workflow.duration",
-  "tasks.name",
-  "steps.name",
-  "node.name",
-];
-
-/** Tells whether validation must let the name pass. */
-export function isRunTimeVariable(name: string): boolean {
-  return RUN_TIME_PREFIXES.some((prefix) => name.startsWith(prefix));
-}
-
-/** Workflow variables that are always there, before any argument, label or annotation is looked at. */
-export const ALWAYS_KNOWN: readonly string[] = [
-  "workflow.name",
-  "workflow.namespace",
-  "workflow.mainEntrypoint",
-  "workflow.serviceAccountName",
-  "workflow.uid",
-  "workflow.annotations",
-  "workflow.annotations.json",
-  "workflow.labels",
-  "workflow.labels.json",
-  "workflow.status",
-];
