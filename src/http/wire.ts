@@ -27,6 +27,7 @@ function completed(filtered: JsonObject): JsonObject {
 function statusWire(status: JsonObject | undefined): JsonObject {
   const { nodes, ...rest } = status ?? {};
   const shown: JsonObject = { startedAt: null, finishedAt: null, ...rest };
+  if (shown.phase === "") delete shown.phase;
   for (const [key, value] of Object.entries(shown)) {
     if (isJsonObject(value) && Object.keys(value).length === 0) {
       // Empty objects that are pointers in the reference stay.

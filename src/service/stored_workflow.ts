@@ -1,10 +1,12 @@
 /** Stored actors as the workflows that clients see. */
-import type { Workflow } from "../spec/manifest.ts";
-import type { Change, StoredActor } from "../store/port.ts";
+import { loadWorkflow } from "../engine/codec.ts";
+import { viewWorkflow } from "../engine/view.ts";
+import { type Workflow } from "../spec/manifest.ts";
+import { type Change, NODE_PART_PREFIX, type StoredActor } from "../store/port.ts";
 
-/** The workflow of a stored actor, with its version. */
+/** The workflow of a stored actor, with its version. Nodes that were not loaded are not shown. */
 export function workflowFromStored(stored: StoredActor): Workflow {
-  const workflow = JSON.parse(stored.parts.w ?? "{}") as Workflow;
+  const workflow = viewWorkflow(loadWorkflow(stored.parts));
   return {
     ...workflow,
     metadata: { ...workflow.metadata, resourceVersion: stored.version },
@@ -12,8 +14,10 @@ export function workflowFromStored(stored: StoredActor): Workflow {
 }
 
 /** How often tasks of a node were started; part of task ids. */
-export function startsOf(_stored: StoredActor, _nodeId: string): number {
-  return 1;
+export function startsOf(stored: StoredActor, nodeId: string): number {
+  const text = stored.parts[`${NODE_PART_PREFIX}${nodeId}`];
+  const node = text === undefined ? undefined : JSON.parse(text) as { starts?: number };
+  return node?.starts ?? 1;
 }
 
 /** What is known of a workflow that was deleted: its last state, or what the list index had. */
@@ -22,15 +26,13 @@ export function deletedWorkflow(
   change: Change,
   place: { namespace: string; name: string },
 ): Workflow {
-  const metadata = {
-    ...(last?.metadata ?? {
-      ...place,
-      ...(change.index === undefined ? {} : {
-        uid: change.index.uid,
-        labels: change.index.labels,
-      }),
-    }),
-    resourceVersion: change.version,
+  const { index } = change;
+  const known = last?.metadata ?? {
+    ...place,
+    ...(index === undefined ? {} : { uid: index.uid, labels: index.labels }),
   };
-  return { ...(last ?? { spec: { arguments: {} } }), metadata };
+  return {
+    ...last ?? { spec: { arguments: {} } },
+    metadata: { ...known, resourceVersion: change.version },
+  };
 }
