@@ -127,6 +127,27 @@ describe("conditions", () => {
     expect(failure(() => evaluateCondition("1 +", retry))).toBe("unexpected token EOF (1:3)");
   });
 
+  test("a value that holds itself is an error, not an endless text", () => {
+    const sources = [
+      "let m = {}; let a = sprig.set(m, 'a', m); sprig.set(m, 'b', m)",
+      "let m = {}; let a = sprig.set(m, 'a', m); a == sprig.set({}, 'a', a)",
+      "let m = {}; let a = sprig.set(m, 'a', m); toJson(a) == ''",
+      "let m = {}; let a = sprig.set(m, 'a', m); sprig.deepEqual(a, sprig.deepCopy(a))",
+      "let m = {}; let a = sprig.set(m, 'a', m); let n = sprig.set({}, 'a', {}); sprig.deepEqual(sprig.merge(n, a), 1)",
+      "let m = {}; let a = sprig.set(m, 'a', m); uniq([a, sprig.set({}, 'a', a)]) == []",
+      "let m = {}; let a = sprig.set(m, 'a', m); string(a) == ''",
+    ];
+    for (const source of sources) {
+      const started = performance.now();
+      try {
+        evaluateCondition(source, retry);
+      } catch (error) {
+        expect(error, source).toBeInstanceOf(ExpressionError);
+      }
+      expect(performance.now() - started, source).toBeLessThan(500);
+    }
+  });
+
   test("http conditions see the status code as an integer", () => {
     const request = { method: "GET", url: "http://x", body: "", headers: {} };
     const response = { statusCode: 200, body: '{"ok": true}', headers: { "X-A": ["1"] } };

@@ -5,7 +5,15 @@
 import { fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
 import type { RunContext } from "./run_context.ts";
-import { GoFunction, GoTime, isValueMap, newMap, type Value, type ValueMap } from "./values.ts";
+import {
+  GoFunction,
+  GoTime,
+  isValueMap,
+  mapElementType,
+  newMap,
+  type Value,
+  type ValueMap,
+} from "./values.ts";
 import { UTC } from "./go_zone.ts";
 
 /** Go parameter types and what they are in TypeScript. */
@@ -96,7 +104,7 @@ function convert(value: Value, type: ParamType, describe: (got: string) => strin
       if (value instanceof GoTime) return value;
       break;
     case "map[string]interface {}":
-      if (isValueMap(value)) return value;
+      if (isValueMap(value) && mapElementType(value) === "interface {}") return value;
       break;
   }
   return fault(describe(goTypeName(value)));

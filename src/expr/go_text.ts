@@ -13,6 +13,7 @@ import {
   GoTime,
   GoZone,
   isNilList,
+  mapElementType,
   NamedInt,
   type Value,
   type ValueMap,
@@ -288,5 +289,5 @@ export function goTypeName(value: Value): string {
   if (value instanceof GoZone) return "*time.Location";
   if (value instanceof NamedInt) return value.kind;
   if (value instanceof GoFunction) return value.typeName;
-  return "map[string]interface {}";
+  return `map[string]${mapElementType(value)}`;
 }

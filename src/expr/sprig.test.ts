@@ -80,6 +80,7 @@ describe("text", () => {
     ["dateInZone('15:04 MST', sprig.now(), 'no zone')", "12:30 UTC"],
     ["typeOf(sprig.add(1, 2))", "int64"],
     ["typeOf(sprig.splitList(',', 'a'))", "[]string"],
+    ["typeOf(sprig.split(',', 'a'))", "map[string]string"],
     ["kindOf(date('2024-01-01'))", "struct"],
     ["semver('v1.2.3-rc.1+b5').Metadata()", "b5"],
     ["seq(5, 1)", "5 4 3 2 1"],
@@ -163,6 +164,10 @@ test.each([
   ["sprig.upper()", "invalid number of arguments: expected 1, got 0"],
   ["sprig.mul()", "invalid number of arguments: expected at least 1, got 0"],
   ["sprig.upper(1)", "reflect: Call using int as type string"],
+  [
+    "sprig.get(sprig.split(',', 'a'), '_0')",
+    "reflect: Call using map[string]string as type map[string]interface {}",
+  ],
   ["sprig.repeat(sprig.add(1, 1), 'x')", "reflect: Call using int64 as type int"],
   ["sprig.repeat(2.0, 'x')", "reflect: Call using float64 as type int"],
   ["sprig.pick({a: 1}, 1)", "reflect: cannot use int as type string in Call"],

@@ -9,6 +9,7 @@ import {
   newMap,
   setOwn,
   typedList,
+  typedMap,
   type Value,
   type ValueMap,
 } from "./values.ts";
@@ -212,7 +213,7 @@ function splitText(separator: string, text: string, limit = -1): string[] {
 function numbered(parts: string[]): ValueMap {
   const map = newMap();
   parts.forEach((part, index) => setOwn(map, `_${index}`, part));
-  return map;
+  return typedMap(map, "string");
 }
 
 function cat(values: Value[]): string {

@@ -157,6 +157,16 @@ export function elementType(list: readonly Value[]): ElementType {
   return (list as Tagged)[ELEMENT] ?? "interface {}";
 }
 
+/** Marks a fresh map as typed (`map[string]string`); returns the same map. */
+export function typedMap(map: ValueMap, type: ElementType): ValueMap {
+  return Object.defineProperty(map, ELEMENT, { value: type });
+}
+
+/** Type of a map's values; maps are `map[string]any` unless marked. */
+export function mapElementType(map: ValueMap): ElementType {
+  return (map as Tagged)[ELEMENT] ?? "interface {}";
+}
+
 /** Tells a nil list from an empty one. */
 export function isNilList(value: Value): boolean {
   return Array.isArray(value) && (value as Tagged)[NIL] === true;
