@@ -15,6 +15,7 @@ import {
   isNilList,
   isPlainInt,
   isValueMap,
+  mapElementType,
   NamedInt,
   type Value,
 } from "./values.ts";
@@ -198,7 +199,7 @@ export function strictlyEqual(left: Value, right: Value, context: RunContext): b
   }
   if (Array.isArray(right)) return false;
   if (isValueMap(left)) {
-    if (!isValueMap(right)) return false;
+    if (!isValueMap(right) || mapElementType(left) !== mapElementType(right)) return false;
     const keys = Object.keys(left);
     return keys.length === Object.keys(right).length &&
       keys.every((key) =>
