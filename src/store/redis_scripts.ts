@@ -21,21 +21,19 @@ end
 const FEED = `
 local function number(value) return string.format('%.0f', value) end
 
-local function next_version(base)
+local function version_after(last)
   local time = redis.call('TIME')
-  local last = tonumber(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version') or '0')
-  return math.max(time[1] * 1000000 + time[2], last + 1)
+  return math.max(time[1] * 1000000 + time[2], tonumber(last or '0') + 1)
 end
 
-local function publish(base, channel, length)
+-- Wakes the readers of the feed; trims it about every eighth change.
+local function publish(base, version, count, channel, length)
   local feed = base .. '${SHARD_KEY.feed}'
-  if redis.call('XLEN', feed) > length + 64 then
+  if version % 8 < count and redis.call('XLEN', feed) > length + length / 16 then
     redis.call('XTRIM', feed, 'MAXLEN', length)
     local first = redis.call('XRANGE', feed, '-', '+', 'COUNT', 1)[1]
-    if first then
-      local version = tonumber(string.match(first[1], '^%d+'))
-      redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(version - 1))
-    end
+    local floor = tonumber(string.match(first[1], '^%d+')) - 1
+    redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
   end
   redis.call('PUBLISH', channel, '')
 end
@@ -80,102 +78,123 @@ local function in_slices(list, call)
   for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
 end
 
-local lease = redis.call('HMGET', meta, 'epoch', 'session')
+local lease = redis.call('HMGET', meta, 'epoch', 'session', 'version')
 if (lease[1] or '0') ~= ARGV[1] then return {'stale'} end
 if ARGV[3] ~= '1' and (lease[2] or '') ~= ARGV[2] then return {'session'} end
 
+-- What the changes find; a second change of the same actor finds what the first one leaves.
 local actors, known = {}, {}
 for i = 1, tonumber(take()) do
   local actor = {
     id = take(), flags = take(), change = take(), index = take(), time = take(), uid = take(),
     terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
   }
+  actor.removes = string.find(actor.flags, 'r', 1, true)
   actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
-  local exists = known[actor.id]
-  if exists == nil then exists = redis.call('EXISTS', actor.key) == 1 end
-  if exists and string.find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
-  known[actor.id] = not string.find(actor.flags, 'r', 1, true)
+  if known[actor.id] == nil then
+    actor.before = redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+    known[actor.id] = actor.before[1]
+  end
+  if known[actor.id] and string.find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
+  known[actor.id] = not actor.removes
   actors[i] = actor
 end
 
-if ARGV[3] == '1' then redis.call('HSET', meta, 'session', ARGV[2]) end
+local term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
 
-local function file_under(id, text, act)
+-- The sets that a stored index entry is in; also the entry.
+local function terms_of(id, text)
   local entry = cjson.decode(text)
-  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
-  local term = base .. '${SHARD_KEY.term}'
-  act(term .. '*')
-  act(term .. 'n:' .. namespace)
-  act(term .. 'p:' .. entry[2])
-  for key, value in pairs(entry[6]) do act(term .. 'l:' .. key .. '=' .. value) end
-  return entry[1]
+  local terms = {
+    [term_base .. '*'] = true,
+    [term_base .. 'n:' .. (string.match(id, '^[^/]*/([^/]*)') or '')] = true,
+    [term_base .. 'p:' .. entry[2]] = true
+  }
+  for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
+  return terms, entry
+end
+
+local function file_under(actor, old)
+  local before, entry = {}, nil
+  if old then
+    before, entry = terms_of(actor.id, old)
+    if entry[1] ~= actor.uid then redis.call('HDEL', uids, entry[1]) end
+  end
+  local same_time = entry and entry[3] == tonumber(actor.time)
+  for _, term in ipairs(actor.terms) do
+    local key = term_base .. term
+    if not (same_time and before[key]) then redis.call('ZADD', key, actor.time, actor.id) end
+    before[key] = nil
+  end
+  for key in pairs(before) do redis.call('ZREM', key, actor.id) end
+  if not entry or entry[1] ~= actor.uid then redis.call('HSET', uids, actor.uid, actor.id) end
 end
 
 local function unfile(id, text)
-  local uid = file_under(id, text, function(key) redis.call('ZREM', key, id) end)
-  redis.call('HDEL', base .. '${SHARD_KEY.uids}', uid)
+  local terms, entry = terms_of(id, text)
+  for key in pairs(terms) do redis.call('ZREM', key, id) end
+  redis.call('HDEL', uids, entry[1])
 end
 
 local function announce(version, actor, type, index)
   if string.find(actor.flags, 's', 1, true) then return end
   local feed = base .. '${SHARD_KEY.feed}'
-  local id = number(version) .. '-0'
   if index then
-    redis.call('XADD', feed, id, 't', type, 'a', actor.id, 'c', actor.change, 'i', index)
+    redis.call('XADD', feed, version .. '-0', 't', type, 'a', actor.id, 'c', actor.change, 'i', index)
   else
-    redis.call('XADD', feed, id, 't', type, 'a', actor.id, 'c', actor.change)
+    redis.call('XADD', feed, version .. '-0', 't', type, 'a', actor.id, 'c', actor.change)
   end
 end
 
 local reply = {'ok'}
-local version = next_version(base) - 1
+local version = version_after(lease[3]) - 1
 for i, actor in ipairs(actors) do
-  local before = redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+  local before = actor.before or
+    redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
   local old = before[2]
-  if string.find(actor.flags, 'r', 1, true) then
-    if before[1] then
-      version = version + 1
-      if old then unfile(actor.id, old) end
-      redis.call('UNLINK', actor.key)
-      announce(version, actor, 'D', old)
-      reply[i + 1] = number(version)
-    else
-      reply[i + 1] = ''
-    end
-  else
+  reply[i + 1] = ''
+  if not actor.removes or before[1] then
     version = version + 1
     reply[i + 1] = number(version)
+  end
+  if not actor.removes then
     in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
-    in_slices(actor.put, function(...) redis.call('HSET', actor.key, ...) end)
-    redis.call('HSET', actor.key, '${ACTOR_FIELD.version}', reply[i + 1])
-    local others = before[3] or ''
+    local put, others = actor.put, before[3] or ''
     for _, key in ipairs(actor.others) do
       if not string.find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
         others = others == '' and key or others .. '\\n' .. key
       end
     end
-    if #actor.others > 0 then redis.call('HSET', actor.key, '${ACTOR_FIELD.others}', others) end
-    if actor.index ~= '' and actor.index ~= old then
-      local wanted = {}
-      for _, term in ipairs(actor.terms) do wanted[base .. '${SHARD_KEY.term}' .. term] = true end
-      if old then
-        local uid = file_under(actor.id, old, function(key)
-          if not wanted[key] then redis.call('ZREM', key, actor.id) end
-        end)
-        if uid ~= actor.uid then redis.call('HDEL', base .. '${SHARD_KEY.uids}', uid) end
-      end
-      for key in pairs(wanted) do redis.call('ZADD', key, actor.time, actor.id) end
-      redis.call('HSET', base .. '${SHARD_KEY.uids}', actor.uid, actor.id)
-      redis.call('HSET', actor.key, '${ACTOR_FIELD.index}', actor.index)
+    if others ~= (before[3] or '') then
+      put[#put + 1] = '${ACTOR_FIELD.others}'
+      put[#put + 1] = others
     end
-    local index = actor.index ~= '' and actor.index or old
-    announce(version, actor, before[1] and 'M' or 'A', index)
+    put[#put + 1] = '${ACTOR_FIELD.version}'
+    put[#put + 1] = reply[i + 1]
+    if actor.index ~= '' and actor.index ~= old then
+      file_under(actor, old)
+      put[#put + 1] = '${ACTOR_FIELD.index}'
+      put[#put + 1] = actor.index
+    end
+    in_slices(put, function(...) redis.call('HSET', actor.key, ...) end)
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old)
+  elseif before[1] then
+    if old then unfile(actor.id, old) end
+    redis.call('UNLINK', actor.key)
+    announce(reply[i + 1], actor, 'D', old)
   end
 end
-if #actors > 0 then
-  redis.call('HSET', meta, 'version', number(version))
-  publish(base, ARGV[5], tonumber(ARGV[6]))
+
+local news = {'epoch', ARGV[1]}
+local function note(field, value)
+  news[#news + 1] = field
+  news[#news + 1] = value
 end
+if #actors > 0 then note('version', number(version)) end
+if ARGV[3] == '1' then note('session', ARGV[2]) end
+if ARGV[4] ~= '' then note('cursor', ARGV[4]) end
+redis.call('HSET', meta, unpack(news))
+if #actors > 0 then publish(base, version, #actors, ARGV[5], tonumber(ARGV[6])) end
 
 local outbox, timers = base .. '${SHARD_KEY.outbox}', base .. '${SHARD_KEY.timers}'
 in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
@@ -187,7 +206,6 @@ for i = 1, #answers, 3 do
   redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], answers[i + 1], 'PXAT', answers[i + 2])
 end
 if ARGV[4] ~= '' then
-  redis.call('HSET', meta, 'cursor', ARGV[4])
   local milliseconds, sequence = string.match(ARGV[4], '^(%d+)%-(%d+)$')
   redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
 end
@@ -363,13 +381,13 @@ elseif ARGV[3] ~= '*' then
   if not before then return {'missing'} end
   if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
 end
-local version = number(next_version(base))
-redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version)
-redis.call('HSET', records, ARGV[2], version .. ' ' .. ARGV[4])
+local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
+redis.call('HSET', records, ARGV[2], number(version) .. ' ' .. ARGV[4])
 redis.call('ZADD', base .. '${MANIFEST_KEY.order}' .. ARGV[1], 0, ARGV[2])
-redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', 't', before and 'M' or 'A', 'a', ARGV[5], 'c', ARGV[6])
-publish(base, ARGV[7], tonumber(ARGV[8]))
-return {'ok', version}
+redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', before and 'M' or 'A', 'a', ARGV[5], 'c', ARGV[6])
+publish(base, version, 1, ARGV[7], tonumber(ARGV[8]))
+return {'ok', number(version)}
 `);
 
 /**
@@ -387,12 +405,12 @@ local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])
 if not before then return false end
 if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
-local version = number(next_version(base))
-redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version)
+local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
 redis.call('HDEL', records, ARGV[2])
 redis.call('ZREM', base .. '${MANIFEST_KEY.order}' .. ARGV[1], ARGV[2])
-redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', 't', 'D', 'a', ARGV[4], 'c', ARGV[5])
-publish(base, ARGV[6], tonumber(ARGV[7]))
+redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', 'D', 'a', ARGV[4], 'c', ARGV[5])
+publish(base, version, 1, ARGV[6], tonumber(ARGV[7]))
 return before
 `);
 
@@ -408,7 +426,7 @@ local base = KEYS[1]
 if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
   redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MAXLEN', 0)
 end
-local version = number(next_version(base))
+local version = number(version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version')))
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version, 'floor', version)
 return 1
 `);

@@ -31,7 +31,7 @@ export interface RedisStoreOptions {
   url: string;
   /** Milliseconds after which a call fails, whatever Redis does. @default {5_000} */
   timeoutMs?: number;
-  /** Changes that the feed keeps for watches that resume, over all shards. @default {32_768} */
+  /** Changes that the feed keeps for watches that resume, over all shards. @default {12_288} */
   feedLength?: number;
   /** Hears of lost connections, for the log; never of a password. */
   onTrouble?: (text: string) => void;
@@ -43,7 +43,7 @@ export interface RedisStoreOptions {
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const address = parseRedisUrl(options.url);
-  const { timeoutMs = 5_000, feedLength = 32_768, onTrouble = () => {} } = options;
+  const { timeoutMs = 5_000, feedLength = 12_288, onTrouble = () => {} } = options;
   const wakeups = new Wakeups();
   const link = await openRedisLink({
     address,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
 import { openRedisStore } from "../../src/store/redis_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite_store.ts";
+import { type RedisCluster, startRedisCluster } from "../support/redis_cluster.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { describeEvents } from "./describe_events.ts";
 import { describeQuery } from "./describe_query.ts";
@@ -64,10 +65,24 @@ describe("with redis-server", () => {
     server = await startRedisServer();
   });
   afterAll(() => server.stop());
+  describeStore("redis", openOnRedis(() => server.url));
+});
 
+describe("with three masters", () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(() => cluster.stop());
+  // Commits that touched a second slot would be refused by the servers.
+  describeStore("redis cluster", openOnRedis(() => cluster.url));
+});
+
+/** Stores with a prefix of their own on a Redis that is up. */
+function openOnRedis(urlOf: () => string): OpenStore {
   let stores = 0;
-  describeStore("redis", async (options) => {
-    const url = `${server.url}?prefix=t${++stores}:`;
+  return async (options) => {
+    const url = `${urlOf()}?prefix=t${++stores}:`;
     const open = () => openRedisStore({ ...options, url });
     let store = await open();
     return {
@@ -82,5 +97,5 @@ describe("with redis-server", () => {
       },
       close: () => store.close(),
     };
-  });
-});
+  };
+}

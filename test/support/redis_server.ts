@@ -20,8 +20,15 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server; `args` are added to its command line, for example `--appendonly yes`. */
-export async function startRedisServer(args: string[] = []): Promise<RedisServer> {
+/**
+ * Starts a server.
+ * @param args added to its command line, for example `--appendonly yes`
+ * @param first what its command line begins with: a file of settings
+ */
+export async function startRedisServer(
+  args: string[] = [],
+  first: string[] = [],
+): Promise<RedisServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "sluice-redis-"));
   let server: ChildProcess;
@@ -29,6 +36,7 @@ export async function startRedisServer(args: string[] = []): Promise<RedisServer
 
   async function start(): Promise<void> {
     server = spawn("redis-server", [
+      ...first,
       ...["--port", String(port), "--dir", folder, "--save", "", "--bind", "127.0.0.1"],
       ...args,
     ], { stdio: ["ignore", "pipe", "inherit"] });
@@ -70,8 +78,15 @@ export async function startRedisServer(args: string[] = []): Promise<RedisServer
   };
 }
 
-/** A port that nothing listens on now. */
+/** A port that nothing listens on now; a cluster's node also uses the one 10,000 above. */
 export async function freePort(): Promise<number> {
+  while (true) {
+    const port = await anyFreePort();
+    if (port < 55_000) return port;
+  }
+}
+
+async function anyFreePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

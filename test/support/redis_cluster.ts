@@ -1,0 +1,98 @@
+/** A real Redis Cluster of three masters, and a real Sentinel set-up, for tests. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "redis";
+import { type RedisServer, startRedisServer } from "./redis_server.ts";
+
+export interface RedisCluster {
+  /** `redis+cluster://…` */
+  url: string;
+  nodes: RedisServer[];
+  stop(): Promise<void>;
+}
+
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const nodes = await Promise.all(
+    [1, 2, 3].map(() => startRedisServer(["--cluster-enabled", "yes"])),
+  );
+  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  const made = spawnSync("redis-cli", ["--cluster", "create", ...hosts, "--cluster-yes"]);
+  if (made.status !== 0) throw new Error(`redis-cli could not make a cluster: ${made.stdout}`);
+  for (const { url } of nodes) {
+    await until(async () => (await ask(url, ["CLUSTER", "INFO"])).includes("cluster_state:ok"));
+  }
+  return {
+    url: `redis+cluster://${hosts.join(",")}`,
+    nodes,
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
+
+export interface RedisSentinels {
+  /** `redis+sentinel://…` */
+  url: string;
+  master: RedisServer;
+  replica: RedisServer;
+  stop(): Promise<void>;
+}
+
+/** One master, one replica and three sentinels that replace the master after half a second. */
+export async function startRedisSentinels(): Promise<RedisSentinels> {
+  const master = await startRedisServer();
+  const replica = await startRedisServer(["--replicaof", "127.0.0.1", String(master.port)]);
+  const folder = mkdtempSync(join(tmpdir(), "sluice-sentinel-"));
+  const sentinels = await Promise.all([1, 2, 3].map(async (number) => {
+    const file = join(folder, `${number}.conf`);
+    writeFileSync(
+      file,
+      `sentinel monitor main 127.0.0.1 ${master.port} 2
+sentinel down-after-milliseconds main 500
+sentinel failover-timeout main 2000
+`,
+    );
+    return await startRedisServer([], [file, "--sentinel"]);
+  }));
+  await until(async () =>
+    (await ask(replica.url, ["INFO", "replication"])).includes("link_status:up")
+  );
+  for (const { url } of sentinels) {
+    await until(async () => {
+      const info = await ask(url, ["SENTINEL", "MASTER", "main"]);
+      return /num-slaves,1,num-other-sentinels,2/.test(info);
+    });
+  }
+  return {
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")}/main`,
+    master,
+    replica,
+    async stop() {
+      await Promise.all([...sentinels, replica, master].map((server) => server.stop()));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Sends one command over a connection of its own and returns the answer as text. */
+export async function ask(url: string, args: string[]): Promise<string> {
+  const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return String(await client.sendCommand(args));
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Waits until something holds; fails after 20 seconds. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain for ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
