@@ -147,14 +147,19 @@ async function killAndCheck(flags: string[]): Promise<void> {
   const { port, url } = server;
   const ledger: Ledger = { finished: new Map(), resumed: new Map(), violations: [] };
   let next = 0;
+  let kills = 0;
   let isDone = false;
+  // Workflows are spread over the kills, so that some run at every one.
+  const isAllowed = () => next < WORKFLOWS * (kills + 1) / (KILLS + 1);
   const client = async () => {
-    while (next < WORKFLOWS) await runJob(() => url, `job-${next++}`, ledger);
+    while (next < WORKFLOWS) {
+      if (isAllowed()) await runJob(() => url, `job-${next++}`, ledger);
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   };
   const clients = Promise.all(Array.from({ length: CLIENTS }, client)).then(() => isDone = true);
-  let kills = 0;
   while (kills < KILLS && !isDone) {
-    await new Promise((resolve) => setTimeout(resolve, 100 + random() * 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 50 + random() * 900));
     await server.kill();
     kills++;
     server = await startServer([...flags, `--port=${port}`, "--lease-ttl=1s", "--log-level=info"]);
