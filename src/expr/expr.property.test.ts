@@ -35,6 +35,7 @@ const ENV: ValueMap = {
 const SEEDS: readonly string[] = [
   'payload.action == "opened" && metadata["x-event"] == ["push"] && payload.n > 3',
   "1 + 2 * 3 ** -2 - 7 % 5 / 2",
+  '(payload.nothing?.x)?.y?.["z"] == payload?.users[0].x?.["a"]?.b',
   "0x1F + 1_000 + 0b11 - 1.5e3",
   "payload.nothing?.x.y ?? payload.tags[0] ?? nil",
   'filter(payload.users, .age > 26 and "dev" in .roles) | map({{n: .name, i: 1}})',

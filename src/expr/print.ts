@@ -55,10 +55,15 @@ function printLink(node: Node & { kind: "member" | "slice" | "call" }): string {
   const name = stringOf(node.property);
   const object = linked(node.object);
   const mark = node.isOptional ? "?." : "";
-  if (name !== undefined && /^[A-Za-z_$][\w$]*$/.test(name)) {
+  // A dot would go on with a chain that brackets have ended.
+  if (name !== undefined && isWord(name) && node.object.kind !== "chain") {
     return `${object}${node.isOptional ? "?." : "."}${name}`;
   }
   return `${object}${mark}[${operand(node.property)}]`;
+}
+
+function isWord(name: string): boolean {
+  return /^[\p{L}_$][\p{L}\p{Nd}_$]*$/u.test(name);
 }
 
 /** Nodes that links can follow without parentheses. */
