@@ -6,7 +6,7 @@ import type { WorkflowTemplate } from "../spec/manifest.ts";
 import { mergeSpecs } from "../spec/resolve.ts";
 import { configMapValue } from "./bind.ts";
 import { rootCall } from "./call.ts";
-import { emit, markHeader, markIndex } from "./change.ts";
+import { emit, markHeader, markIndex, refreshProgress } from "./change.ts";
 import { evaluateDag, evaluateTaskGroup } from "./dag.ts";
 import { labelText } from "./expressions.ts";
 import { findStored, ManifestNeeded, NodeFailure } from "./failure.ts";
@@ -45,6 +45,7 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
     if (!prepare(turn) || !holdsLocks(turn)) return;
     begin(turn);
     settle(turn);
+    refreshProgress(turn);
   } catch (error) {
     if (!(error instanceof ManifestNeeded)) throw error;
     need(turn, error);
@@ -103,7 +104,16 @@ function readParameterValues(turn: Turn): void {
   const values: Record<string, string> = {};
   for (const { name, value, valueFrom } of executedSpec(turn.state).arguments?.parameters ?? []) {
     if (value !== undefined || valueFrom?.configMapKeyRef === undefined) continue;
-    const found = configMapValue(turn, valueFrom.configMapKeyRef, valueFrom.default);
+    const ref = valueFrom.configMapKeyRef;
+    let found: string | undefined;
+    try {
+      found = configMapValue(turn, ref, valueFrom.default);
+    } catch (error) {
+      if (!(error instanceof NodeFailure)) throw error;
+      throw new NodeFailure(
+        `failed to set global parameter ${name} from configmap with name ${ref.name ?? ""} and key ${ref.key}: ${error.message}`,
+      );
+    }
     if (found !== undefined) values[name] = found;
   }
   if (Object.keys(values).length === 0) return;

@@ -17,6 +17,7 @@ export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeReco
   const node: NodeRecord = { ...fields, order: state.header.sequence++ };
   markHeader(turn);
   state.nodes.set(node.id, node);
+  state.runtime.revision++;
   attach(state.runtime, node);
   account(state.runtime, node, 1);
   state.pending.nodes.add(node.id);
@@ -31,6 +32,7 @@ export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeReco
 export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   const { state } = turn;
   const before = node.phase;
+  state.runtime.revision++;
   account(state.runtime, node, -1);
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) delete node[key as keyof NodeRecord];
@@ -57,7 +59,13 @@ export function dropNode(turn: Turn, node: NodeRecord): void {
 /**
  * Ends a node: time, progress, its locks and timers, and the daemons inside it. Ending an ended node changes nothing.
  */
-export function end(turn: Turn, node: NodeRecord, phase: NodePhase, message?: string): void {
+export function end(
+  turn: Turn,
+  node: NodeRecord,
+  phase: NodePhase,
+  message?: string,
+  options: { isByUser?: boolean } = {},
+): void {
   if (hasEnded(node)) return;
   const isDone = phase === "Succeeded" || phase === "Skipped" || phase === "Omitted";
   const { lock, dueAt } = node;
@@ -66,7 +74,9 @@ export function end(turn: Turn, node: NodeRecord, phase: NodePhase, message?: st
     phase,
     message: message === "" ? undefined : message,
     finishedAt: turn.env.now,
-    ...(isExecutable(node.type) && isDone ? { progress: fullProgress(node.progress) } : {}),
+    ...(isExecutable(node.type) && isDone && hasProgress(node)
+      ? { progress: fullProgress(node.progress) }
+      : {}),
     synchronizationStatus: undefined,
     lock: undefined,
     dueAt: undefined,
@@ -77,6 +87,21 @@ export function end(turn: Turn, node: NodeRecord, phase: NodePhase, message?: st
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined || wasTask) clearTimer(turn, node);
   if (node.type === "Steps" || node.type === "DAG") stopDaemons(turn, node.id);
+}
+
+/**
+ * Brings progress up to date after a round in which something happened. A node that a user has ended shows its old
+ * progress until then, as in the reference.
+ */
+export function refreshProgress(turn: Turn): void {
+  const { runtime, nodes, specs } = turn.state;
+  if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
+    for (const id of [...runtime.stale]) {
+      const node = nodes.get(id);
+      if (node !== undefined) change(turn, node, { progress: fullProgress(node.progress) });
+    }
+  }
+  runtime.seenRevision = runtime.revision;
 }
 
 /** Ends the daemons inside a boundary ("" = those without one): they have done their duty. */
@@ -151,6 +176,11 @@ export function releaseLocks(turn: Turn, holder: string): void {
 }
 
 /** `3/5` → `5/5`. */
+/** Imported nodes may have none, and then show none. */
+function hasProgress(node: NodeRecord): boolean {
+  return node.progress !== undefined || node.isImported !== true;
+}
+
 function fullProgress(progress: string | undefined): string {
   const [, total] = parseProgress(progress ?? "0/1");
   return `${total}/${total}`;

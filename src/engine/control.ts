@@ -21,6 +21,11 @@ import { resumeNode, withDefaults } from "./suspend.ts";
  */
 export function control(state: WorkflowState, request: ControlRequest, env: EngineEnv): void {
   const turn: Turn = { state, env };
+  carryOut(turn, request);
+  state.runtime.seenRevision = state.runtime.revision;
+}
+
+function carryOut(turn: Turn, request: ControlRequest): void {
   switch (request.type) {
     case "suspend":
       return suspend(turn);
@@ -70,7 +75,7 @@ function resume(turn: Turn, selector: string | undefined, user: User | undefined
   if ((selector ?? "") !== "") {
     const nodes = selected(turn, selector ?? "");
     checkDefaults(nodes);
-    for (const node of nodes) resumeNode(turn, node, resumedBy(user) ?? node.message);
+    for (const node of nodes) resumeNode(turn, node, resumedBy(user) ?? node.message, { isByUser: true });
     return;
   }
   const nodes = waitingNodes(turn);
@@ -84,8 +89,9 @@ function resume(turn: Turn, selector: string | undefined, user: User | undefined
   }
   for (const node of nodes) {
     const text = resumedBy(user);
-    const message = text === undefined || node.message === undefined ? text ?? node.message : `${node.message}; ${text}`;
-    resumeNode(turn, node, message);
+    // Intentionally also without a user: clients know the text with its trailing separator.
+    const message = node.message === undefined ? text : `${node.message}; ${text ?? ""}`;
+    resumeNode(turn, node, message, { isByUser: true });
   }
 }
 
@@ -136,7 +142,7 @@ function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): voi
       publishGlobals(turn, node, own);
     }
     const text = textAfterSet(node.message, message, phase, user);
-    if (phase !== "") end(turn, node, phase as NodePhase, text);
+    if (phase !== "") end(turn, node, phase as NodePhase, text, { isByUser: true });
     else if (text !== node.message) change(turn, node, { message: text });
   }
 }

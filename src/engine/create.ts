@@ -50,7 +50,9 @@ function importStatus(status: WorkflowStatus | undefined): Partial<Header> {
     ...(outputs === undefined ? {} : { outputs }),
     ...(conditions === undefined ? {} : { conditions }),
     ...(status.phase === undefined || status.phase === "" ? {} : { isPrepared: true }),
-    ...(others.length === 0 ? {} : { imported: Object.fromEntries(others) }),
+    ...(others.length === 0 && (status.phase ?? "") === ""
+      ? {}
+      : { imported: Object.fromEntries(others) }),
   };
 }
 

@@ -6,7 +6,6 @@ import type { Json } from "../base/json.ts";
 import type { Artifact, Parameter, Sequence, StepLike } from "../spec/manifest.ts";
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
 import {
-  compactJson,
   evaluateWhen,
   joinScopes,
   replaceTags,
@@ -18,7 +17,7 @@ import {
 import { isFailure, NodeFailure } from "./failure.ts";
 import { loopName } from "./names.ts";
 import { formatInteger } from "./print_integer.ts";
-import { parseJson } from "./raw_json.ts";
+import { exactJson, isPlainMap, parseExactJson, parseJson } from "./raw_json.ts";
 import type { ExpandedCall } from "./runtime.ts";
 import { isLoop } from "./scope.ts";
 import type { Turn } from "./state.ts";
@@ -107,11 +106,21 @@ function expandItem(
       return { ...call, error: error.message, arguments: {} };
     }
   }
-  return {
+  return bare(() => ({
     ...call,
     step: resolveStep(turn, step, scope, "error"),
     arguments: resolveArguments(turn, step, { ...known, scope }, "error"),
-  };
+  }));
+}
+
+/** Trouble while a loop is expanded is told as it is, without saying that references are at fault. */
+function bare<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    throw new NodeFailure(error.message);
+  }
 }
 
 /** The `when` with its tags replaced, except those of a loop. Undefined when there is none. */
@@ -249,14 +258,14 @@ function withSubPath(artifact: Artifact, subPath: string): Artifact {
 /** `item` and `item.<key>` of a loop element; everything is text. */
 function itemScope(item: Json): Scope {
   const values: Record<string, Json> = { item: itemText(item) };
-  if (typeof item === "object" && item !== null && !Array.isArray(item)) {
+  if (isPlainMap(item)) {
     for (const [key, value] of Object.entries(item)) values[`item.${key}`] = itemText(value);
   }
   return scopeOf(values);
 }
 
 function itemText(item: Json): string {
-  return typeof item === "string" ? item : compactJson(item);
+  return typeof item === "string" ? item : exactJson(item);
 }
 
 /** An element of a loop, and how it shows in the node's name. */
@@ -275,17 +284,23 @@ function itemsOrNothing(turn: Turn, step: StepLike, scope: Scope): LoopItem[] | 
 }
 
 function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
-  const plain = (item: Json): LoopItem => ({ item, label: item });
-  if (step.withItems !== undefined) {
-    return replaceTags(step.withItems, scope, "error", turn.env).map(plain);
-  }
-  if (step.withParam !== undefined && step.withParam !== "") {
-    return withParamItems(replaceTagsIn(step.withParam, scope, "error", turn.env)).map((item) => ({
-      item,
-      label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
-    }));
-  }
-  return sequenceItems(replaceTags(step.withSequence ?? {}, scope, "error", turn.env)).map(plain);
+  const source = replaceTags(
+    { items: step.withItems, param: step.withParam, sequence: step.withSequence },
+    scope,
+    PRODUCERS,
+    turn.env,
+  );
+  return bare(() => {
+    const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
+    if (items !== undefined) return items.map((item) => ({ item, label: item }));
+    if (param !== undefined && param !== "") {
+      return withParamItems(param).map((item) => ({
+        item,
+        label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
+      }));
+    }
+    return sequenceItems(sequence ?? {}).map((item) => ({ item, label: item }));
+  });
 }
 
 function withParamItems(text: string): Json[] {
@@ -293,7 +308,7 @@ function withParamItems(text: string): Json[] {
     new NodeFailure(`withParam value could not be parsed as a JSON list: ${text}: ${reason}`);
   let value: unknown;
   try {
-    value = parseJson(text.trim());
+    value = parseExactJson(text.trim());
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }

@@ -47,9 +47,10 @@ export function replaceTagsIn(
   return substituteText(text, scope, options(missing, env));
 }
 
-/** Value of an output's expression, as text. @throws {ExpressionError} */
-export function outputText(expression: string, scope: Scope, env: EngineEnv): string {
-  return parameterText(evaluateInScope(expression, scope, runOptions(env)));
+/** Value of an output's expression, as text; undefined for nil. @throws {ExpressionError} */
+export function outputText(expression: string, scope: Scope, env: EngineEnv): string | undefined {
+  const value = evaluateInScope(expression, scope, runOptions(env));
+  return value === null ? undefined : parameterText(value);
 }
 
 /** Value of a label's expression. @throws {ExpressionError} */

@@ -192,7 +192,6 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   delete header.message;
   delete header.finishedAt;
   header.startedAt = turn.env.now;
-  if (header.imported !== undefined) header.hasMoved = true;
   setCondition(turn, "Completed", "False");
   const { shutdown: _shutdown, ...spec } = specs.spec;
   if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;

@@ -29,6 +29,8 @@ export function findMemo(turn: Turn, template: Template): MemoLookup | undefined
   if (!/^[a-zA-Z0-9][-a-zA-Z0-9]*$/.test(key)) throw new NodeFailure(`invalid cache key: ${key}`);
   const cacheName = memoize.cache?.configMap?.name ?? "";
   const miss: MemoLookup = { status: { hit: false, key, cacheName } };
+  const own = turn.state.runtime.memos.get(`${cacheName}/${key}`);
+  if (own !== undefined) return { status: { hit: true, key, cacheName }, outputs: readEntry(own)?.outputs ?? {} };
   const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), cacheName);
   if (map === undefined) return miss;
   const type = map.metadata.labels?.[`${turn.env.labelPrefix}configmap-type`];
@@ -67,18 +69,19 @@ export function saveMemo(turn: Turn, node: NodeRecord): void {
   const status = node.memoizationStatus;
   if (status === undefined) return;
   const at = rfc3339(turn.env.now);
+  const entry = JSON.stringify({
+    nodeID: node.id,
+    outputs: node.outputs ?? {},
+    creationTimestamp: at,
+    lastHitTimestamp: at,
+  });
+  turn.state.runtime.memos.set(`${status.cacheName}/${status.key}`, entry);
   emit(turn, {
     type: "save-memo",
     id: `memo/${node.id}/${node.starts ?? 0}`,
     namespace: workflowNamespace(turn.state),
     configMap: status.cacheName,
     key: status.key,
-    entry: JSON.stringify({
-      nodeID: node.id,
-      outputs: node.outputs ?? {},
-      creationTimestamp: at,
-      lastHitTimestamp: at,
-    }),
+    entry,
   });
 }
-

@@ -3,7 +3,7 @@
  * node can be found without an index.
  */
 import type { Json } from "../base/json.ts";
-import { compactJson } from "./expressions.ts";
+import { exactJson, isPlainMap } from "./raw_json.ts";
 
 const encoder = new TextEncoder();
 
@@ -44,16 +44,17 @@ export function loopName(base: string, index: number, item: Json): string {
 /** A loop item inside a name: texts as they are, maps as sorted pairs, lists in blanks. */
 function describeItem(item: Json): string {
   if (typeof item === "string") return item;
+  if (item === null) return "[]";
   if (Array.isArray(item)) return `[${item.map(printElement).join(" ")}]`;
-  if (typeof item === "object" && item !== null) {
+  if (isPlainMap(item)) {
     return Object.keys(item).sort().map((key) => `${key}:${printElement(item[key] ?? null)}`)
       .join(",");
   }
-  return compactJson(item);
+  return exactJson(item);
 }
 
 function printElement(item: Json): string {
-  return typeof item === "string" ? item : compactJson(item);
+  return typeof item === "string" ? item : exactJson(item);
 }
 
 /** Id of the exit handler or other hook of a node. */

@@ -42,25 +42,27 @@ export function collectOutputs(
 }
 
 function outputValue(turn: Turn, parameter: Parameter, known: ExpansionScope): string {
-  const { valueFrom } = parameter;
+  const { valueFrom, name } = parameter;
   if (valueFrom === undefined) {
-    return parameter.value === undefined
-      ? ""
-      : replaceTagsIn(parameter.value, known.scope, "error", turn.env);
+    throw new NodeFailure("output parameters must have a valueFrom specified");
   }
+  const { expression = "", parameter: reference = "", default: fallback } = valueFrom;
+  const absent = (what: string) => {
+    if (fallback !== undefined) return fallback;
+    throw new NodeFailure(
+      `output parameter ${JSON.stringify(name)}: ${
+        JSON.stringify(what)
+      } is an absent optional (skipped/omitted node output with no default)`,
+    );
+  };
   try {
-    if (valueFrom.expression !== undefined && valueFrom.expression !== "") {
-      return outputText(valueFrom.expression, known.scope, turn.env);
-    }
-    const reference = valueFrom.parameter ?? "";
+    if (expression !== "") return outputText(expression, known.scope, turn.env) ?? absent(expression);
     const tag = soleTag(reference);
-    if (tag !== undefined && known.scope.find(tag) === null && valueFrom.default !== undefined) {
-      return valueFrom.default;
-    }
+    if (tag !== undefined && known.scope.find(tag) === null) return absent(reference);
     return replaceTagsIn(reference, known.scope, "error", turn.env);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    if (valueFrom.default !== undefined) return valueFrom.default;
+    if (fallback !== undefined) return fallback;
     throw error;
   }
 }

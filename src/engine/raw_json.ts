@@ -1,4 +1,6 @@
 /** JSON texts that are passed on as they were written, so that numbers keep their form. */
+import type { Json } from "../base/json.ts";
+import { compactJson } from "./expressions.ts";
 
 /** Tells whether a text is a JSON object or list. */
 export function isJsonContainer(text: string): boolean {
@@ -29,6 +31,48 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new Error(jsonFault(text));
   }
+}
+
+/** A number whose text matters: `2.50`, `3e2`. Made by JSON.parse's own means, written back by JSON.stringify. */
+interface RawNumber {
+  rawJSON: string;
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): RawNumber };
+
+/**
+ * Reads JSON; numbers that would be written differently keep their text.
+ * @throws {Error} with the reference's wording
+ */
+export function parseExactJson(text: string): unknown {
+  parseJson(text);
+  const keep = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    return typeof value === "number" && source !== undefined && source !== String(value)
+      ? rawJSON(source)
+      : value;
+  };
+  return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
+}
+
+function isRawNumber(value: object): value is RawNumber {
+  return Object.hasOwn(value, "rawJSON") && Object.isFrozen(value);
+}
+
+/** Tells whether an item is a map with members. */
+export function isPlainMap(item: Json): item is { [key: string]: Json } {
+  return typeof item === "object" && item !== null && !Array.isArray(item) && !isRawNumber(item);
+}
+
+/** Compact JSON, keys sorted, numbers as they were written. */
+export function exactJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(exactJson).join(",")}]`;
+  if (isPlainMap(value)) {
+    const members = Object.keys(value).sort()
+      .map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
+    return `{${members.join(",")}}`;
+  }
+  return typeof value === "object" && value !== null ? value["rawJSON"] as string : compactJson(value);
 }
 
 /** What is wrong with a text that is no JSON, as Go's parser says it for the usual cases. */

@@ -92,7 +92,6 @@ export function withResults(
       ...fresh,
       id,
       name: newName(node.name),
-      ...(node.displayName === oldName ? { displayName: name } : {}),
       ...(node.children === undefined ? {} : { children: node.children.map(newId) }),
       ...(node.outboundNodes === undefined ? {} : { outboundNodes: node.outboundNodes.map(newId) }),
       ...(node.boundaryID === undefined ? {} : { boundaryID: newId(node.boundaryID) }),

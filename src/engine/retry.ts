@@ -2,13 +2,13 @@
 import type { RetryStrategy } from "../spec/manifest.ts";
 import { attemptCall, callOf, localsOf } from "./call.ts";
 import { change, end, setTimer } from "./change.ts";
-import { durationMs, isTrue, scopeOf, TemplateError } from "./expressions.ts";
+import { durationMs, isTrue, scopeOf } from "./expressions.ts";
 import { fillTemplate } from "./bind.ts";
 import { isAttemptGateOpen } from "./gate.ts";
 import { isTransient } from "./transient.ts";
 import { attemptsOf, lastRetry } from "./retry_scope.ts";
 import { failNode, retryStrategyOf, startAttempt } from "./start.ts";
-import { isFailure } from "./failure.ts";
+import { isFailure, NodeFailure } from "./failure.ts";
 import { isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
 import { stopReason } from "./stop_reason.ts";
 import { resolveTemplate } from "./templates.ts";
@@ -91,7 +91,7 @@ function decide(
     );
   }
   const strategy = strategyOf(turn, node);
-  const limit = strategy.limit === undefined ? undefined : integer(strategy.limit, "limit");
+  const limit = strategy.limit === undefined ? undefined : integer(strategy.limit);
   const backoff = waitOf(strategy, attempts, last);
   if (backoff !== undefined) {
     if (backoff.lastStart !== undefined) {
@@ -136,10 +136,10 @@ function waitOf(
 ): Backoff | undefined {
   if (backoff === undefined) return undefined;
   if (backoff.duration === undefined || backoff.duration === "") {
-    throw new TemplateError("expression", "", "no base duration specified for retryStrategy");
+    throw new NodeFailure("no base duration specified for retryStrategy");
   }
   let waitMs = duration(backoff.duration);
-  const factor = backoff.factor === undefined ? 0 : integer(backoff.factor, "backoff.factor");
+  const factor = backoff.factor === undefined ? 0 : integer(backoff.factor);
   if (factor > 0) waitMs *= factor ** (attempts.length - 1);
   if (backoff.cap !== undefined && backoff.cap !== "") waitMs = Math.min(waitMs, duration(backoff.cap));
   // A power of a large factor leaves the range of times; a year is as good as for ever.
@@ -169,7 +169,7 @@ function isRetried(strategy: RetryStrategy, last: NodeRecord): boolean {
     case "OnTransientError":
       return isTransient(last.message ?? "");
     default:
-      throw new TemplateError("expression", "", `${policy} is not a valid RetryPolicy`);
+      throw new NodeFailure(`${policy} is not a valid RetryPolicy`);
   }
 }
 
@@ -178,11 +178,9 @@ function holds(turn: Turn, expression: string, attempts: number, last: NodeRecor
   return isTrue(expression, scope, turn.env);
 }
 
-function integer(value: number | string, what: string): number {
+function integer(value: number | string): number {
   const number = Number(value);
-  if (!Number.isInteger(number)) {
-    throw new TemplateError("expression", "", `retryStrategy.${what} '${value}' is not a whole number`);
-  }
+  if (!Number.isInteger(number)) throw new NodeFailure(`value '${value}' cannot be resolved to an int`);
   return number;
 }
 
@@ -190,6 +188,6 @@ function duration(text: string): number {
   try {
     return durationMs(text);
   } catch (error) {
-    throw new TemplateError("expression", "", error instanceof Error ? error.message : String(error));
+    throw new NodeFailure(error instanceof Error ? error.message : String(error));
   }
 }

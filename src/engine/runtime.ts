@@ -96,6 +96,14 @@ export interface Runtime {
   daemons: Map<string, Set<string>>;
   /** Nodes that hold or wait for locks, tasks that are active, suspended nodes: all that a shutdown has to end. */
   active: Set<string>;
+  /** Done nodes that still show less than full progress, because nothing has happened since a user ended them. */
+  stale: Set<string>;
+  /** Grows with every change of a node. */
+  revision: number;
+  /** `revision` after the last round or request. */
+  seenRevision: number;
+  /** Memoized results saved by this workflow, which the store may not show yet. */
+  memos: Map<string, string>;
   /** Nodes with locks, held or waited for. */
   lockers: Set<string>;
   /** To be looked at. */
@@ -120,6 +128,10 @@ export function emptyRuntime(): Runtime {
     daemons: new Map(),
     active: new Set(),
     lockers: new Set(),
+    stale: new Set(),
+    revision: 0,
+    seenRevision: 0,
+    memos: new Map(),
     queue: [],
     queued: new Set(),
     gated: new Set(),
@@ -166,6 +178,8 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
     const [done, total] = parseProgress(node.progress);
     runtime.progressDone += sign * done;
     runtime.progressTotal += sign * total;
+    if (sign === 1 && node.phase === "Succeeded" && done < total) runtime.stale.add(node.id);
+    else runtime.stale.delete(node.id);
   }
   if (node.daemoned === true) setMember(runtime.daemons, node.boundary ?? "", node.id, sign === 1);
   if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);

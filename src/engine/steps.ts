@@ -60,8 +60,8 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
   if (count.unsuccessful === 0) return false;
   if (count.activeChildren === 0) {
     if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
-    change(turn, node, { outbound: [] });
     end(turn, node, "Failed", FAIL_FAST_TEXT);
+    change(turn, node, { outbound: [] });
   }
   return true;
 }

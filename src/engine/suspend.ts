@@ -39,10 +39,15 @@ export function checkSuspend(turn: Turn, node: NodeRecord): void {
  * Ends a waiting node as succeeded; open outputs get their defaults.
  * @throws {NodeFailure} when one has none; nothing is changed then
  */
-export function resumeNode(turn: Turn, node: NodeRecord, message?: string): void {
+export function resumeNode(
+  turn: Turn,
+  node: NodeRecord,
+  message?: string,
+  options: { isByUser?: boolean } = {},
+): void {
   const outputs = withDefaults(node.outputs);
   if (outputs !== undefined) change(turn, node, { outputs });
-  end(turn, node, "Succeeded", message ?? node.message);
+  end(turn, node, "Succeeded", message ?? node.message, options);
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
 }
 
@@ -93,6 +98,8 @@ function parse(duration: string): number {
   try {
     return durationMs(duration);
   } catch (error) {
-    throw new NodeFailure(error instanceof Error ? error.message : String(error));
+    throw new NodeFailure(
+      `unable to parse ${duration} as a duration: ${error instanceof Error ? error.message : error}`,
+    );
   }
 }

@@ -19,9 +19,10 @@ export interface ResolvedTemplate {
   context: TemplateContext;
 }
 
-/** Where the workflow's own templates are. */
+/** Where the workflow's own templates are. A spec that came from a template has no name of its own. */
 export function localContext(turn: Turn): TemplateContext {
-  return { kind: "local", name: workflowName(turn.state) };
+  const isOwn = turn.state.specs.storedWorkflowTemplateSpec === undefined;
+  return { kind: "local", name: isOwn ? workflowName(turn.state) : "" };
 }
 
 /** `local/<workflow>`, `namespaced/<template>`, `cluster/<template>`. */

@@ -109,12 +109,12 @@ function viewNode(
     ? ownOutbound(state, node)
     : node.outbound ?? [];
   if (outbound.length > 0) view["outboundNodes"] = outbound;
-  if (isExecutable(node.type) || node.type === "Skipped" || (node.isImported === true && state.header.hasMoved !== true)) {
+  if (isExecutable(node.type) || (node.isImported === true && state.header.hasMoved !== true)) {
     if (node.progress !== undefined) view["progress"] = node.progress;
     if (node.resourcesDuration !== undefined) view["resourcesDuration"] = node.resourcesDuration;
   } else {
     const sum = sumBelow(state, children, node.id);
-    view["progress"] = `${sum.done}/${sum.total}`;
+    if (sum.total > 0) view["progress"] = `${sum.done}/${sum.total}`;
     if (Object.keys(sum.resources).length > 0) view["resourcesDuration"] = sum.resources;
   }
   return view as unknown as NodeStatus;

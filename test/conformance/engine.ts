@@ -438,12 +438,12 @@ function snapshotNode(
     children: sorted(node.children),
     outboundNodes: sorted(node.outboundNodes),
     inputParameters: node.inputs?.parameters,
-    outputs: outputs === undefined ? undefined : clean({
-      result: outputs.result,
-      exitCode: outputs.exitCode,
-      parameters: outputs.parameters,
-      artifacts: outputs.artifacts?.map(({ name }) => name),
-    }),
+    outputs: outputs === undefined ? undefined : {
+      ...(outputs.result === undefined ? {} : { result: outputs.result }),
+      ...(outputs.exitCode === undefined ? {} : { exitCode: outputs.exitCode }),
+      ...(outputs.parameters === undefined ? {} : { parameters: outputs.parameters }),
+      ...(outputs.artifacts === undefined ? {} : { artifacts: outputs.artifacts.map(({ name }) => name) }),
+    },
     nodeFlag: node.nodeFlag,
     daemoned: node.daemoned,
     progress: node.progress,
