@@ -229,7 +229,8 @@ function relabel(state: WorkflowState, labels: Record<string, string | null>): v
     if (value === null) delete merged[key];
     else merged[key] = value;
   }
-  metadata.labels = merged;
+  if (Object.keys(merged).length > 0) metadata.labels = merged;
+  else delete metadata.labels;
   state.pending.header = true;
   state.pending.index = true;
 }

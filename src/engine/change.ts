@@ -200,7 +200,12 @@ export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
   setMember(turn.state.runtime.watching, node.boundary, node.id, isWatching);
 }
 
-const SHOWN: ReadonlySet<NodePhase> = new Set<NodePhase>(["Running", "Succeeded", "Failed", "Error"]);
+const SHOWN: ReadonlySet<NodePhase> = new Set<NodePhase>([
+  "Running",
+  "Succeeded",
+  "Failed",
+  "Error",
+]);
 
 /** Kubernetes-style event of a node's new phase. */
 function recordPhase(turn: Turn, node: NodeRecord): void {
@@ -223,4 +228,3 @@ function recordPhase(turn: Turn, node: NodeRecord): void {
     },
   });
 }
-

@@ -12,7 +12,14 @@ import { NodeFailure } from "./failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { retryWorkflow } from "./manual_retry.ts";
 import { wake } from "./runtime.ts";
-import { isCompleted, type NodeRecord, type Turn, type WorkflowState, workflowName, workflowNamespace } from "./state.ts";
+import {
+  isCompleted,
+  type NodeRecord,
+  type Turn,
+  workflowName,
+  workflowNamespace,
+  type WorkflowState,
+} from "./state.ts";
 import { resumeNode, withDefaults } from "./suspend.ts";
 
 /**
@@ -61,9 +68,9 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate"): void {
   const { state } = turn;
   if (isOver(turn)) {
     throw conflict(
-      `cannot shutdown a completed workflow: workflow: ${JSON.stringify(workflowName(state))}, namespace: ${
-        JSON.stringify(workflowNamespace(state))
-      }`,
+      `cannot shutdown a completed workflow: workflow: ${
+        JSON.stringify(workflowName(state))
+      }, namespace: ${JSON.stringify(workflowNamespace(state))}`,
     );
   }
   state.specs.spec = { ...state.specs.spec, shutdown: strategy };
@@ -75,7 +82,9 @@ function resume(turn: Turn, selector: string | undefined, user: User | undefined
   if ((selector ?? "") !== "") {
     const nodes = selected(turn, selector ?? "");
     checkDefaults(nodes);
-    for (const node of nodes) resumeNode(turn, node, resumedBy(user) ?? node.message, { isByUser: true });
+    for (const node of nodes) {
+      resumeNode(turn, node, resumedBy(user) ?? node.message, { isByUser: true });
+    }
     return;
   }
   const nodes = waitingNodes(turn);
@@ -126,7 +135,9 @@ function stopNodes(turn: Turn, selector: string, message: string | undefined): v
 function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): void {
   const { nodeFieldSelector = "", phase = "", message = "", outputParameters = "", user } = request;
   if (nodeFieldSelector === "") {
-    throw invalid("'set' currently only targets suspend nodes, use a node field selector to target them");
+    throw invalid(
+      "'set' currently only targets suspend nodes, use a node field selector to target them",
+    );
   }
   if (phase !== "" && phase !== "Succeeded" && phase !== "Failed" && phase !== "Error") {
     throw invalid(`${phase} is an invalid phase to set to`);
@@ -160,7 +171,8 @@ function textAfterSet(
 
 function parseOutputs(text: string): Map<string, string> {
   if (text === "") return new Map();
-  const refuse = (reason: string) => invalid(`unable to parse output parameter set request: ${reason}`);
+  const refuse = (reason: string) =>
+    invalid(`unable to parse output parameter set request: ${reason}`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -170,10 +182,12 @@ function parseOutputs(text: string): Map<string, string> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refuse("expected an object of strings");
   }
-  return new Map(Object.entries(value).map(([name, one]) => {
-    if (typeof one !== "string") throw refuse(`value of '${name}' is not a string`);
-    return [name, one];
-  }));
+  return new Map(
+    Object.entries(value).map(([name, one]) => {
+      if (typeof one !== "string") throw refuse(`value of '${name}' is not a string`);
+      return [name, one];
+    }),
+  );
 }
 
 function setOutputs(node: NodeRecord, values: ReadonlyMap<string, string>): Outputs {
@@ -222,7 +236,6 @@ function noMatch(selector: string): Problem {
     `currently, set only targets suspend nodes: no suspend nodes matching nodeFieldSelector: ${selector}`,
   );
 }
-
 
 function conflict(message: string): Problem {
   return new Problem(ProblemCode.FailedPrecondition, message);

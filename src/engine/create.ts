@@ -56,7 +56,10 @@ function importStatus(status: WorkflowStatus | undefined): Partial<Header> {
   };
 }
 
-function timeOf<K extends string>(key: K, text: string | null | undefined): { [key in K]?: number } {
+function timeOf<K extends string>(
+  key: K,
+  text: string | null | undefined,
+): { [key in K]?: number } {
   const at = text === undefined || text === null ? NaN : Date.parse(text);
   return Number.isNaN(at) ? {} : { [key]: at } as { [key in K]?: number };
 }
@@ -80,7 +83,9 @@ function breadthFirst(statuses: Record<string, NodeStatus>): string[] {
   const all = Object.keys(statuses).sort();
   const isChild = new Set(Object.values(statuses).flatMap(({ children = [] }) => children));
   const seen = new Set(all.filter((id) => !isChild.has(id)));
-  for (const id of seen) for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
+  for (const id of seen) {
+    for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
+  }
   for (const id of all) seen.add(id);
   return [...seen];
 }
@@ -110,7 +115,9 @@ function importNode(
     ...(outboundNodes === undefined ? {} : { outbound: outboundNodes }),
     ...timeOf("startedAt", startedAt),
     ...timeOf("finishedAt", finishedAt),
-    ...(status.type === "Pod" && status.phase !== undefined && status.phase !== "Pending" ? { starts: 1 } : {}),
+    ...(status.type === "Pod" && status.phase !== undefined && status.phase !== "Pending"
+      ? { starts: 1 }
+      : {}),
   };
 }
 
@@ -135,9 +142,7 @@ function placeOf(
     const [, base = "", index] = /^(.*)\((\d+)\)$/s.exec(name) ?? [];
     const owner = byName(base);
     const outer = owner === undefined ? undefined : statuses[owner];
-    const place = outer === undefined
-      ? {}
-      : placeOf(statuses, outer, boundary, parents);
+    const place = outer === undefined ? {} : placeOf(statuses, outer, boundary, parents);
     const { step } = place as Partial<Place>;
     return {
       role: "attempt",
@@ -149,8 +154,11 @@ function placeOf(
   if (node.nodeFlag?.hooked === true && hook !== null) {
     const owner = byName(hook[1] ?? "");
     const member = owner === undefined ? undefined : statuses[owner];
-    const isOfWorkflow = member === undefined || member.boundaryID === undefined || member.boundaryID === "";
-    const step = isOfWorkflow || member === undefined ? undefined : placeOf(statuses, member, boundary, []).step;
+    const isOfWorkflow = member === undefined || member.boundaryID === undefined ||
+      member.boundaryID === "";
+    const step = isOfWorkflow || member === undefined
+      ? undefined
+      : placeOf(statuses, member, boundary, []).step;
     return {
       role: "hook",
       hook: hook[2] ?? "exit",
@@ -171,6 +179,8 @@ function placeOf(
     return { role: "member", owner, step, ...index };
   }
   if (node.type === "TaskGroup") return { role: "loop", owner: boundary.id, step };
-  const owner = loop === undefined ? boundary.id : byName(`${boundary.name}.${step}`) ?? boundary.id;
+  const owner = loop === undefined
+    ? boundary.id
+    : byName(`${boundary.name}.${step}`) ?? boundary.id;
   return { role: "member", owner, step, ...index };
 }

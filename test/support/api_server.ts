@@ -1,0 +1,181 @@
+/**
+ * The HTTP application over a memory store and a real host, for conformance and contract tests: in a frozen host nothing
+ * happens but what the API itself does. `PUT /test/seed` exists only here.
+ */
+import process from "node:process";
+import { Host } from "../../src/actors/host.ts";
+import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { createApp } from "../../src/http/app.ts";
+import { ROUTES } from "../../src/http/routes.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { systemIds } from "../../src/platform/ids.ts";
+import { createLogger } from "../../src/platform/log.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { serve, type Server } from "../../src/platform/serve.ts";
+import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
+import { createEventLog } from "../../src/service/event_log.ts";
+import { createWatchHub } from "../../src/service/watch_hub.ts";
+import { decode } from "../../src/spec/decode.ts";
+import { ManifestKind, type Workflow } from "../../src/spec/manifest.ts";
+import { normalForm } from "../../src/spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../../src/spec/schema_kinds.ts";
+import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { workflowKind } from "../../src/actors/workflow_actor.ts";
+
+export interface ApiServerOptions {
+  gatekeeper: GatekeeperOptions;
+  settings?: Partial<ServiceSettings>;
+  /** Starts what works on events; the result stops it and waits until it is done. */
+  startEvents?: (service: ServiceDeps) => EventWorkers;
+}
+
+/** Something that works on the event queue. */
+export interface EventWorkers {
+  /** Resolves when no accepted event waits any more. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One store with a host and an application on it. */
+interface Instance {
+  fetch: (request: Request, env?: unknown) => Response | Promise<Response>;
+  service: ServiceDeps;
+  seed(objects: JsonObject[]): Promise<void>;
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const TEST_SETTINGS: ServiceSettings = {
+  build: {
+    version: "v0.0.0",
+    buildDate: "1970-01-01T00:00:00Z",
+    gitCommit: "",
+    gitTag: "",
+    gitTreeState: "",
+    goVersion: "",
+    compiler: "",
+    platform: `${process.platform}/${process.arch}`,
+  },
+  eventQueueSize: 64,
+  maxEventBytes: 1024 * 1024,
+  authRequired: false,
+  archive: false,
+};
+
+/** Makes a fresh, empty instance. */
+export async function startInstance(options: ApiServerOptions): Promise<Instance> {
+  const store = openMemoryStore();
+  const log = createLogger("warn");
+  const metrics = createMetrics();
+  const shared = { store, clock: systemClock, ids: systemIds, log };
+  const host = new Host(
+    { ...shared, metrics, executors: [], kinds: [workflowKind] },
+    {
+      replica: "test",
+      shards: 8,
+      leaseTtlMs: 60_000,
+      hotActors: 1_000,
+      taskStarts: 1,
+      labelPrefix: "workflows.argoproj.io/",
+      frozen: true,
+    },
+  );
+  await host.start();
+  const service: ServiceDeps = {
+    ...shared,
+    host,
+    watches: createWatchHub(store),
+    events: createEventLog(),
+    settings: { ...TEST_SETTINGS, ...options.settings },
+  };
+  const closing = new AbortController();
+  const app = createApp({
+    service,
+    gatekeeper: createGatekeeper(options.gatekeeper),
+    metrics,
+    maxBodyBytes: 16 * 1024 * 1024,
+    ready: () => store.ping(),
+    closing: closing.signal,
+  }, ROUTES);
+  const workers = options.startEvents?.(service);
+  return {
+    fetch: (request, env) => app.fetch(request, env as object),
+    service,
+    seed: (objects) => seedObjects(service, objects),
+    idle: () => workers?.idle() ?? Promise.resolve(),
+    async stop() {
+      closing.abort();
+      await workers?.stop();
+      service.watches.close();
+      host.halt();
+      await store.close();
+    },
+  };
+}
+
+/** A server on a free port whose whole state a seed replaces. */
+export async function startApiServer(
+  options: ApiServerOptions,
+): Promise<{ server: Server; stop(): Promise<void> }> {
+  let instance = await startInstance(options);
+  const server = await serve(
+    async (request, env) => {
+      const { pathname } = new URL(request.url);
+      if (request.method === "PUT" && pathname === "/test/seed") {
+        const body: unknown = await request.json();
+        const objects = isJsonObject(body) && Array.isArray(body.objects) ? body.objects : [];
+        await instance.stop();
+        instance = await startInstance(options);
+        await instance.seed(objects.filter(isJsonObject));
+        return new Response(null, { status: 204 });
+      }
+      if (request.method === "GET") await instance.idle();
+      return await instance.fetch(request, env);
+    },
+    "127.0.0.1",
+    0,
+  );
+  return {
+    server,
+    async stop() {
+      await instance.stop();
+      await server.close(2_000);
+    },
+  };
+}
+
+async function seedObjects(service: ServiceDeps, objects: readonly JsonObject[]): Promise<void> {
+  for (const object of objects) {
+    const { kind } = object;
+    if (typeof kind !== "string") throw new TypeError("A seeded object has no kind");
+    const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+    const namespace = typeof metadata.namespace === "string" ? metadata.namespace : "";
+    const name = typeof metadata.name === "string" ? metadata.name : "";
+    if (kind === "Event") {
+      const { apiVersion: _api, kind: _kind, ...body } = object;
+      service.events.add({ namespace, labels: labelsOf(metadata), body });
+      continue;
+    }
+    const schema = KIND_SCHEMAS.get(kind);
+    if (schema === undefined) throw new TypeError(`A seeded object has the unknown kind ${kind}`);
+    const normal = normalForm(decode(object, schema) as JsonObject, schema);
+    if (kind === "Workflow") {
+      const workflow = normal as unknown as Workflow;
+      await service.host.execute(namespace, name, { type: "import", workflow });
+      continue;
+    }
+    const { apiVersion: _api, kind: _kind, ...stored } = normal;
+    await service.store.manifests.put({
+      kind: ManifestKind[kind as keyof typeof ManifestKind],
+      namespace,
+      name,
+      text: JSON.stringify(stored),
+      labels: labelsOf(metadata),
+    }, "*");
+  }
+}
+
+function labelsOf(metadata: JsonObject): Record<string, string> {
+  return isJsonObject(metadata.labels) ? metadata.labels as Record<string, string> : {};
+}
