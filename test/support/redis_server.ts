@@ -10,12 +10,14 @@ import process from "node:process";
 export interface RedisServer {
   url: string;
   port: number;
+  /** Its data. */
+  folder: string;
   /** Process id, for signals. */
   pid(): number;
   /** Ends the process as it is told and waits until it is gone. */
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Starts it again on the same port and data. */
-  start(): Promise<void>;
+  start(more?: string[]): Promise<void>;
   /** Ends it and removes its data. */
   stop(): Promise<void>;
 }
@@ -34,11 +36,12 @@ export async function startRedisServer(
   let server: ChildProcess;
   let isGone = true;
 
-  async function start(): Promise<void> {
+  async function start(more: string[] = []): Promise<void> {
     server = spawn("redis-server", [
       ...first,
       ...["--port", String(port), "--dir", folder, "--save", "", "--bind", "127.0.0.1"],
       ...args,
+      ...more,
     ], { stdio: ["ignore", "pipe", "inherit"] });
     isGone = false;
     server.once("exit", () => isGone = true);
@@ -68,6 +71,7 @@ export async function startRedisServer(
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    folder,
     pid: () => server.pid ?? 0,
     kill,
     start,
