@@ -147,8 +147,9 @@ export class TemplateWalk {
       if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
       if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
       if ((ref.template ?? "") === "") throw new SpecError("template name is required");
-      if (tagsInJson(ref).some((tag) => !isExpressionTag(tag))) return undefined;
+      if (tagsInJson(ref).length > 0) return undefined;
     } else if (name !== "" && local === undefined) {
+      if (tagsInJson(name).some(isExpressionTag)) return undefined;
       throw new SpecError(`template name '${name}' undefined`);
     }
     if (call.inline !== undefined) return { template: call.inline, owner };
