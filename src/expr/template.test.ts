@@ -165,6 +165,14 @@ describe("substitute()", () => {
       .toThrow("cannot be changed");
   });
 
+  test("tags cannot multiply a value beyond all bounds", () => {
+    const scope = scopeOf({ big: "x".repeat(100_000) });
+    const value = Array.from({ length: 1_000 }, () => "{{big}}{{=big}}");
+    expect(() => substitute(value, scope, options)).toThrow(
+      "grows by more than 16000000 characters at {{big}}",
+    );
+  });
+
   test("a key called __proto__ stays a key", () => {
     const value: unknown = JSON.parse('{"__proto__": "{{workflow.name}}"}');
     expect(JSON.stringify(substitute(value, scopeOf(VARIABLES), options))).toBe(

@@ -3,7 +3,7 @@
  * are already parsed, never in JSON text. One call is one linear pass: what a replacement brings in is not read again,
  * and of a nested tag (`{{a.{{b}}}}`) the inner one is replaced, the outer one by the next call.
  */
-import { ExprCompileError, ExprRuntimeError } from "./error.ts";
+import { ExprCompileError, ExprRuntimeError, Fault } from "./error.ts";
 import { toJsonText } from "./go_text.ts";
 import type { FunctionTable, Reference } from "./program.ts";
 import { compileCached, referencesCached } from "./program_cache.ts";
@@ -95,8 +95,7 @@ export function tagsOf(text: string): Tag[] {
  * @throws {TemplateError}
  */
 export function substitute<T>(value: T, scope: Scope, options: TemplateOptions): T {
-  const environment = new ScopeEnvironment(scope);
-  return walk(value, (text) => replaceTags(text, environment, options)) as T;
+  return new TagReplacer(scope, options).walk(value) as T;
 }
 
 /**
@@ -104,126 +103,158 @@ export function substitute<T>(value: T, scope: Scope, options: TemplateOptions):
  * @throws {TemplateError}
  */
 export function substituteText(text: string, scope: Scope, options: TemplateOptions): string {
-  return text.includes(OPEN) ? replaceTags(text, new ScopeEnvironment(scope), options) : text;
+  return text.includes(OPEN) ? new TagReplacer(scope, options).replace(text) : text;
 }
 
-function walk(value: unknown, replace: (text: string) => string): unknown {
-  if (typeof value === "string") return value.includes(OPEN) ? replace(value) : value;
-  if (Array.isArray(value)) {
-    let copy: unknown[] | undefined;
-    value.forEach((item, index) => {
-      const next = walk(item, replace);
-      if (next === item) return;
-      copy ??= value.slice();
-      copy[index] = next;
-    });
-    return copy ?? value;
+/** Most characters one call brings in: a manifest with many tags of a large value would fill the memory. */
+const MAX_BROUGHT_IN = 16_000_000;
+
+/** One call of `substitute`: what its tags share. */
+class TagReplacer {
+  readonly #scope: Scope;
+  readonly #environment: ScopeEnvironment;
+  readonly #options: TemplateOptions;
+  #left = MAX_BROUGHT_IN;
+
+  constructor(scope: Scope, options: TemplateOptions) {
+    this.#scope = scope;
+    this.#environment = new ScopeEnvironment(scope);
+    this.#options = options;
   }
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) =>
-    [walk(key, replace) as string, walk(item, replace)] as const
-  );
-  const isSame = Object.entries(value).every(([key, item], index) =>
-    entries[index]?.[0] === key && entries[index]?.[1] === item
-  );
-  return isSame ? value : Object.fromEntries(entries);
-}
 
-function replaceTags(
-  text: string,
-  environment: ScopeEnvironment,
-  options: TemplateOptions,
-): string {
-  let result = "";
-  let at = 0;
-  for (const tag of tagsOf(text)) {
-    result += text.slice(at, tag.start);
-    const raw = text.slice(tag.start, tag.end);
-    if (tag.type === "expression") {
-      result += replaceExpression(tag.source, raw, environment, options);
-    } else {
-      const whole = text.slice(tag.outerStart ?? tag.start, tag.end);
-      result += replaceName(tag.name, whole, environment.scope, options.missing) ?? raw;
+  walk(value: unknown): unknown {
+    if (typeof value === "string") return value.includes(OPEN) ? this.replace(value) : value;
+    if (Array.isArray(value)) {
+      let copy: unknown[] | undefined;
+      for (const [index, item] of value.entries()) {
+        const next = this.walk(item);
+        if (next === item) continue;
+        copy ??= value.slice();
+        copy[index] = next;
+      }
+      return copy ?? value;
     }
-    at = tag.end;
+    if (typeof value !== "object" || value === null) return value;
+    let isChanged = false;
+    const entries = Object.entries(value).map(([key, item]) => {
+      const next: [unknown, unknown] = [this.walk(key), this.walk(item)];
+      if (next[0] !== key || next[1] !== item) isChanged = true;
+      return next;
+    });
+    return isChanged ? Object.fromEntries(entries) : value;
   }
-  return result + text.slice(at);
+
+  replace(text: string): string {
+    let result = "";
+    let at = 0;
+    for (const tag of tagsOf(text)) {
+      const raw = text.slice(tag.start, tag.end);
+      const whole = text.slice(
+        ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
+        tag.end,
+      );
+      const value = tag.type === "expression"
+        ? this.#expression(tag.source, whole)
+        : this.#name(tag.name, whole);
+      if (value !== undefined) this.#spend(value.length, whole);
+      result += text.slice(at, tag.start) + (value ?? raw);
+      at = tag.end;
+    }
+    return result + text.slice(at);
+  }
+
+  #spend(length: number, tag: string): void {
+    this.#left -= length;
+    if (this.#left < 0) {
+      throw new TemplateError(
+        "expression",
+        tag,
+        `the text grows by more than ${MAX_BROUGHT_IN} characters at ${tag}`,
+      );
+    }
+  }
+
+  /** The text of a variable; undefined when the tag stays. */
+  #name(name: string, tag: string): string | undefined {
+    const value = this.#scope.find(name);
+    if (value === undefined) {
+      const path = tag.slice(OPEN.length, -CLOSE.length).trim().split(".");
+      if (!isErrorFor(path, this.#options.missing)) return undefined;
+      throw new TemplateError("unresolved", tag, `failed to resolve ${tag}`);
+    }
+    if (value === null) {
+      throw new TemplateError(
+        "absent",
+        tag,
+        `unable to substitute ${tag}: output is an absent optional (skipped/omitted node with no default)`,
+      );
+    }
+    if (typeof value === "string") return value;
+    return jsonOr(fromJson(value), (reason) => {
+      throw new TemplateError("expression", tag, `failed to substitute ${tag}: ${reason}`);
+    });
+  }
+
+  /** The text of an expression's value; undefined when the tag stays. */
+  #expression(source: string, tag: string): string | undefined {
+    const fail = (kind: TemplateErrorKind, message: string) => {
+      throw new TemplateError(kind, tag, message);
+    };
+    const references = this.#references(source, tag);
+    const missing = references
+      .filter(({ guarded, path: [root = ""] }) => !guarded && !this.#options.functions?.has(root))
+      .map((reference) => this.#environment.missingPart(reference))
+      .filter((path) => path !== undefined);
+    const wrong = missing.find((path) => isErrorFor(path, this.#options.missing));
+    if (wrong !== undefined) {
+      fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
+    }
+    if (missing.length > 0) return undefined;
+    const canKeep = this.#options.missing === "keep";
+    let value: Value;
+    try {
+      value = this.#evaluate(source, references);
+    } catch (error) {
+      if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
+      if (canKeep || readsPlaceholder(references, this.#scope)) return undefined;
+      return fail("expression", `failed to evaluate expression: ${error.message}`);
+    }
+    if (typeof value === "string") return value;
+    if (value === null) {
+      return canKeep
+        ? undefined
+        : fail("absent", `failed to evaluate expression ${JSON.stringify(source)}`);
+    }
+    const text = jsonOr(value, (reason) => {
+      if (!canKeep) fail("expression", `failed to marshal evaluated expression: ${reason}`);
+      return undefined;
+    });
+    return text?.startsWith('"') ? JSON.parse(text) : text;
+  }
+
+  #references(source: string, tag: string): readonly Reference[] {
+    try {
+      return referencesCached(source);
+    } catch (error) {
+      if (!(error instanceof ExprCompileError)) throw error;
+      throw new TemplateError("expression", tag, `failed to evaluate expression: ${error.message}`);
+    }
+  }
+
+  #evaluate(source: string, references: readonly Reference[]): Value {
+    const { functions, run } = this.#options;
+    const env = this.#environment.envFor(references);
+    return compileCached(source, { env, ...(functions && { functions }) }).run(env, run);
+  }
 }
 
-/** The text of a variable; undefined when the tag stays. `whole` is the tag with what is around it, for messages. */
-function replaceName(
-  name: string,
-  whole: string,
-  scope: Scope,
-  missing: MissingRule,
-): string | undefined {
-  const value = scope.find(name);
-  if (value === undefined) {
-    const path = whole.slice(OPEN.length, -CLOSE.length).trim().split(".");
-    if (!isErrorFor(path, missing)) return undefined;
-    throw new TemplateError("unresolved", whole, `failed to resolve ${whole}`);
-  }
-  if (value === null) {
-    throw new TemplateError(
-      "absent",
-      whole,
-      `unable to substitute ${whole}: output is an absent optional (skipped/omitted node with no default)`,
-    );
-  }
-  return typeof value === "string" ? value : toJsonText(fromJson(value));
-}
-
-function replaceExpression(
-  source: string,
-  raw: string,
-  environment: ScopeEnvironment,
-  options: TemplateOptions,
-): string {
-  const fail = (kind: TemplateErrorKind, message: string) => new TemplateError(kind, raw, message);
-  let references: readonly Reference[];
+/** A value as JSON, or what `otherwise` makes of the reason why it has no such form. */
+function jsonOr(value: Value, otherwise: (reason: string) => undefined): string | undefined {
   try {
-    references = referencesCached(source);
+    return toJsonText(value);
   } catch (error) {
-    if (!(error instanceof ExprCompileError)) throw error;
-    throw fail("expression", `failed to evaluate expression: ${error.message}`);
-  }
-  const missing = references
-    .filter((reference) => !reference.guarded && !options.functions?.has(reference.path[0] ?? ""))
-    .map((reference) => environment.missingPart(reference))
-    .filter((path) => path !== undefined);
-  const wrong = missing.find((path) => isErrorFor(path, options.missing));
-  if (wrong !== undefined) {
-    throw fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
-  }
-  if (missing.length > 0) return raw;
-  const canKeep = options.missing === "keep";
-  let value: Value;
-  try {
-    const env = environment.envFor(references);
-    value = compileCached(source, {
-      env,
-      ...(options.functions && { functions: options.functions }),
-    })
-      .run(env, options.run);
-  } catch (error) {
-    if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
-    if (canKeep || readsPlaceholder(references, environment.scope)) return raw;
-    throw fail("expression", `failed to evaluate expression: ${error.message}`);
-  }
-  if (value === null) {
-    if (canKeep) return raw;
-    throw fail("absent", `failed to evaluate expression ${JSON.stringify(source)}`);
-  }
-  if (typeof value === "string") return value;
-  try {
-    const text = toJsonText(value);
-    return typeof value === "object" && text.startsWith('"') ? JSON.parse(text) : text;
-  } catch (error) {
-    if (canKeep) return raw;
-    throw fail(
-      "expression",
-      `failed to marshal evaluated expression: ${error instanceof Error ? error.message : error}`,
-    );
+    if (error instanceof Fault) return otherwise(error.message);
+    throw error;
   }
 }
 
