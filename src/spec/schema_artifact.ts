@@ -37,7 +37,6 @@ const S3 = struct("S3Artifact", () => ({
   caSecret: secret,
   sessionTokenSecret: secret,
   addressingStyle: string,
-  disableChecksum: boolean,
   key: string,
 }));
 
@@ -75,6 +74,7 @@ const HTTP = struct("HTTPArtifact", () => ({
     })),
     basicAuth: struct("BasicAuth", () => ({ usernameSecret: secret, passwordSecret: secret })),
   })),
+  saveStreamViaFile: boolean,
 }));
 
 const HDFS = struct("HDFSArtifact", () => ({
