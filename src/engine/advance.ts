@@ -10,7 +10,13 @@ import { emit, markHeader, markIndex, refreshProgress } from "./change.ts";
 import { evaluateDag, evaluateTaskGroup } from "./dag.ts";
 import { labelText } from "./expressions.ts";
 import { findStored, ManifestNeeded, NodeFailure } from "./failure.ts";
-import { complete, finishWorkflow, runWorkflowHooks, setCondition, workflowHolder } from "./finish.ts";
+import {
+  complete,
+  finishWorkflow,
+  runWorkflowHooks,
+  setCondition,
+  workflowHolder,
+} from "./finish.ts";
 import { wakeGated } from "./gate.ts";
 import { createdAt, globalScope } from "./globals.ts";
 import { lockKeys } from "./lock_keys.ts";
@@ -18,16 +24,16 @@ import { lookAtMember } from "./member.ts";
 import { evaluateRetry } from "./retry.ts";
 import { wake } from "./runtime.ts";
 import { endActive } from "./shutdown.ts";
-import { beginAgain, isUntouched, startCall } from "./start.ts";
+import { beginIfUntouched, startCall } from "./start.ts";
 import {
   executedSpec,
   isFulfilled,
   type NodeRecord,
   rootOf,
   type Turn,
-  type WorkflowState,
   workflowName,
   workflowNamespace,
+  type WorkflowState,
 } from "./state.ts";
 import { evaluateGroup, evaluateSteps } from "./steps.ts";
 import { workflowDeadline } from "./stop_reason.ts";
@@ -111,7 +117,9 @@ function readParameterValues(turn: Turn): void {
     } catch (error) {
       if (!(error instanceof NodeFailure)) throw error;
       throw new NodeFailure(
-        `failed to set global parameter ${name} from configmap with name ${ref.name ?? ""} and key ${ref.key}: ${error.message}`,
+        `failed to set global parameter ${name} from configmap with name ${
+          ref.name ?? ""
+        } and key ${ref.key}: ${error.message}`,
       );
     }
     if (found !== undefined) values[name] = found;
@@ -178,7 +186,7 @@ function begin(turn: Turn): void {
   header.phase = "Running";
   delete header.message;
   header.startedAt ??= turn.env.now;
-  if (header.imported !== undefined) header.hasMoved = true;
+  header.hasMoved = true;
   const { labelPrefix } = turn.env;
   header.metadata.labels = {
     ...header.metadata.labels,
@@ -188,7 +196,9 @@ function begin(turn: Turn): void {
   setCondition(turn, "PodRunning", "False");
   markIndex(turn);
   const deadline = workflowDeadline(turn);
-  if (deadline !== undefined) emit(turn, { type: "set-timer", id: "workflow-deadline", at: deadline });
+  if (deadline !== undefined) {
+    emit(turn, { type: "set-timer", id: "workflow-deadline", at: deadline });
+  }
   emit(turn, {
     type: "record-event",
     id: `event/Running/${header.startedAt}`,
@@ -207,6 +217,7 @@ function settle(turn: Turn): void {
     if (rootOf(state) === undefined) {
       if (startCall(turn, rootCall(turn), workflowName(state)) === undefined) break;
     }
+    beginIfUntouched(turn, rootOf(state));
     drain(turn);
     if (endActive(turn)) continue;
     const root = rootOf(state);
@@ -258,7 +269,6 @@ function drain(turn: Turn): void {
 
 /** Looks at one node: what it is to do next, and whether it is done for those who wait for it. */
 function look(turn: Turn, node: NodeRecord): void {
-  if (node.isImported === true && isUntouched(node)) beginAgain(turn, node);
   switch (node.type) {
     case "Steps":
       evaluateSteps(turn, node);
@@ -285,4 +295,3 @@ function look(turn: Turn, node: NodeRecord): void {
   }
   if (node.role === "member" || node.role === "loop") lookAtMember(turn, node);
 }
-

@@ -43,8 +43,14 @@ export function bindInputs(
       if (input.optional === true || argument.optional === true) return [];
       throw new NodeFailure(`inputs.artifacts.${input.name} missing location information`);
     }
-    const { path: _path, mode: _mode, recurseMode: _recurse, globalName: _global, archive: _archive, ...location } =
-      argument;
+    const {
+      path: _path,
+      mode: _mode,
+      recurseMode: _recurse,
+      globalName: _global,
+      archive: _archive,
+      ...location
+    } = argument;
     const { path, mode, recurseMode } = input;
     return [{
       ...location,

@@ -4,7 +4,7 @@
  */
 import type { Artifact, LifecycleHook, Template } from "../spec/manifest.ts";
 import type { GivenArguments } from "./arguments.ts";
-import { fillTemplate, type FillOptions, inputScope } from "./bind.ts";
+import { type FillOptions, fillTemplate, inputScope } from "./bind.ts";
 import { dagTaskCalls } from "./dag_calls.ts";
 import { type ExpansionScope, resolveArguments } from "./expansion.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
@@ -90,7 +90,12 @@ export function memberCall(
 }
 
 /** Call of a hook of a step or task. */
-export function hookCall(turn: Turn, member: NodeRecord, hook: string, lifecycle: LifecycleHook): Call {
+export function hookCall(
+  turn: Turn,
+  member: NodeRecord,
+  hook: string,
+  lifecycle: LifecycleHook,
+): Call {
   const boundary = getNode(turn, member.boundary);
   const frame = frameOf(turn, boundary);
   return {
@@ -202,9 +207,7 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
 
 /** A step's definition as its hooks see it: elements of a loop have their item filled in. */
 function stepOf(turn: Turn, member: NodeRecord) {
-  return member.role === "loop"
-    ? frameStep(turn, member)
-    : expandedCallOf(turn, member).step;
+  return member.role === "loop" ? frameStep(turn, member) : expandedCallOf(turn, member).step;
 }
 
 function frameStep(turn: Turn, member: NodeRecord) {
@@ -242,7 +245,10 @@ export function hookKnown(turn: Turn, boundary: NodeRecord, member: NodeRecord):
 
 function elementScope(turn: Turn, member: NodeRecord, prefix: string): Scope {
   const source = lastAttempt(turn, member);
-  const values: Record<string, string> = { [`${prefix}status`]: member.phase, [`${prefix}id`]: source.id };
+  const values: Record<string, string> = {
+    [`${prefix}status`]: member.phase,
+    [`${prefix}id`]: source.id,
+  };
   const { outputs } = source;
   if (outputs?.exitCode !== undefined) values[`${prefix}exitCode`] = outputs.exitCode;
   if (outputs?.result !== undefined) values[`${prefix}outputs.result`] = outputs.result;
@@ -263,7 +269,9 @@ function artifactByName(
     return findArtifact(turn, boundary, frame, step, output);
   }
   const input = /^inputs\.artifacts\.(.+)$/s.exec(name)?.[1];
-  if (input !== undefined) return frame.template.inputs?.artifacts?.find((one) => one.name === input);
+  if (input !== undefined) {
+    return frame.template.inputs?.artifacts?.find((one) => one.name === input);
+  }
   return globalArtifact(turn, name);
 }
 
@@ -277,7 +285,12 @@ function globalArtifact(turn: Turn, name: string): Artifact | undefined {
 }
 
 /** Local variables of a call's template. */
-export function localsOf(turn: Turn, call: Call, template: Template, wrapper?: NodeRecord): FillOptions {
+export function localsOf(
+  turn: Turn,
+  call: Call,
+  template: Template,
+  wrapper?: NodeRecord,
+): FillOptions {
   const isGroup = template.steps !== undefined || template.dag !== undefined;
   const locals: Record<string, string> = { "node.name": wrapper?.name ?? call.name };
   if (call.step !== undefined && call.boundary !== undefined) {
@@ -320,4 +333,3 @@ export function getNode(turn: Turn, id: string | undefined): NodeRecord {
 export function nodeByName(turn: Turn, name: string): NodeRecord | undefined {
   return turn.state.nodes.get(nodeId(workflowName(turn.state), name));
 }
-

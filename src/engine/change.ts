@@ -74,9 +74,10 @@ export function end(
     phase,
     message: message === "" ? undefined : message,
     finishedAt: turn.env.now,
-    ...(isExecutable(node.type) && isDone && hasProgress(node)
+    ...(isExecutable(node.type) && isDone && options.isByUser !== true && hasProgress(node)
       ? { progress: fullProgress(node.progress) }
       : {}),
+    ...(node.type === "Steps" || node.type === "DAG" ? { outbound: undefined } : {}),
     synchronizationStatus: undefined,
     lock: undefined,
     dueAt: undefined,
@@ -175,12 +176,12 @@ export function releaseLocks(turn: Turn, holder: string): void {
   emit(turn, { type: "release-locks", id: `release/${holder}`, holder });
 }
 
-/** `3/5` → `5/5`. */
 /** Imported nodes may have none, and then show none. */
 function hasProgress(node: NodeRecord): boolean {
   return node.progress !== undefined || node.isImported !== true;
 }
 
+/** `3/5` → `5/5`. */
 function fullProgress(progress: string | undefined): string {
   const [, total] = parseProgress(progress ?? "0/1");
   return `${total}/${total}`;

@@ -47,7 +47,9 @@ function decode<T>(text: string | undefined, key: string): T {
   if (text === undefined) throw new Error(`Stored workflow has no part "${key}"`);
   const { schema, ...value } = JSON.parse(text) as { schema?: number } & T;
   if (schema === undefined || schema > SCHEMA) {
-    throw new Error(`Part "${key}" has schema ${schema ?? "none"}; this program reads up to ${SCHEMA}`);
+    throw new Error(
+      `Part "${key}" has schema ${schema ?? "none"}; this program reads up to ${SCHEMA}`,
+    );
   }
   return value as T;
 }

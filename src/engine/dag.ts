@@ -10,14 +10,14 @@ import { collectOutputs } from "./outputs.ts";
 import { nodeId } from "./names.ts";
 import { type DagUnit, type ExpandedCall, type Frame, unitOf } from "./runtime.ts";
 import { findStep, loopOutputs } from "./scope.ts";
-import { failNode, identity, startCall } from "./start.ts";
+import { beginIfUntouched, failNode, identity, isUntouched, startCall } from "./start.ts";
 import { isFailure } from "./failure.ts";
 import { hasEnded, isFailedOrError, type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { areMembersDone, createWithoutRun, failFast, startCalls } from "./steps.ts";
 
 /** Goes on with a DAG node: begins tasks that are ready, and ends it when its targets are decided. */
 export function evaluateDag(turn: Turn, node: NodeRecord): void {
-  if (node.phase !== "Running") return;
+  if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
   const unit = unitOf(turn.state.runtime, node.id);
   const dag = unit.dag ??= planDag(frame);
@@ -69,7 +69,9 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagUnit): v
   while (dag.ready.length > 0) {
     const task = dag.ready[0];
     if (task === undefined) return;
-    if (!dag.begun.has(task) && nodeByName(turn, `${node.name}.${task}`) === undefined) {
+    const existing = nodeByName(turn, `${node.name}.${task}`);
+    beginIfUntouched(turn, existing);
+    if (!dag.begun.has(task) && existing === undefined) {
       if (!beginTask(turn, node, frame, task)) return;
       dag.begun.add(task);
     }
@@ -127,7 +129,11 @@ function addTask(
 ): NodeRecord {
   const call = { step: task, name: `${node.name}.${task.name}`, arguments: {} };
   return addNode(turn, {
-    ...identity(turn, { ...memberCall(turn, node, node, call), ...links, context: frame.context }, undefined),
+    ...identity(
+      turn,
+      { ...memberCall(turn, node, node, call), ...links, context: frame.context },
+      undefined,
+    ),
     type: "Skipped",
     phase: "Running",
     nodeFlag: {},
@@ -158,7 +164,7 @@ function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {
 
 /** Goes on with the group of a looping task. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
-  if (hasEnded(group)) return;
+  if (hasEnded(group) || isUntouched(group)) return;
   const node = getNode(turn, group.owner);
   if (hasEnded(node)) return;
   const unit = unitOf(turn.state.runtime, group.id);
@@ -174,7 +180,9 @@ export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (unit.cursor < unit.calls.length || !areElementsDone(turn, group)) return;
   let phase: NodePhase = "Succeeded";
-  for (const element of elementsOf(turn, group)) if (isFailedOrError(element)) phase = element.phase;
+  for (const element of elementsOf(turn, group)) {
+    if (isFailedOrError(element)) phase = element.phase;
+  }
   end(turn, group, phase);
 }
 
@@ -207,4 +215,3 @@ function phaseOf(turn: Turn, node: NodeRecord, frame: Frame, dag: DagUnit): Node
 function taskId(turn: Turn, node: NodeRecord, task: string): string {
   return nodeId(workflowName(turn.state), `${node.name}.${task}`);
 }
-

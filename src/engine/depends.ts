@@ -1,6 +1,11 @@
 /** Whether a task of a DAG runs, once everything it depends on is done. */
 import type { DagTask } from "../spec/manifest.ts";
-import { evaluateDepends, expandDepends, ExpressionError, type TaskResults } from "./expressions.ts";
+import {
+  evaluateDepends,
+  expandDepends,
+  ExpressionError,
+  type TaskResults,
+} from "./expressions.ts";
 import type { NodeRecord } from "./state.ts";
 
 /** The condition of a task in full: `dependencies` and bare names written out. */
@@ -11,7 +16,10 @@ export function dependsLogic(task: DagTask, find: (name: string) => DagTask | un
 }
 
 /** Results of a task that a condition can ask for; `elements` are those of its loop. */
-export function taskResults(node: NodeRecord | undefined, elements: readonly NodeRecord[]): TaskResults {
+export function taskResults(
+  node: NodeRecord | undefined,
+  elements: readonly NodeRecord[],
+): TaskResults {
   const phase = node?.phase;
   return {
     Succeeded: phase === "Succeeded",
@@ -38,7 +46,10 @@ export function holdsDepends(logic: string, results: ReadonlyMap<string, TaskRes
     // Tasks may be called like operators or functions of the language: a prefix keeps them apart.
     const prefixed = logic.replace(/([a-zA-Z0-9][-a-zA-Z0-9]*?)\.(?=[A-Z])/g, "task_$1.");
     try {
-      return evaluateDepends(prefixed, [...results].map(([name, result]) => [`task_${name}`, result]));
+      return evaluateDepends(
+        prefixed,
+        [...results].map(([name, result]) => [`task_${name}`, result]),
+      );
     } catch {
       throw error;
     }

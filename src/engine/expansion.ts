@@ -66,13 +66,24 @@ export function expandStep(
   const resolved = resolveStep(turn, step, known.scope, PRODUCERS);
   if (!isLooping) {
     if (when !== undefined && !evaluateWhen(when)) {
-      return [{ step: resolved, name: base, skip: `when '${when}' evaluated false`, arguments: {} }];
+      return [{
+        step: resolved,
+        name: base,
+        skip: `when '${when}' evaluated false`,
+        arguments: {},
+      }];
     }
     return [{ step: resolved, name: base, arguments: resolveArguments(turn, step, known) }];
   }
   const items = loopItems(turn, step, known.scope);
   if (items.length === 0) {
-    return [{ step: resolved, name: base, isEmptyLoop: true, skip: "Skipped, empty params", arguments: {} }];
+    return [{
+      step: resolved,
+      name: base,
+      isEmptyLoop: true,
+      skip: "Skipped, empty params",
+      arguments: {},
+    }];
   }
   return items.map(({ item, label }, index) =>
     expandItem(turn, resolved, { base, when, item, label, index }, known)
@@ -142,7 +153,9 @@ function resolveStep(
     : replaceTags(step.hooks, itemsOnly(scope), "keep", turn.env);
   return {
     ...step,
-    ...(template === undefined ? {} : { template: replaceTagsIn(template, scope, missing, turn.env) }),
+    ...(template === undefined
+      ? {}
+      : { template: replaceTagsIn(template, scope, missing, turn.env) }),
     ...(templateRef === undefined
       ? {}
       : { templateRef: replaceTags(templateRef, scope, missing, turn.env) }),

@@ -3,7 +3,12 @@
  */
 import type { Json } from "../base/json.ts";
 import { ARGO_FUNCTIONS } from "../expr/argo_functions.ts";
-import { evaluateCondition, evaluateInScope, evaluateLabelFrom, parameterText } from "../expr/contexts.ts";
+import {
+  evaluateCondition,
+  evaluateInScope,
+  evaluateLabelFrom,
+  parameterText,
+} from "../expr/contexts.ts";
 import { toJsonText } from "../expr/go_text.ts";
 import { parseDuration } from "../expr/go_duration.ts";
 import type { RunOptions } from "../expr/run_context.ts";

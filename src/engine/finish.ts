@@ -62,7 +62,9 @@ export function finishWorkflow(turn: Turn): void {
     complete(turn, "Error", `error in exit template execution : ${exit.message ?? ""}`);
     return;
   }
-  let phase: WorkflowPhase = root.phase === "Failed" || root.phase === "Error" ? root.phase : "Succeeded";
+  let phase: WorkflowPhase = root.phase === "Failed" || root.phase === "Error"
+    ? root.phase
+    : "Succeeded";
   let message = root.message;
   if (phase === "Succeeded") {
     message = root.phase === "Succeeded" || root.phase === "Running" ? root.message : undefined;
@@ -108,6 +110,7 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   if (message === undefined || message === "") delete header.message;
   else header.message = message;
   header.finishedAt = turn.env.now;
+  runtime.revision++;
   header.startedAt ??= turn.env.now;
   setCondition(turn, "PodRunning", "False");
   setCondition(turn, "Completed", "True");
@@ -194,4 +197,3 @@ export function setCondition(turn: Turn, type: string, status: string, message?:
 export function workflowHolder(turn: Turn): string {
   return `${workflowNamespace(turn.state)}/${workflowName(turn.state)}`;
 }
-

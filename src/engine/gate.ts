@@ -25,7 +25,11 @@ export function isGateOpen(turn: Turn, boundary: NodeRecord | undefined, waiter:
 }
 
 /** May a retry node start its next attempt? */
-export function isAttemptGateOpen(turn: Turn, boundary: NodeRecord | undefined, wrapper: string): boolean {
+export function isAttemptGateOpen(
+  turn: Turn,
+  boundary: NodeRecord | undefined,
+  wrapper: string,
+): boolean {
   const { runtime } = turn.state;
   if (isWorkflowFull(turn)) {
     runtime.gated.add(wrapper);

@@ -5,7 +5,14 @@
 import type { Json } from "../base/json.ts";
 import type { Parameter } from "../spec/manifest.ts";
 import { compactJson, type Scope } from "./expressions.ts";
-import { executedSpec, isFailedOrError, rootOf, type Turn, workflowName, workflowNamespace } from "./state.ts";
+import {
+  executedSpec,
+  isFailedOrError,
+  rootOf,
+  type Turn,
+  workflowName,
+  workflowNamespace,
+} from "./state.ts";
 import { podName } from "./names.ts";
 import { rfc3339, strftime } from "./time_text.ts";
 
@@ -179,7 +186,11 @@ function failures(turn: Turn): string {
       message: node.message ?? "",
       templateName: node.templateName ?? "",
       phase: node.phase,
-      podName: podName(workflowName(state), node.name, node.templateRef?.template ?? node.templateName),
+      podName: podName(
+        workflowName(state),
+        node.name,
+        node.templateRef?.template ?? node.templateName,
+      ),
       finishedAt: node.finishedAt === undefined ? null : rfc3339(node.finishedAt),
     });
   }

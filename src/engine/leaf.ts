@@ -3,7 +3,7 @@
  * node's present one, or about a node that has ended, changes nothing.
  */
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../spec/manifest.ts";
-import { callOf, type Call, frameOf, getNode, localsOf, podTemplateName } from "./call.ts";
+import { type Call, callOf, frameOf, getNode, localsOf, podTemplateName } from "./call.ts";
 import { addNode, change, emit, end, setTimer, taskId } from "./change.ts";
 import type { Fact, TaskOutcome } from "./command.ts";
 import type { TaskSpec } from "./effect.ts";
@@ -14,7 +14,14 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { nodeId, podName } from "./names.ts";
 import type { Frame } from "./runtime.ts";
-import { hasEnded, type NodeRecord, type Turn, workflowName, workflowNamespace, executedSpec } from "./state.ts";
+import {
+  executedSpec,
+  hasEnded,
+  type NodeRecord,
+  type Turn,
+  workflowName,
+  workflowNamespace,
+} from "./state.ts";
 import { attemptsOf } from "./retry_scope.ts";
 import { resolveTemplate } from "./templates.ts";
 import { stopReason } from "./stop_reason.ts";
@@ -36,7 +43,11 @@ export function startTask(turn: Turn, node: NodeRecord, call: Call, template: Te
   const waitMs = pendingLimit(template);
   if (waitMs !== undefined) setTimer(turn, node, turn.env.now + waitMs);
   createContainers(turn, node, template);
-  emit(turn, { type: "start-task", id: `start/${taskId(turn, node)}`, task: taskSpec(turn, node, call, template) });
+  emit(turn, {
+    type: "start-task",
+    id: `start/${taskId(turn, node)}`,
+    task: taskSpec(turn, node, call, template),
+  });
 }
 
 /** The task of a node that is active, as it was started. */
@@ -291,4 +302,3 @@ function resultReferences(template: Template): ReadonlySet<string> {
   }
   return names;
 }
-

@@ -38,7 +38,13 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
   return keys;
 }
 
-function semaphoreSize(turn: Turn, namespace: string, name: string, key: string, lock: string): number {
+function semaphoreSize(
+  turn: Turn,
+  namespace: string,
+  name: string,
+  key: string,
+  lock: string,
+): number {
   const map = findStored<ConfigMap>(turn, "ConfigMap", namespace, name);
   const text = map?.data?.[key];
   if (text === undefined || !/^\s*\d+\s*$/.test(text)) {

@@ -50,7 +50,9 @@ export function acquireLocks(table: LockTable, request: LockRequest): LockNews[]
 
 /** Gives up what a holder has or waits for; the news are about those who get it. */
 export function releaseLocks(table: LockTable, holder: string): LockNews[] {
-  if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) return [];
+  if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) {
+    return [];
+  }
   delete table.held[holder];
   table.waiting = table.waiting.filter((one) => one.holder !== holder);
   return grantAll(table, undefined);

@@ -10,12 +10,25 @@ import { matchesNode, parseFieldSelector } from "./expressions.ts";
 import { setCondition } from "./finish.ts";
 import { allChildren, ownOutbound } from "./graph.ts";
 import { buildRuntime } from "./runtime.ts";
-import { isFailedOrError, type NodeRecord, rootOf, type Turn, type WorkflowState, workflowName } from "./state.ts";
+import {
+  isFailedOrError,
+  type NodeRecord,
+  rootOf,
+  type Turn,
+  workflowName,
+  type WorkflowState,
+} from "./state.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
 
 /** Nodes of these types are attempted again when they failed. */
-const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>(["Pod", "Container", "HTTP", "Plugin", "Suspend"]);
+const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>([
+  "Pod",
+  "Container",
+  "HTTP",
+  "Plugin",
+  "Suspend",
+]);
 /** Ancestors of these types are opened again. */
 const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "StepGroup", "DAG", "TaskGroup"]);
 
@@ -49,10 +62,15 @@ export function retryWorkflow(turn: Turn, request: RetryRequest): void {
 function checkPhase({ header }: WorkflowState, request: RetryRequest): void {
   if (header.phase === "Failed" || header.phase === "Error") return;
   if (header.phase !== "Succeeded") {
-    throw new Problem(ProblemCode.InvalidArgument, `Cannot retry a workflow in phase ${header.phase}`);
+    throw new Problem(
+      ProblemCode.InvalidArgument,
+      `Cannot retry a workflow in phase ${header.phase}`,
+    );
   }
   if (request.restartSuccessful !== true || (request.nodeFieldSelector ?? "") === "") {
-    throw invalid("To retry a succeeded workflow, set the options restartSuccessful and nodeFieldSelector");
+    throw invalid(
+      "To retry a succeeded workflow, set the options restartSuccessful and nodeFieldSelector",
+    );
   }
 }
 
@@ -83,7 +101,12 @@ function planRetry(state: WorkflowState, graph: Graph, request: RetryRequest): R
 }
 
 /** Removes a node and all below it, and opens the groups around it. */
-function removeWithAncestors(state: WorkflowState, graph: Graph, plan: RetryPlan, id: string): void {
+function removeWithAncestors(
+  state: WorkflowState,
+  graph: Graph,
+  plan: RetryPlan,
+  id: string,
+): void {
   plan.remove.add(id);
   for (const below of graph.below(id)) plan.remove.add(below);
   let current: NodeRecord | undefined = state.nodes.get(id);
@@ -168,7 +191,13 @@ function carryOut(turn: Turn, plan: RetryPlan, graph: Graph): void {
   for (const id of plan.reset) {
     const node = state.nodes.get(id);
     if (node === undefined || node.phase === "Skipped") continue;
-    const { message: _message, finishedAt: _finishedAt, isErrored: _isErrored, targets: _targets, ...rest } = node;
+    const {
+      message: _message,
+      finishedAt: _finishedAt,
+      isErrored: _isErrored,
+      targets: _targets,
+      ...rest
+    } = node;
     const kept = outbound.get(id);
     state.nodes.set(id, {
       ...rest,
@@ -195,15 +224,23 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   setCondition(turn, "Completed", "False");
   const { shutdown: _shutdown, ...spec } = specs.spec;
   if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;
-  specs.spec = parameters.length === 0
-    ? spec
-    : { ...spec, arguments: { ...spec.arguments, parameters: override(spec.arguments?.parameters, parameters) } };
+  specs.spec = parameters.length === 0 ? spec : {
+    ...spec,
+    arguments: {
+      ...spec.arguments,
+      parameters: override(spec.arguments?.parameters, parameters),
+    },
+  };
   const stored = specs.storedWorkflowTemplateSpec;
   if (stored !== undefined) {
     const { shutdown: _stored, ...rest } = stored;
-    specs.storedWorkflowTemplateSpec = parameters.length === 0
-      ? rest
-      : { ...rest, arguments: { ...rest.arguments, parameters: override(rest.arguments?.parameters, parameters) } };
+    specs.storedWorkflowTemplateSpec = parameters.length === 0 ? rest : {
+      ...rest,
+      arguments: {
+        ...rest.arguments,
+        parameters: override(rest.arguments?.parameters, parameters),
+      },
+    };
   }
   pending.specs = true;
   emit(turn, { type: "clear-timer", id: "ttl" });
@@ -247,7 +284,9 @@ class Graph {
     const root = workflowName(state);
     for (const node of state.nodes.values()) {
       const isFree = node.id === root || node.name.startsWith(`${root}.onExit`);
-      if (!isFree && !this.#parents.has(node.id)) throw notFound(`couldn't find parent node for ${node.id}`);
+      if (!isFree && !this.#parents.has(node.id)) {
+        throw notFound(`couldn't find parent node for ${node.id}`);
+      }
     }
   }
 

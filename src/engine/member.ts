@@ -53,7 +53,9 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   if (written === undefined || !hasHooks(written)) return written;
   // Hooks of a loop in a DAG belong to the loop as a whole.
   if (node.role === "loop") return written;
-  if (node.role === "member" && isLoopElementOfDag(turn, node)) return { ...written, hooks: {}, onExit: "" };
+  if (node.role === "member" && isLoopElementOfDag(turn, node)) {
+    return { ...written, hooks: {}, onExit: "" };
+  }
   return node.index === undefined ? written : expandedCallOf(turn, node).step;
 }
 
@@ -124,7 +126,11 @@ function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
 
 /** The expression reads something else than the step itself. */
 function readsOthers(expression: string, step: string): boolean {
-  for (const [, dotted, quoted] of expression.matchAll(/(?:steps|tasks)(?:\.([-\w]+)|\[['"]([^'"]+)['"]\])/g)) {
+  for (
+    const [, dotted, quoted] of expression.matchAll(
+      /(?:steps|tasks)(?:\.([-\w]+)|\[['"]([^'"]+)['"]\])/g,
+    )
+  ) {
     if ((dotted ?? quoted) !== step) return true;
   }
   return false;

@@ -30,7 +30,9 @@ export function findMemo(turn: Turn, template: Template): MemoLookup | undefined
   const cacheName = memoize.cache?.configMap?.name ?? "";
   const miss: MemoLookup = { status: { hit: false, key, cacheName } };
   const own = turn.state.runtime.memos.get(`${cacheName}/${key}`);
-  if (own !== undefined) return { status: { hit: true, key, cacheName }, outputs: readEntry(own)?.outputs ?? {} };
+  if (own !== undefined) {
+    return { status: { hit: true, key, cacheName }, outputs: readEntry(own)?.outputs ?? {} };
+  }
   const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), cacheName);
   if (map === undefined) return miss;
   const type = map.metadata.labels?.[`${turn.env.labelPrefix}configmap-type`];

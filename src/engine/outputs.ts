@@ -27,7 +27,9 @@ export function collectOutputs(
     ...parameter,
     value: outputValue(turn, parameter, known),
   }));
-  const artifacts = template.outputs?.artifacts?.flatMap((artifact) => collectArtifact(turn, artifact, known));
+  const artifacts = template.outputs?.artifacts?.flatMap((artifact) =>
+    collectArtifact(turn, artifact, known)
+  );
   if (parameters === undefined && artifacts === undefined) return undefined;
   const withArtifacts = artifacts === undefined || artifacts.length === 0 ? {} : { artifacts };
   return {
@@ -56,7 +58,9 @@ function outputValue(turn: Turn, parameter: Parameter, known: ExpansionScope): s
     );
   };
   try {
-    if (expression !== "") return outputText(expression, known.scope, turn.env) ?? absent(expression);
+    if (expression !== "") {
+      return outputText(expression, known.scope, turn.env) ?? absent(expression);
+    }
     const tag = soleTag(reference);
     if (tag !== undefined && known.scope.find(tag) === null) return absent(reference);
     return replaceTagsIn(reference, known.scope, "error", turn.env);
@@ -71,5 +75,7 @@ function collectArtifact(turn: Turn, artifact: Artifact, known: ExpansionScope):
   const found = resolveArtifact(turn, artifact, known);
   if (hasLocation(found)) return [found];
   if (artifact.optional === true) return [];
-  throw new NodeFailure(`failed to resolve ${artifact.from ?? artifact.fromExpression ?? artifact.name}`);
+  throw new NodeFailure(
+    `failed to resolve ${artifact.from ?? artifact.fromExpression ?? artifact.name}`,
+  );
 }

@@ -3,11 +3,19 @@ import { setTimerEffect, taskId } from "./change.ts";
 import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
-import { workflowHolder, ttlSeconds } from "./finish.ts";
+import { ttlSeconds, workflowHolder } from "./finish.ts";
 import { createdAt } from "./globals.ts";
 import { holderOf } from "./change.ts";
 import { taskOf } from "./leaf.ts";
-import { executedSpec, hasEnded, isCompleted, isTask, type LockNote, type Turn, type WorkflowState } from "./state.ts";
+import {
+  executedSpec,
+  hasEnded,
+  isCompleted,
+  isTask,
+  type LockNote,
+  type Turn,
+  type WorkflowState,
+} from "./state.ts";
 import { workflowDeadline } from "./stop_reason.ts";
 
 /**
@@ -38,14 +46,20 @@ export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
   }
   lock(workflowHolder(turn), header.lock);
   const deadline = workflowDeadline(turn);
-  if (deadline !== undefined) effects.push({ type: "set-timer", id: "workflow-deadline", at: deadline });
+  if (deadline !== undefined) {
+    effects.push({ type: "set-timer", id: "workflow-deadline", at: deadline });
+  }
   for (const node of state.nodes.values()) {
     if (hasEnded(node)) continue;
     lock(holderOf(turn, node), node.lock);
     if (node.dueAt !== undefined) effects.push(setTimerEffect(node, node.dueAt));
     if (!isTask(node.type) || node.starts === undefined || node.isImported === true) continue;
     try {
-      effects.push({ type: "start-task", id: `start/${taskId(turn, node)}`, task: taskOf(turn, node) });
+      effects.push({
+        type: "start-task",
+        id: `start/${taskId(turn, node)}`,
+        task: taskOf(turn, node),
+      });
     } catch (error) {
       if (!(error instanceof ManifestNeeded)) throw error;
       const { ref } = error;

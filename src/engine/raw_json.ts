@@ -72,7 +72,9 @@ export function exactJson(value: Json): string {
       .map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
     return `{${members.join(",")}}`;
   }
-  return typeof value === "object" && value !== null ? value["rawJSON"] as string : compactJson(value);
+  return typeof value === "object" && value !== null
+    ? value["rawJSON"] as string
+    : compactJson(value);
 }
 
 /** What is wrong with a text that is no JSON, as Go's parser says it for the usual cases. */
@@ -81,7 +83,9 @@ function jsonFault(text: string): string {
   if (first === null) return "unexpected end of JSON input";
   const char = first[0];
   const quoted = char === "'" ? `'\\''` : char === '"' ? `'"'` : `'${char}'`;
-  if (!/[-{["0-9tfn]/.test(char)) return `invalid character ${quoted} looking for beginning of value`;
+  if (!/[-{["0-9tfn]/.test(char)) {
+    return `invalid character ${quoted} looking for beginning of value`;
+  }
   for (const word of ["true", "false", "null"]) {
     if (char !== word.charAt(0)) continue;
     const rest = text.slice(first.index);
@@ -95,16 +99,24 @@ function jsonFault(text: string): string {
     return afterTop(rest.slice(word.length));
   }
   const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/.exec(text.slice(first.index));
-  if (number !== null && /[-0-9]/.test(char)) return afterTop(text.slice(first.index + number[0].length));
+  if (number !== null && /[-0-9]/.test(char)) {
+    return afterTop(text.slice(first.index + number[0].length));
+  }
   return "unexpected end of JSON input";
 }
 
 function afterTop(rest: string): string {
   const next = /\S/.exec(rest)?.[0];
-  return next === undefined ? "unexpected end of JSON input" : `invalid character '${next}' after top-level value`;
+  return next === undefined
+    ? "unexpected end of JSON input"
+    : `invalid character '${next}' after top-level value`;
 }
 
-const ESCAPED: Readonly<Record<string, string>> = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" };
+const ESCAPED: Readonly<Record<string, string>> = {
+  "<": "\\u003c",
+  ">": "\\u003e",
+  "&": "\\u0026",
+};
 
 /** Removes blanks outside of strings and escapes what HTML would read. */
 export function compact(json: string): string {

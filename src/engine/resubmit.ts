@@ -61,7 +61,9 @@ export function resubmitWorkflow(
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       labels,
       ...(metadata.annotations === undefined ? {} : { annotations: { ...metadata.annotations } }),
-      ...(metadata.ownerReferences === undefined ? {} : { ownerReferences: metadata.ownerReferences }),
+      ...(metadata.ownerReferences === undefined
+        ? {}
+        : { ownerReferences: metadata.ownerReferences }),
     },
     spec: newSpec,
   };
@@ -98,7 +100,9 @@ export function withResults(
     };
   }
   for (const node of Object.values(kept)) {
-    if (node.children !== undefined) node.children = node.children.filter((id) => kept[id] !== undefined);
+    if (node.children !== undefined) {
+      node.children = node.children.filter((id) => kept[id] !== undefined);
+    }
   }
   const { storedTemplates } = from.status ?? {};
   return {

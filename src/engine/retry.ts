@@ -7,7 +7,7 @@ import { fillTemplate } from "./bind.ts";
 import { isAttemptGateOpen } from "./gate.ts";
 import { isTransient } from "./transient.ts";
 import { attemptsOf, lastRetry } from "./retry_scope.ts";
-import { failNode, retryStrategyOf, startAttempt } from "./start.ts";
+import { beginIfUntouched, failNode, retryStrategyOf, startAttempt } from "./start.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
 import { isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
 import { stopReason } from "./stop_reason.ts";
@@ -23,6 +23,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     begin(turn, node, 0, undefined);
     return;
   }
+  beginIfUntouched(turn, last);
   if (!isFulfilled(last)) return;
   if (last.daemoned === true) {
     change(turn, node, { daemoned: true });
@@ -96,17 +97,25 @@ function decide(
   if (backoff !== undefined) {
     if (backoff.lastStart !== undefined) {
       if (turn.env.now > backoff.lastStart) return giveUp("Max duration limit exceeded");
-      if (backoff.until > backoff.lastStart) return giveUp("Backoff would exceed max duration limit");
+      if (backoff.until > backoff.lastStart) {
+        return giveUp("Backoff would exceed max duration limit");
+      }
     }
     const isLeft = limit === undefined || attempts.length <= limit;
     if (turn.env.now < backoff.until && isLeft) {
-      return { type: "wait", until: backoff.until, message: `Backoff for ${humanizeWait(backoff.waitMs)}` };
+      return {
+        type: "wait",
+        until: backoff.until,
+        message: `Backoff for ${humanizeWait(backoff.waitMs)}`,
+      };
     }
   }
   if (!isRetried(strategy, last)) return giveUp(last.message);
   if (limit !== undefined && attempts.length > limit) return giveUp("No more retries left");
   const { expression } = strategy;
-  if (expression !== undefined && expression !== "" && !holds(turn, expression, attempts.length, last)) {
+  if (
+    expression !== undefined && expression !== "" && !holds(turn, expression, attempts.length, last)
+  ) {
     return giveUp("retryStrategy.expression evaluated to false");
   }
   return { type: "retry", deadline: backoff?.lastStart };
@@ -141,7 +150,9 @@ function waitOf(
   let waitMs = duration(backoff.duration);
   const factor = backoff.factor === undefined ? 0 : integer(backoff.factor);
   if (factor > 0) waitMs *= factor ** (attempts.length - 1);
-  if (backoff.cap !== undefined && backoff.cap !== "") waitMs = Math.min(waitMs, duration(backoff.cap));
+  if (backoff.cap !== undefined && backoff.cap !== "") {
+    waitMs = Math.min(waitMs, duration(backoff.cap));
+  }
   // A power of a large factor leaves the range of times; a year is as good as for ever.
   waitMs = Math.min(waitMs, 366 * 24 * 3_600_000);
   const first = attempts[0]?.startedAt ?? 0;
@@ -180,7 +191,9 @@ function holds(turn: Turn, expression: string, attempts: number, last: NodeRecor
 
 function integer(value: number | string): number {
   const number = Number(value);
-  if (!Number.isInteger(number)) throw new NodeFailure(`value '${value}' cannot be resolved to an int`);
+  if (!Number.isInteger(number)) {
+    throw new NodeFailure(`value '${value}' cannot be resolved to an int`);
+  }
   return number;
 }
 

@@ -10,7 +10,11 @@ export function attemptsOf(turn: Turn, wrapper: NodeRecord): NodeRecord[] {
 }
 
 /** `retries` and `lastRetry.*` inside the attempt of this index. */
-export function retryLocals(turn: Turn, wrapper: NodeRecord, index: number): Record<string, string> {
+export function retryLocals(
+  turn: Turn,
+  wrapper: NodeRecord,
+  index: number,
+): Record<string, string> {
   const last = index === 0 ? undefined : attemptsOf(turn, wrapper)[index - 1];
   return last === undefined
     ? {

@@ -81,7 +81,6 @@ export interface DagUnit {
   /** Tasks whose dependencies are done and that are not begun. */
   ready: string[];
   begun: Set<string>;
-
 }
 
 export interface Runtime {
@@ -184,7 +183,8 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
   if (node.daemoned === true) setMember(runtime.daemons, node.boundary ?? "", node.id, sign === 1);
   if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);
   else runtime.lockers.delete(node.id);
-  const isActive = isOpen && (isExecutable(node.type) || node.type === "Retry" || node.lock?.isHeld === false);
+  const isActive = isOpen &&
+    (isExecutable(node.type) || node.type === "Retry" || node.lock?.isHeld === false);
   if (isActive && sign === 1) runtime.active.add(node.id);
   else runtime.active.delete(node.id);
 }

@@ -176,7 +176,7 @@ function absent(
   const { node, step } = producer;
   if (node.phase !== "Skipped" && node.phase !== "Omitted") return undefined;
   const isEmptyLoop = isLoop(step) && node.phase === "Skipped";
-  if (parameter === undefined) return isEmptyLoop ? "[]" : null;
+  if (parameter === undefined) return isEmptyLoop ? "[]" : undefined;
   const { template } = resolveTemplate(turn, step, frame.context);
   const output = template.outputs?.parameters?.find(({ name }) => name === parameter);
   if (output === undefined) return undefined;
@@ -236,7 +236,10 @@ function aggregate(turn: Turn, producer: Producer, member: string): Json | undef
  * Aggregated outputs of the elements that succeeded.
  * @throws {NodeFailure} when a result is no JSON
  */
-export function loopOutputs(turn: Turn, producer: { node: NodeRecord; step: StepLike }): LoopOutputs {
+export function loopOutputs(
+  turn: Turn,
+  producer: { node: NodeRecord; step: StepLike },
+): LoopOutputs {
   const { node, step } = producer;
   const unit = unitOf(turn.state.runtime, node.id);
   const known = unit.aggregates?.get(step.name);
@@ -244,7 +247,9 @@ export function loopOutputs(turn: Turn, producer: { node: NodeRecord; step: Step
   const elements = (turn.state.runtime.members.get(node.id) ?? [])
     .map((id) => turn.state.nodes.get(id))
     .filter((element) => element !== undefined)
-    .filter((element) => element.step === step.name && element.index !== undefined && element.role === "member")
+    .filter((element) =>
+      element.step === step.name && element.index !== undefined && element.role === "member"
+    )
     .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
   const made = aggregateOf(elements.filter((element) => element.phase === "Succeeded"));
   if (node.phase !== "Running" || unit.cursor >= (unit.calls?.length ?? Infinity)) {

@@ -11,7 +11,9 @@ export function endActive(turn: Turn): boolean {
   if (reason === undefined) return false;
   let hasEndedAny = false;
   const { runtime, nodes } = turn.state;
-  const active = [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined);
+  const active = [...runtime.active].map((id) => nodes.get(id)).filter((node) =>
+    node !== undefined
+  );
   for (const node of active.sort((a, b) => a.order - b.order)) {
     if (node.isExit === true && !reason.isHard) continue;
     if (endOne(turn, node, reason)) hasEndedAny = true;

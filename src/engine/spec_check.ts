@@ -14,7 +14,9 @@ export function findInvalidSpec(turn: Turn): string | undefined {
     });
     return undefined;
   } catch (error) {
-    if (error instanceof Error && (error.name === "SpecError" || error.name === "Problem")) return error.message;
+    if (error instanceof Error && (error.name === "SpecError" || error.name === "Problem")) {
+      return error.message;
+    }
     throw error;
   }
 }

@@ -18,7 +18,7 @@ import { displayNameOf, nodeId } from "./names.ts";
 import { unitOf } from "./runtime.ts";
 import { executedSpec, type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { startSuspend } from "./suspend.ts";
-import { resolveTemplate, type ResolvedTemplate, scopeText } from "./templates.ts";
+import { type ResolvedTemplate, resolveTemplate, scopeText } from "./templates.ts";
 
 /** Deepest nesting of templates. */
 export const MAX_DEPTH = 100;
@@ -32,10 +32,17 @@ export function startCall(turn: Turn, call: Call, waiter: string): NodeRecord | 
   let inputs: Inputs;
   try {
     if (depthOf(turn, call) >= MAX_DEPTH) {
-      throw new NodeFailure("Maximum recursion depth exceeded. See https://argo-workflows.readthedocs.io/en/latest/template-recursion-depth/");
+      throw new NodeFailure(
+        "Maximum recursion depth exceeded. See https://argo-workflows.readthedocs.io/en/latest/template-recursion-depth/",
+      );
     }
     resolved = resolveTemplate(turn, call.holder, call.context);
-    inputs = bindInputs(turn, resolved.template, call.arguments, localsOf(turn, call, resolved.template));
+    inputs = bindInputs(
+      turn,
+      resolved.template,
+      call.arguments,
+      localsOf(turn, call, resolved.template),
+    );
   } catch (error) {
     if (!isFailure(error)) throw error;
     return failToStart(turn, call, error.message);
@@ -43,10 +50,17 @@ export function startCall(turn: Turn, call: Call, waiter: string): NodeRecord | 
   if (!isGateOpen(turn, call.boundary, waiter)) return undefined;
   let template: Template;
   try {
-    template = fillTemplate(turn, resolved.template, inputs, localsOf(turn, call, resolved.template));
+    template = fillTemplate(
+      turn,
+      resolved.template,
+      inputs,
+      localsOf(turn, call, resolved.template),
+    );
     const retry = retryStrategyOf(turn, template);
     const type = nodeTypeOf(template, retry !== undefined);
-    if (type === undefined) throw new NodeFailure(`Template '${template.name ?? ""}' missing specification`);
+    if (type === undefined) {
+      throw new NodeFailure(`Template '${template.name ?? ""}' missing specification`);
+    }
     const keys = lockKeys(turn, template.synchronization);
     // Asked before the node exists: a cache that is not loaded yet must leave nothing behind.
     const memo = findMemo(turn, template);
@@ -96,14 +110,20 @@ export function beginLocked(turn: Turn, node: NodeRecord): void {
   begin(turn, node, call, { template, resolved, memo });
 }
 
-/** A node of a copied tree that is to be carried out anew. */
-export function isUntouched(node: NodeRecord): boolean {
-  return node.phase === "Pending" && node.lock === undefined && node.starts === undefined &&
-    node.type !== "Container" && node.type !== "Skipped";
+/** Carries out a node of a copied tree, when its turn has come. */
+export function beginIfUntouched(turn: Turn, node: NodeRecord | undefined): void {
+  if (node !== undefined && isUntouched(node)) beginAgain(turn, node);
 }
 
-/** Carries out a node of a copied tree anew. */
-export function beginAgain(turn: Turn, node: NodeRecord): void {
+/** A node of a copied tree that is to be carried out anew. */
+export function isUntouched(node: NodeRecord): boolean {
+  return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
+    node.starts === undefined && node.type !== "Container" && node.type !== "Skipped";
+}
+
+/** Steps and DAG nodes of a copied tree keep their phase until they end. */
+function beginAgain(turn: Turn, node: NodeRecord): void {
+  if (node.type === "Steps" || node.type === "DAG") return;
   if (node.type === "StepGroup" || node.type === "TaskGroup") {
     change(turn, node, { phase: "Running", startedAt: turn.env.now });
     return;
@@ -118,7 +138,7 @@ export function beginAgain(turn: Turn, node: NodeRecord): void {
     const memo = findMemo(turn, template);
     change(turn, node, {
       inputs: Object.keys(inputs).length === 0 ? undefined : inputs,
-      ...(isCounted(node.type) ? { progress: "0/1" } : {}),
+      ...(isCounted(node.type) ? { progress: node.progress ?? "0/1" } : {}),
       ...(call.isExit ? { isExit: true } : {}),
     });
     begin(turn, node, call, { template, resolved, memo });
@@ -140,7 +160,9 @@ export function startAttempt(
   const inputs = wrapper.inputs ?? {};
   const template = fillTemplate(turn, resolved.template, inputs, options);
   const type = nodeTypeOf(template, false);
-  if (type === undefined) throw new NodeFailure(`Template '${template.name ?? ""}' missing specification`);
+  if (type === undefined) {
+    throw new NodeFailure(`Template '${template.name ?? ""}' missing specification`);
+  }
   const memo = findMemo(turn, template);
   const node = addNode(turn, {
     ...identity(turn, call, template),
@@ -238,7 +260,8 @@ export function failNode(turn: Turn, node: NodeRecord, reason: string): void {
 export function identity(turn: Turn, call: Call, template: Template | undefined) {
   const { holder, owner, boundary } = call;
   const custom = template?.annotations?.[`${turn.env.labelPrefix}display-name`];
-  const isValid = custom !== undefined && /^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$/.test(custom);
+  const isValid = custom !== undefined &&
+    /^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$/.test(custom);
   return {
     id: nodeId(workflowName(turn.state), call.name),
     name: call.name,
@@ -305,4 +328,3 @@ function depthOf(turn: Turn, call: Call): number {
   ) depth++;
   return depth;
 }
-

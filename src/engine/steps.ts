@@ -6,7 +6,7 @@ import { collectOutputs } from "./outputs.ts";
 import { displayNameOf, nodeId } from "./names.ts";
 import { boundaryCount, type ExpandedCall, unitOf } from "./runtime.ts";
 import { isLoop, loopOutputs } from "./scope.ts";
-import { failNode, identity, startCall } from "./start.ts";
+import { beginIfUntouched, failNode, identity, isUntouched, startCall } from "./start.ts";
 import { isFailure } from "./failure.ts";
 import { groupCalls } from "./steps_calls.ts";
 import { hasEnded, type NodeRecord, type Turn, workflowName } from "./state.ts";
@@ -16,20 +16,22 @@ export const FAIL_FAST_TEXT = "template has failed or errored children and failF
 
 /** Goes on with a Steps node: next group, or its end. */
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
-  if (node.phase !== "Running") return;
+  if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
   const groups = (turn.state.runtime.members.get(node.id) ?? [])
     .map((id) => turn.state.nodes.get(id))
     .filter((group) => group?.type === "StepGroup");
-  const last = groups.at(-1);
-  if (failFast(turn, node, last)) return;
-  if (last !== undefined) {
-    if (!hasEnded(last)) return;
-    if (last.phase !== "Succeeded") {
-      end(turn, node, "Failed", last.message);
+  if (failFast(turn, node, groups.at(-1))) return;
+  const unit = unitOf(turn.state.runtime, node.id);
+  for (; unit.cursor < groups.length; unit.cursor++) {
+    const group = groups[unit.cursor] as NodeRecord;
+    beginIfUntouched(turn, group);
+    if (!hasEnded(group)) return;
+    if (group.phase !== "Succeeded") {
+      end(turn, node, "Failed", group.message);
       return;
     }
-    const aggregateError = checkLoops(turn, node, last);
+    const aggregateError = checkLoops(turn, node, group);
     if (aggregateError !== undefined) {
       failNode(turn, node, aggregateError);
       return;
@@ -37,7 +39,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   }
   const next = groups.length;
   if (next < (frame.template.steps?.length ?? 0)) {
-    addGroup(turn, node, next, last);
+    addGroup(turn, node, next, groups.at(-1));
     return;
   }
   try {
@@ -80,7 +82,12 @@ function checkLoops(turn: Turn, node: NodeRecord, group: NodeRecord): string | u
   return undefined;
 }
 
-function addGroup(turn: Turn, node: NodeRecord, index: number, previous: NodeRecord | undefined): void {
+function addGroup(
+  turn: Turn,
+  node: NodeRecord,
+  index: number,
+  previous: NodeRecord | undefined,
+): void {
   const name = `${node.name}[${index}]`;
   addNode(turn, {
     id: nodeId(workflowName(turn.state), name),
@@ -102,7 +109,7 @@ function addGroup(turn: Turn, node: NodeRecord, index: number, previous: NodeRec
 
 /** Goes on with a step group: begins what may begin, and ends it when all its steps are done. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
-  if (hasEnded(group)) return;
+  if (hasEnded(group) || isUntouched(group)) return;
   const node = getNode(turn, group.owner);
   if (hasEnded(node)) return;
   const frame = frameOf(turn, node);
@@ -123,7 +130,12 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   if (!areMembersDone(turn, group)) return;
   const failed = unit.firstFailed;
   if (failed?.isErrored === true) {
-    end(turn, group, "Error", `step group deemed errored due to child ${failed.name} error: ${failed.message ?? ""}`);
+    end(
+      turn,
+      group,
+      "Error",
+      `step group deemed errored due to child ${failed.name} error: ${failed.message ?? ""}`,
+    );
   } else if (unit.cursor < unit.calls.length) return;
   else if (failed !== undefined) end(turn, group, "Failed", `child '${failed.id}' failed`);
   else end(turn, group, "Succeeded");
@@ -131,7 +143,9 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
 
 /** References that can't be resolved are said to be that; other texts speak for themselves. */
 function reasonOf(error: Error): string {
-  return error.name === "NodeFailure" ? error.message : `failed to resolve references: ${error.message}`;
+  return error.name === "NodeFailure"
+    ? error.message
+    : `failed to resolve references: ${error.message}`;
 }
 
 /**
@@ -151,7 +165,10 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
         startCall(turn, memberCallOf(turn, boundary, group, call), group.id);
       if (started === undefined) return;
       if (started.isErrored === true) unit.firstFailed ??= started;
-    } else if (existing.isErrored === true) unit.firstFailed ??= existing;
+    } else {
+      beginIfUntouched(turn, existing);
+      if (existing.isErrored === true) unit.firstFailed ??= existing;
+    }
     unit.cursor++;
   }
 }

@@ -88,7 +88,10 @@ function withEnumOfValue(parameter: Parameter): Parameter {
   try {
     const parsed = JSON.parse(parameter.value) as { enum?: unknown };
     if (!Array.isArray(parsed.enum)) return parameter;
-    return { ...parameter, enum: parsed.enum.map((one) => typeof one === "string" ? one : JSON.stringify(one)) };
+    return {
+      ...parameter,
+      enum: parsed.enum.map((one) => typeof one === "string" ? one : JSON.stringify(one)),
+    };
   } catch {
     return parameter;
   }
@@ -99,7 +102,9 @@ function parse(duration: string): number {
     return durationMs(duration);
   } catch (error) {
     throw new NodeFailure(
-      `unable to parse ${duration} as a duration: ${error instanceof Error ? error.message : error}`,
+      `unable to parse ${duration} as a duration: ${
+        error instanceof Error ? error.message : error
+      }`,
     );
   }
 }

@@ -41,7 +41,10 @@ export function resolveTemplate(
   context: TemplateContext,
 ): ResolvedTemplate {
   const found = find(turn, holder, context);
-  return { ...found, template: withTemplateDefaults(found.template, executedSpec(turn.state).templateDefaults) };
+  return {
+    ...found,
+    template: withTemplateDefaults(found.template, executedSpec(turn.state).templateDefaults),
+  };
 }
 
 function find(turn: Turn, holder: TemplateHolder, context: TemplateContext): ResolvedTemplate {
@@ -94,13 +97,17 @@ function stored(
   name: string,
   original: () => Template | undefined,
 ): ResolvedTemplate {
-  const { specs, } = turn.state;
+  const { specs } = turn.state;
   const key = `${scopeText(context)}/${name}`;
   const known = specs.storedTemplates?.[key];
   if (known !== undefined) return { template: known, context };
   const template = original();
   if (template === undefined) {
-    throw new NodeFailure(`template ${name} not found in ${context.kind === "cluster" ? "cluster workflow template" : "workflow template"} ${context.name}`);
+    throw new NodeFailure(
+      `template ${name} not found in ${
+        context.kind === "cluster" ? "cluster workflow template" : "workflow template"
+      } ${context.name}`,
+    );
   }
   specs.storedTemplates = { ...specs.storedTemplates, [key]: template };
   turn.state.pending.specs = true;

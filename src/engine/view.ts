@@ -3,7 +3,13 @@ import type { JsonObject } from "../base/json.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { allChildren, ownOutbound } from "./graph.ts";
 import { addResources, sumBelow } from "./progress.ts";
-import { hasEnded, isExecutable, type LockNote, type NodeRecord, type WorkflowState } from "./state.ts";
+import {
+  hasEnded,
+  isExecutable,
+  type LockNote,
+  type NodeRecord,
+  type WorkflowState,
+} from "./state.ts";
 import { rfc3339 } from "./time_text.ts";
 
 export interface ViewOptions {
@@ -115,6 +121,7 @@ function viewNode(
   } else {
     const sum = sumBelow(state, children, node.id);
     if (sum.total > 0) view["progress"] = `${sum.done}/${sum.total}`;
+    else if (node.progress !== undefined) view["progress"] = node.progress;
     if (Object.keys(sum.resources).length > 0) view["resourcesDuration"] = sum.resources;
   }
   return view as unknown as NodeStatus;
@@ -132,7 +139,10 @@ function viewLocks(state: WorkflowState): JsonObject | undefined {
   if (state.header.finishedAt !== undefined) return undefined;
   const { namespace, name } = state.header.metadata;
   const own = `${namespace ?? ""}/${name ?? ""}`;
-  const kinds: Record<"semaphore" | "mutex", { holding: Map<string, string[]>; waiting: Map<string, string[]> }> = {
+  const kinds: Record<
+    "semaphore" | "mutex",
+    { holding: Map<string, string[]>; waiting: Map<string, string[]> }
+  > = {
     semaphore: { holding: new Map(), waiting: new Map() },
     mutex: { holding: new Map(), waiting: new Map() },
   };

@@ -13,11 +13,22 @@ import { control } from "../../src/engine/control.ts";
 import { createWorkflow } from "../../src/engine/create.ts";
 import type { Effect, TaskSpec } from "../../src/engine/effect.ts";
 import type { EngineEnv } from "../../src/engine/engine.ts";
-import { acquireLocks, emptyLockTable, type LockNews, releaseLocks } from "../../src/engine/locks.ts";
+import {
+  acquireLocks,
+  emptyLockTable,
+  type LockNews,
+  releaseLocks,
+} from "../../src/engine/locks.ts";
 import { resubmitWorkflow, withResults } from "../../src/engine/resubmit.ts";
 import type { WorkflowState } from "../../src/engine/state.ts";
 import { viewWorkflow } from "../../src/engine/view.ts";
-import type { ConfigMap, ManifestKind, NodeStatus, Parameter, Workflow } from "../../src/spec/manifest.ts";
+import type {
+  ConfigMap,
+  ManifestKind,
+  NodeStatus,
+  Parameter,
+  Workflow,
+} from "../../src/spec/manifest.ts";
 import { LABEL_PREFIX } from "../../src/spec/manifest.ts";
 import { decodeManifest, isKind } from "../../src/spec/decode_manifest.ts";
 import { validateWorkflow } from "../../src/spec/validate.ts";
@@ -105,7 +116,9 @@ export class Simulation {
       now: this.now,
       randomSuffix: (length) => String(this.#random++).padStart(length, "x").slice(-length),
       findManifest: (kind, namespace, name) =>
-        this.manifests.get(`${kind}/${kind === "ClusterWorkflowTemplate" ? "" : namespace}/${name}`) ?? null,
+        this.manifests.get(
+          `${kind}/${kind === "ClusterWorkflowTemplate" ? "" : namespace}/${name}`,
+        ) ?? null,
       labelPrefix: LABEL_PREFIX,
     };
   }
@@ -140,7 +153,9 @@ export class Simulation {
         const state = this.#state(name);
         advance(state, this.env);
         const changes = takeChanges(state);
-        if (changes.needs.length > 0) throw new Error(`manifests needed: ${JSON.stringify(changes.needs)}`);
+        if (changes.needs.length > 0) {
+          throw new Error(`manifests needed: ${JSON.stringify(changes.needs)}`);
+        }
         const parts = this.#parts.get(name) ?? {};
         for (const key of changes.drop) delete parts[key];
         Object.assign(parts, changes.put);
@@ -265,7 +280,11 @@ export class Simulation {
       isBusy = true;
       if (this.now - job.runningAt < (rule.after ?? 1) * 1000) continue;
       this.jobs.delete(id);
-      accept(state, { type: "task-ended", task: id, outcome: outcomeOf(job, rule, outcome) }, this.env);
+      accept(
+        state,
+        { type: "task-ended", task: id, outcome: outcomeOf(job, rule, outcome) },
+        this.env,
+      );
     }
     return isBusy;
   }
@@ -284,7 +303,9 @@ export class Simulation {
   }
 
   snapshot(): Record<string, unknown>[] {
-    return this.order.map((name) => snapshotOf(viewWorkflow(this.#state(name)), (node) => this.starts.get(`${name}/${node}`)));
+    return this.order.map((name) =>
+      snapshotOf(viewWorkflow(this.#state(name)), (node) => this.starts.get(`${name}/${node}`))
+    );
   }
 
   act(action: Action): void {
@@ -320,7 +341,8 @@ export class Simulation {
 }
 
 function requestOf(action: Action): ControlRequest {
-  const { nodeFieldSelector, message, phase, outputParameters, restartSuccessful, parameters } = action;
+  const { nodeFieldSelector, message, phase, outputParameters, restartSuccessful, parameters } =
+    action;
   const selector = nodeFieldSelector === undefined ? {} : { nodeFieldSelector };
   switch (action.action) {
     case "suspend":
@@ -337,7 +359,9 @@ function requestOf(action: Action): ControlRequest {
         ...(phase === undefined ? {} : { phase }),
         ...(message === undefined ? {} : { message }),
         ...(outputParameters === undefined ? {} : {
-          outputParameters: typeof outputParameters === "string" ? outputParameters : JSON.stringify(outputParameters),
+          outputParameters: typeof outputParameters === "string"
+            ? outputParameters
+            : JSON.stringify(outputParameters),
         }),
       };
     case "retry":
@@ -353,7 +377,11 @@ function requestOf(action: Action): ControlRequest {
 }
 
 /** What the executor reports for a job that ends now. */
-function outcomeOf(job: Job, rule: PodRule, outcome: "Succeeded" | "Failed" | "Error"): TaskOutcome {
+function outcomeOf(
+  job: Job,
+  rule: PodRule,
+  outcome: "Succeeded" | "Failed" | "Error",
+): TaskOutcome {
   const { template } = job.task;
   if (template.http !== undefined) {
     return {
@@ -372,9 +400,13 @@ function outcomeOf(job: Job, rule: PodRule, outcome: "Succeeded" | "Failed" | "E
     ? `wait: Error (exit code 1)${rule.message === undefined ? "" : `: ${rule.message}`}`
     : rule.message ?? `${first}: Error (exit code ${exitCode})`;
   const parameters = (template.outputs?.parameters ?? []).flatMap((parameter): Parameter[] => {
-    if (parameter.valueFrom?.path === undefined) return parameter.value === undefined ? [] : [parameter];
+    if (parameter.valueFrom?.path === undefined) {
+      return parameter.value === undefined ? [] : [parameter];
+    }
     const value = rule.parameters?.[parameter.name] ?? parameter.valueFrom.default;
-    if (value === undefined) return outcome === "Succeeded" ? [{ ...parameter, value: "" }] : [parameter];
+    if (value === undefined) {
+      return outcome === "Succeeded" ? [{ ...parameter, value: "" }] : [parameter];
+    }
     return [{ ...parameter, value }];
   });
   return {
@@ -388,7 +420,9 @@ function outcomeOf(job: Job, rule: PodRule, outcome: "Succeeded" | "Failed" | "E
     ...(containers === undefined ? {} : {
       containers: Object.fromEntries(containers.map(({ name }) => [name ?? "", {
         phase: outcome,
-        ...(outcome === "Succeeded" ? {} : { message: `${name ?? ""}: Error (exit code ${exitCode}): ` }),
+        ...(outcome === "Succeeded"
+          ? {}
+          : { message: `${name ?? ""}: Error (exit code ${exitCode}): ` }),
       }])),
     }),
   };
@@ -412,7 +446,9 @@ export function snapshotOf(
     suspend: spec.suspend,
     shutdown: spec.shutdown,
     outputParameters: parameters === undefined ? undefined : byName(parameters),
-    nodes: byName(Object.values(nodes)).map((node) => snapshotNode(node, nameOf, attempts(node.name))),
+    nodes: byName(Object.values(nodes)).map((node) =>
+      snapshotNode(node, nameOf, attempts(node.name))
+    ),
   }) as Record<string, unknown>;
 }
 
@@ -442,7 +478,9 @@ function snapshotNode(
       ...(outputs.result === undefined ? {} : { result: outputs.result }),
       ...(outputs.exitCode === undefined ? {} : { exitCode: outputs.exitCode }),
       ...(outputs.parameters === undefined ? {} : { parameters: outputs.parameters }),
-      ...(outputs.artifacts === undefined ? {} : { artifacts: outputs.artifacts.map(({ name }) => name) }),
+      ...(outputs.artifacts === undefined
+        ? {}
+        : { artifacts: outputs.artifacts.map(({ name }) => name) }),
     },
     nodeFlag: node.nodeFlag,
     daemoned: node.daemoned,
@@ -459,7 +497,9 @@ function byName<T extends { name: string }>(list: readonly T[]): T[] {
 }
 
 function clean(value: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined && one !== ""));
+  return Object.fromEntries(
+    Object.entries(value).filter(([, one]) => one !== undefined && one !== ""),
+  );
 }
 
 const TIMES =
@@ -469,7 +509,9 @@ function mask(value: unknown): unknown {
   if (typeof value === "string") return value.replace(TIMES, "<TIME>");
   if (Array.isArray(value)) return value.map(mask);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [mask(key) as string, mask(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [mask(key) as string, mask(one)]),
+  );
 }
 
 /** Differences of two values, one line each. */
@@ -513,17 +555,27 @@ export function runScenario(scenario: Scenario, isForgetful = false): string[] {
       checkCreate(simulation, scenario, workflow, lines);
       simulation.submit(workflow);
     } else if (isKind(kind)) {
-      simulation.addManifest(kind as ManifestKind, decodeManifest(kind, raw) as { metadata: { name?: string } });
+      simulation.addManifest(
+        kind as ManifestKind,
+        decodeManifest(kind, raw) as { metadata: { name?: string } },
+      );
     } else simulation.addManifest(kind as ManifestKind, raw as { metadata: { name?: string } });
   }
   const check = (index: number, error: string | undefined) => {
     const wanted = scenario.golden.snapshots[index];
     const found: string[] = [];
-    const refusal = wanted?.error?.startsWith(PREFIX) ? wanted.error.slice(PREFIX.length) : wanted?.error;
+    const refusal = wanted?.error?.startsWith(PREFIX)
+      ? wanted.error.slice(PREFIX.length)
+      : wanted?.error;
     diff("error", mask(refusal), mask(error), found);
     const got = mask(simulation.snapshot()) as unknown[];
     for (const [at, workflow] of (wanted?.workflows ?? []).entries()) {
-      diff(String((workflow as { name: string }).name), sortKeys(workflow), sortKeys(got[at]), found);
+      diff(
+        String((workflow as { name: string }).name),
+        sortKeys(workflow),
+        sortKeys(got[at]),
+        found,
+      );
     }
     if (found.length > 0) lines.push(`  at ${wanted?.at ?? index}:`, ...found);
   };
@@ -543,7 +595,12 @@ export function runScenario(scenario: Scenario, isForgetful = false): string[] {
   return lines;
 }
 
-function checkCreate(simulation: Simulation, scenario: Scenario, workflow: Workflow, lines: string[]): void {
+function checkCreate(
+  simulation: Simulation,
+  scenario: Scenario,
+  workflow: Workflow,
+  lines: string[],
+): void {
   const wanted = scenario.golden.create.find(({ name }) => name === workflow.metadata.name);
   let message: string | undefined;
   try {
@@ -562,7 +619,9 @@ function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.keys(value).sort().map((key) => [key, sortKeys((value as Record<string, unknown>)[key])]),
+    Object.keys(value).sort().map((
+      key,
+    ) => [key, sortKeys((value as Record<string, unknown>)[key])]),
   );
 }
 
@@ -588,7 +647,9 @@ export function run(dir: string): Promise<ConformanceResult> {
       if (found.length === 0) quirks.like++;
       else {
         quirks.better++;
-        if (only !== undefined) lines.push(`${scenario.name} (quirk: ${scenario.quirk?.join("; ")})`, ...found);
+        if (only !== undefined) {
+          lines.push(`${scenario.name} (quirk: ${scenario.quirk?.join("; ")})`, ...found);
+        }
       }
       continue;
     }
