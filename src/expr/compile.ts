@@ -50,7 +50,9 @@ export function compileWithNames(source: string, options: CompileOptions): Compi
     if (error instanceof RangeError) {
       throw new ExprCompileError("expression is nested too deeply", text, 0);
     }
-    throw error;
+    if (error instanceof ExprCompileError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ExprCompileError(`internal error: ${reason}`, text, 0, { cause: error });
   }
 }
 
@@ -100,7 +102,11 @@ class ClosureProgram implements Program {
       if (error instanceof RangeError) {
         throw new ExprRuntimeError("values are nested too deeply", this.source, state.at);
       }
-      throw error;
+      // A defect, in a function of the host for example; the caller still gets one of our errors.
+      const text = error instanceof Error ? error.message : String(error);
+      throw new ExprRuntimeError(`internal error: ${text}`, this.source, state.at, {
+        cause: error,
+      });
     }
   }
 }

@@ -49,10 +49,13 @@ abstract class ExprError extends Error {
   readonly column: number;
 
   /** @param reason the message without the place. */
-  constructor(reason: string, source: string, offset: number) {
+  constructor(reason: string, source: string, offset: number, options?: ErrorOptions) {
     const place = placeOf(source, offset);
     const snippet = snippetOf(source, place);
-    super(snippet === "" ? reason : `${reason} (${place.line}:${place.column})${snippet}`);
+    super(
+      snippet === "" ? reason : `${reason} (${place.line}:${place.column})${snippet}`,
+      options,
+    );
     this.reason = reason;
     this.source = source;
     this.offset = place.offset;

@@ -126,8 +126,8 @@ function evaluate(source: string): void {
   try {
     compileExpr(source, { env: ENV }).run(ENV, { now: () => 1_700_000_000_000 });
   } catch (error) {
-    if (error instanceof ExprCompileError || error instanceof ExprRuntimeError) return;
-    throw error;
+    if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
+    if (error.reason.startsWith("internal error")) throw error;
   }
 }
 

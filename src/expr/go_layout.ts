@@ -405,7 +405,7 @@ class TimeReader {
       return;
     }
     this.#fields.zoneName = this.#take(
-      /^(ChST|MeST|WITA|GMT(?:[+-]\d{1,2})?|[+-]\d{2}(?:\d{2})?|[A-Z]{4}T|[A-Z]{3}T(?![A-Z])|[A-Z]{3}(?![A-Z]))/,
+      /^(ChST|MeST|GMT(?:[+-]0*(?:1?\d|2[0-3])(?!\d))?|[+-]0*(?:1?\d|2[0-3])(?!\d)|(?:WITA|[A-Z]{3}|[A-Z]{3,4}T)(?![A-Z]))/,
       "MST",
     );
   }

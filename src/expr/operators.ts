@@ -170,7 +170,13 @@ export function equal(left: Value, right: Value, context: RunContext): boolean {
     if (b !== undefined) return compareNumbers(a, b) === 0;
     return false;
   }
-  if (Array.isArray(left) && Array.isArray(right)) return equalLists(left, right, context);
+  if (Array.isArray(left)) {
+    if (Array.isArray(right)) return equalLists(left, right, context);
+    if (right instanceof Uint8Array) return equal(right, left, context);
+  }
+  if (left instanceof Uint8Array && Array.isArray(right)) {
+    return equalLists(Array.from(left, BigInt), right, context);
+  }
   if (left instanceof GoTime && right instanceof GoTime) return compareTimes(left, right) === 0;
   if (isNil(left) && isNil(right)) return true;
   return strictlyEqual(left, right, context);

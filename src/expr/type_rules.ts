@@ -143,8 +143,9 @@ export function goKind(type: StaticType): string {
     case "month":
     case "weekday":
       return "int";
-    case "any":
-      return "any";
+    case "unknown":
+    case "nil":
+      return "invalid";
     case "bytes":
       return "array";
     case "anymap":
