@@ -14,7 +14,7 @@ import type { HttpTemplate } from "../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "./capture.ts";
 import { canonicalName, sendHttp } from "./http_request.ts";
 import type { HttpAnswer } from "./http_request.ts";
-import { DEADLINE_MESSAGE } from "./local_executor.ts";
+import { DEADLINE_MESSAGE } from "./deadline.ts";
 import type { Executor, LogLine, Report } from "./port.ts";
 import { Turns } from "./turns.ts";
 

@@ -10,6 +10,7 @@ import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { DEFAULT_GRACE_MS, LocalTask } from "./local_task.ts";
 import type { LocalTaskDeps } from "./local_task.ts";
 import type { Machine } from "./machine.ts";
@@ -20,8 +21,6 @@ import { Turns } from "./turns.ts";
 
 /** How often logs and progress of running tasks are looked at. */
 const SAMPLE_MS = 500;
-
-export const DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline";
 
 export interface LocalExecutorOptions {
   /** Folder for everything that is kept; must outlive the server. */
