@@ -63,7 +63,11 @@ export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
   state.pending = emptyPending();
   const put: Record<string, string> = {};
-  if (pending.header) put["h"] = encode(state.header);
+  // Lists show progress without loading a node, so the header carries it.
+  const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
+  const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
+  if (hasProgressed) state.header.progress = progress;
+  if (pending.header || hasProgressed) put["h"] = encode(state.header);
   if (pending.specs) put["s"] = encode(state.specs);
   for (const id of pending.nodes) {
     const node = state.nodes.get(id);

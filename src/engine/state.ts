@@ -104,6 +104,8 @@ export interface Header {
   apiVersion?: string;
   kind?: string;
   phase: WorkflowPhase;
+  /** `done/total` as of the last stored change: for views without nodes. */
+  progress?: string;
   message?: string;
   startedAt?: number;
   finishedAt?: number;

@@ -38,7 +38,9 @@ function viewStatus(state: WorkflowState, options: ViewOptions): WorkflowStatus 
     finishedAt: timeText(header.finishedAt),
   };
   if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
-    status.progress = `${runtime.progressDone}/${runtime.progressTotal}`;
+    status.progress = state.nodes.size === 0 && header.progress !== undefined
+      ? header.progress
+      : `${runtime.progressDone}/${runtime.progressTotal}`;
     status.artifactRepositoryRef ??= {};
     status.artifactGCStatus ??= { notSpecified: true };
   }
