@@ -1,4 +1,5 @@
 /** The `Idempotency-Key` of a request: the same key and body give the same answer and one effect. */
+import { hashText, mix } from "../actors/actor_ids.ts";
 import type { ExecuteOptions } from "../actors/port.ts";
 
 export interface Idempotency {
@@ -10,4 +11,14 @@ export interface Idempotency {
 /** Options of a command that carries an idempotency key. */
 export function executeOptions(idempotency: Idempotency | undefined): ExecuteOptions {
   return idempotency === undefined ? {} : { idempotency };
+}
+
+/** Numbers in [0, 1) that are the same for each request with this key; undefined without a key. */
+export function fractionsOf(idempotency: Idempotency | undefined): (() => number) | undefined {
+  if (idempotency === undefined) return undefined;
+  let state = hashText(idempotency.key);
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    return mix(state) / 2 ** 32;
+  };
 }

@@ -8,7 +8,7 @@ import type { StructSchema } from "../spec/schema.ts";
 import { requireAccess } from "./access.ts";
 import { withChanges, withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { executeOptions, type Idempotency } from "./idempotency.ts";
+import { executeOptions, fractionsOf, type Idempotency } from "./idempotency.ts";
 import { WORKFLOW } from "./kinds.ts";
 import {
   checkMetadata,
@@ -97,8 +97,10 @@ export async function storeWorkflow(
   const namespace = namespaceOf(normal.metadata, requested);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const { name: given = "", generateName: base = "" } = normal.metadata;
+  // A repeated request must draw the names that the first one drew.
+  const fraction = fractionsOf(request.idempotency) ?? deps.ids.fraction;
   for (let attempt = 1;; attempt++) {
-    const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
+    const name = given === "" && base !== "" ? generateName(base, fraction) : given;
     const metadata: ObjectMeta = {
       ...normal.metadata,
       name,
