@@ -8,7 +8,7 @@ import { type Body, type CollectionCall, compileCollection, readElement } from "
 import { ExprCompileError, ExprRuntimeError, Fault, fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
 import type { IntRange } from "./int_range.ts";
-import { BUILTIN_NAMES, PREDICATE_BUILTINS } from "./names.ts";
+import { isBuiltin, PREDICATE_BUILTINS } from "./names.ts";
 import { asBool, isNil } from "./operators.ts";
 import { binaryStep, compileRange, specializedBinary, unaryStep } from "./operator_closures.ts";
 import { optimizeTree, usesIndex } from "./optimize.ts";
@@ -59,9 +59,8 @@ export function compileWithNames(source: string, options: CompileOptions): Compi
 /** Built-ins whose names the environment or the function table takes. */
 export function hiddenBuiltins(env: ValueMap, functions: FunctionTable): Set<string> {
   const hidden = new Set<string>();
-  for (const name of BUILTIN_NAMES) {
-    if (Object.hasOwn(env, name) || functions.has(name)) hidden.add(name);
-  }
+  for (const name of Object.keys(env)) if (isBuiltin(name)) hidden.add(name);
+  for (const name of functions.keys()) if (isBuiltin(name)) hidden.add(name);
   return hidden;
 }
 

@@ -175,6 +175,8 @@ export function isNilList(value: Value): boolean {
 /** Tells a map with string keys (and not one of the classes) from other values. */
 export function isValueMap(value: Value): value is ValueMap {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
   return !(value instanceof AnyMap || value instanceof GoDuration || value instanceof GoTime ||
     value instanceof NamedInt || value instanceof GoZone || value instanceof GoFunction ||
     value instanceof Uint8Array);
