@@ -51,10 +51,10 @@ test("treeLines() nests attempts under their retry node and hides step groups", 
     },
   };
   expect(treeLines(workflow, { now: Date.parse("2026-01-01T00:01:00Z"), colour: false })).toEqual([
-    "STEP          TEMPLATE  DURATION  MESSAGE",
-    "✔ wf          main      5s",
-    " ├─✔ a                  5s",
-    " │ └─✖ a(0)             5s        main: Error (exit code 1)",
-    " └─ǁ wait               1m",
+    "STEP         TEMPLATE  DURATION  MESSAGE",
+    "✔ wf         main      5s",
+    " ├─✔ a                 5s",
+    " │ └─✖ a(0)            5s        main: Error (exit code 1)",
+    " └─ǁ wait              1m",
   ]);
 });
