@@ -148,6 +148,12 @@ function resolveStep(
   missing: "error" | typeof PRODUCERS,
 ): StepLike {
   const { template, templateRef } = step;
+  if (
+    template !== undefined && !template.includes("{{") && templateRef === undefined &&
+    step.hooks === undefined
+  ) {
+    return step;
+  }
   const hooks = step.hooks === undefined
     ? undefined
     : replaceTags(step.hooks, itemsOnly(scope), "keep", turn.env);

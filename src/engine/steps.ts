@@ -165,6 +165,8 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
         startCall(turn, memberCallOf(turn, boundary, group, call), group.id);
       if (started === undefined) return;
       if (started.isErrored === true) unit.firstFailed ??= started;
+      // The node has its inputs now; a long loop should not keep them twice.
+      call.arguments = {};
     } else {
       beginIfUntouched(turn, existing);
       if (existing.isErrored === true) unit.firstFailed ??= existing;

@@ -1,0 +1,160 @@
+/**
+ * Work and bytes per step in a small and in a large workflow: `deno run -A bench/engine.ts [SMALL] [LARGE]`. Both must be
+ * alike; the exit status is 1 when the large workflow pays more than twice as much.
+ */
+import process from "node:process";
+import { accept } from "../src/engine/accept.ts";
+import { advance } from "../src/engine/advance.ts";
+import { takeChanges } from "../src/engine/codec.ts";
+import { createWorkflow } from "../src/engine/create.ts";
+import type { EngineEnv } from "../src/engine/engine.ts";
+import type { Workflow } from "../src/spec/manifest.ts";
+
+const LIMIT = 2;
+
+/** Time this process has spent computing, so that a busy machine does not matter. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+interface Cost {
+  /** Start of the workflow, validation included, per step, microseconds of computing. */
+  start: number;
+  /** Started and ended, per step, microseconds of computing. */
+  step: number;
+  /** Stored per step while the steps end. */
+  bytes: number;
+}
+
+/** One group of steps that run side by side. */
+function stepsWorkflow(count: number): Workflow {
+  return {
+    metadata: {
+      name: "bench",
+      namespace: "default",
+      uid: "u",
+      creationTimestamp: "2024-01-01T00:00:00Z",
+    },
+    spec: {
+      entrypoint: "main",
+      templates: [
+        {
+          name: "main",
+          steps: [
+            [{
+              name: "each",
+              template: "work",
+              withSequence: { count: String(count) },
+              arguments: { parameters: [{ name: "n", value: "{{item}}" }] },
+            }],
+            [{
+              name: "last",
+              template: "work",
+              arguments: { parameters: [{ name: "n", value: "last" }] },
+            }],
+          ],
+        },
+        work(),
+      ],
+    },
+  };
+}
+
+/** A DAG in which every other task depends on the one before. */
+function dagWorkflow(count: number): Workflow {
+  const tasks = Array.from({ length: count }, (_, index) => ({
+    name: `t${index}`,
+    template: "work",
+    arguments: { parameters: [{ name: "n", value: String(index) }] },
+    ...(index % 2 === 1 ? { depends: `t${index - 1}` } : {}),
+  }));
+  return {
+    metadata: {
+      name: "bench",
+      namespace: "default",
+      uid: "u",
+      creationTimestamp: "2024-01-01T00:00:00Z",
+    },
+    spec: { entrypoint: "main", templates: [{ name: "main", dag: { tasks } }, work()] },
+  };
+}
+
+function work() {
+  return {
+    name: "work",
+    inputs: { parameters: [{ name: "n" }] },
+    container: { image: "busybox", command: ["echo"], args: ["{{inputs.parameters.n}}"] },
+  };
+}
+
+function measure(workflow: Workflow, count: number): Cost {
+  let now = Date.UTC(2024, 0, 1);
+  const env = (): EngineEnv => ({
+    now,
+    randomSuffix: (length) => "x".repeat(length),
+    findManifest: () => null,
+    labelPrefix: "workflows.argoproj.io/",
+  });
+  const before = cpuMs();
+  const state = createWorkflow(workflow, env());
+  advance(state, env());
+  const tasks: string[] = [];
+  let bytes = 0;
+  const collect = () => {
+    const changes = takeChanges(state);
+    for (const text of Object.values(changes.put)) bytes += text.length;
+    for (const effect of changes.effects) {
+      if (effect.type === "start-task") tasks.push(effect.id.slice("start/".length));
+    }
+  };
+  collect();
+  const started = cpuMs();
+  bytes = 0;
+  for (let at = 0; at < tasks.length; at++) {
+    const task = tasks[at] ?? "";
+    now += 10;
+    accept(state, { type: "task-started", task }, env());
+    advance(state, env());
+    collect();
+    accept(state, {
+      type: "task-ended",
+      task,
+      outcome: { phase: "Succeeded", outputs: { exitCode: "0" } },
+    }, env());
+    advance(state, env());
+    collect();
+  }
+  const ended = cpuMs();
+  if (state.header.phase !== "Succeeded") {
+    throw new Error(`ended ${state.header.phase}: ${state.header.message ?? ""}`);
+  }
+  const each = (ms: number) => ms * 1000 / count;
+  return { start: each(started - before), step: each(ended - started), bytes: bytes / count };
+}
+
+const [small = 50, large = 50_000] = process.argv.slice(2).map(Number);
+let isGood = true;
+for (const [name, make] of [["steps", stepsWorkflow], ["dag", dagWorkflow]] as const) {
+  // As many steps in all as the large workflow has, so that warm-up and garbage collection count alike.
+  const rounds = Math.max(1, Math.round(large / small));
+  const few: Cost = { start: 0, step: 0, bytes: 0 };
+  for (let round = 0; round < rounds; round++) {
+    const cost = measure(make(small), small);
+    few.start += cost.start / rounds;
+    few.step += cost.step / rounds;
+    few.bytes += cost.bytes / rounds;
+  }
+  const many = measure(make(large), large);
+  for (const member of ["start", "step", "bytes"] as const) {
+    const ratio = many[member] / few[member];
+    if (ratio > LIMIT) isGood = false;
+    const unit = member === "bytes" ? "bytes" : "us";
+    process.stdout.write(
+      `${name} ${member}: ${few[member].toFixed(1)} ${unit} at ${small}, ${
+        many[member].toFixed(1)
+      } ${unit} at ${large}, ×${ratio.toFixed(2)}\n`,
+    );
+  }
+}
+process.exitCode = isGood ? 0 : 1;
