@@ -3,6 +3,7 @@
  * timeout, whatever Redis does. They come back by themselves, with a growing pause between attempts. All trouble is a
  * `Problem` Unavailable.
  */
+import { readFileSync } from "node:fs";
 import {
   ClientOfflineError,
   createClient,
@@ -11,7 +12,7 @@ import {
   ErrorReply,
   RESP_TYPES,
 } from "redis";
-import { Problem, unavailable } from "../base/problem.ts";
+import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { listOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
 import type { RedisAddress } from "./redis_url.ts";
@@ -156,7 +157,7 @@ async function connect(options: RedisLinkOptions): Promise<Connection> {
   const { address, timeoutMs } = options;
   let trouble = "";
   const onTrouble = (error: unknown) => {
-    const text = error instanceof Error ? error.message || error.name : String(error);
+    const text = textOf(error);
     if (text !== trouble) options.onTrouble(text);
     trouble = text;
   };
@@ -170,13 +171,25 @@ async function connect(options: RedisLinkOptions): Promise<Connection> {
   } catch (error) {
     opening.then((connection) => connection.destroy(), () => {});
     const where = address.nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
-    const why = trouble || (error instanceof Error ? error.message : String(error));
+    if (error instanceof Problem && error.code !== ProblemCode.Unavailable) throw error;
+    const why = trouble || textOf(error);
     throw unavailable(`Cannot connect to Redis at ${where}: ${why}`);
   }
 }
 
+/** @throws {Problem} InvalidArgument when the authority's certificate can't be read */
+function tlsOptions({ isTls, caFile }: RedisAddress) {
+  if (!isTls) return {};
+  if (caFile === undefined) return { tls: true as const };
+  try {
+    return { tls: true as const, ca: readFileSync(caFile) };
+  } catch (error) {
+    throw invalid(`Cannot read the certificate of the Redis URL: ${textOf(error)}`);
+  }
+}
+
 function clientOptions({ address, timeoutMs }: RedisLinkOptions) {
-  const { username, password, isTls, database } = address;
+  const { username, password, database } = address;
   const socket = {
     connectTimeout: timeoutMs,
     // Pings keep a healthy connection busy: silence means that the other end is gone.
@@ -186,7 +199,7 @@ function clientOptions({ address, timeoutMs }: RedisLinkOptions) {
   };
   return {
     RESP: 2 as const,
-    socket: isTls ? { ...socket, tls: true as const } : socket,
+    socket: { ...socket, ...tlsOptions(address) },
     database,
     pingInterval: timeoutMs,
     disableOfflineQueue: true,
@@ -249,9 +262,7 @@ async function connectSentinel(
     sentinelRootNodes: address.nodes,
     nodeClientOptions,
     sentinelClientOptions: {
-      socket: address.isTls
-        ? { connectTimeout, reconnectStrategy, tls: true }
-        : { connectTimeout, reconnectStrategy },
+      socket: { connectTimeout, reconnectStrategy, ...tlsOptions(address) },
       ...(username !== undefined && { username }),
       ...(password !== undefined && { password }),
     },
@@ -347,7 +358,11 @@ function problemOf(error: unknown): unknown {
     const refusal = REFUSALS.find(([pattern]) => pattern.test(error.message));
     return refusal === undefined ? error : withCause(refusal[1], error);
   }
-  return withCause(`Redis cannot be reached: ${error.message || error.name}`, error);
+  return withCause(`Redis cannot be reached: ${textOf(error)}`, error);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function withCause(text: string, cause: Error): Problem {

@@ -5,7 +5,8 @@
  *   redis+sentinel://[user:password@]host[:26379],host,…/master[/database][?sentinelUser=…&sentinelPassword=…]
  *   redis+cluster://[user:password@]host[:6379],host,…
  *
- * with `rediss` in place of `redis` for TLS. User and password are percent-encoded.
+ * with `rediss` in place of `redis` for TLS (`?ca=FILE` trusts the authority in that file). User and password are
+ * percent-encoded.
  */
 import { invalid } from "../base/problem.ts";
 
@@ -25,6 +26,8 @@ export interface RedisAddress {
   password?: string;
   sentinelUsername?: string;
   sentinelPassword?: string;
+  /** File with the certificate of the authority to trust, for TLS. */
+  caFile?: string;
   /** What all keys begin with. @default {"sluice:"} */
   prefix: string;
 }
@@ -66,6 +69,7 @@ export function parseRedisUrl(url: string): RedisAddress {
   const query = new URLSearchParams(search);
   const sentinelUsername = query.get("sentinelUser");
   const sentinelPassword = query.get("sentinelPassword");
+  const caFile = query.get("ca");
   return {
     topology,
     isTls: scheme === "rediss",
@@ -77,6 +81,7 @@ export function parseRedisUrl(url: string): RedisAddress {
     ...(password !== undefined && { password }),
     ...(sentinelUsername !== null && { sentinelUsername }),
     ...(sentinelPassword !== null && { sentinelPassword }),
+    ...(caFile !== null && { caFile }),
   };
 }
 

@@ -1,12 +1,15 @@
 /** What the Redis adapter does when Redis, or the way to it, is in trouble. */
-import { rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { afterEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import { StaleEpoch, type Store } from "../../src/store/port.ts";
 import { openRedisStore } from "../../src/store/redis_store.ts";
 import { ask, startRedisSentinels, until } from "../support/redis_cluster.ts";
-import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
+import { freePort, type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { openTcpGate } from "../support/tcp_gate.ts";
 import {
   acquired,
@@ -227,6 +230,24 @@ describe("a server in trouble", () => {
     const server = await start(args);
     expect((await open(server.url)).durability?.()).toBe(expected);
   });
+});
+
+test("TLS with an authority of one's own", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-tls-"));
+  cleanUp.push(() => Promise.resolve(rmSync(folder, { recursive: true })));
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  execFileSync("openssl", [
+    ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate],
+    ...["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+  ], { stdio: "ignore" });
+  const tlsPort = String(await freePort());
+  await start([
+    ...["--tls-port", tlsPort, "--tls-cert-file", certificate, "--tls-key-file", key],
+    ...["--tls-auth-clients", "no"],
+  ]);
+  const url = `rediss://localhost:${tlsPort}`;
+  await acquired(await open(`${url}?ca=${certificate}`), 1);
+  await expectUnavailable(open(url), /Cannot connect to Redis at localhost:.*certificate/);
 });
 
 describe("a commit whose answer is lost", () => {

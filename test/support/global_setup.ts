@@ -1,24 +1,35 @@
-/** Set-up before tests that need other programs: installs `redis-server` where that is possible, says what to do where not. */
+/** Set-up before tests that need other programs: installs them where that is possible, says what to do where not. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 
+/** Program → Debian package. */
+const PROGRAMS = [
+  ["redis-server", "redis-server"],
+  ["redis-cli", "redis-tools"],
+  ["openssl", "openssl"],
+] as const;
+
 export default function setup(): void {
-  if (hasRedisServer()) return;
-  const isRootOnDebian = process.getuid?.() === 0 && existsSync("/etc/debian_version");
-  if (isRootOnDebian) {
+  const missing = findMissing();
+  if (missing.length === 0) return;
+  if (process.getuid?.() === 0 && existsSync("/etc/debian_version")) {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    for (const args of [["update", "-q"], ["install", "-y", "-q", "redis-server"]]) {
+    for (const args of [["update", "-q"], ["install", "-y", "-q", ...missing]]) {
       spawnSync("apt-get", args, { env, stdio: ["ignore", "ignore", "inherit"] });
     }
   }
-  if (!hasRedisServer()) {
+  const stillMissing = findMissing();
+  if (stillMissing.length > 0) {
     throw new Error(
-      "The tests need redis-server 6.2 or later: install it (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis)",
+      `The tests need Redis 6.2 or later and OpenSSL; install: ${stillMissing.join(", ")} ` +
+        "(Debian, Ubuntu: apt-get install; macOS: brew install redis openssl)",
     );
   }
 }
 
-function hasRedisServer(): boolean {
-  return spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
+function findMissing(): string[] {
+  return PROGRAMS.filter(([program]) =>
+    spawnSync(program, ["--version"], { stdio: "ignore" }).error !== undefined
+  ).map(([, debianPackage]) => debianPackage);
 }

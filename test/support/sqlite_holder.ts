@@ -1,0 +1,19 @@
+/** A process of its own for tests: opens the store in the folder it is given and commits until it is killed. */
+import process from "node:process";
+import { openSqliteStore } from "../../src/store/sqlite_store.ts";
+
+const store = await openSqliteStore({ folder: process.argv[2] ?? "" });
+const lease = await store.membership.acquire(1, "holder", 3_600_000);
+for (let i = 1;; i++) {
+  await store.shards.commit({
+    shard: 1,
+    epoch: lease?.epoch ?? 0,
+    actors: [{ id: "wf/a/one", put: { h: String(i) }, drop: [] }],
+    outboxPut: {},
+    outboxDrop: [],
+    timersSet: {},
+    timersClear: [],
+    answers: [],
+  });
+  process.stdout.write(`${i}\n`);
+}
