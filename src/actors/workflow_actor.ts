@@ -10,6 +10,7 @@ import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import type { WorkflowState } from "../engine/state.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { type ActorId, NODE_PART_PREFIX, type StoredActor, type Version } from "../store/port.ts";
@@ -78,7 +79,7 @@ class WorkflowActor implements HotActor {
       case "control":
         return this.#control(this.#existing(), command, env);
       case "delete":
-        return this.#delete(this.#existing(), command);
+        return this.#delete(this.#existing(), command, env);
       default:
         throw unknownCommand(body);
     }
@@ -152,10 +153,18 @@ class WorkflowActor implements HotActor {
 
   #delete(
     state: WorkflowState,
-    { uid }: Extract<WorkflowCommand, { type: "delete" }>,
+    { uid, force }: Extract<WorkflowCommand, { type: "delete" }>,
+    env: EngineEnv,
   ): Answer {
     if (uid !== undefined && uid !== state.header.metadata.uid) {
       throw new Problem(ProblemCode.Aborted, this.#text(`has another uid than "${uid}"`));
+    }
+    const { metadata } = state.header;
+    if (force !== true && (metadata.finalizers ?? []).length > 0) {
+      // As in Kubernetes: it stays until nothing holds it any more.
+      metadata.deletionTimestamp ??= rfc3339(env.now);
+      state.pending.header = true;
+      return this.#view(state);
     }
     const view = this.#view(state);
     this.#lastEffects.push(...releases(state));
@@ -201,9 +210,10 @@ class WorkflowActor implements HotActor {
     return `workflows.argoproj.io "${parseWorkflowActorId(this.id)?.name ?? this.id}" ${what}`;
   }
 
-  /** A copy, because the engine goes on with what the view shares with its state. */
+  /** The view shares what lies below its first levels with the state: there the engine replaces and never changes. */
   #view(state: WorkflowState): Answer {
-    const workflow = structuredClone(viewWorkflow(state));
+    const view = viewWorkflow(state);
+    const workflow = { ...view, metadata: { ...view.metadata } };
     return (version: Version | undefined) => {
       if (version !== undefined) workflow.metadata.resourceVersion = version;
       return workflow;

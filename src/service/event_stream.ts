@@ -23,7 +23,23 @@ export async function watchEvents(
   await requireAccess(caller, { verb: "watch", group: "", resource: "events", namespace });
   return (async function* () {
     for await (const event of deps.events.follow(namespace, signal)) {
-      if (matchesLabels(labels, event.labels)) yield event.body;
+      if (matchesLabels(labels, event.labels)) yield eventWire(event.body);
     }
   })();
+}
+
+/** An event with the members that are always there. */
+function eventWire(body: JsonObject): JsonObject {
+  const { apiVersion: _apiVersion, kind: _kind, ...members } = body;
+  return {
+    metadata: {},
+    involvedObject: {},
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: "",
+    reportingInstance: "",
+    ...members,
+  };
 }

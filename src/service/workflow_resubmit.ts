@@ -1,6 +1,7 @@
 /** Starting a workflow again under a new name. */
 import type { Caller } from "../auth/port.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import { resubmitWorkflow as copyOf } from "../engine/resubmit.ts";
+import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import { withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -8,9 +9,8 @@ import type { Idempotency } from "./idempotency.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { checkParameters } from "./workflow_control.ts";
-import { storeWorkflow } from "./workflow_create.ts";
+import { storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
 import { readWorkflow, resolveName, type WorkflowRef } from "./workflow_reads.ts";
-import { resubmitted } from "./resubmitted.ts";
 
 export interface ResubmitRequest {
   memoized?: boolean;
@@ -41,22 +41,28 @@ export async function resubmitFrom(
 ): Promise<Workflow> {
   checkParameters(request.parameters);
   const namespace = old.metadata.namespace ?? "";
-  const made = resubmitted(old, {
+  const made = copyOf(old, {
     memoized: request.memoized === true,
     parameters: request.parameters ?? [],
-    nowMs: deps.clock.now(),
-    suffix: (length) => deps.ids.suffix(length),
+  }, {
+    now: deps.clock.now(),
+    randomSuffix: (length) => deps.ids.suffix(length),
+    findManifest: () => undefined,
+    labelPrefix: LABEL_PREFIX,
   });
   const { labels: copied, ...metadata } = made.metadata;
   const labels = withCreator(copied, caller.identity);
+  // A workflow that was put on hold is not resubmitted to be on hold again.
+  const { suspend: _suspend, ...spec } = made.spec;
   const workflow: Workflow = {
     ...made,
+    spec,
     metadata: { ...metadata, namespace, ...(labels === undefined ? {} : { labels }) },
   };
-  await validateNewWorkflow(deps, workflow, namespace);
+  const storedTemplates = await validateNewWorkflow(deps, workflow, namespace);
   return await storeWorkflow(deps, caller, {
     namespace,
-    workflow,
+    workflow: withStoredTemplates(workflow, storedTemplates),
     idempotency: request.idempotency,
   });
 }

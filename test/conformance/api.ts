@@ -8,19 +8,25 @@ import { access, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { powerlessCaller, unrestrictedCaller } from "../../src/auth/caller.ts";
-import { claimedIdentity } from "../../src/auth/claims.ts";
+import { claimedIdentity, decodeBasicUser } from "../../src/auth/claims.ts";
 import type { Authenticator } from "../../src/auth/port.ts";
+import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import { type ApiServerOptions, startApiServer } from "../support/api_server.ts";
 import type { ConformanceResult } from "./result.ts";
 
 /** Takes every token and password, and believes what they say: only here. */
 const credulous: Authenticator = {
-  authenticate: (credential) =>
-    Promise.resolve(
-      /^(Bearer|Basic) /.test(credential ?? "")
-        ? unrestrictedCaller(claimedIdentity(credential))
-        : undefined,
-    ),
+  // deno-lint-ignore require-await -- so that a refusal is a rejection
+  async authenticate(credential = "") {
+    if (credential.startsWith("Basic ") && decodeBasicUser(credential.slice(6)) === undefined) {
+      throw new Problem(
+        ProblemCode.Unauthenticated,
+        "failed to create REST config: error parsing basic authentication",
+      );
+    }
+    if (!/^(Bearer|Basic) /.test(credential)) return undefined;
+    return unrestrictedCaller(claimedIdentity(credential));
+  },
 };
 
 /** Takes every token, and lets nobody do anything. */

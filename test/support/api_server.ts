@@ -153,7 +153,7 @@ async function seedObjects(service: ServiceDeps, objects: readonly JsonObject[])
     const namespace = typeof metadata.namespace === "string" ? metadata.namespace : "";
     const name = typeof metadata.name === "string" ? metadata.name : "";
     if (kind === "Event") {
-      const { apiVersion: _api, kind: _kind, ...body } = object;
+      const body = { ...object, metadata: { ...metadata, resourceVersion: "1" } };
       service.events.add({ namespace, labels: labelsOf(metadata), body });
       continue;
     }
