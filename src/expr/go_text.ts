@@ -15,6 +15,7 @@ import {
   isNilList,
   mapElementType,
   NamedInt,
+  objectOf,
   type Value,
   type ValueMap,
 } from "./values.ts";
@@ -120,7 +121,7 @@ function scalarText(value: Value): string | undefined {
   if (value instanceof GoZone) return value.name;
   if (value instanceof NamedInt) return namedIntText(value);
   if (value instanceof GoFunction) return "func";
-  return undefined;
+  return objectOf(value)?.text;
 }
 
 function namedIntText({ kind, value }: NamedInt): string {
@@ -213,7 +214,8 @@ function jsonScalar(value: Value): string | undefined {
     return fault(`json: unsupported type: map[interface {}]${value.elementType}`);
   }
   if (value instanceof GoFunction) return fault("json: unsupported type: func");
-  return undefined;
+  const object = objectOf(value);
+  return object === undefined ? undefined : jsonString(object.text);
 }
 
 function jsonTime(time: GoTime): string {
@@ -289,5 +291,5 @@ export function goTypeName(value: Value): string {
   if (value instanceof GoZone) return "*time.Location";
   if (value instanceof NamedInt) return value.kind;
   if (value instanceof GoFunction) return value.typeName;
-  return `map[string]${mapElementType(value)}`;
+  return objectOf(value)?.typeName ?? `map[string]${mapElementType(value)}`;
 }

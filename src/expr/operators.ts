@@ -17,6 +17,7 @@ import {
   isValueMap,
   mapElementType,
   NamedInt,
+  objectOf,
   type Value,
 } from "./values.ts";
 
@@ -204,6 +205,8 @@ export function strictlyEqual(left: Value, right: Value, context: RunContext): b
       left.every((item, i) => strictlyEqual(item, right[i] as Value, context));
   }
   if (Array.isArray(right)) return false;
+  const object = objectOf(left);
+  if (object !== undefined) return object.text === objectOf(right)?.text;
   if (isValueMap(left)) {
     if (!isValueMap(right) || mapElementType(left) !== mapElementType(right)) return false;
     const keys = Object.keys(left);

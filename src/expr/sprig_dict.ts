@@ -165,6 +165,13 @@ export const DICT_FUNCTIONS: readonly GoFunction[] = [
   merge("mustMergeOverwrite", true),
   variadicFunction("dig", [], "any", (_, params) => dig(params)),
   ...["deepCopy", "mustDeepCopy"].map((name) =>
-    goFunction(name, ["any"], (context, value) => deepCopy(context, value))
+    goFunction(
+      name,
+      ["any"],
+      (context, value) =>
+        value === null
+          ? fault("reflect: call of reflect.Value.Type on zero Value")
+          : deepCopy(context, value),
+    )
   ),
 ];

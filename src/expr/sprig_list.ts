@@ -1,4 +1,5 @@
 /** List functions of sprig. Each comes in two names (`first`, `mustFirst`) that do the same here: both can fail. */
+import { byteValue } from "./access.ts";
 import { fault } from "./error.ts";
 import { goFunction, variadicFunction } from "./go_call.ts";
 import { goKind, isEmptyValue } from "./go_reflect.ts";
@@ -9,11 +10,11 @@ import { elementType, type GoFunction, nilList, typedList, type Value } from "./
 
 const NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference";
 
-/** A value as a list; `complaint` ends with the kind of what is none. */
-function listOf(value: Value, complaint: string): readonly Value[] {
+/** A value as a list; the kind of what is none stands between `complaint` and `end`. */
+function listOf(value: Value, complaint: string, end = ""): readonly Value[] {
   if (Array.isArray(value)) return value;
-  if (value instanceof Uint8Array) return [...value].map(BigInt);
-  return fault(value === null ? NIL_POINTER : `${complaint} ${goKind(value)}`);
+  if (value instanceof Uint8Array) return Array.from(value, byteValue);
+  return fault(value === null ? NIL_POINTER : `${complaint} ${goKind(value)}${end}`);
 }
 
 function untyped(context: RunContext, list: Value[]): Value[] {
@@ -29,14 +30,16 @@ function slice(value: Value, indices: readonly Value[]): Value {
   if (start < 0 || end < start || end > list.length) {
     fault("reflect.Value.Slice: slice index out of bounds");
   }
-  return typedList(list.slice(start, end), Array.isArray(value) ? elementType(value) : "int");
+  if (value instanceof Uint8Array) return value.slice(start, end);
+  return typedList(list.slice(start, end), elementType(value as Value[]));
 }
 
 function chunk(context: RunContext, size: number, value: Value): Value[] {
   const list = listOf(value, "Cannot chunk type");
   const chunks: Value[] = [];
-  if (list.length > 0 && size < 1) fault("runtime error: makeslice: len out of range");
-  for (let i = 0; i < list.length; i += size) {
+  const count = Math.floor((list.length - 1) / size) + 1;
+  if (!(count >= 0) || (count > 0 && size < 1)) fault("runtime error: makeslice: len out of range");
+  for (let i = 0; i < count * size; i += size) {
     chunks.push(untyped(context, list.slice(i, i + size)));
   }
   return typedList(chunks, "[]interface {}");
@@ -65,7 +68,9 @@ function without(context: RunContext, list: readonly Value[], unwanted: readonly
 }
 
 function concat(context: RunContext, lists: readonly Value[]): Value {
-  const result = lists.flatMap((value) => listOf(value, "Cannot concat type") as Value[]);
+  const result = lists.flatMap((value) =>
+    listOf(value, "Cannot concat type", " as list") as Value[]
+  );
   return result.length === 0 ? nilList() : untyped(context, result);
 }
 

@@ -63,7 +63,7 @@ function best<T>(values: T[], isBetter: (a: T, b: T) => boolean): T {
 }
 
 function round(value: number, places: number, roundOn: number): number {
-  const power = 10 ** places;
+  const power = Number(`1e${places}`);
   const digit = power * value;
   return (digit - Math.trunc(digit) >= roundOn ? Math.ceil(digit) : Math.floor(digit)) / power;
 }

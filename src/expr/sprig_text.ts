@@ -66,7 +66,8 @@ function trimSet(set: string, text: string): string {
 /** A part of a text by byte offsets, with Go's panic where they are wrong. */
 function cut(text: string, from: number, to: number): string {
   const length = byteLength(text);
-  if (to > length || to < 0) {
+  if (to < 0) fault(`runtime error: slice bounds out of range [:${to}]`);
+  if (to > length) {
     fault(`runtime error: slice bounds out of range [:${to}] with length ${length}`);
   }
   if (from > to || from < 0) fault(`runtime error: slice bounds out of range [${from}:${to}]`);
@@ -221,6 +222,7 @@ function cat(values: Value[]): string {
 }
 
 function sortAlpha(value: Value): Value[] {
+  if (value instanceof Uint8Array) return strings(Array.from(value, String).sort());
   if (!Array.isArray(value)) return strings([textOf(value)]);
   if (isNilList(value)) return strings([]);
   return strings(textsOf(value).sort(compareBytes));

@@ -2,17 +2,26 @@
 import { compare, parse, type SemVer } from "semver";
 import { fault } from "./error.ts";
 import { goFunction } from "./go_call.ts";
-import { GoFunction, NamedInt, newMap, setOwn, type Value, type ValueMap } from "./values.ts";
+import {
+  GoFunction,
+  NamedInt,
+  newMap,
+  objectMap,
+  setOwn,
+  type Value,
+  type ValueMap,
+} from "./values.ts";
 
-/** A version may lack parts and begin with `v`: `1.2` is `1.2.0`. */
+/** A version may lack parts, begin with `v`, and have leading zeros: `1.02` is `1.2.0`. */
 const LOOSE =
-  /^v?(0|[1-9]\d*)(?:\.(0|[1-9]\d*))?(?:\.(0|[1-9]\d*))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
+  /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
 
 function parseVersion(text: string): SemVer {
   const parts = text.length > 256 ? null : LOOSE.exec(text);
   if (parts === null) return fault("invalid semantic version");
   const [, major = "0", minor = "0", patch = "0", pre = "", build = ""] = parts;
-  return parse(`${major}.${minor}.${patch}${pre}${build}`) ?? fault("invalid semantic version");
+  const numbers = [major, minor, patch].map(Number).join(".");
+  return parse(numbers + pre + build) ?? fault("invalid semantic version");
 }
 
 /** One comparison of a constraint. Parts after a wildcard, and parts not given, are open. */
@@ -23,7 +32,7 @@ interface Comparison {
   fixed: number;
 }
 
-const PART = "(0|[1-9]\\d*|[xX*])";
+const PART = "(\\d{1,15}|[xX*])";
 const OPERATORS = "=|==|!=|>=|=>|<=|=<|>|<|~>|~|\\^|";
 const COMPARISON = new RegExp(
   `(${OPERATORS})\\s*(v?${PART}(?:\\.${PART})?(?:\\.${PART})?(-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?)`,
@@ -50,7 +59,7 @@ function parseConstraint(text: string): Comparison[][] {
       const parts = [major, minor, patch];
       const open = parts.findIndex((part) => part === undefined || /^[xX*]$/.test(part));
       const fixed = open < 0 ? 3 : open;
-      const numbers = parts.map((part, i) => i < fixed ? part : "0");
+      const numbers = parts.map((part, i) => i < fixed ? Number(part) : 0);
       const version = parse(numbers.join(".") + (fixed === 3 ? pre : "")) ?? improper();
       comparisons.push({ operator, version, fixed });
       at = COMPARISON.lastIndex;
@@ -113,24 +122,24 @@ function isCompatible(version: SemVer, { version: wanted, fixed }: Comparison): 
   return version.patch === wanted.patch;
 }
 
-/** A version as a value: a map of its methods. */
+/** A version as a value: an object with methods. */
 function versionValue(text: string): ValueMap {
   const version = parseVersion(text);
   const build = version.build.join(".");
-  const pre = version.prerelease.join(".");
+  const full = version.version + (build === "" ? "" : `+${build}`);
   const uint = (n: number) => new NamedInt("uint64", BigInt(n));
   const members: [string, Value][] = [
     ["Major", uint(version.major)],
     ["Minor", uint(version.minor)],
     ["Patch", uint(version.patch)],
-    ["Prerelease", pre],
+    ["Prerelease", version.prerelease.join(".")],
     ["Metadata", build],
     ["Original", text],
-    ["String", version.version + (build === "" ? "" : `+${build}`)],
+    ["String", full],
   ];
-  const map = newMap();
-  for (const [name, value] of members) setOwn(map, name, new GoFunction(name, () => value));
-  return map;
+  const methods = newMap();
+  for (const [name, value] of members) setOwn(methods, name, new GoFunction(name, () => value));
+  return objectMap(methods, { typeName: "*semver.Version", text: full });
 }
 
 /** The version functions, by name. */

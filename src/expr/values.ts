@@ -133,10 +133,29 @@ export type ElementType =
 
 const ELEMENT = Symbol("element type");
 const NIL = Symbol("nil list");
+const OBJECT = Symbol("object");
 
 interface Tagged {
   [ELEMENT]?: ElementType;
   [NIL]?: true;
+  [OBJECT]?: GoObject;
+}
+
+/** What a map of methods shows of the object behind it. */
+export interface GoObject {
+  readonly typeName: string;
+  /** As Go prints it, and as a JSON string. */
+  readonly text: string;
+}
+
+/** Marks a fresh map of methods as an object that prints as a text; returns the same map. */
+export function objectMap(methods: ValueMap, object: GoObject): ValueMap {
+  return Object.freeze(Object.defineProperty(methods, OBJECT, { value: object }));
+}
+
+/** The object behind a map of methods; undefined for other values. */
+export function objectOf(value: Value): GoObject | undefined {
+  return typeof value === "object" && value !== null ? (value as Tagged)[OBJECT] : undefined;
 }
 
 /** Marks a fresh list as typed (`[]string` and so on); returns the same list. */
