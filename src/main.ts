@@ -12,7 +12,11 @@ import { locksKind } from "./actors/locks_actor.ts";
 import { createArtifactStore } from "./artifacts/artifact_store.ts";
 import type { ConfigSource } from "./artifacts/config_source.ts";
 import type { ArtifactStore } from "./artifacts/port.ts";
+import { parseAccessRules } from "./auth/access_rules.ts";
 import { createGatekeeper } from "./auth/gatekeeper.ts";
+import type { Authenticator } from "./auth/port.ts";
+import { createSsoAuthenticator } from "./auth/sso.ts";
+import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { unavailable } from "./base/problem.ts";
 import { DataExecutor } from "./executors/data.ts";
 import { HttpExecutor } from "./executors/http.ts";
@@ -28,6 +32,7 @@ import { systemIds } from "./platform/ids.ts";
 import { createLogger, type Logger, maskUrl } from "./platform/log.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
+import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import { createEventLog } from "./service/event_log.ts";
 import { loggedEvent } from "./service/logged_event.ts";
@@ -165,7 +170,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   };
   const gatekeeper = createGatekeeper({
     server: config.authMode.includes("server"),
-    authenticators: [],
+    authenticators: createAuthenticators(config, log),
   });
   const app = createApp({
     service,
@@ -183,6 +188,28 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     service,
     handler: (request, info) => app.fetch(request, info as object),
   };
+}
+
+/** What the authentication modes besides `server` accept. Files are read now, so that a wrong one ends the start. */
+function createAuthenticators(config: Config, log: Logger): Authenticator[] {
+  const { now } = systemClock;
+  const rules = config.accessFile === ""
+    ? () => []
+    : watchFile(config.accessFile, parseAccessRules, now, log).current;
+  const authenticators: Authenticator[] = [];
+  if (config.authMode.includes("client") && config.tokenFile !== "") {
+    const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
+    authenticators.push(createTokenFileAuthenticator({ tokens, rules, now }));
+  }
+  if (config.authMode.includes("sso")) {
+    authenticators.push(createSsoAuthenticator({
+      issuer: config.ssoIssuer,
+      audience: config.ssoAudience,
+      jwksUrl: config.ssoJwksUrl,
+      rules,
+    }));
+  }
+  return authenticators;
 }
 
 /** Stops taking requests, finishes what was begun, gives the shards to others. */

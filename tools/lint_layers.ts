@@ -42,7 +42,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform", "ui"],
   ui: ["base", "spec", "service", "platform"],
-  cli: ["base", "expr", "spec", "engine", "service", "platform", "events"],
+  cli: ["auth", "base", "expr", "spec", "engine", "service", "platform", "events"],
 };
 
 /** npm packages each pure folder may use. Other folders may use any dependency. */
@@ -51,7 +51,7 @@ export const PURE: Record<string, readonly string[]> = {
   expr: ["jsep", "re2js", "semver"],
   spec: ["yaml"],
   engine: [],
-  events: ["croner"],
+  events: [],
 };
 
 const PURE_GLOBALS = new Set([

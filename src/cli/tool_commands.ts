@@ -1,6 +1,9 @@
 /** The rest: version, info, events, completion, local tools. */
+import { readFile, rename, writeFile } from "node:fs/promises";
 import process from "node:process";
 import type { Command } from "commander";
+import { parse, stringify } from "yaml";
+import { createToken, parseTokenFile } from "../auth/token_file.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { segment } from "./client.ts";
 import {
@@ -134,6 +137,33 @@ function addEvents(program: Command): void {
     );
 }
 
+/** Prints a new token on stdout; its entry goes into the file, which is replaced in one step, or to stderr. */
+async function createTokenEntry(
+  options: { subject: string; groups?: string; expires?: string; file?: string },
+): Promise<void> {
+  const days = options.expires === undefined ? undefined : Number(options.expires);
+  if (days !== undefined && !(days > 0)) {
+    throw new UsageError("--expires takes a number of days above 0");
+  }
+  const expiresAt = days === undefined ? undefined : Date.now() + days * 86_400_000;
+  const made = createToken(options.subject, options.groups?.split(",") ?? [], expiresAt);
+  if (options.file === undefined) {
+    say(stringify({ tokens: [made.entry] }).trimEnd());
+  } else {
+    const old = await readFile(options.file, "utf8").catch((error: { code?: string }) => {
+      if (error.code === "ENOENT") return "tokens: []";
+      throw error;
+    });
+    parseTokenFile(old);
+    const { tokens } = parse(old) as { tokens: unknown[] };
+    const next = `${options.file}.new`;
+    await writeFile(next, stringify({ tokens: [...tokens, made.entry] }), { mode: 0o600 });
+    await rename(next, options.file);
+    say(`added ${options.subject} to ${options.file}; the token is shown only now:`);
+  }
+  print(made.token);
+}
+
 /** Registers the remaining commands. */
 export function addToolCommands(program: Command, exit: (status: number) => void): void {
   addEvents(program);
@@ -168,6 +198,19 @@ export function addToolCommands(program: Command, exit: (status: number) => void
   auth.command("whoami").action(async (_options: unknown, command: Command) => {
     printObject(await contextOf(command).client.request("GET", "/api/v1/userinfo"), "yaml");
   });
+  const token = program.command("token").description("bearer tokens for --auth-mode client");
+  token.command("create").description("make a token; only its hash goes into the file")
+    .requiredOption("--subject <name>", "whose token it is; access rules name it")
+    .option("--groups <a,b>", "groups for access rules").option(
+      "--expires <days>",
+      "days until it ends",
+    )
+    .option("--file <file>", "token file to add it to; otherwise the entry is printed")
+    .action(
+      async (options: { subject: string; groups?: string; expires?: string; file?: string }) => {
+        await createTokenEntry(options);
+      },
+    );
   program.command("expr <expression>").description("evaluate an expression").option(
     "--env <file>",
     "JSON or YAML file of names",
@@ -178,7 +221,6 @@ export function addToolCommands(program: Command, exit: (status: number) => void
       (v: string, all: string[] = []) => [...all, v],
     )
     .action(async (expression: string, options: { env?: string; set?: string[] }) => {
-      const { parse } = await import("yaml");
       const { evaluateForUser } = await import("../expr/evaluate_for_user.ts");
       const file: unknown = options.env === undefined ? {} : parse(await readSource(options.env));
       if (!isJsonObject(file)) {

@@ -31,7 +31,17 @@ test("parseConfig() takes flags over variables, in both spellings", () => {
 });
 
 test("parseConfig() collects a repeated list flag", () => {
-  expect(parseConfig(["--auth-mode", "client", "--auth-mode=sso"], {}).authMode).toEqual([
+  const files = [
+    "--token-file",
+    "t",
+    "--access-file",
+    "a",
+    "--sso-issuer",
+    "i",
+    "--sso-audience",
+    "s",
+  ];
+  expect(parseConfig(["--auth-mode", "client", "--auth-mode=sso", ...files], {}).authMode).toEqual([
     "client",
     "sso",
   ]);
@@ -49,9 +59,21 @@ test("parseConfig() reports all problems at once, each with its source", () => {
 
 test("parseConfig() refuses to open commands or an unguarded API to the network", () => {
   expect(problemsOf(["--host", "0.0.0.0"])).toHaveLength(2);
-  expect(problemsOf(["--host", "0.0.0.0", "--allow-remote-process", "--auth-mode", "client"]))
+  const files = ["--token-file", "t", "--access-file", "a"];
+  expect(
+    problemsOf(["--host", "0.0.0.0", "--allow-remote-process", "--auth-mode", "client", ...files]),
+  )
     .toEqual([]);
   expect(problemsOf(["--host", "127.0.0.5"])).toEqual([]);
+});
+
+test("parseConfig() wants what an authentication mode needs", () => {
+  expect(problemsOf(["--auth-mode", "client"])).toEqual([
+    "--auth-mode client needs --token-file; make a token with: sluice token create --file FILE",
+  ]);
+  expect(problemsOf(["--auth-mode", "client", "--token-file", "t"])).toHaveLength(1);
+  expect(problemsOf(["--auth-mode", "client", "--executor", "kubernetes"])).toEqual([]);
+  expect(problemsOf(["--auth-mode", "sso", "--access-file", "a"])).toHaveLength(1);
 });
 
 test("describeConfig() names every setting with its variable", () => {

@@ -75,6 +75,36 @@ export const CONFIG_TABLE = {
     doc:
       "Who may call: server (everybody), client (bearer tokens), sso (OpenID Connect); repeatable",
   },
+  tokenFile: {
+    type: "text",
+    env: "TOKEN_FILE",
+    default: "",
+    doc: "File of hashed bearer tokens for --auth-mode client; sluice token create makes entries",
+  },
+  accessFile: {
+    type: "text",
+    env: "ACCESS_FILE",
+    default: "",
+    doc: "File of access rules for tokens and single sign-on; watched for changes",
+  },
+  ssoIssuer: {
+    type: "text",
+    env: "SSO_ISSUER",
+    default: "",
+    doc: "Issuer of accepted tokens for --auth-mode sso",
+  },
+  ssoAudience: {
+    type: "text",
+    env: "SSO_AUDIENCE",
+    default: "",
+    doc: "Audience of accepted tokens for --auth-mode sso",
+  },
+  ssoJwksUrl: {
+    type: "text",
+    env: "SSO_JWKS_URL",
+    default: "",
+    doc: "Where the issuer's keys are; without it the issuer's discovery document says",
+  },
   allowRemoteWithoutAuth: {
     type: "switch",
     env: "ALLOW_REMOTE_WITHOUT_AUTH",
@@ -355,6 +385,19 @@ function durationMs(text: string): number {
 
 /** Rules over several settings: what must not be open to the network by accident. */
 function checkTogether(config: Config, problems: string[]): void {
+  const needsFiles = config.authMode.includes("client") && config.executor !== "kubernetes";
+  if (needsFiles && config.tokenFile === "") {
+    problems.push(
+      "--auth-mode client needs --token-file; make a token with: sluice token create --file FILE",
+    );
+  }
+  if (config.authMode.includes("sso") && (config.ssoIssuer === "" || config.ssoAudience === "")) {
+    problems.push("--auth-mode sso needs --sso-issuer and --sso-audience");
+  }
+  const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
+  if (needsRules && config.accessFile === "") {
+    problems.push("tokens need --access-file: without rules nobody may do anything");
+  }
   if (isLoopback(config.host)) return;
   if (config.executor === "process" && !config.allowRemoteProcess) {
     problems.push(

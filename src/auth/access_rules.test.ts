@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { allows, parseAccessRules } from "./access_rules.ts";
+import type { Access } from "./port.ts";
+
+const RULES = parseAccessRules(`
+rules:
+  - subjects: [ci]
+    namespaces: [build]
+    resources: [workflows]
+    verbs: [create, get]
+  - groups: [admins]
+    namespaces: ["*"]
+    apiGroups: ["*"]
+    resources: ["*"]
+    verbs: ["*"]
+  - subjects: [caller]
+    namespaces: [build]
+    resources: [workflowtemplates]
+    verbs: [get, list]
+    resourceNames: [deploy]
+`);
+
+const ask = (verb: Access["verb"], resource: string, namespace: string, name?: string): Access => ({
+  verb,
+  resource,
+  namespace,
+  ...(name === undefined ? {} : { name }),
+});
+
+test.each([
+  ["ci", [], ask("create", "workflows", "build"), true],
+  ["ci", [], ask("delete", "workflows", "build", "x"), false],
+  ["ci", [], ask("create", "workflows", "other"), false],
+  ["ci", [], ask("get", "workflows", ""), false],
+  ["ci", [], { ...ask("get", "workflows", "build"), group: "" }, false],
+  ["someone", ["admins"], ask("delete", "cronworkflows", ""), true],
+  ["someone", ["admins"], { ...ask("get", "pods/log", "x"), group: "" }, true],
+  ["caller", [], ask("get", "workflowtemplates", "build", "deploy"), true],
+  ["caller", [], ask("get", "workflowtemplates", "build", "other"), false],
+  ["caller", [], ask("list", "workflowtemplates", "build"), false],
+  [undefined, [], ask("create", "workflows", "build"), false],
+])("allows(%s %j, %j) is %s", (subject, groups, access, expected) => {
+  const identity = { ...(subject === undefined ? {} : { subject }), groups };
+  expect(allows(RULES, identity, access as Access)).toBe(expected);
+});
+
+test.each([
+  ["[]", "list under `rules`"],
+  ["rules: [{subjects: [a]}]", "rules[0].namespaces is empty"],
+  ["rules: [{namespaces: [a], resources: [b], verbs: [c]}]", "neither subjects nor groups"],
+  ["rules: [{subject: a}]", "rules[0].subject is unknown"],
+  [
+    "rules: [{subjects: [1], namespaces: [a], resources: [b], verbs: [c]}]",
+    "rules[0].subjects must be",
+  ],
+])("parseAccessRules(%s) says %s", (text, message) => {
+  expect(() => parseAccessRules(text)).toThrow(message);
+});

@@ -1,0 +1,103 @@
+/**
+ * Access rules of the shape that Kubernetes users know: who (subjects, groups) may do what (verbs on resources of API
+ * groups, in namespaces, perhaps only on some names). What no rule grants is refused.
+ */
+import { parse } from "yaml";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
+import type { Access, Identity } from "./port.ts";
+
+/** One rule. `*` in a list means every value. */
+export interface AccessRule {
+  subjects: string[];
+  groups: string[];
+  /** Namespaces; cluster-wide kinds and requests over all namespaces need `*`. */
+  namespaces: string[];
+  apiGroups: string[];
+  resources: string[];
+  verbs: string[];
+  /** Empty = every name. A rule with names grants nothing that has no name, such as lists and creations. */
+  resourceNames: string[];
+}
+
+export type AccessRules = readonly AccessRule[];
+
+const MEMBERS = [
+  "subjects",
+  "groups",
+  "namespaces",
+  "apiGroups",
+  "resources",
+  "verbs",
+  "resourceNames",
+] as const;
+
+/**
+ * Reads a rules file: YAML or JSON with the one member `rules`, a list.
+ *
+ * @throws {Problem} InvalidArgument that names the rule and the member
+ */
+export function parseAccessRules(text: string): AccessRules {
+  const file: unknown = parse(text);
+  const rules = isJsonObject(file) ? file["rules"] : undefined;
+  if (!Array.isArray(rules)) throw invalid("the file must hold a list under `rules`");
+  return rules.map((rule, index) => ruleFrom(rule, `rules[${index}]`));
+}
+
+function ruleFrom(value: Json, place: string): AccessRule {
+  if (!isJsonObject(value)) throw invalid(`${place} must be an object`);
+  const stranger = Object.keys(value).find((key) => !(MEMBERS as readonly string[]).includes(key));
+  if (stranger !== undefined) {
+    throw invalid(`${place}.${stranger} is unknown; members are ${MEMBERS.join(", ")}`);
+  }
+  const rule: AccessRule = {
+    subjects: texts(value, "subjects", place),
+    groups: texts(value, "groups", place),
+    namespaces: texts(value, "namespaces", place),
+    apiGroups: value["apiGroups"] === undefined
+      ? ["argoproj.io"]
+      : texts(value, "apiGroups", place),
+    resources: texts(value, "resources", place),
+    verbs: texts(value, "verbs", place),
+    resourceNames: texts(value, "resourceNames", place),
+  };
+  if (rule.subjects.length + rule.groups.length === 0) {
+    throw invalid(`${place} names neither subjects nor groups`);
+  }
+  for (const member of ["namespaces", "resources", "verbs"] as const) {
+    if (rule[member].length === 0) throw invalid(`${place}.${member} is empty; * means all`);
+  }
+  return rule;
+}
+
+function texts(value: JsonObject, member: string, place: string): string[] {
+  const list = value[member] ?? [];
+  if (!Array.isArray(list) || list.some((one) => typeof one !== "string")) {
+    throw invalid(`${place}.${member} must be a list of texts`);
+  }
+  return list as string[];
+}
+
+/** Tells whether some rule grants the access. */
+export function allows(rules: AccessRules, identity: Identity, access: Access): boolean {
+  return rules.some((rule) => concerns(rule, identity) && grants(rule, access));
+}
+
+function concerns(rule: AccessRule, identity: Identity): boolean {
+  return (identity.subject !== undefined && has(rule.subjects, identity.subject)) ||
+    (identity.groups ?? []).some((group) => has(rule.groups, group));
+}
+
+function grants(rule: AccessRule, access: Access): boolean {
+  const inNamespace = access.namespace === ""
+    ? rule.namespaces.includes("*")
+    : has(rule.namespaces, access.namespace);
+  const named = rule.resourceNames.length === 0 ||
+    (access.name !== undefined && rule.resourceNames.includes(access.name));
+  return inNamespace && named && has(rule.apiGroups, access.group ?? "argoproj.io") &&
+    has(rule.resources, access.resource) && has(rule.verbs, access.verb);
+}
+
+function has(list: readonly string[], value: string): boolean {
+  return list.includes("*") || list.includes(value);
+}

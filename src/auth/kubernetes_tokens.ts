@@ -1,0 +1,118 @@
+/**
+ * Bearer tokens of a Kubernetes cluster: TokenReview says whose they are, SubjectAccessReview what they may do. Answers
+ * are kept for a few seconds, bounded in number, so that a burst of requests does not become a burst of reviews.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { identityFromClaims } from "./claims.ts";
+import type { Access, Authenticator, Caller, Identity } from "./port.ts";
+import { tokenOf } from "./token_file.ts";
+
+/** Posts one object to the API server and resolves to its answer. */
+export type KubernetesPost = (path: string, body: JsonObject) => Promise<JsonObject>;
+
+export interface KubernetesTokensOptions {
+  post: KubernetesPost;
+  /** Epoch ms. */
+  now: () => number;
+}
+
+const KEEP_MS = 10_000;
+const KEEP_MOST = 10_000;
+
+interface Kept<T> {
+  value: Promise<T>;
+  until: number;
+}
+
+/** Remembers answers for a while. A failed question is not remembered. */
+class ShortMemory<T> {
+  readonly #kept = new Map<string, Kept<T>>();
+  readonly #now: () => number;
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+  get(key: string, ask: () => Promise<T>): Promise<T> {
+    const old = this.#kept.get(key);
+    if (old !== undefined && old.until > this.#now()) return old.value;
+    if (this.#kept.size >= KEEP_MOST) this.#kept.clear();
+    const value = ask();
+    this.#kept.set(key, { value, until: this.#now() + KEEP_MS });
+    value.catch(() => this.#kept.delete(key));
+    return value;
+  }
+}
+
+/** Takes every bearer token and asks the cluster. */
+export function createKubernetesAuthenticator(options: KubernetesTokensOptions): Authenticator {
+  const callers = new ShortMemory<Caller | undefined>(options.now);
+  return {
+    async authenticate(credential) {
+      const token = tokenOf(credential);
+      if (token === undefined) return undefined;
+      // Tokens are not kept in memory longer than a request: only their hashes are.
+      const key = createHash("sha256").update(token).digest("base64");
+      const caller = await callers.get(key, () => review(options, token));
+      if (caller === undefined) throw new Problem(ProblemCode.Unauthenticated, "Unauthorized");
+      return caller;
+    },
+  };
+}
+
+interface ReviewedUser {
+  username?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: JsonObject;
+}
+
+async function review(
+  options: KubernetesTokensOptions,
+  token: string,
+): Promise<Caller | undefined> {
+  const answer = await options.post("/apis/authentication.k8s.io/v1/tokenreviews", {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenReview",
+    spec: { token },
+  });
+  const status = answer["status"] as { authenticated?: boolean; user?: ReviewedUser } | undefined;
+  if (status?.authenticated !== true || status.user === undefined) return undefined;
+  const user = status.user;
+  const identity: Identity = {
+    ...identityFromClaims({ sub: user.username ?? "" }),
+    ...(user.groups === undefined ? {} : { groups: user.groups }),
+  };
+  const rights = new ShortMemory<boolean>(options.now);
+  return {
+    identity,
+    may: (access) => rights.get(JSON.stringify(access), () => reviewAccess(options, user, access)),
+  };
+}
+
+async function reviewAccess(
+  options: KubernetesTokensOptions,
+  user: ReviewedUser,
+  access: Access,
+): Promise<boolean> {
+  const [resource = "", subresource] = access.resource.split("/");
+  const answer = await options.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: {
+      user: user.username ?? "",
+      groups: user.groups ?? [],
+      ...(user.uid === undefined ? {} : { uid: user.uid }),
+      ...(user.extra === undefined ? {} : { extra: user.extra }),
+      resourceAttributes: {
+        verb: access.verb,
+        group: access.group ?? "argoproj.io",
+        resource,
+        namespace: access.namespace,
+        ...(subresource === undefined ? {} : { subresource }),
+        ...(access.name === undefined ? {} : { name: access.name }),
+      },
+    },
+  });
+  return (answer["status"] as { allowed?: boolean } | undefined)?.allowed === true;
+}

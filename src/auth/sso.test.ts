@@ -1,0 +1,71 @@
+import { createServer, type Server } from "node:http";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAccessRules } from "./access_rules.ts";
+import { createSsoAuthenticator } from "./sso.ts";
+
+const RULES = parseAccessRules(
+  "rules: [{groups: [dev], namespaces: [a], resources: [workflows], verbs: [get]}]",
+);
+let server: Server;
+let issuer: string;
+let keys: Awaited<ReturnType<typeof generateKeyPair>>;
+
+/** A real provider: discovery document and keys over HTTP. */
+beforeAll(async () => {
+  keys = await generateKeyPair("RS256");
+  const jwk = { ...await exportJWK(keys.publicKey), kid: "k1", alg: "RS256", use: "sig" };
+  server = createServer((request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify(
+        request.url === "/keys" ? { keys: [jwk] } : { issuer, jwks_uri: `${issuer}/keys` },
+      ),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  issuer = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+});
+afterAll(() => server.close());
+
+function sign(
+  change: { issuer?: string; audience?: string; expires?: string; key?: CryptoKey } = {},
+): Promise<string> {
+  return new SignJWT({ groups: ["dev"], email: "a@b.c" }).setProtectedHeader({
+    alg: "RS256",
+    kid: "k1",
+  }).setSubject("ann")
+    .setIssuer(change.issuer ?? issuer).setAudience(change.audience ?? "sluice").setExpirationTime(
+      change.expires ?? "1h",
+    )
+    .sign(change.key ?? keys.privateKey);
+}
+
+const authenticator = () =>
+  createSsoAuthenticator({ issuer, audience: "sluice", jwksUrl: "", rules: () => RULES });
+
+test("a signed token gives its claims' identity and rights", async () => {
+  const caller = await authenticator().authenticate(`Bearer ${await sign()}`);
+  expect(caller?.identity).toMatchObject({ subject: "ann", groups: ["dev"], email: "a@b.c" });
+  expect(await caller?.may({ verb: "get", resource: "workflows", namespace: "a" })).toBe(true);
+  expect(await caller?.may({ verb: "delete", resource: "workflows", namespace: "a" })).toBe(false);
+});
+
+test("another issuer, audience, key, or an old token is refused", async () => {
+  const stranger = await generateKeyPair("RS256");
+  const bad = [
+    await sign({ issuer: "http://else" }),
+    await sign({ audience: "other" }),
+    await sign({ expires: "-1h" }),
+    await sign({ key: stranger.privateKey }),
+    `${(await sign()).split(".").slice(0, 2).join(".")}.AAAA`,
+  ];
+  for (const token of bad) {
+    await expect(authenticator().authenticate(token)).rejects.toMatchObject({ status: 401 });
+  }
+});
+
+test("what is no JWT is left to others", async () => {
+  expect(await authenticator().authenticate("Bearer abc")).toBeUndefined();
+});

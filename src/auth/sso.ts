@@ -1,0 +1,90 @@
+/** OpenID Connect: bearer JWTs, checked by signature (the issuer's published keys), issuer, audience and expiry. */
+import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
+import type { JsonObject } from "../base/json.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { type AccessRules, allows } from "./access_rules.ts";
+import { identityFromClaims } from "./claims.ts";
+import type { Authenticator } from "./port.ts";
+import { tokenOf } from "./token_file.ts";
+
+export interface SsoOptions {
+  /** `iss` of accepted tokens. */
+  issuer: string;
+  /** `aud` of accepted tokens. */
+  audience: string;
+  /** Where the keys are; "" asks the issuer's discovery document. */
+  jwksUrl: string;
+  rules: () => AccessRules;
+}
+
+/** Asymmetric algorithms only: a shared secret would let every verifier sign. */
+const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+];
+const DISCOVERY_TIMEOUT_MS = 5_000;
+
+/** Takes JWTs; other credentials are left to others. Keys are fetched at the first token and kept. */
+export function createSsoAuthenticator(options: SsoOptions): Authenticator {
+  let keys: Promise<JWTVerifyGetKey> | undefined;
+  const getKeys = () => {
+    keys ??= findKeys(options).catch((error) => {
+      keys = undefined;
+      throw error;
+    });
+    return keys;
+  };
+  return {
+    async authenticate(credential) {
+      const token = tokenOf(credential);
+      if (token === undefined || token.split(".").length !== 3) return undefined;
+      const key = await getKeys();
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          issuer: options.issuer,
+          audience: options.audience,
+          algorithms: ALGORITHMS,
+          requiredClaims: ["sub", "exp"],
+          clockTolerance: 30,
+        });
+        const identity = identityFromClaims(payload as JsonObject);
+        return {
+          identity,
+          may: (access) => Promise.resolve(allows(options.rules(), identity, access)),
+        };
+      } catch (error) {
+        if (error instanceof errors.JWKSTimeout) {
+          throw unavailable("the identity provider does not answer");
+        }
+        // jose's texts name the failed check, never the token.
+        const reason = error instanceof errors.JOSEError ? error.message : "not a valid token";
+        throw new Problem(ProblemCode.Unauthenticated, `failed to validate claims: ${reason}`);
+      }
+    },
+  };
+}
+
+async function findKeys({ issuer, jwksUrl }: SsoOptions): Promise<JWTVerifyGetKey> {
+  if (jwksUrl !== "") return createRemoteJWKSet(new URL(jwksUrl));
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) });
+    const document = await response.json() as { jwks_uri?: string };
+    if (document.jwks_uri === undefined) throw new Error("no jwks_uri");
+    return createRemoteJWKSet(new URL(document.jwks_uri));
+  } catch (cause) {
+    throw unavailable(
+      `the identity provider's keys cannot be found at ${url}: ${
+        cause instanceof Error ? cause.message : cause
+      }`,
+    );
+  }
+}
