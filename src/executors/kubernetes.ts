@@ -2,14 +2,19 @@
  * The Kubernetes executor: one pod per task, found again by its name. A pod is created as soon as its task is started; all
  * that happens to it comes by one watch, without any polling.
  */
-import { notFound } from "../base/problem.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { invalid, notFound } from "../base/problem.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import { LABEL_PREFIX } from "../spec/manifest.ts";
-import type { Outputs } from "../spec/manifest.ts";
+import type { Artifact, Outputs } from "../spec/manifest.ts";
+import { saveLog, writeLines } from "./archived_log.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { KubeClient, KubeError } from "./kube_client.ts";
 import { INSTANCE_LABEL, needsWrapper, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
@@ -46,12 +51,14 @@ export interface KubernetesExecutorOptions {
   /** Image with a static `/bin/busybox`. */
   helperImage: string;
   helperPullPolicy?: string;
-  /** Base URL of the server as pods reach it. */
+  /** Base URL of the server as pods reach it; plain http, inside the cluster. */
   callbackUrl: string;
   /** The deployment's secret, the same on all replicas. */
   secret: string;
   /** For pods of workflows that name none. */
   serviceAccount?: string;
+  /** Where logs are archived; absent: nowhere. */
+  artifacts?: ArtifactStore;
   /** @default {16} Calls that create pods under way at once. */
   maxCreating?: number;
 }
@@ -74,7 +81,13 @@ export class KubernetesExecutor implements Executor {
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
 
+  /** @throws {Problem} InvalidArgument when the call back URL isn't plain http. */
   constructor(options: KubernetesExecutorOptions) {
+    if (!/^http:\/\/[^/]+/.test(options.callbackUrl)) {
+      throw invalid(
+        `Pods call back by plain http inside the cluster: "${options.callbackUrl}" is not`,
+      );
+    }
     this.#options = options;
     this.#turns = new Turns(options.maxCreating ?? 16);
     const { client, clock, namespace, instance, log } = options;
@@ -178,7 +191,7 @@ export class KubernetesExecutor implements Executor {
     return podFor(task, {
       instance,
       helperImage,
-      callbackUrl: callbackUrl.replace(/\/+$/, ""),
+      callbackUrl,
       token: taskToken(secret, task.id),
       now: clock.now(),
       ...(helperPullPolicy !== undefined && { helperPullPolicy }),
@@ -240,6 +253,10 @@ export class KubernetesExecutor implements Executor {
     try {
       const { outputs, fault } = await this.#outputs(task, pod);
       if (Object.keys(outputs).length > 0) outcome.outputs = outputs;
+      const logs = await this.#archiveLogs(task, pod);
+      if (logs.length > 0) {
+        outcome.outputs = { ...outputs, artifacts: [...(outputs.artifacts ?? []), ...logs] };
+      }
       if (fault !== undefined && outcome.phase === "Succeeded") {
         outcome.phase = "Error";
         outcome.message = fault;
@@ -278,6 +295,27 @@ export class KubernetesExecutor implements Executor {
     const read = await outputsFromReport(EMPTY_TAR, task.template);
     if (task.includeResult && exit?.code === 0) read.outputs.result = "";
     return { ...read, outputs: { ...read.outputs, ...own } };
+  }
+
+  /** Logs of the main containers as artifacts named `<container>-logs`; trouble doesn't fail the task. */
+  async #archiveLogs(task: TaskSpec, pod: Pod): Promise<Artifact[]> {
+    const { artifacts, log } = this.#options;
+    if (artifacts === undefined || task.archiveLogs !== true) return [];
+    const folder = await mkdtemp(join(tmpdir(), "sluice-logs-"));
+    const saved: Artifact[] = [];
+    try {
+      for (const { name } of pod.spec.containers) {
+        const path = join(folder, `${name}.log`);
+        const query = { container: name, follow: false, signal: this.#stop.signal };
+        await writeLines(path, this.logs(task, query));
+        saved.push(await saveLog(artifacts, name, path, task));
+      }
+    } catch (error) {
+      log.warn({ err: error, task: task.id }, "logs can't be archived");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    return saved;
   }
 
   /** Reports once. */
@@ -371,14 +409,15 @@ export class KubernetesExecutor implements Executor {
         return;
       } catch (error) {
         if (!(error instanceof KubeError) || query.signal.aborted) throw error;
-        if (error.status === 404) {
+        const isWaiting = this.#running.has(task.id);
+        if (error.status === 404 && !isWaiting) {
           throw notFound(
             `Logs of pod "${task.podName}" are not kept any more, or it has not started`,
           );
         }
-        if (error.status !== 400) throw error;
+        if (error.status !== 400 && error.status !== 404) throw error;
         // The container has not begun.
-        if (!query.follow || !this.#running.has(task.id)) return;
+        if (!query.follow || !isWaiting) return;
       }
       await clock.sleep(LOG_WAIT_MS, query.signal);
     }
@@ -388,7 +427,7 @@ export class KubernetesExecutor implements Executor {
     await this.#watch.start();
     for (const id of taskIds) {
       if (this.#running.has(id)) continue;
-      await this.#delete(id, undefined);
+      await this.#delete(id, 0);
       await this.#options.memory.removeBlobs(memoryKey(id, ""));
     }
   }

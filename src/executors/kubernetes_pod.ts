@@ -27,7 +27,7 @@ export interface PodOptions {
   /** Image with a static `/bin/busybox`, for the wrapper. */
   helperImage: string;
   helperPullPolicy?: string;
-  /** Base URL of the server as pods reach it, without a slash at the end. */
+  /** Base URL of the server as pods reach it; plain http, since the wrapper speaks no TLS. */
   callbackUrl: string;
   /** Secret of this task for call backs. */
   token: string;
@@ -48,9 +48,14 @@ export interface CallbackFacts {
 }
 
 /** Names of annotations that become files. */
-const SCRIPT_FILES = { run: "sluice.dev/run", init: "sluice.dev/init" };
-const sourceAnnotation = (container: string) => `sluice.dev/source-${container}`;
+const SCRIPT_FILES = {
+  run: "sluice.dev/run",
+  init: "sluice.dev/init",
+  script: "sluice.dev/script",
+};
 
+/** Init container of our own; `init` may be a user's. */
+const HELPER_NAME = "sluice-init";
 /** Volumes of our own. */
 const SHARED_VOLUME = { name: "var-run-argo", emptyDir: {} };
 const INPUTS_VOLUME = { name: "input-artifacts", emptyDir: {} };
@@ -162,9 +167,16 @@ class PodParts {
     return `${SCRIPTS_DIR}/${name}`;
   }
 
-  get #url(): string {
+  /** Where and as whom the pod calls back. */
+  #callback(): Record<string, string> {
     const { namespace, podName } = this.#task;
-    return `${this.#options.callbackUrl}/api/v1/tasks/${namespace}/${podName}`;
+    const { hostname, port, pathname } = new URL(this.#options.callbackUrl);
+    return {
+      SLUICE_HOST: hostname,
+      SLUICE_PORT: port === "" ? "80" : port,
+      SLUICE_PATH: `${pathname.replace(/\/+$/, "")}/api/v1/tasks/${namespace}/${podName}`,
+      SLUICE_TOKEN: this.#options.token,
+    };
   }
 
   plain(container: PlannedContainer): JsonObject {
@@ -184,7 +196,7 @@ class PodParts {
     if (container.source !== undefined) {
       args = [
         ...args,
-        this.#file(`source-${container.name}`, sourceAnnotation(container.name), container.source),
+        this.#file("script", SCRIPT_FILES.script, container.source),
       ];
     }
     const own: JsonObject[] = [];
@@ -235,8 +247,7 @@ class PodParts {
       SLUICE_FILES: counts ? lines(outputFiles(template.outputs?.parameters)) : "",
       SLUICE_ARTIFACTS: counts ? lines(artifacts) : "",
       SLUICE_MESSAGE_PATH: typeof path === "string" ? path : "",
-      SLUICE_URL: this.#url,
-      SLUICE_TOKEN: this.#options.token,
+      ...this.#callback(),
     });
   }
 
@@ -273,7 +284,7 @@ class PodParts {
       }
     }
     return {
-      name: "init",
+      name: HELPER_NAME,
       image: this.#options.helperImage,
       ...(this.#options.helperPullPolicy !== undefined && {
         imagePullPolicy: this.#options.helperPullPolicy,
@@ -281,8 +292,7 @@ class PodParts {
       command: ["/bin/busybox", "sh", `${SCRIPTS_DIR}/init`],
       env: variables({
         SLUICE_INPUTS: lines.join("\n"),
-        SLUICE_URL: this.#url,
-        SLUICE_TOKEN: this.#options.token,
+        ...this.#callback(),
       }),
       volumeMounts: mounts,
       resources: {

@@ -17,89 +17,103 @@ const MAX_MESSAGE_BYTES = 4096;
 /**
  * Runs "$@" as process 1's child: waits for what it depends on, keeps stdout besides passing it on, hands SIGTERM over,
  * and reports. Variables: SLUICE_NAME, SLUICE_AFTER (names), SLUICE_RETRIES, SLUICE_RETRY_WAIT, SLUICE_KEEP_STDOUT,
- * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_URL, SLUICE_TOKEN.
- * Exit 65: the outputs could not be brought home.
+ * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_HOST, SLUICE_PORT,
+ * SLUICE_PATH, SLUICE_TOKEN. Its own begin with `_s`, since a name that the user's environment has would change there.
+ * Requests go by nc: busybox' wget can't send binary data. The pipe `hold` keeps the sending side open until the answer
+ * is there, which servers expect. Exit 65: the outputs could not be brought home.
  */
-export const RUN_SCRIPT = `B=${SHARED_DIR}/busybox
-S=${SHARED_DIR}/ctr
-D=$S/$SLUICE_NAME
-$B mkdir -p "$D/report"
-for name in $SLUICE_AFTER; do
-  while [ ! -s "$S/$name/exitcode" ]; do $B sleep 0.1; done
-  code=$($B cat "$S/$name/exitcode")
-  if [ "$code" != 0 ]; then echo "$code" >"$D/exitcode"; exit "$code"; fi
+export const RUN_SCRIPT = `_sb=${SHARED_DIR}/busybox
+_ss=${SHARED_DIR}/ctr
+_sd=$_ss/$SLUICE_NAME
+_sr=$_sd/report
+$_sb mkdir -p "$_sr"
+for _sn in $SLUICE_AFTER; do
+  while [ ! -s "$_ss/$_sn/exitcode" ]; do $_sb sleep 0.1; done
+  _sc=$($_sb cat "$_ss/$_sn/exitcode")
+  if [ "$_sc" != 0 ]; then echo "$_sc" >"$_sd/exitcode"; exit "$_sc"; fi
 done
-child=
-trap '[ -n "$child" ] && kill -TERM "$child" 2>/dev/null' TERM INT HUP
-run() {
+_sp=
+trap '[ -n "$_sp" ] && kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
+_s_exec() {
+  exec $_sb env -u SLUICE_NAME -u SLUICE_AFTER -u SLUICE_RETRIES -u SLUICE_RETRY_WAIT -u SLUICE_KEEP_STDOUT \\
+    -u SLUICE_FILES -u SLUICE_ARTIFACTS -u SLUICE_HOST -u SLUICE_PORT -u SLUICE_PATH -u SLUICE_TOKEN \\
+    -u SLUICE_MESSAGE_PATH "$@"
+}
+_s_run() {
+  _st=
   if [ -n "$SLUICE_KEEP_STDOUT" ]; then
-    $B rm -f "$D/pipe"; $B mkfifo "$D/pipe"
-    $B tee "$D/stdout" <"$D/pipe" &
-    tee=$!
-    env_clean "$@" >"$D/pipe" &
+    $_sb rm -f "$_sd/pipe"; $_sb mkfifo "$_sd/pipe"
+    $_sb tee "$_sd/stdout" <"$_sd/pipe" &
+    _st=$!
+    _s_exec "$@" >"$_sd/pipe" &
   else
-    tee=
-    env_clean "$@" &
+    _s_exec "$@" &
   fi
-  child=$!
-  wait "$child"; code=$?
-  while kill -0 "$child" 2>/dev/null; do wait "$child"; code=$?; done
-  child=
-  [ -z "$tee" ] || wait "$tee"
+  _sp=$!
+  wait "$_sp"; _sc=$?
+  while kill -0 "$_sp" 2>/dev/null; do wait "$_sp"; _sc=$?; done
+  _sp=
+  [ -z "$_st" ] || wait "$_st"
 }
-env_clean() {
-  exec $B env -u SLUICE_NAME -u SLUICE_AFTER -u SLUICE_RETRIES -u SLUICE_RETRY_WAIT -u SLUICE_KEEP_STDOUT \\
-    -u SLUICE_FILES -u SLUICE_ARTIFACTS -u SLUICE_URL -u SLUICE_TOKEN "$@"
-}
-tries=0
-run "$@"
-while [ "$code" != 0 ] && [ "$tries" -lt "\${SLUICE_RETRIES:-0}" ]; do
-  tries=$((tries + 1)); $B sleep "\${SLUICE_RETRY_WAIT:-0}"; run "$@"
-done
-R=$D/report
-[ -z "$SLUICE_KEEP_STDOUT" ] || $B tail -c 262148 "$D/stdout" >"$R/result"
-tab=$(printf '\\t')
-echo "$SLUICE_FILES" | while IFS="$tab" read -r index path; do
-  [ -n "$index" ] && [ -f "$path" ] && $B head -c 1048577 "$path" >"$R/p.$index"
-done
-post() {
-  n=0
-  until $B wget -q -O "$3" --header "Authorization: Bearer $SLUICE_TOKEN" --header "Content-Type: application/x-tar" \\
-    --post-file "$1" "$SLUICE_URL/$2" 2>"$D/wget.log"; do
-    n=$((n + 1)); [ "$n" -ge 30 ] && return 1
-    $B sleep $((n < 5 ? n : 5))
+_s_post() {
+  _sq=0
+  while :; do
+    $_sb rm -f "$_sd/hold"; $_sb mkfifo "$_sd/hold"
+    {
+      printf 'POST %s/%s HTTP/1.0\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n' "$SLUICE_PATH" "$2" "$SLUICE_HOST" "$SLUICE_TOKEN"
+      printf 'Content-Type: application/x-tar\\r\\nContent-Length: %s\\r\\n\\r\\n' "$($_sb wc -c <"$1")"
+      $_sb cat "$1"; $_sb cat "$_sd/hold"
+    } 2>/dev/null | { $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; : >"$_sd/hold"; }
+    _sv=; read -r _su _sv _su <"$_sd/answer"
+    case $_sv in
+      200) $_sb sed '1,/^\\r*$/d' "$_sd/answer" >"$3"; return 0 ;;
+      4*) $_sb tail -c 300 "$_sd/answer" >"$_sd/error"; return 1 ;;
+    esac
+    _sq=$((_sq + 1)); [ "$_sq" -ge 30 ] && return 1
+    $_sb sleep $((_sq < 5 ? _sq : 5))
   done
 }
-lost=
-echo "$SLUICE_ARTIFACTS" | while IFS="$tab" read -r index path; do
-  [ -n "$index" ] || continue
-  if [ ! -e "$path" ]; then echo missing >"$R/a.$index"; continue; fi
-  parent=\${path%/*}
-  $B tar -C "\${parent:-/}" -cf "$D/artifact.tar" "\${path##*/}" &&
-    post "$D/artifact.tar" "artifacts/$index" "$R/a.$index" || { echo lost >"$D/lost"; break; }
-  $B rm -f "$D/artifact.tar"
+_sk=0
+_s_run "$@"
+while [ "$_sc" != 0 ] && [ "$_sk" -lt "\${SLUICE_RETRIES:-0}" ]; do
+  _sk=$((_sk + 1)); $_sb sleep "\${SLUICE_RETRY_WAIT:-0}"; _s_run "$@"
 done
-[ -e "$D/lost" ] && lost=1
-message=\${SLUICE_MESSAGE_PATH:-/dev/termination-log}
-if [ -z "$lost" ] && [ -n "$($B ls "$R")" ]; then
-  $B tar -C "$R" -cf "$D/report.tar" .
-  $B gzip -c "$D/report.tar" | $B base64 -w 0 >"$D/report.b64"
-  if [ "$($B wc -c <"$D/report.b64")" -le ${MAX_MESSAGE_BYTES - MESSAGE_PREFIX.length - 1} ]; then
-    { printf '${MESSAGE_PREFIX}'; $B cat "$D/report.b64"; } >"$message"
-  elif ! post "$D/report.tar" outputs /dev/null; then lost=1
-  else printf '${MESSAGE_PREFIX}' >"$message"; fi
+[ -z "$SLUICE_KEEP_STDOUT" ] || $_sb tail -c 262148 "$_sd/stdout" >"$_sr/result"
+_sw=$(printf '\\t')
+echo "$SLUICE_FILES" | while IFS="$_sw" read -r _si _sf; do
+  [ -n "$_si" ] && [ -f "$_sf" ] && $_sb head -c 1048577 "$_sf" >"$_sr/p.$_si"
+done
+echo "$SLUICE_ARTIFACTS" | while IFS="$_sw" read -r _si _sf; do
+  [ -n "$_si" ] || continue
+  if [ ! -e "$_sf" ]; then echo missing >"$_sr/a.$_si"; continue; fi
+  _sg=\${_sf%/*}
+  $_sb tar -C "\${_sg:-/}" -cf "$_sd/artifact.tar" "\${_sf##*/}" &&
+    _s_post "$_sd/artifact.tar" "artifacts/$_si" "$_sr/a.$_si" || { echo lost >"$_sd/lost"; break; }
+  $_sb rm -f "$_sd/artifact.tar"
+done
+_sl=; [ ! -e "$_sd/lost" ] || _sl=1
+_sm=\${SLUICE_MESSAGE_PATH:-/dev/termination-log}
+if [ -z "$_sl" ] && [ -n "$($_sb ls "$_sr")" ]; then
+  $_sb tar -C "$_sr" -cf "$_sd/report.tar" .
+  $_sb gzip -c "$_sd/report.tar" | $_sb base64 -w 0 >"$_sd/report.b64"
+  if [ "$($_sb wc -c <"$_sd/report.b64")" -le ${
+  MAX_MESSAGE_BYTES - MESSAGE_PREFIX.length - 1
+} ]; then
+    { printf '${MESSAGE_PREFIX}'; $_sb cat "$_sd/report.b64"; } >"$_sm"
+  elif _s_post "$_sd/report.tar" outputs /dev/null; then printf '${MESSAGE_PREFIX}' >"$_sm"
+  else _sl=1; fi
 fi
-echo "$code" >"$D/exitcode"
-if [ -n "$lost" ]; then
-  { printf 'cannot send the outputs to the server: '; $B tail -c 300 "$D/wget.log"; } >"$message"
-  [ "$code" != 0 ] || exit 65
+echo "$_sc" >"$_sd/exitcode"
+if [ -n "$_sl" ]; then
+  { printf 'cannot send the outputs to the server: '; $_sb cat "$_sd/error"; } >"$_sm"
+  [ "$_sc" != 0 ] || exit 65
 fi
-exit "$code"
+exit "$_sc"
 `;
 
 /**
  * Brings busybox, and input artifacts into their volume. Variables: SLUICE_INPUTS (lines: index, tab, folder to unpack in,
- * tab, optional), SLUICE_URL, SLUICE_TOKEN.
+ * tab, optional), SLUICE_HOST, SLUICE_PORT, SLUICE_PATH, SLUICE_TOKEN.
  */
 export const INIT_SCRIPT = `set -e
 B=/bin/busybox
@@ -110,7 +124,7 @@ echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional; do
   [ -n "$index" ] || continue
   $B mkdir -p "$folder"
   n=0
-  until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" "$SLUICE_URL/inputs/$index" \\
+  until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" "http://$SLUICE_HOST:$SLUICE_PORT$SLUICE_PATH/inputs/$index" \\
     2>${SHARED_DIR}/wget.log; do
     if $B grep -q "HTTP/1.1 404" ${SHARED_DIR}/wget.log; then
       [ "$optional" = true ] && continue 2

@@ -2,15 +2,16 @@
  * One task on this machine, from its input artifacts to its outcome. Every step can be repeated: after a restart of the
  * server the same steps find what is done already. Nothing here knows what a container really is (see `machine.ts`).
  */
-import { mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { durationMs } from "../engine/expressions.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Artifact, Outputs } from "../spec/manifest.ts";
+import { artifactScope, saveLog, writeLines } from "./archived_log.ts";
 import { readParameters, resultFrom } from "./capture.ts";
 import { planContainers } from "./container_plan.ts";
 import type { PlannedContainer } from "./container_plan.ts";
@@ -21,7 +22,7 @@ import type { Mount } from "./path_map.ts";
 import { addResources, resourcesDuration } from "./resources_duration.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { mountVolumes } from "./volumes.ts";
-import type { LogLine, Report } from "./port.ts";
+import type { Report } from "./port.ts";
 
 /** Time between asking a container to end and ending it, where nobody says otherwise. */
 export const DEFAULT_GRACE_MS = 30_000;
@@ -103,22 +104,6 @@ export class LocalTask {
     }
   }
 
-  get #scope(): ArtifactScope {
-    const { namespace, podSpec, template } = this.task;
-    return {
-      namespace,
-      ...(podSpec.artifactRepositoryRef && { repositoryRef: podSpec.artifactRepositoryRef }),
-      ...(template.archiveLocation && { archiveLocation: template.archiveLocation }),
-      names: {
-        "workflow.name": this.task.workflow,
-        "workflow.namespace": namespace,
-        "workflow.uid": this.task.workflowUid,
-        "pod.name": this.task.podName,
-        "node.name": this.task.nodeName,
-      },
-    };
-  }
-
   /** Folders, volumes of all containers, input artifacts. */
   async #prepare(): Promise<Map<string, Mount[]>> {
     const { scratch, config } = this.#deps;
@@ -153,7 +138,7 @@ export class LocalTask {
     const { artifacts } = this.#deps;
     if (artifacts === undefined) throw new Error(noArtifacts(input.name));
     await mkdir(dirname(host), { recursive: true });
-    const found = await artifacts.fetch(input, host, this.#scope);
+    const found = await artifacts.fetch(input, host, artifactScope(this.task));
     if (!found && input.optional !== true) {
       throw new Error(`Input artifact "${input.name}" does not exist in its repository`);
     }
@@ -352,7 +337,12 @@ export class LocalTask {
       );
     }
     if (artifacts === undefined) throw new Error(noArtifacts(artifact.name));
-    return await artifacts.save(artifact, place, this.task.artifactPrefix, this.#scope);
+    return await artifacts.save(
+      artifact,
+      place,
+      this.task.artifactPrefix,
+      artifactScope(this.task),
+    );
   }
 
   /** Logs of the main containers as artifacts named `<container>-logs`; trouble doesn't fail the task. */
@@ -366,12 +356,8 @@ export class LocalTask {
       await mkdir(dirname(path), { recursive: true });
       const query = { container: name, follow: false, signal: new AbortController().signal };
       await writeLines(path, machine.logs(this.folder, query, () => Promise.resolve(true)));
-      const artifact = { name: `${name}-logs`, path, archive: { none: {} } };
-      const kept = await artifacts.save(artifact, path, this.task.artifactPrefix, this.#scope)
-        .catch(() => undefined);
-      if (kept === undefined) continue;
-      const { path: _path, archive: _archive, ...rest } = kept;
-      saved.push(rest);
+      const kept = await saveLog(artifacts, name, path, this.task).catch(() => undefined);
+      if (kept !== undefined) saved.push(kept);
     }
     return saved;
   }
@@ -414,13 +400,4 @@ function describeEnd(container: string, end: ContainerEnd): string {
 
 function noArtifacts(name: string): string {
   return `Artifact "${name}" can't be handled: this server has no artifact repository (see --artifacts)`;
-}
-
-async function writeLines(path: string, lines: AsyncIterable<LogLine>): Promise<void> {
-  const file = await open(path, "w");
-  try {
-    for await (const line of lines) await file.write(`${line.text}\n`);
-  } finally {
-    await file.close();
-  }
 }
