@@ -334,6 +334,8 @@ export interface Delivery {
     outcome: "not-matched" | "submitted" | "resumed" | "stopped" | "waiting" | "error";
     workflow?: string;
     message?: string;
+    /** With outcome "error": the event comes back for this binding. */
+    transient?: true;
   }[];
   /** Kept for dead letters, so that they can be replayed. */
   event?: string;

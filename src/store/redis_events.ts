@@ -7,6 +7,7 @@ import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.t
 import { FINISH, OFFER, RETRY_LATER, TAKE, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
 import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
+import type { RedisScript } from "./redis_script.ts";
 import { SCAN_DOWN } from "./redis_scripts.ts";
 
 type OfferResult = Awaited<ReturnType<EventStore["offer"]>>["result"];
@@ -29,23 +30,21 @@ export function createRedisEvents(context: RedisContext): EventStore {
     return subscription;
   }
 
-  async function takeNow(worker: string, max: number, claimAfterMs: number) {
-    const args = [worker, String(max), String(claimAfterMs)];
-    let reply: unknown;
+  /** Runs a script; the group of the queue is made when it is missing. */
+  async function run(script: RedisScript, args: string[]): Promise<unknown> {
     try {
-      reply = await link.run(TAKE, base, args);
+      return await link.run(script, base, args);
     } catch (error) {
       if (!(error instanceof ErrorReply && error.message.includes("NOGROUP"))) throw error;
-      await link.send(base, [
-        "XGROUP",
-        "CREATE",
-        base + EVENT_KEY.queue,
-        EVENT_GROUP,
-        "0",
-        "MKSTREAM",
-      ]).catch(ignoreBusyGroup);
-      reply = await link.run(TAKE, base, args);
+      const queue = base + EVENT_KEY.queue;
+      await link.send(base, ["XGROUP", "CREATE", queue, EVENT_GROUP, "0", "MKSTREAM"])
+        .catch(ignoreBusyGroup);
+      return await link.run(script, base, args);
     }
+  }
+
+  async function takeNow(worker: string, max: number, claimAfterMs: number) {
+    const reply = await run(TAKE, [worker, String(max), String(claimAfterMs)]);
     const [nextMs, ...taken] = listOf(reply);
     const events = pairsOf(taken).map(([text, attempts]): QueuedEvent => ({
       ...JSON.parse(text) as Omit<QueuedEvent, "attempts">,
@@ -64,7 +63,7 @@ export function createRedisEvents(context: RedisContext): EventStore {
 
   return {
     async offer(event, bound, dedupe) {
-      const reply = await link.run(OFFER, base, [
+      const reply = await run(OFFER, [
         event.id,
         JSON.stringify(event),
         String(bound),
@@ -99,16 +98,16 @@ export function createRedisEvents(context: RedisContext): EventStore {
     },
 
     async touch(worker, ids) {
-      if (ids.length > 0) await link.run(TOUCH, base, [worker, ...ids]);
+      if (ids.length > 0) await run(TOUCH, [worker, ...ids]);
     },
 
     async finish(deliveries) {
-      if (deliveries.length > 0) await link.run(FINISH, base, deliveries.flatMap(recordArgs));
+      if (deliveries.length > 0) await run(FINISH, deliveries.flatMap(recordArgs));
     },
 
     async retryLater(delivery, at) {
       const args = [...recordArgs(delivery), String(Math.trunc(at)), keys.eventChannel];
-      await link.run(RETRY_LATER, base, args);
+      await run(RETRY_LATER, args);
     },
 
     async depth() {
@@ -153,7 +152,7 @@ export function createRedisEvents(context: RedisContext): EventStore {
       const namespaces = textsOf(await link.send(base, ["SMEMBERS", base + EVENT_KEY.namespaces]));
       for (const namespace of namespaces) {
         const args = [namespace ?? "", String(maxCount), String(maxAgeMs)];
-        while (Number(await link.run(TRIM_DELIVERIES, base, args)) > 0);
+        while (Number(await run(TRIM_DELIVERIES, args)) > 0);
       }
     },
   };

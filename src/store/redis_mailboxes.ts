@@ -15,8 +15,8 @@ export function createMailboxReader(context: RedisContext): ShardStore["readMail
   const { link, keys, wakeups } = context;
   /** Subscriptions by shard. */
   const heard = new Map<number, Promise<void>>();
-  /** Cursor up to which a shard is known to be empty. */
-  const emptyFrom = new Map<number, string>();
+  /** Cursor from which a shard was found empty, and when. */
+  const emptyFrom = new Map<number, { cursor: string; at: number }>();
   let reads = 0;
 
   function hear(shard: number): Promise<void> {
@@ -32,8 +32,13 @@ export function createMailboxReader(context: RedisContext): ShardStore["readMail
     return subscription;
   }
 
+  function isEmpty({ shard, cursor }: Place): boolean {
+    const found = emptyFrom.get(shard);
+    return found?.cursor === cursor && performance.now() - found.at < LOOK_AGAIN_MS;
+  }
+
   async function fetch({ shard, cursor }: Place, max: number): Promise<MailboxEntry[]> {
-    emptyFrom.set(shard, cursor);
+    emptyFrom.set(shard, { cursor, at: performance.now() });
     try {
       const stream = keys.shard(shard) + SHARD_KEY.mail;
       const from = cursor === "" ? "-" : `(${cursor}`;
@@ -56,16 +61,14 @@ export function createMailboxReader(context: RedisContext): ShardStore["readMail
     const deadline = performance.now() + waitMs;
     const topics = after.map(({ shard }) => `mail:${shard}`);
     while (!context.isClosed()) {
-      const places = takeTurns(after, reads++)
-        .filter(({ shard, cursor }) => emptyFrom.get(shard) !== cursor);
+      const places = takeTurns(after, reads++).filter((place) => !isEmpty(place));
       const share = Math.max(1, Math.ceil(max / Math.max(1, places.length)));
       const fetches = Promise.all(places.map((place) => fetch(place, share)));
       const found = (await untilClosed(context, fetches) ?? []).flat();
       const leftMs = deadline - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) return found.slice(0, max);
-      if (after.some(({ shard, cursor }) => emptyFrom.get(shard) !== cursor)) continue;
+      if (!after.every(isEmpty)) continue;
       await wakeups.wait(topics, Math.min(leftMs, LOOK_AGAIN_MS), signal);
-      for (const { shard } of after) emptyFrom.delete(shard);
     }
     return [];
   };

@@ -23,6 +23,8 @@ export function createRedisShards(context: RedisContext): ShardStore {
   const sessions = new Map<string, string>();
   /** Shards with a commit of unknown outcome → its epoch. */
   const unknowns = new Map<number, number>();
+  /** Replicas that listen in this process: their answers need no way through Redis. */
+  const listeners = new Map<string, Set<(answers: [string, Json][]) => void>>();
 
   /** Makes sure that no lost commit of this shard can arrive any more. */
   async function settle(shard: number): Promise<void> {
@@ -131,6 +133,11 @@ export function createRedisShards(context: RedisContext): ShardStore {
 
     async reply(replica, answers) {
       const message = JSON.stringify(answers.map(({ request, answer }) => [request, answer]));
+      const here = listeners.get(replica);
+      if (here !== undefined) {
+        for (const listen of here) listen(JSON.parse(message) as [string, Json][]);
+        return;
+      }
       const channel = keys.replyChannel(replica);
       await link.send(channel, ["PUBLISH", channel, message]);
     },
@@ -138,15 +145,17 @@ export function createRedisShards(context: RedisContext): ShardStore {
     async onReply(replica, hear, signal) {
       if (signal.aborted) return;
       const channel = keys.replyChannel(replica);
-      const listen = (message: string) => {
-        if (signal.aborted) return;
-        for (const [request, answer] of JSON.parse(message) as [string, Json][]) {
-          hear(request, answer);
-        }
+      const listen = (answers: [string, Json][]) => {
+        for (const [request, answer] of answers) if (!signal.aborted) hear(request, answer);
       };
-      await link.subscribe(channel, listen);
+      const listenToMessage = (message: string) => listen(JSON.parse(message) as [string, Json][]);
+      await link.subscribe(channel, listenToMessage);
+      const here = listeners.get(replica) ?? new Set();
+      listeners.set(replica, here.add(listen));
       signal.addEventListener("abort", () => {
-        if (!context.isClosed()) link.unsubscribe(channel, listen).catch(() => {});
+        here.delete(listen);
+        if (here.size === 0 && listeners.get(replica) === here) listeners.delete(replica);
+        if (!context.isClosed()) link.unsubscribe(channel, listenToMessage).catch(() => {});
       }, { once: true });
     },
   };

@@ -3,7 +3,7 @@
  * a Redis Cluster can hold it. Nothing blocks on a connection: whoever waits is woken by a message, and looks by himself
  * once a second in case the message was lost.
  */
-import { unavailable } from "../base/problem.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import type { BlobStore, Durability, Membership, Store } from "./port.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./redis_context.ts";
 import { createRedisEvents } from "./redis_events.ts";
@@ -33,13 +33,14 @@ export interface RedisStoreOptions {
   timeoutMs?: number;
   /** Changes that the feed keeps for watches that resume, over all shards. @default {12_288} */
   feedLength?: number;
-  /** Hears of lost connections, for the log; never of a password. */
+  /** Hears of lost connections and of settings that endanger the data, for the log; never of a password. */
   onTrouble?: (text: string) => void;
 }
 
 /**
  * Connects to the store.
- * @throws {Problem} InvalidArgument when the URL is wrong, Unavailable when Redis does not answer in time
+ * @throws {Problem} InvalidArgument when the URL is wrong, Unavailable when Redis does not answer in time,
+ * FailedPrecondition when it is too old
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const address = parseRedisUrl(options.url);
@@ -70,7 +71,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     shardCount,
     isClosed: () => isClosed,
   };
-  const durability = await readDurability(context).catch((error) => {
+  const durability = await readSettings(context, onTrouble).catch((error) => {
     void link.close();
     throw error;
   });
@@ -95,19 +96,40 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   };
 }
 
-async function readDurability({ link, keys }: RedisContext): Promise<Durability> {
-  try {
-    const reply = await link.send(keys.shardCount, ["CONFIG", "GET", "append*"]);
-    const settings = new Map(pairsOf(reply));
-    const fsync = settings.get("appendfsync");
-    if (fsync === undefined) return "unknown";
-    if (settings.get("appendonly") !== "yes" || fsync === "no") return "none";
-    return fsync === "always" ? "always" : "everysec";
-  } catch {
-    // A server that is managed by others, or a user without the right.
-    await link.send(keys.shardCount, ["PING"]);
-    return "unknown";
+/** Reads what the server is and promises; one that is managed by others, or a user without the right, tells nothing. */
+async function readSettings(
+  { link, keys }: RedisContext,
+  onTrouble: (text: string) => void,
+): Promise<Durability> {
+  const ask = async (args: string[]) => {
+    try {
+      return await link.send(keys.shardCount, args);
+    } catch (error) {
+      if (error instanceof Problem && !/user or the password/.test(error.message)) throw error;
+      return undefined;
+    }
+  };
+  await link.send(keys.shardCount, ["PING"]);
+  const server = String(await ask(["INFO", "server"]) ?? "");
+  const [, version, major, minor] = /redis_version:((\d+)\.(\d+)\S*)/.exec(server) ?? [];
+  if (version !== undefined && Number(major) * 100 + Number(minor) < 602) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      `Redis ${version} is too old: version 6.2 or later is needed`,
+    );
   }
+  const memory = new Map(pairsOf(await ask(["CONFIG", "GET", "maxmemory*"])));
+  const policy = memory.get("maxmemory-policy") ?? "noeviction";
+  if (memory.get("maxmemory") !== "0" && policy !== "noeviction") {
+    onTrouble(
+      `Redis may drop workflows when its memory is full: set maxmemory-policy to noeviction (it is ${policy})`,
+    );
+  }
+  const settings = new Map(pairsOf(await ask(["CONFIG", "GET", "append*"])));
+  const fsync = settings.get("appendfsync");
+  if (fsync === undefined) return "unknown";
+  if (settings.get("appendonly") !== "yes" || fsync === "no") return "none";
+  return fsync === "always" ? "always" : "everysec";
 }
 
 /** Removes everything but membership, and what keeps versions and cursors growing. */

@@ -23,6 +23,8 @@ const BATCH = 500;
 /** What the shared reader keeps: changes, and characters in them. */
 const KEPT_CHANGES = 5_000;
 const KEPT_SIZE = 16 << 20;
+/** Pause between two reads, so that many commits are read at once. */
+const PAUSE_MS = 4;
 
 interface Seen {
   version: number;
@@ -108,6 +110,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
         keep(found);
         if (found.length > 0) {
           wakeups.wake("feed");
+          await wakeups.wait([], PAUSE_MS, stop.signal);
           continue;
         }
         if (wakes !== wakesBefore) continue;

@@ -250,6 +250,16 @@ test("TLS with an authority of one's own", async () => {
   await expectUnavailable(open(url), /Cannot connect to Redis at localhost:.*certificate/);
 });
 
+test("a server that may evict data is told of", async () => {
+  const server = await start(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+  const told: string[] = [];
+  const store = await openRedisStore({ url: server.url, onTrouble: (text) => told.push(text) });
+  cleanUp.push(() => store.close());
+  expect(told).toEqual([
+    "Redis may drop workflows when its memory is full: set maxmemory-policy to noeviction (it is allkeys-lru)",
+  ]);
+});
+
 describe("a commit whose answer is lost", () => {
   test("is written before the shard is loaded again, or never", async () => {
     const server = await start();

@@ -40,8 +40,9 @@ class Names {
     return nameIn(this.#versions, value);
   }
 
-  cursor(value: string): string {
-    return nameIn(this.#cursors, value);
+  /** Cursors count within their shard. */
+  cursor(shard: number, value: string): string {
+    return nameIn(this.#cursors, value === "" ? "" : `${shard}/${value}`);
   }
 
   /** A version that was seen, or a strange one. */
@@ -133,7 +134,7 @@ const loads: fc.Arbitrary<Operation> = fc.record({
     const { cursor, ...state } = await store.shards.loadShard(shard);
     return [
       actor && { ...actor, version: names.version(actor.version) },
-      { ...state, cursor: names.cursor(cursor) },
+      { ...state, cursor: names.cursor(shard, cursor) },
       await store.shards.findAnswers(shard, ["k1", "k2", "k3"]),
       await store.query.findByUid(`u1-${namespace}-${name}-${shard}`),
     ];
@@ -174,7 +175,7 @@ const mail: fc.Arbitrary<Operation> = fc.record({
       const commit = commitOf(shard, epochOf(store, shard), { cursor: applied.cursor });
       await store.shards.commit(commit);
     }
-    return entries.map((entry) => ({ ...entry, cursor: names.cursor(entry.cursor) }));
+    return entries.map((entry) => ({ ...entry, cursor: names.cursor(shard, entry.cursor) }));
   },
 }));
 
