@@ -30,6 +30,8 @@ import { Timers } from "./timers.ts";
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Actors loaded from the store at once. */
 const MAX_LOADS = 64;
+/** Shards that apply and commit at once. */
+const MAX_WORKING = 8;
 /** Request name that asks a replica to look at the shards again; not an answer. */
 const NUDGE = "@rebalance";
 
@@ -108,6 +110,7 @@ export class Host implements WorkflowHost {
       timers: this.#timers,
       kinds: deps.kinds,
       loads: new Limiter(MAX_LOADS),
+      slots: new Limiter(MAX_WORKING),
       labelPrefix: options.labelPrefix,
       frozen: options.frozen ?? false,
       perform: (worker, rows) => {

@@ -23,6 +23,7 @@ import {
   type QueueItem,
   StoreTrouble,
 } from "./batch.ts";
+import type { Limiter } from "./limiter.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
 import { COMMIT_MARK, decodeRows, OutboxIndex, type OutboxRow } from "./outbox.ts";
 import { encodeResult, Moved, type Result } from "./result.ts";
@@ -55,6 +56,8 @@ export interface WorkerDeps extends BatchDeps {
   onLost(worker: ShardWorker, cause: unknown): void;
   /** False when the lease may have run out: then even a refusal must be proved by a commit. */
   isLeaseFresh(shard: number): boolean;
+  /** Bounds the shards that work at once. Under load, commands gather while their shard waits: fewer, larger commits. */
+  slots: Limiter;
   commitSeconds: Histogram;
   batchSize: Histogram;
 }
@@ -159,9 +162,10 @@ export class ShardWorker {
   }
 
   async #run(): Promise<void> {
+    const { slots } = this.#deps;
     try {
       while (this.#state !== "gone" && (this.#queue.length > 0 || this.#drops.size > 0)) {
-        await this.#process(this.#queue.splice(0, MAX_BATCH));
+        await slots.run(() => this.#process(this.#queue.splice(0, MAX_BATCH)));
       }
     } catch (cause) {
       if (this.#state !== "gone") {
@@ -277,12 +281,15 @@ export class ShardWorker {
 
   /** Waits before the store is tried again; callers that waited long enough are told. */
   async #pause(attempt: number, cause: unknown, items: QueueItem[]): Promise<void> {
-    const { clock, log, ids } = this.#deps;
+    const { clock, log, ids, slots } = this.#deps;
     if (attempt === 0 || attempt % 10 === 9) {
       log.warn({ shard: this.shard, attempt: attempt + 1, err: cause }, "store in trouble");
     }
     const waitMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + ids.fraction());
+    // The slot is free meanwhile: what ails this shard's part of the store may not ail the others'.
+    slots.leave();
     await clock.sleep(waitMs, this.#abort.signal);
+    await slots.enter();
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     const now = clock.monotonic();
     const error = unavailable("The store does not answer; the request may still be done");

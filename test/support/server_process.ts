@@ -31,6 +31,10 @@ export async function startServer(flags: string[]): Promise<ServerProcess> {
   const args = [...(isDeno ? ["run", "-A", MAIN] : [MAIN]), "--port=0", ...flags];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   const log: string[] = [];
+  // Intentionally not `child.kill`: on Deno it works once only, and hides the exit status.
+  const send = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(child.pid ?? 0, signal);
+  };
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   try {
     const port = await listeningPort(child, log, ended);
@@ -42,17 +46,17 @@ export async function startServer(flags: string[]): Promise<ServerProcess> {
       pid: child.pid ?? 0,
       log,
       async kill() {
-        child.kill("SIGKILL");
+        send("SIGKILL");
         await ended;
       },
       stop() {
-        child.kill("SIGTERM");
+        send("SIGTERM");
         return ended;
       },
-      signal: (name) => void child.kill(name),
+      signal: send,
     };
   } catch (cause) {
-    child.kill("SIGKILL");
+    send("SIGKILL");
     throw cause;
   }
 }
