@@ -8,8 +8,7 @@ import { ManifestNeeded } from "./failure.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
 import { endContainersWith, taskEnded, taskPending, taskProgressed, taskStarted } from "./leaf.ts";
 import { wake } from "./runtime.ts";
-import { beginLocked, failNode } from "./start.ts";
-import { isFailure } from "./failure.ts";
+import { failNode } from "./start.ts";
 import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
 import { workflowDeadline } from "./stop_reason.ts";
 import { checkSuspend } from "./suspend.ts";
@@ -123,12 +122,8 @@ function locksGranted(turn: Turn, holder: string): void {
   }
   const node = findWaiting(turn, holder);
   if (node === undefined) return;
-  try {
-    beginLocked(turn, node);
-  } catch (error) {
-    if (!isFailure(error)) throw error;
-    failNode(turn, node, error.message);
-  }
+  // It begins when it is looked at: parallelism may still hold it back.
+  change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
 }
 
 function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {

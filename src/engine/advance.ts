@@ -24,7 +24,7 @@ import { lookAtMember } from "./member.ts";
 import { evaluateRetry } from "./retry.ts";
 import { wake } from "./runtime.ts";
 import { endActive } from "./shutdown.ts";
-import { beginIfUntouched, startCall } from "./start.ts";
+import { beginIfUntouched, beginLocked, startCall } from "./start.ts";
 import {
   executedSpec,
   isFulfilled,
@@ -269,6 +269,7 @@ function drain(turn: Turn): void {
 
 /** Looks at one node: what it is to do next, and whether it is done for those who wait for it. */
 function look(turn: Turn, node: NodeRecord): void {
+  if (node.lock !== undefined) beginLocked(turn, node);
   switch (node.type) {
     case "Steps":
       evaluateSteps(turn, node);

@@ -9,10 +9,7 @@ import { frameOf } from "./call.ts";
 /** May the boundary get a new child? Otherwise `waiter` is looked at again when it may. */
 export function isGateOpen(turn: Turn, boundary: NodeRecord | undefined, waiter: string): boolean {
   const { runtime } = turn.state;
-  if (isWorkflowFull(turn)) {
-    runtime.gated.add(waiter);
-    return false;
-  }
+  if (!isPlaceFree(turn, waiter)) return false;
   if (boundary === undefined) return true;
   const { template } = frameOf(turn, boundary);
   const count = boundaryCount(runtime, boundary.id);
@@ -22,6 +19,13 @@ export function isGateOpen(turn: Turn, boundary: NodeRecord | undefined, waiter:
     return false;
   }
   return true;
+}
+
+/** Does the workflow's parallelism allow one more pod? Otherwise `waiter` is looked at again when it does. */
+export function isPlaceFree(turn: Turn, waiter: string): boolean {
+  if (!isWorkflowFull(turn)) return true;
+  turn.state.runtime.gated.add(waiter);
+  return false;
 }
 
 /** May a retry node start its next attempt? */

@@ -184,7 +184,7 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
   if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);
   else runtime.lockers.delete(node.id);
   const isActive = isOpen &&
-    (isExecutable(node.type) || node.type === "Retry" || node.lock?.isHeld === false);
+    (isExecutable(node.type) || node.type === "Retry" || isWaiting);
   if (isActive && sign === 1) runtime.active.add(node.id);
   else runtime.active.delete(node.id);
 }

@@ -24,13 +24,14 @@ export function endActive(turn: Turn): boolean {
 function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
   if (hasEnded(node) || node.type === "Container") return false;
   if (node.daemoned === true) return false;
-  if (node.type === "Retry" && node.lock?.isHeld !== false) {
+  const isWaiting = node.synchronizationStatus?.waiting !== undefined;
+  if (node.type === "Retry" && !isWaiting) {
     const last = attemptsOf(turn, node).at(-1);
     if (last === undefined || !hasEnded(last)) return false;
     end(turn, node, "Failed", reason.waiting);
     return true;
   }
-  const isPod = node.type === "Pod" && node.lock?.isHeld !== false;
+  const isPod = node.type === "Pod" && !isWaiting;
   const text = isPod ? reason.running : reason.waiting;
   cancelTask(turn, node, text);
   end(turn, node, "Failed", text);

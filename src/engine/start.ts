@@ -9,7 +9,7 @@ import { type Call, callOf, getNode, localsOf } from "./call.ts";
 import { addNode, change, emit, end, holderOf, type NodePatch } from "./change.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
 import { createdAt } from "./globals.ts";
-import { isGateOpen } from "./gate.ts";
+import { isGateOpen, isPlaceFree } from "./gate.ts";
 import { startTask } from "./leaf.ts";
 import { lockKeys } from "./lock_keys.ts";
 import { findMemo, type MemoLookup } from "./memo.ts";
@@ -95,8 +95,20 @@ export function startCall(turn: Turn, call: Call, waiter: string): NodeRecord | 
   }
 }
 
-/** Goes on with a node that has got its locks. */
+/** Goes on with a node that has got its locks, as soon as there is a place for it. */
 export function beginLocked(turn: Turn, node: NodeRecord): void {
+  const isReady = node.lock?.isHeld === true && node.phase === "Pending" &&
+    node.synchronizationStatus?.waiting !== undefined;
+  if (!isReady || !isPlaceFree(turn, node.id)) return;
+  try {
+    beginWithLocks(turn, node);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+function beginWithLocks(turn: Turn, node: NodeRecord): void {
   const call = callOf(turn, node);
   const resolved = resolveTemplate(turn, call.holder, call.context);
   const options = localsOf(turn, call, resolved.template);
