@@ -90,6 +90,13 @@ export function createMemoryEvents(state: MemoryState): EventStore {
       return Promise.resolve();
     },
 
+    amend(delivery) {
+      if (!state.events.has(delivery.id) && state.deliveries.has(delivery.id)) {
+        state.deliveries.set(delivery.id, structuredClone(delivery));
+      }
+      return Promise.resolve();
+    },
+
     depth() {
       return Promise.resolve(state.events.size);
     },

@@ -373,6 +373,8 @@ export interface EventStore {
   finish(deliveries: Delivery[]): Promise<void>;
   /** Gives an event back, to be taken again at `at` (epoch ms) with one attempt more; the record shows why. No effect when it is no longer in the queue. */
   retryLater(delivery: Delivery, at: number): Promise<void>;
+  /** Writes over the record of an event that has ended; no effect when there is none, or the event is in the queue. */
+  amend(delivery: Delivery): Promise<void>;
   /** Events queued, in work or waiting for a retry. */
   depth(): Promise<number>;
   /** Newest first. */

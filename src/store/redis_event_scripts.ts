@@ -164,6 +164,21 @@ return ended
 `);
 
 /**
+ * Writes over the record of an event that has ended.
+ *
+ * KEYS  1 base
+ * ARGV  1 id, 2 namespace, 3 time, 4 state, 5 delivery record as JSON
+ * Returns  1, or 0 when there is no record or the event is in the queue
+ */
+export const AMEND = defineScript(`
+${COMMON}
+if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
+if redis.call('HEXISTS', base .. '${EVENT_KEY.deliveries}', ARGV[1]) == 0 then return 0 end
+save_delivery(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+return 1
+`);
+
+/**
  * Gives an event back, to be taken again later.
  *
  * KEYS  1 base

@@ -4,7 +4,15 @@ import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
 import { continueAfter, parseContinue } from "./list_query.ts";
 import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
-import { FINISH, OFFER, RETRY_LATER, TAKE, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
+import {
+  AMEND,
+  FINISH,
+  OFFER,
+  RETRY_LATER,
+  TAKE,
+  TOUCH,
+  TRIM_DELIVERIES,
+} from "./redis_event_scripts.ts";
 import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
@@ -108,6 +116,10 @@ export function createRedisEvents(context: RedisContext): EventStore {
     async retryLater(delivery, at) {
       const args = [...recordArgs(delivery), String(Math.trunc(at)), keys.eventChannel];
       await run(RETRY_LATER, args);
+    },
+
+    async amend(delivery) {
+      await link.run(AMEND, base, recordArgs(delivery));
     },
 
     async depth() {

@@ -159,6 +159,14 @@ export function createSqliteEvents(
       wakeups.wakeOne("events");
     },
 
+    async amend(delivery) {
+      const isQueued = "SELECT 1 FROM event WHERE id = ?";
+      await database.write(() => {
+        const isKnown = database.get("SELECT 1 FROM delivery WHERE id = ?", delivery.id);
+        if (isKnown && !database.get(isQueued, delivery.id)) saveDelivery(delivery);
+      });
+    },
+
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async depth() {
       return depth();

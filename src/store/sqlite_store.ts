@@ -76,8 +76,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 function createMembership(database: SqliteDatabase, now: () => number): Membership {
   const leaseOf = (shard: number) => database.get("SELECT * FROM shard WHERE shard = ?", shard);
   return {
-    shardCount: (wish) =>
-      database.write(() => database.counter("shards") || database.setCounter("shards", wish)),
+    async shardCount(wish) {
+      const known = database.counter("shards");
+      if (known > 0) return known;
+      return await database.write(() =>
+        database.counter("shards") || database.setCounter("shards", wish)
+      );
+    },
     async heartbeat(replica, ttlMs) {
       const sql = "INSERT OR REPLACE INTO replica VALUES (?, ?)";
       await database.write(() => database.run(sql, replica, now() + ttlMs));
