@@ -40,3 +40,16 @@ test("timers fire in order at their time, however they were set, moved and clear
     { numRuns: 100 },
   );
 });
+
+test("a timer fires once, also when another shard goes before it is cleared", async () => {
+  const clock = new ManualClock(0);
+  const fired: string[] = [];
+  const timers = new Timers(clock, (_shard, id) => void fired.push(id));
+  timers.set(0, "a", 10);
+  timers.set(1, "b", 1_000);
+  await clock.advance(20);
+  timers.clearShard(1);
+  timers.set(0, "c", 30);
+  await clock.advance(5_000);
+  expect(fired).toEqual(["a", "c"]);
+});

@@ -8,6 +8,8 @@ interface Entry {
   at: number;
   shard: number;
   id: string;
+  /** Has come up; it stays set until it is cleared. */
+  isFired: boolean;
 }
 
 export class Timers {
@@ -40,7 +42,7 @@ export class Timers {
   set(shard: number, id: string, at: number): void {
     let timers = this.#byShard.get(shard);
     if (!timers) this.#byShard.set(shard, timers = new Map());
-    const entry = { at, shard, id };
+    const entry = { at, shard, id, isFired: false };
     timers.set(id, entry);
     this.#push(entry);
     this.#arm();
@@ -60,7 +62,7 @@ export class Timers {
     if (!this.#byShard.delete(shard)) return;
     this.#heap = [];
     for (const timers of this.#byShard.values()) {
-      for (const entry of timers.values()) this.#push(entry);
+      for (const entry of timers.values()) if (!entry.isFired) this.#push(entry);
     }
   }
 
@@ -85,7 +87,9 @@ export class Timers {
     const now = this.#clock.now();
     for (let top = this.#heap[0]; top && top.at <= now; top = this.#heap[0]) {
       this.#pop();
-      if (this.#byShard.get(top.shard)?.get(top.id) === top) this.#fire(top.shard, top.id);
+      if (this.#byShard.get(top.shard)?.get(top.id) !== top) continue;
+      top.isFired = true;
+      this.#fire(top.shard, top.id);
     }
     this.#arm();
   }

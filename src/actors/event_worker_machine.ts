@@ -1,0 +1,85 @@
+/**
+ * The life of one event worker, as a machine: it takes a batch, works on it, takes the next. Trouble with the store makes
+ * it rest; told to stop, it finishes what it has. Never persisted.
+ *
+ *   taking ──events──▶ working ──done──▶ taking
+ *     │  ▲                │ stop
+ *     │  └── resting ◀────┼── trouble
+ *     └──stop──▶ stopped ◀┘
+ */
+import { assign, fromPromise, setup } from "xstate";
+import type { QueuedEvent } from "../store/port.ts";
+
+export interface EventWork {
+  /** Waits for events; aborts with the signal. */
+  take(signal: AbortSignal): Promise<QueuedEvent[]>;
+  /** Works on all of them; what goes wrong with one is its own business. */
+  work(events: QueuedEvent[]): Promise<void>;
+  /** Waits before the store is tried again. */
+  rest(signal: AbortSignal): Promise<void>;
+  /** Hears of trouble with the store. */
+  onTrouble(cause: unknown): void;
+}
+
+interface Context {
+  work: EventWork;
+  events: QueuedEvent[];
+  stopping: boolean;
+}
+
+export const eventWorkerMachine = setup({
+  types: {} as { context: Context; events: { type: "stop" }; input: EventWork },
+  actors: {
+    take: fromPromise<QueuedEvent[], EventWork>(({ input, signal }) => input.take(signal)),
+    work: fromPromise<void, { work: EventWork; events: QueuedEvent[] }>(({ input }) =>
+      input.work.work(input.events)
+    ),
+    rest: fromPromise<void, EventWork>(({ input, signal }) => input.rest(signal)),
+  },
+  guards: { isStopping: ({ context }) => context.stopping },
+}).createMachine({
+  id: "eventWorker",
+  context: ({ input }) => ({ work: input, events: [], stopping: false }),
+  initial: "taking",
+  states: {
+    taking: {
+      // What is taken while the machine stops goes to another worker after its time of silence.
+      invoke: {
+        src: "take",
+        input: ({ context }) => context.work,
+        onDone: {
+          target: "working",
+          actions: assign({ events: ({ event }) => event.output }),
+        },
+        onError: {
+          target: "resting",
+          actions: ({ context, event }) => context.work.onTrouble(event.error),
+        },
+      },
+      on: { stop: "stopped" },
+    },
+    working: {
+      invoke: {
+        src: "work",
+        input: ({ context: { work, events } }) => ({ work, events }),
+        onDone: [{ guard: "isStopping", target: "stopped" }, { target: "taking" }],
+        onError: {
+          target: "resting",
+          actions: ({ context, event }) => context.work.onTrouble(event.error),
+        },
+      },
+      on: { stop: { actions: assign({ stopping: true }) } },
+    },
+    resting: {
+      always: { guard: "isStopping", target: "stopped" },
+      invoke: {
+        src: "rest",
+        input: ({ context }) => context.work,
+        onDone: "taking",
+        onError: "taking",
+      },
+      on: { stop: "stopped" },
+    },
+    stopped: { type: "final" },
+  },
+});

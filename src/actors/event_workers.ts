@@ -1,0 +1,205 @@
+/**
+ * The event workers of a replica. They share the queue with those of all replicas; each takes events in batches, tells
+ * that it still works on them, and ends each one as soon as its dispatch is over.
+ */
+import { type Actor, createActor, waitFor } from "xstate";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Delivery, EventStore, QueuedEvent } from "../store/port.ts";
+import { eventWorkerMachine } from "./event_worker_machine.ts";
+
+/** Events in one batch. */
+const MAX_BATCH = 16;
+/** How long a worker waits for events before it looks again. */
+const TAKE_WAIT_MS = 20_000;
+const REST_MS = 500;
+/** How often what must be written is tried before it is left to whoever claims the event. */
+const END_ATTEMPTS = 5;
+const TRIM_EVERY_MS = 60_000;
+
+export interface EventWorkersDeps {
+  events: EventStore;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  /** What becomes of an event; `retryAt` (epoch ms) brings it back. A rejection is a defect. */
+  dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAt?: number }>;
+  /** The record of an event whose dispatch has a defect. */
+  failed(event: QueuedEvent): Delivery;
+  /** Hears of every event that is over. */
+  onEnd?(delivery: Delivery): void;
+}
+
+export interface EventWorkersOptions {
+  replica: string;
+  count: number;
+  /** Silence after which the events of a worker are taken over, ms. */
+  claimAfterMs: number;
+  /** Delivery records that are kept in each namespace. */
+  deliveryCount: number;
+  deliveryAgeMs: number;
+}
+
+export class EventWorkers {
+  readonly #deps: EventWorkersDeps;
+  readonly #options: EventWorkersOptions;
+  readonly #stop = new AbortController();
+  #workers: Actor<typeof eventWorkerMachine>[] = [];
+
+  constructor(deps: EventWorkersDeps, options: EventWorkersOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: this.#options.count }, (_, index) => {
+      const worker = `${this.#options.replica}/${index}`;
+      const { clock, ids, log } = this.#deps;
+      let troubles = 0;
+      const actor = createActor(eventWorkerMachine, {
+        input: {
+          take: (signal) => this.#take(worker, signal),
+          work: async (events) => {
+            await this.#work(worker, events);
+            troubles = 0;
+          },
+          rest: (signal) => clock.sleep(REST_MS * (0.5 + ids.fraction()), signal),
+          onTrouble: (cause) => {
+            if (troubles++ % 20 === 0) log.warn({ worker, err: cause }, "event queue in trouble");
+          },
+        },
+      });
+      return actor.start();
+    });
+    if (this.#options.count > 0) void this.#trim();
+  }
+
+  /** Takes nothing more; resolves when what was taken is done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#workers.map((worker) => {
+      worker.send({ type: "stop" });
+      return waitFor(worker, ({ status }) => status === "done", { timeout: Infinity });
+    }));
+  }
+
+  #take(worker: string, signal: AbortSignal): Promise<QueuedEvent[]> {
+    const { events } = this.#deps;
+    return events.take(
+      worker,
+      MAX_BATCH,
+      this.#options.claimAfterMs,
+      TAKE_WAIT_MS,
+      AbortSignal.any([signal, this.#stop.signal]),
+    );
+  }
+
+  async #work(worker: string, events: QueuedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const { clock, log } = this.#deps;
+    const over = new AbortController();
+    const open = new Set(events.map(({ id }) => id));
+    const touching = (async () => {
+      for (;;) {
+        await clock.sleep(this.#options.claimAfterMs / 3, over.signal);
+        if (over.signal.aborted) return;
+        await this.#deps.events.touch(worker, [...open]).catch((cause: unknown) => {
+          log.warn({ worker, err: cause }, "events could not be touched");
+        });
+      }
+    })();
+    const ends = new Ends(this.#deps, (id) => open.delete(id));
+    try {
+      await Promise.all(events.map((event) => this.#one(event, ends)));
+      await ends.flushed();
+    } finally {
+      over.abort();
+      await touching;
+    }
+  }
+
+  async #one(event: QueuedEvent, ends: Ends): Promise<void> {
+    const { dispatch, failed, log, events } = this.#deps;
+    let verdict: { delivery: Delivery; retryAt?: number };
+    try {
+      verdict = await dispatch(event);
+    } catch (cause) {
+      log.error({ event: event.id, namespace: event.namespace, err: cause }, "dispatch failed");
+      verdict = { delivery: failed(event) };
+    }
+    const { delivery, retryAt } = verdict;
+    if (retryAt === undefined) return ends.add(delivery);
+    // When it can't be given back it is claimed from this worker later, which is a retry too.
+    await events.retryLater(delivery, retryAt).catch((cause: unknown) => {
+      log.warn({ event: event.id, err: cause }, "event could not be given back");
+    });
+  }
+
+  async #trim(): Promise<void> {
+    const { clock, ids, log, events } = this.#deps;
+    const { deliveryCount, deliveryAgeMs } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await clock.sleep(TRIM_EVERY_MS * (0.5 + ids.fraction()), signal);
+      if (signal.aborted) return;
+      await events.trimDeliveries(deliveryCount, deliveryAgeMs).catch((cause: unknown) => {
+        log.warn({ err: cause }, "delivery records could not be trimmed");
+      });
+    }
+  }
+}
+
+/** Writes the ends of events; those that come while one write is under way share the next. */
+class Ends {
+  readonly #deps: EventWorkersDeps;
+  readonly #onWritten: (id: string) => void;
+  #waiting: Delivery[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(deps: EventWorkersDeps, onWritten: (id: string) => void) {
+    this.#deps = deps;
+    this.#onWritten = onWritten;
+  }
+
+  add(delivery: Delivery): void {
+    this.#waiting.push(delivery);
+    this.#writing ??= this.#write().finally(() => this.#writing = undefined);
+  }
+
+  async flushed(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    // Those that end at the same moment go together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0);
+      if (!await this.#finish(batch)) continue;
+      for (const delivery of batch) {
+        this.#onWritten(delivery.id);
+        this.#deps.onEnd?.(delivery);
+      }
+    }
+  }
+
+  async #finish(batch: Delivery[]): Promise<boolean> {
+    const { events, clock, ids, log } = this.#deps;
+    for (let attempt = 1;; attempt++) {
+      try {
+        await events.finish(batch);
+        return true;
+      } catch (cause) {
+        if (attempt === END_ATTEMPTS) {
+          log.warn(
+            { count: batch.length, err: cause },
+            "events could not be ended; they come back",
+          );
+          return false;
+        }
+        await clock.sleep(100 * 2 ** attempt * (0.5 + ids.fraction()));
+      }
+    }
+  }
+}
