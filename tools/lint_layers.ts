@@ -10,6 +10,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   expr: ["base"],
   spec: ["base", "expr"],
   engine: ["base", "expr", "spec"],
+  simulation: ["base", "expr", "spec", "engine"],
   events: ["base", "expr", "spec"],
   platform: ["base"],
   store: ["base", "expr", "spec", "engine", "platform"],
@@ -42,7 +43,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform", "ui"],
   ui: ["base", "spec", "service", "platform"],
-  cli: ["auth", "base", "expr", "spec", "engine", "service", "platform", "events"],
+  cli: ["auth", "base", "expr", "spec", "engine", "service", "simulation", "platform", "events"],
 };
 
 /** npm packages each pure folder may use. Other folders may use any dependency. */
@@ -51,6 +52,7 @@ export const PURE: Record<string, readonly string[]> = {
   expr: ["jsep", "re2js", "semver"],
   spec: ["yaml"],
   engine: [],
+  simulation: [],
   events: [],
 };
 

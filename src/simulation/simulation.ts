@@ -1,0 +1,304 @@
+/**
+ * Workflows on a simulated clock, with tasks that do what a script says: the engine's own functions, called as the host
+ * calls them, with every part of the world in memory. Nothing here decides; it performs effects and reports facts.
+ */
+import { accept } from "../engine/accept.ts";
+import { advance } from "../engine/advance.ts";
+import { loadWorkflow, takeChanges } from "../engine/codec.ts";
+import type { ControlRequest } from "../engine/command.ts";
+import { control } from "../engine/control.ts";
+import { createWorkflow } from "../engine/create.ts";
+import type { Effect } from "../engine/effect.ts";
+import type { EngineEnv } from "../engine/engine.ts";
+import { acquireLocks, emptyLockTable, type LockNews, releaseLocks } from "../engine/locks.ts";
+import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/resubmit.ts";
+import type { WorkflowState } from "../engine/state.ts";
+import { rfc3339 } from "../engine/time_text.ts";
+import { viewWorkflow } from "../engine/view.ts";
+import {
+  type ConfigMap,
+  LABEL_PREFIX,
+  type ManifestKind,
+  type Workflow,
+} from "../spec/manifest.ts";
+import { type Job, ruleOf, taskOutcome, type TaskRule } from "./task_rule.ts";
+
+/** Namespace of everything in a simulation. */
+export const SIMULATION_NAMESPACE = "default";
+
+/** When a simulation begins, epoch ms: midnight UTC of 1 January 2024. */
+export const SIMULATION_START: number = Date.UTC(2024, 0, 1);
+
+export interface SimulationOptions {
+  /** Rules of tasks; the first that fits counts. */
+  rules?: readonly TaskRule[];
+  /** Loads every workflow anew from its stored parts before each use. */
+  isForgetful?: boolean;
+  /** Tasks that succeed leave every output artifact. */
+  leavesArtifacts?: boolean;
+}
+
+/** One world: workflows, manifests, tasks, locks, timers and the clock. */
+export class Simulation {
+  /** Epoch ms. */
+  now = SIMULATION_START;
+  /** Names of the workflows, in the order of their submission. */
+  readonly order: string[] = [];
+  /** May be changed at any time; a task that runs follows the rule that fits now. */
+  readonly rules: TaskRule[];
+  readonly #states = new Map<string, WorkflowState>();
+  readonly #jobs = new Map<string, Job>();
+  readonly #starts = new Map<string, number>();
+  readonly #timers = new Map<string, number>();
+  readonly #manifests = new Map<string, unknown>();
+  readonly #locks = emptyLockTable();
+  readonly #parts = new Map<string, Record<string, string>>();
+  readonly #isForgetful: boolean;
+  readonly #leavesArtifacts: boolean;
+  #random = 0;
+
+  constructor({ rules = [], isForgetful = false, leavesArtifacts = false }: SimulationOptions) {
+    this.rules = [...rules];
+    this.#isForgetful = isForgetful;
+    this.#leavesArtifacts = leavesArtifacts;
+  }
+
+  /** What surrounds a call of the engine at this moment. */
+  get env(): EngineEnv {
+    return {
+      now: this.now,
+      randomSuffix: (length) => String(this.#random++).padStart(length, "x").slice(-length),
+      findManifest: (kind, namespace, name) =>
+        this.#manifests.get(manifestKey(kind, namespace, name)) ?? null,
+      labelPrefix: LABEL_PREFIX,
+    };
+  }
+
+  /** Stores a manifest that workflows may refer to. */
+  addManifest(kind: ManifestKind, manifest: { metadata: { name?: string } }): void {
+    const key = manifestKey(kind, SIMULATION_NAMESPACE, manifest.metadata.name ?? "");
+    this.#manifests.set(key, manifest);
+  }
+
+  /** Creates a workflow; it must have a name, and nothing is validated. */
+  submit(workflow: Workflow): void {
+    const name = workflow.metadata.name ?? "";
+    const complete: Workflow = {
+      ...workflow,
+      metadata: {
+        ...workflow.metadata,
+        namespace: SIMULATION_NAMESPACE,
+        uid: `uid-${name}`,
+        creationTimestamp: rfc3339(SIMULATION_START),
+      },
+    };
+    this.#states.set(name, createWorkflow(complete, this.env));
+    if (!this.order.includes(name)) this.order.push(name);
+    this.#parts.set(name, {});
+  }
+
+  /** Applies what a user asks for. @throws {Problem} when it is refused */
+  control(name: string, request: ControlRequest): void {
+    control(this.#state(name), request, this.env);
+  }
+
+  /**
+   * Submits a copy of a workflow, which takes the place of the old one.
+   * @throws {Problem} when it is refused
+   */
+  resubmit(name: string, newName: string, options: ResubmitOptions): void {
+    const from = viewWorkflow(this.#state(name));
+    const copy = resubmitWorkflow(from, options, this.env);
+    const { generateName: _generate, ...metadata } = copy.metadata;
+    const named: Workflow = { ...copy, metadata: { ...metadata, name: newName } };
+    this.order.splice(this.order.indexOf(name), 1, newName);
+    this.submit(options.memoized === true ? withResults(named, from, newName, this.env) : named);
+  }
+
+  /** The workflow as clients see it. */
+  view(name: string): Workflow {
+    return viewWorkflow(this.#state(name));
+  }
+
+  /** How many tasks were started for a node of this name; undefined = none. */
+  startsOf(workflow: string, node: string): number | undefined {
+    return this.#starts.get(`${workflow}/${node}`);
+  }
+
+  /** How many tasks were started for all nodes of a workflow. */
+  allStartsOf(workflow: string): number {
+    let sum = 0;
+    for (const [key, starts] of this.#starts) if (key.startsWith(`${workflow}/`)) sum += starts;
+    return sum;
+  }
+
+  /** Lets every workflow go on until nobody has anything to do. True when something changed. */
+  settle(): boolean {
+    let hasChanged = false;
+    for (let round = 0; round < 10_000; round++) {
+      let isQuiet = true;
+      for (const name of this.order) {
+        const state = this.#state(name);
+        advance(state, this.env);
+        const changes = takeChanges(state);
+        if (changes.needs.length > 0) {
+          throw new Error(`manifests needed: ${JSON.stringify(changes.needs)}`);
+        }
+        const parts = this.#parts.get(name) ?? {};
+        for (const key of changes.drop) delete parts[key];
+        Object.assign(parts, changes.put);
+        if (Object.keys(changes.put).length + changes.drop.length > 0) hasChanged = true;
+        for (const effect of changes.effects) {
+          if (this.#perform(name, effect)) isQuiet = false;
+        }
+      }
+      if (isQuiet) return hasChanged;
+    }
+    throw new Error("the engine does not come to rest");
+  }
+
+  /** Whether every workflow has ended. */
+  isComplete(): boolean {
+    return this.order.every((name) => this.#states.get(name)?.header.finishedAt !== undefined);
+  }
+
+  /** One second passes: timers fire and tasks move. True when a task moved or is only waiting for its time. */
+  tick(): boolean {
+    return this.moveTo(this.now + 1000);
+  }
+
+  /** The clock is set to a later time, at which timers fire and tasks move. Result as of {@link tick}. */
+  moveTo(at: number): boolean {
+    this.now = at;
+    let isBusy = false;
+    for (const [key, due] of [...this.#timers]) {
+      if (due > this.now) continue;
+      this.#timers.delete(key);
+      const [workflow = "", ...timer] = key.split(" ");
+      accept(this.#state(workflow), { type: "timer-fired", timer: timer.join(" ") }, this.env);
+    }
+    for (const [id, job] of [...this.#jobs]) {
+      const rule = ruleOf(this.rules, job);
+      const outcome = outcomeNow(job, rule);
+      if (outcome === "Pending") continue;
+      const state = this.#state(job.workflow);
+      if (job.runningAt === undefined) {
+        job.runningAt = this.now;
+        isBusy = true;
+        accept(state, { type: "task-started", task: id, podIP: "10.0.0.1", ready: true }, this.env);
+        continue;
+      }
+      if (outcome === "Hang") continue;
+      isBusy = true;
+      if (this.now < endOf(job.runningAt, rule)) continue;
+      this.#jobs.delete(id);
+      const report = taskOutcome(job, rule, outcome, this.#leavesArtifacts);
+      accept(state, { type: "task-ended", task: id, outcome: report }, this.env);
+    }
+    return isBusy;
+  }
+
+  /** When the next thing will happen by itself, epoch ms; undefined = never. */
+  nextAt(): number | undefined {
+    const times = [...this.#timers.values()].map((at) => Math.max(at, this.now));
+    for (const job of this.#jobs.values()) {
+      const rule = ruleOf(this.rules, job);
+      const outcome = outcomeNow(job, rule);
+      if (outcome === "Pending") continue;
+      if (job.runningAt === undefined) times.push(this.now + 1000);
+      else if (outcome !== "Hang") times.push(Math.max(endOf(job.runningAt, rule), this.now));
+    }
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  #state(name: string): WorkflowState {
+    let state = this.#states.get(name);
+    if (state === undefined) throw new Error(`no workflow ${name}`);
+    const parts = this.#parts.get(name);
+    if (this.#isForgetful && parts?.["h"] !== undefined) {
+      const changes = takeChanges(state);
+      for (const key of changes.drop) delete parts[key];
+      Object.assign(parts, changes.put);
+      const effects = changes.effects;
+      state = loadWorkflow(parts);
+      state.pending.effects.push(...effects);
+      this.#states.set(name, state);
+    }
+    return state;
+  }
+
+  /** True when the effect brought the engine something new at once. */
+  #perform(workflow: string, effect: Effect): boolean {
+    switch (effect.type) {
+      case "start-task": {
+        const { task } = effect;
+        const key = `${workflow}/${task.nodeName}`;
+        const attempt = (this.#starts.get(key) ?? 0) + 1;
+        this.#starts.set(key, attempt);
+        this.#jobs.set(task.id, { workflow, task, attempt, createdAt: this.now });
+        return false;
+      }
+      case "cancel-task":
+        this.#jobs.delete(effect.task);
+        return false;
+      case "set-timer":
+        this.#timers.set(`${workflow} ${effect.id}`, effect.at);
+        return false;
+      case "clear-timer":
+        this.#timers.delete(`${workflow} ${effect.id}`);
+        return false;
+      case "acquire-locks":
+        return this.#tell(acquireLocks(this.#locks, effect));
+      case "release-locks":
+        return this.#tell(releaseLocks(this.#locks, effect.holder));
+      case "save-memo": {
+        const key = manifestKey("ConfigMap", effect.namespace, effect.configMap);
+        const known = this.#manifests.get(key) as ConfigMap | undefined;
+        this.#manifests.set(key, {
+          metadata: {
+            name: effect.configMap,
+            labels: { [`${LABEL_PREFIX}configmap-type`]: "Cache" },
+          },
+          data: { ...known?.data, [effect.key]: effect.entry },
+        });
+        return false;
+      }
+      case "clean-tasks":
+      case "collect-artifacts":
+      case "delete-workflow":
+      case "record-event":
+        return false;
+    }
+  }
+
+  #tell(news: LockNews[]): boolean {
+    for (const { type, holder, message, waiting, holders } of news) {
+      const [, name] = holder.split("/");
+      const state = this.#states.get(name ?? "");
+      if (state === undefined) continue;
+      if (type === "granted") accept(state, { type: "locks-granted", holder }, this.env);
+      else {
+        accept(state, {
+          type: "locks-waiting",
+          holder,
+          message: message ?? "",
+          waiting: waiting ?? "",
+          ...(holders === undefined ? {} : { holders }),
+        }, this.env);
+      }
+    }
+    return news.length > 0;
+  }
+}
+
+function manifestKey(kind: ManifestKind, namespace: string, name: string): string {
+  return `${kind}/${kind === "ClusterWorkflowTemplate" ? "" : namespace}/${name}`;
+}
+
+function outcomeNow(job: Job, rule: TaskRule): NonNullable<TaskRule["outcome"]> {
+  return rule.outcome ?? (job.task.template.daemon === true ? "Hang" : "Succeeded");
+}
+
+function endOf(runningAt: number, rule: TaskRule): number {
+  return runningAt + (rule.after ?? 1) * 1000;
+}

@@ -1,0 +1,128 @@
+/**
+ * What tasks do in a simulation: a rule says how a task ends and what it leaves, and this file makes of it the report
+ * that an executor would send.
+ */
+import type { TaskOutcome } from "../engine/command.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import type { Artifact, Parameter } from "../spec/manifest.ts";
+
+/** How the tasks that it fits behave. */
+export interface TaskRule {
+  /** Regular expression, anywhere in the node's full name; absent fits every task. */
+  node?: string;
+  /** Only the n-th start of a node of exactly this name, from 1. */
+  attempt?: number;
+  /** `Hang` runs for ever, `Pending` never starts. @default {"Succeeded"}, and `Hang` for daemons */
+  outcome?: "Succeeded" | "Failed" | "Error" | "Hang" | "Pending";
+  /** Seconds from running to the end. @default {1} */
+  after?: number;
+  exitCode?: number;
+  /** Failure text. */
+  message?: string;
+  /** Standard output, or the body of an answer. */
+  result?: string;
+  /** Contents of the files of output parameters, by name. */
+  parameters?: Record<string, string>;
+}
+
+/** One started task. Times are epoch ms. */
+export interface Job {
+  workflow: string;
+  task: TaskSpec;
+  /** Which start of a node of this name, from 1. */
+  attempt: number;
+  createdAt: number;
+  runningAt?: number;
+}
+
+/** The first rule that fits; one without effect when none does. */
+export function ruleOf(rules: readonly TaskRule[], job: Job): TaskRule {
+  return rules.find(({ node, attempt }) =>
+    (node === undefined || new RegExp(node).test(job.task.nodeName)) &&
+    (attempt === undefined || attempt === job.attempt)
+  ) ?? {};
+}
+
+/**
+ * What the executor reports for a task that ends now.
+ *
+ * @param leavesArtifacts a task that succeeds leaves every output artifact
+ */
+export function taskOutcome(
+  { task }: Job,
+  rule: TaskRule,
+  phase: TaskOutcome["phase"],
+  leavesArtifacts: boolean,
+): TaskOutcome {
+  const { template } = task;
+  if (template.http !== undefined) {
+    return {
+      phase,
+      ...(rule.message === undefined ? {} : { message: rule.message }),
+      outputs: { result: rule.result ?? "" },
+    };
+  }
+  const exitCode = String(rule.exitCode ?? (phase === "Failed" ? 1 : 0));
+  const containers = template.containerSet?.containers;
+  const hasMain = containers === undefined || containers.some(({ name }) => name === "main");
+  const parameters = outputParameters(task, rule, phase);
+  const artifacts = leavesArtifacts && phase === "Succeeded" ? outputArtifacts(task) : [];
+  return {
+    phase,
+    message: failureText(rule, phase, containers?.[0]?.name ?? "main", exitCode),
+    outputs: {
+      ...(parameters.length === 0 ? {} : { parameters }),
+      ...(artifacts.length === 0 ? {} : { artifacts }),
+      ...(task.includeResult ? { result: rule.result ?? "" } : {}),
+      ...(hasMain ? { exitCode } : {}),
+    },
+    ...(containers === undefined ? {} : {
+      containers: Object.fromEntries(containers.map(({ name }) => [name ?? "", {
+        phase,
+        ...(phase === "Succeeded"
+          ? {}
+          : { message: `${name ?? ""}: Error (exit code ${exitCode}): ` }),
+      }])),
+    }),
+  };
+}
+
+function failureText(
+  { message }: TaskRule,
+  phase: TaskOutcome["phase"],
+  container: string,
+  exitCode: string,
+): string {
+  switch (phase) {
+    case "Succeeded":
+      return "";
+    case "Error":
+      return `wait: Error (exit code 1)${message === undefined ? "" : `: ${message}`}`;
+    case "Failed":
+      return message ?? `${container}: Error (exit code ${exitCode})`;
+  }
+}
+
+function outputParameters(
+  { template }: TaskSpec,
+  rule: TaskRule,
+  phase: TaskOutcome["phase"],
+): Parameter[] {
+  return (template.outputs?.parameters ?? []).flatMap((parameter): Parameter[] => {
+    if (parameter.valueFrom?.path === undefined) {
+      return parameter.value === undefined ? [] : [parameter];
+    }
+    const value = rule.parameters?.[parameter.name] ?? parameter.valueFrom.default;
+    if (value === undefined) {
+      return phase === "Succeeded" ? [{ ...parameter, value: "" }] : [parameter];
+    }
+    return [{ ...parameter, value }];
+  });
+}
+
+function outputArtifacts({ template, artifactPrefix }: TaskSpec): Artifact[] {
+  return (template.outputs?.artifacts ?? []).map((artifact) => ({
+    s3: { key: `${artifactPrefix}/${artifact.name}.tgz` },
+    ...artifact,
+  }));
+}
