@@ -1,6 +1,17 @@
 /** Event endpoint, as fast as VUS connections go. With BINDING=1 a binding makes a waiting workflow of each event. */
 import { sleep } from "k6";
-import { accepted, base, BASES, book, countWorkflows, DURATION, json, NAMESPACE, VUS, wrong } from "./lib.ts";
+import {
+  accepted,
+  base,
+  BASES,
+  book,
+  countWorkflows,
+  DURATION,
+  json,
+  NAMESPACE,
+  VUS,
+  wrong,
+} from "./lib.ts";
 
 const PATH = __ENV.PATH_PREFIX ?? "";
 const BINDING = __ENV.BINDING === "1";

@@ -15,7 +15,9 @@ export const wrong: Counter = new Counter("ledger_wrong");
 
 /** One of the replicas, round robin over virtual users and iterations. */
 export function base(): string {
-  return BASES[(__VU + __ITER) % BASES.length] ?? "";
+  // In setup and teardown there is no iteration.
+  const turn = typeof __ITER === "number" ? __VU + __ITER : 0;
+  return BASES[turn % BASES.length] ?? "";
 }
 
 export function json(method: string, url: string, body?: unknown): RefinedResponse<ResponseType> {
@@ -50,9 +52,17 @@ export function countWorkflows(selector: string): number {
   let count = 0;
   let next = "";
   do {
-    const url = `${BASES[0]}/api/v1/workflows/${NAMESPACE}?fields=metadata,items.metadata.name&listOptions.limit=500` +
-      `&listOptions.labelSelector=${encodeURIComponent(selector)}&listOptions.continue=${encodeURIComponent(next)}`;
-    const page = http.get(url, { tags: { name: "ledger" } }).json() as { metadata?: { continue?: string }; items?: unknown[] };
+    const url =
+      `${
+        BASES[0]
+      }/api/v1/workflows/${NAMESPACE}?fields=metadata,items.metadata.name&listOptions.limit=500` +
+      `&listOptions.labelSelector=${encodeURIComponent(selector)}&listOptions.continue=${
+        encodeURIComponent(next)
+      }`;
+    const page = http.get(url, { tags: { name: "ledger" } }).json() as {
+      metadata?: { continue?: string };
+      items?: unknown[];
+    };
     count += page.items?.length ?? 0;
     next = page.metadata?.continue ?? "";
   } while (next !== "");

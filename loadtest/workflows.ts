@@ -14,7 +14,9 @@ export const options = {
 export function setup(): void {
   if (VERB !== "get" && VERB !== "list") return;
   for (let i = 0; i < 100; i++) {
-    json("POST", `${base()}/api/v1/workflows/${NAMESPACE}`, { workflow: waiting(`${RUN}-seed-${i}`, `seed-${i}`) });
+    json("POST", `${base()}/api/v1/workflows/${NAMESPACE}`, {
+      workflow: waiting(`${RUN}-seed-${i}`, `seed-${i}`),
+    });
   }
 }
 
@@ -26,6 +28,10 @@ export default function (): void {
   else {
     book(json("POST", root, { workflow: waiting(name, name) }));
     if (VERB !== "resume") return;
-    book(json("PUT", `${root}/${name}/resume`, { nodeFieldSelector: `inputs.parameters.uuid.value=${name}` }));
+    book(
+      json("PUT", `${root}/${name}/resume`, {
+        nodeFieldSelector: `inputs.parameters.uuid.value=${name}`,
+      }),
+    );
   }
 }

@@ -1,0 +1,360 @@
+/**
+ * `deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]`: starts Redis, the replicas
+ * and the baseline, runs the named load tests (default: all) in turn with the baseline, prints a table and writes
+ * `loadtest/results/<time>.json` and `.svg`. Every figure is the median of the rounds; ratios are within one run. k6 is
+ * taken from PATH, or built with `go install` once.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+const K6_MODULE = "go.k6.io/k6@v1.3.0";
+
+interface Test {
+  script: string;
+  env: Record<string, string>;
+  /** Also run against the baseline, in turn. */
+  baseline?: boolean;
+  /** Flags of the server besides the shared ones. */
+  server?: string[];
+}
+
+const WIDE_QUEUE = ["--event-operation-queue-size", "100000"];
+
+/** Load tests by name; thresholds are in the scripts. */
+const TESTS: Record<string, Test> = {
+  "events": { script: "events.ts", env: {}, baseline: true, server: WIDE_QUEUE },
+  "events-rate": { script: "events.ts", env: { MODE: "rate", RATE: "500" }, server: WIDE_QUEUE },
+  "events-edge": { script: "events.ts", env: { MODE: "edge" } },
+  "events-binding": { script: "events.ts", env: { BINDING: "1" }, server: WIDE_QUEUE },
+  "submit": { script: "workflows.ts", env: { VERB: "submit" } },
+  "get": { script: "workflows.ts", env: { VERB: "get" } },
+  "list": { script: "workflows.ts", env: { VERB: "list" } },
+  "resume": { script: "workflows.ts", env: { VERB: "resume" } },
+};
+
+interface Figures {
+  perSecond: number;
+  p50: number;
+  p99: number;
+  accepted: number;
+  refused: number;
+  wrong: number;
+  /** Workflows found in the end, where the script counts them. */
+  made?: number;
+}
+
+interface Row extends Figures {
+  test: string;
+  replicas: number;
+  fsync: string;
+  ratio?: number;
+  baselineP99?: number;
+}
+
+function k6Command(): string {
+  if (spawnSync("k6", ["version"]).status === 0) return "k6";
+  const bin = join(tmpdir(), "sluice-k6");
+  const built = spawnSync("go", ["install", K6_MODULE], {
+    env: { ...process.env, GOBIN: bin },
+    stdio: "inherit",
+  });
+  if (built.status !== 0) {
+    throw new Error(`k6 is not on PATH, and "go install ${K6_MODULE}" failed: install one of them`);
+  }
+  return join(bin, "k6");
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        resolve(typeof address === "object" && address !== null ? address.port : 0)
+      );
+    });
+  });
+}
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 300; i++) {
+    if (await check().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${what} did not start within 30 s`);
+}
+
+/** Starts a program; the result ends it. */
+function start(command: string, args: string[]): () => void {
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
+  return () => void child.kill("SIGTERM");
+}
+
+async function startRedis(
+  fsync: string,
+  folder: string,
+): Promise<{ url: string; stop: () => void }> {
+  const port = await freePort();
+  const stop = start("redis-server", [
+    "--port",
+    String(port),
+    "--dir",
+    folder,
+    "--save",
+    "",
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    fsync,
+  ]);
+  await until(
+    "redis-server",
+    () =>
+      new Promise((resolve) =>
+        resolve(spawnSync("redis-cli", ["-p", String(port), "ping"]).status === 0)
+      ),
+  );
+  return { url: `redis://127.0.0.1:${port}`, stop };
+}
+
+const answers = (url: string) => async () => (await fetch(url)).ok;
+
+async function startReplicas(
+  count: number,
+  store: string,
+  fsync: string,
+  flags: string[],
+): Promise<{ urls: string[]; stop: () => void }> {
+  const stops: (() => void)[] = [];
+  const urls: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const port = await freePort();
+    stops.push(start(process.execPath, [
+      "run",
+      "-A",
+      "--no-check",
+      "src/main.ts",
+      "--port",
+      String(port),
+      "--store",
+      store,
+      "--durability",
+      fsync,
+      "--log-level",
+      "warn",
+      ...flags,
+    ]));
+    urls.push(`http://127.0.0.1:${port}`);
+  }
+  for (const url of urls) await until(`the replica at ${url}`, answers(`${url}/readyz`));
+  return { urls, stop: () => stops.forEach((stop) => stop()) };
+}
+
+interface Summary {
+  metrics: Record<
+    string,
+    { count?: number; rate?: number; med?: number; "p(99)"?: number } | undefined
+  >;
+}
+
+/** One k6 run. */
+async function load(
+  k6: string,
+  test: Test,
+  bases: string[],
+  run: string,
+  flags: string[],
+): Promise<Figures> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-load-"));
+  const file = join(folder, "summary.json");
+  const env = { BASES: bases.join(","), RUN: run, ...test.env };
+  const args = [
+    "run",
+    "--quiet",
+    "--summary-export",
+    file,
+    ...Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]),
+    ...flags,
+    test.script,
+  ];
+  const child = spawn(k6, args, { cwd: "loadtest", stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk) => (said += String(chunk)));
+  await new Promise((resolve) => child.once("exit", resolve));
+  try {
+    const { metrics } = JSON.parse(readFileSync(file, "utf8")) as Summary;
+    const duration = metrics["http_req_duration"];
+    const made = /LEDGER made=(\d+)/.exec(said)?.[1];
+    return {
+      perSecond: metrics["ledger_accepted"]?.rate ?? 0,
+      p50: duration?.med ?? 0,
+      p99: duration?.["p(99)"] ?? 0,
+      accepted: metrics["ledger_accepted"]?.count ?? 0,
+      refused: metrics["ledger_refused"]?.count ?? 0,
+      wrong: metrics["ledger_wrong"]?.count ?? 0,
+      ...(made === undefined ? {} : { made: Number(made) }),
+    };
+  } catch {
+    throw new Error(`k6 left no summary:\n${said}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function median(numbers: number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function middle(rounds: Figures[]): Figures {
+  const pick = (get: (figures: Figures) => number) => median(rounds.map(get));
+  const last = rounds.at(-1);
+  return {
+    perSecond: pick((f) => f.perSecond),
+    p50: pick((f) => f.p50),
+    p99: pick((f) => f.p99),
+    accepted: rounds.reduce((sum, f) => sum + f.accepted, 0),
+    refused: rounds.reduce((sum, f) => sum + f.refused, 0),
+    wrong: rounds.reduce((sum, f) => sum + f.wrong, 0),
+    ...(last?.made === undefined
+      ? {}
+      : { made: rounds.reduce((sum, f) => sum + (f.made ?? 0), 0) }),
+  };
+}
+
+/** Bars of requests per second. */
+export function plot(rows: Row[]): string {
+  const top = Math.max(1, ...rows.map((row) => row.perSecond));
+  const bars = rows.map((row, i) => {
+    const width = Math.round((row.perSecond / top) * 420);
+    const y = 40 + i * 26;
+    return `<text x="8" y="${
+      y + 14
+    }">${row.test}</text><rect x="150" y="${y}" width="${width}" height="18" fill="#3b76c4"/>` +
+      `<text x="${156 + width}" y="${y + 14}">${Math.round(row.perSecond)}/s, p99 ${
+        row.p99.toFixed(1)
+      } ms</text>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="760" height="${
+    60 + rows.length * 26
+  }" font-family="sans-serif" font-size="13">` +
+    `<text x="8" y="22" font-size="15">Accepted requests per second</text>${bars.join("")}</svg>\n`;
+}
+
+interface Options {
+  names: string[];
+  replicas: number;
+  fsync: string;
+  rounds: number;
+  k6Flags: string[];
+}
+
+function readOptions(argv: string[]): Options {
+  const options: Options = { names: [], replicas: 1, fsync: "everysec", rounds: 3, k6Flags: [] };
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i] ?? "";
+    if (word === "--replicas") options.replicas = Number(argv[++i]);
+    else if (word === "--fsync") options.fsync = argv[++i] ?? "";
+    else if (word === "--rounds") options.rounds = Number(argv[++i]);
+    else if (word.startsWith("-")) {
+      options.k6Flags.push(
+        word,
+        ...(argv[i + 1]?.startsWith("-") === false ? [argv[++i] ?? ""] : []),
+      );
+    } else if (word in TESTS) options.names.push(word);
+    else {throw new Error(
+        `No load test is called ${word}: choose from ${Object.keys(TESTS).join(", ")}`,
+      );}
+  }
+  if (options.names.length === 0) options.names = Object.keys(TESTS);
+  return options;
+}
+
+async function runTest(k6: string, name: string, options: Options): Promise<Row> {
+  const test = TESTS[name];
+  if (test === undefined) throw new Error(`No load test is called ${name}`);
+  const folder = mkdtempSync(join(tmpdir(), "sluice-redis-"));
+  const redis = await startRedis(options.fsync, folder);
+  const replicas = await startReplicas(
+    options.replicas,
+    redis.url,
+    options.fsync,
+    test.server ?? [],
+  );
+  const basePort = await freePort();
+  const stopBase = test.baseline
+    ? start(process.execPath, [
+      "run",
+      "-A",
+      "bench/baseline/server.ts",
+      String(basePort),
+      redis.url,
+    ])
+    : () => {};
+  const baseUrl = `http://127.0.0.1:${basePort}`;
+  try {
+    if (test.baseline) await until("the baseline", answers(`${baseUrl}/healthz`));
+    const own: Figures[] = [];
+    const other: Figures[] = [];
+    for (let round = 0; round < options.rounds; round++) {
+      if (test.baseline) other.push(await load(k6, test, [baseUrl], `b${round}`, options.k6Flags));
+      own.push(await load(k6, test, replicas.urls, `r${round}`, options.k6Flags));
+    }
+    const row: Row = {
+      test: name,
+      replicas: options.replicas,
+      fsync: options.fsync,
+      ...middle(own),
+    };
+    if (test.baseline) {
+      row.ratio = median(own.map((figures, i) => figures.perSecond / (other[i]?.perSecond ?? 1)));
+      row.baselineP99 = middle(other).p99;
+    }
+    return row;
+  } finally {
+    replicas.stop();
+    stopBase();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    redis.stop();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function main(argv: string[]): Promise<void> {
+  const options = readOptions(argv);
+  const k6 = k6Command();
+  const rows: Row[] = [];
+  for (const name of options.names) {
+    console.error(`running ${name} …`);
+    rows.push(await runTest(k6, name, options));
+  }
+  console.table(Object.fromEntries(rows.map((row) => [row.test, {
+    "accepted/s": Math.round(row.perSecond),
+    "p50 ms": Number(row.p50.toFixed(2)),
+    "p99 ms": Number(row.p99.toFixed(2)),
+    "of baseline": row.ratio === undefined ? "" : row.ratio.toFixed(2),
+    "accepted": row.accepted,
+    "503": row.refused,
+    "wrong": row.wrong,
+    "made": row.made ?? "",
+  }])));
+  mkdirSync("loadtest/results", { recursive: true });
+  const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  writeFileSync(`loadtest/results/${stamp}.json`, JSON.stringify(rows, null, 2));
+  writeFileSync(`loadtest/results/${stamp}.svg`, plot(rows));
+  const lost = rows.filter((row) =>
+    row.wrong > 0 || (row.made !== undefined && row.made !== row.accepted)
+  );
+  if (lost.length > 0) {
+    console.error(
+      `wrong answers or a ledger that does not add up: ${lost.map((row) => row.test).join(", ")}`,
+    );
+    process.exit(1);
+  }
+}
+
+if (import.meta.main) await main(process.argv.slice(2));
