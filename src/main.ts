@@ -35,6 +35,7 @@ import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import { createEventLog } from "./service/event_log.ts";
+import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { loggedEvent } from "./service/logged_event.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import type { ConfigMap, Secret } from "./spec/manifest.ts";
@@ -44,6 +45,9 @@ import { openRedisStore } from "./store/redis_store.ts";
 import { openSqliteStore } from "./store/sqlite_store.ts";
 import facts from "../package.json" with { type: "json" };
 
+/** Events of a silent worker are not taken over earlier, ms. */
+const MIN_CLAIM_MS = 2_000;
+
 /** What has been put together, for taking it apart again. */
 interface System {
   host: Host;
@@ -51,6 +55,7 @@ interface System {
   executor: Executor;
   closing: AbortController;
   service: ServiceDeps;
+  eventProcessing: EventProcessing;
   handler: FetchHandler;
 }
 
@@ -127,6 +132,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   });
   const executor = createExecutor(config, dir, configSource, artifacts);
   const events = createEventLog();
+  const replica = `${hostname()}-${process.pid}-${ids.suffix(4)}`;
   const host = new Host({
     store,
     executors: [executor],
@@ -141,7 +147,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       events.add(loggedEvent(workflow, event, { group: config.apiGroup, now: clock.now() }));
     },
   }, {
-    replica: `${hostname()}-${process.pid}-${ids.suffix(4)}`,
+    replica,
     shards: config.shards,
     leaseTtlMs: config.leaseTtl,
     hotActors: config.hotActors,
@@ -158,6 +164,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     log,
     watches: createWatchHub(store),
     events,
+    metrics,
     settings: {
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
@@ -180,12 +187,20 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ready: () => store.ping(),
     closing: closing.signal,
   }, ROUTES);
+  const eventProcessing = startEventProcessing(service, {
+    replica,
+    workers: config.eventWorkerCount,
+    claimAfterMs: Math.max(MIN_CLAIM_MS, config.leaseTtl),
+    deliveryCount: config.deliveryCount,
+    deliveryAgeMs: config.deliveryAge,
+  });
   return {
     host,
     store,
     executor,
     closing,
     service,
+    eventProcessing,
     handler: (request, info) => app.fetch(request, info as object),
   };
 }
@@ -222,6 +237,7 @@ async function shutDown(
   log.info("stopping");
   system.closing.abort();
   await server.close(config.drainTimeout);
+  await Promise.race([system.eventProcessing.stop(), systemClock.sleep(config.drainTimeout)]);
   await Promise.race([system.host.drain(), systemClock.sleep(config.drainTimeout)]);
   system.service.watches.close();
   await system.executor.close();

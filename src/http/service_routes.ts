@@ -1,7 +1,6 @@
-/** Routes about the service itself, its limits, and the way in for events. */
+/** Routes about the service itself and its limits. */
 import type { Json } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
-import { receiveEvent } from "../service/event_intake.ts";
 import { getInfo, getUserInfo, getVersion } from "../service/info.ts";
 import {
   createSyncLimit,
@@ -11,28 +10,8 @@ import {
   type SyncLimitRef,
   updateSyncLimit,
 } from "../service/sync_limits.ts";
-import { ManifestKind } from "../spec/manifest.ts";
-import { idempotencyOf } from "./idempotency_header.ts";
 import { SYNC_WRITE, type SyncBody, TRACKING, type TrackingBody } from "./requests.ts";
-import { type GuardedRequest, param, type Route, unary } from "./route.ts";
-
-/** Name of the secret with the webhook senders of a namespace. */
-const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
-
-/**
- * Refuses an event without any credential where callers must prove who they are and the namespace knows no webhook
- * senders.
- */
-async function webhookGuard({ service, params, headers }: GuardedRequest) {
-  if (!service.settings.authRequired || headers.has("authorization")) return undefined;
-  const namespace = params.namespace ?? "";
-  const secret = await service.store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
-  if (secret !== undefined) return undefined;
-  return new Response('{"message": "failed to process webhook request"}', {
-    status: 403,
-    headers: { "content-type": "text/plain; charset=utf-8" },
-  });
-}
+import { param, type Route, unary } from "./route.ts";
 
 function syncType(type: Json | undefined): SyncConfigType {
   switch (type) {
@@ -69,26 +48,6 @@ const syncQuery = { type: "string", cmName: "string" } as const;
 
 /** Every route of this file. */
 export const SERVICE_ROUTES: readonly Route[] = [
-  unary<Json | undefined>({
-    method: "POST",
-    path: "/api/v1/events/{namespace}/{discriminator}",
-    operation: "EventService_ReceiveEvent",
-    tag: "events",
-    summary: "Send an event: any JSON value. It is queued, and bindings turn it into workflows",
-    body: "json",
-    answer: { type: "empty" },
-    guard: webhookGuard,
-    run: async (call) => {
-      await receiveEvent(call.service, call.caller, {
-        namespace: param(call, "namespace"),
-        discriminator: param(call, "discriminator"),
-        payload: call.body ?? null,
-        headers: call.headers,
-        idempotency: await idempotencyOf(call),
-      });
-      return {};
-    },
-  }),
   unary({
     method: "GET",
     path: "/api/v1/info",

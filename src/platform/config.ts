@@ -23,7 +23,7 @@ interface RowBase<T> {
 type Row =
   | RowBase<string> & { type: "text"; pattern?: RegExp; expected?: string }
   | RowBase<number> & { type: "integer"; min: number; max: number }
-  /** Milliseconds; given as 500ms, 3s, 5m, 1h. */
+  /** Milliseconds; given as 500ms, 3s, 5m, 1h, 7d. */
   | RowBase<number> & { type: "duration"; min: number; max: number }
   | RowBase<boolean> & { type: "switch" }
   | RowBase<string> & { type: "choice"; choices: readonly string[] }
@@ -174,6 +174,22 @@ export const CONFIG_TABLE = {
     min: 0,
     max: 1_000,
     doc: "Event workers of this replica",
+  },
+  deliveryCount: {
+    type: "integer",
+    env: "DELIVERY_COUNT",
+    default: 1_000,
+    min: 1,
+    max: 10_000_000,
+    doc: "Delivery records of events kept in each namespace",
+  },
+  deliveryAge: {
+    type: "duration",
+    env: "DELIVERY_AGE",
+    default: 7 * 86_400_000,
+    min: 1_000,
+    max: 366 * 86_400_000,
+    doc: "How long delivery records of events are kept",
   },
   labelPrefix: {
     type: "text",
@@ -376,10 +392,10 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
   }
 }
 
-const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function durationMs(text: string): number {
-  const match = /^(\d+)(ms|s|m|h)$/.exec(text);
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(text);
   return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ""] ?? NaN) : NaN;
 }
 

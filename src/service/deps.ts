@@ -1,8 +1,10 @@
 /** What every use case gets: the ports it works through and the settings of the deployment. */
 import type { WorkflowHost } from "../actors/port.ts";
+import type { Caller, Identity } from "../auth/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
 import type { EventLog } from "./event_log.ts";
@@ -44,6 +46,13 @@ export interface ServiceDeps {
   settings: ServiceSettings;
   watches: WatchHub;
   events: EventLog;
+  /**
+   * The rights of an identity that was proved before: of an event in the queue, of a webhook's sender. Absent: all rights
+   * where authentication is off, none where it is on.
+   */
+  callerOf?(identity: Identity): Caller;
+  /** Absent where nobody measures. */
+  metrics?: Metrics;
   /** Lines of tasks; absent where nothing runs. */
   logs?: LogSource;
   /** Bytes of artifacts; absent where none can be kept. */

@@ -1,9 +1,11 @@
 /** Receiving events: one durable append, then the answer. What they lead to is the event workers' business. */
 import type { Caller, Identity } from "../auth/port.ts";
 import type { Json } from "../base/json.ts";
+import type { Delivery } from "../store/port.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createEventMetrics } from "./event_metrics.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
 
@@ -15,6 +17,8 @@ export interface EventEnvelope {
   metadata: Record<string, string[]>;
   /** Who sent it: what the event leads to is checked with this identity. */
   sender: Identity;
+  /** What bindings made of it before it was replayed; those with an error run again. */
+  outcomes?: Delivery["bindings"];
 }
 
 export interface EventRequest {
@@ -51,15 +55,17 @@ export async function receiveEvent(
     sender: caller.identity,
   };
   const receivedAt = deps.clock.now();
+  const text = JSON.stringify(envelope);
+  const size = Buffer.byteLength(JSON.stringify(request.payload));
   const offer = async () => {
-    const replicas = await deps.store.membership.replicas();
-    const bound = deps.settings.eventQueueSize * Math.max(1, replicas.length);
+    const bound = await queueBound(deps);
     return await deps.store.events.offer(
       {
         id: deps.ids.uuid(),
         namespace,
         discriminator,
-        text: JSON.stringify(envelope),
+        text,
+        size,
         receivedAt,
       },
       bound,
@@ -68,7 +74,12 @@ export async function receiveEvent(
         : { ...idempotency, expiresAt: receivedAt + KEY_TTL_MS },
     );
   };
-  const { result } = await withTimeout(deps, offer());
+  const received = deps.metrics && createEventMetrics(deps.metrics).received;
+  const { result } = await withTimeout(deps, offer()).catch((error: unknown) => {
+    received?.inc({ result: "failed" });
+    throw error;
+  });
+  received?.inc({ result });
   if (result === "full") throw unavailable("operation queue full", RETRY_AFTER_SECONDS);
   if (result === "mismatch") {
     throw new Problem(
@@ -77,6 +88,12 @@ export async function receiveEvent(
       { status: 422 },
     );
   }
+}
+
+/** Most events that may be queued or in work now. */
+export async function queueBound({ store, settings }: ServiceDeps): Promise<number> {
+  const replicas = await store.membership.replicas();
+  return settings.eventQueueSize * Math.max(1, replicas.length);
 }
 
 /** Headers that expressions may read. */

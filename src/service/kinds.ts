@@ -17,6 +17,7 @@ export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = 
   WorkflowEventBinding: resource("WorkflowEventBinding", "workfloweventbindings"),
   ConfigMap: { kind: "ConfigMap", resource: "configmaps", group: "" },
   Secret: { kind: "Secret", resource: "secrets", group: "" },
+  WaitingCallback: resource("WaitingCallback", "waitingcallbacks"),
   ServiceAccount: { kind: "ServiceAccount", resource: "serviceaccounts", group: "" },
 };
 

@@ -78,6 +78,8 @@ export interface StoreWorkflowRequest {
   namespace: string;
   workflow: Workflow;
   serverDryRun?: boolean;
+  /** @default a new one */
+  uid?: string;
   idempotency?: Idempotency | undefined;
 }
 
@@ -105,7 +107,7 @@ export async function storeWorkflow(
       ...normal.metadata,
       name,
       namespace,
-      uid: deps.ids.uuid(),
+      uid: request.uid ?? deps.ids.uuid(),
       generation: 1,
       creationTimestamp: timeText(deps.clock.now()),
     };

@@ -580,6 +580,8 @@ export const ManifestKind = {
   ConfigMap: "ConfigMap",
   Secret: "Secret",
   ServiceAccount: "ServiceAccount",
+  /** Sluice's own, never shown: a callback that came before its step. */
+  WaitingCallback: "WaitingCallback",
 } as const;
 export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 

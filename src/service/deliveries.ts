@@ -1,0 +1,196 @@
+/** What became of accepted events: reading the records, replaying dead letters, and saying what an event would do. */
+import type { Caller } from "../auth/port.ts";
+import { invalid, notFound, Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import type { Delivery } from "../store/port.ts";
+import { requireAccess } from "./access.ts";
+import { BindingSource } from "./binding_source.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { type BindingPreview, previewEvent } from "./event_dispatch.ts";
+import {
+  type EventEnvelope,
+  eventMetadata,
+  type EventRequest,
+  queueBound,
+} from "./event_intake.ts";
+import { MANIFEST_RESOURCES } from "./kinds.ts";
+
+const { resource: BINDINGS } = MANIFEST_RESOURCES.WorkflowEventBinding;
+const STATES: readonly string[] = ["queued", "done", "dead"] satisfies Delivery["state"][];
+const MAX_PAGE = 500;
+/** Dead letters that one bulk replay looks at. */
+const MAX_REPLAY_SCAN = 100_000;
+
+export interface DeliveryListRequest {
+  namespace: string;
+  /** `queued`, `done` or `dead`; "" = all. */
+  state: string;
+  /** 0 = 500, the most of a page. */
+  limit: number;
+  continue: string;
+}
+
+/** Lists the records of a namespace, newest first. */
+export async function listDeliveries(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, state, limit, ...request }: DeliveryListRequest,
+): Promise<{ items: Delivery[]; continue?: string }> {
+  requireNamespace(namespace);
+  await requireAccess(caller, { verb: "list", resource: BINDINGS, namespace });
+  if (state !== "" && !STATES.includes(state)) {
+    throw invalid(`state is "${state}", expected ${STATES.join(", ")}`);
+  }
+  const page = await deps.store.events.deliveries({
+    namespace,
+    limit: limit > 0 ? Math.min(limit, MAX_PAGE) : MAX_PAGE,
+    ...(state === "" ? {} : { state: state as Delivery["state"] }),
+    ...(request.continue === "" ? {} : { continue: request.continue }),
+  });
+  return { ...page, items: page.items.map(shown) };
+}
+
+/** Reads one record. */
+export async function getDelivery(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+  id: string,
+): Promise<Delivery> {
+  await requireAccess(caller, { verb: "get", resource: BINDINGS, namespace });
+  return shown(await readDelivery(deps, namespace, id));
+}
+
+async function readDelivery(deps: ServiceDeps, namespace: string, id: string): Promise<Delivery> {
+  const delivery = id === "" ? undefined : await deps.store.events.delivery(namespace, id);
+  if (delivery === undefined) throw notFound(`event delivery "${id}" not found`);
+  return delivery;
+}
+
+/** A record without the stored event: payloads may hold what not every reader should see. */
+function shown({ event: _, ...delivery }: Delivery): Delivery {
+  return delivery;
+}
+
+/**
+ * Puts a dead letter back into the queue, for the bindings that failed. It works with the rights of its first sender.
+ * @throws {Problem} NotFound, FailedPrecondition when it is no dead letter, Unavailable when the queue is full
+ */
+export async function replayDelivery(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+  id: string,
+): Promise<void> {
+  await requireReplay(caller, namespace);
+  const delivery = await readDelivery(deps, namespace, id);
+  if (!await replay(deps, delivery, await queueBound(deps))) {
+    throw unavailable("operation queue full");
+  }
+}
+
+export interface ReplayRequest {
+  namespace: string;
+  /** Only those with this discriminator. */
+  discriminator?: string;
+  /** Only those in which this binding failed. */
+  binding?: string;
+  /** Epoch ms, inclusive. */
+  receivedAfter?: number;
+  receivedBefore?: number;
+}
+
+/**
+ * Puts dead letters back into the queue until it is full.
+ * @returns how many went back, and how many that match are left for another call
+ */
+export async function replayDeliveries(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: ReplayRequest,
+): Promise<{ replayed: number; remaining: number }> {
+  const { namespace } = request;
+  await requireReplay(caller, namespace);
+  const bound = await queueBound(deps);
+  let replayed = 0;
+  let remaining = 0;
+  let isFull = false;
+  let next: string | undefined;
+  let scanned = 0;
+  do {
+    const page = await deps.store.events.deliveries({
+      namespace,
+      state: "dead",
+      limit: MAX_PAGE,
+      ...(next === undefined ? {} : { continue: next }),
+    });
+    for (const delivery of page.items) {
+      if (!fits(delivery, request)) continue;
+      if (!isFull && await replay(deps, delivery, bound)) replayed++;
+      else {
+        isFull = true;
+        remaining++;
+      }
+    }
+    next = page.continue;
+    scanned += page.items.length;
+  } while (next !== undefined && scanned < MAX_REPLAY_SCAN);
+  return { replayed, remaining };
+}
+
+function fits(delivery: Delivery, request: ReplayRequest): boolean {
+  const { discriminator, binding, receivedAfter = 0, receivedBefore = Infinity } = request;
+  return (discriminator === undefined || delivery.discriminator === discriminator) &&
+    (binding === undefined ||
+      delivery.bindings.some((one) => one.binding === binding && one.outcome === "error")) &&
+    delivery.receivedAt >= receivedAfter && delivery.receivedAt <= receivedBefore;
+}
+
+/** @returns false when the queue is full */
+async function replay(deps: ServiceDeps, delivery: Delivery, bound: number): Promise<boolean> {
+  const { id, namespace, discriminator, receivedAt, size, event, state } = delivery;
+  if (state !== "dead" || event === undefined) {
+    throw new Problem(ProblemCode.FailedPrecondition, `event delivery "${id}" is ${state}`);
+  }
+  const envelope = JSON.parse(event) as EventEnvelope;
+  envelope.outcomes = delivery.bindings.filter(({ outcome }) => outcome !== "error");
+  const text = JSON.stringify(envelope);
+  const { result } = await deps.store.events.offer(
+    { id, namespace, discriminator, receivedAt, size, text },
+    bound,
+  );
+  return result !== "full";
+}
+
+async function requireReplay(caller: Caller, namespace: string): Promise<void> {
+  requireNamespace(namespace);
+  await requireAccess(caller, { verb: "update", resource: BINDINGS, namespace });
+}
+
+function requireNamespace(namespace: string): void {
+  if (namespace === "") throw invalid("the path must name a namespace");
+}
+
+/** Says what each binding would make of an event; nothing is queued and nothing is done. */
+export async function testEvent(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, discriminator, payload, headers }: EventRequest,
+): Promise<BindingPreview[]> {
+  await requireAccess(caller, { verb: "list", resource: BINDINGS, namespace });
+  const envelope: EventEnvelope = {
+    payload,
+    metadata: eventMetadata(headers),
+    sender: caller.identity,
+  };
+  const bindings = await new BindingSource(deps.store.manifests, deps.log).of(namespace);
+  const receivedAt = deps.clock.now();
+  const event = {
+    id: deps.ids.uuid(),
+    namespace,
+    discriminator,
+    text: "",
+    receivedAt,
+    attempts: 0,
+  };
+  return await previewEvent(deps, caller, bindings, event, envelope);
+}

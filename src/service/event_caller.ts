@@ -1,0 +1,10 @@
+/** The rights with which an event works: those of its sender, whenever it is dispatched. */
+import { powerlessCaller, unrestrictedCaller } from "../auth/caller.ts";
+import type { Caller, Identity } from "../auth/port.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+/** The caller behind an identity that was proved when the event came. */
+export function eventCaller(deps: ServiceDeps, identity: Identity): Caller {
+  if (deps.callerOf !== undefined) return deps.callerOf(identity);
+  return deps.settings.authRequired ? powerlessCaller(identity) : unrestrictedCaller(identity);
+}

@@ -1,0 +1,402 @@
+/**
+ * From one event of the queue to what each binding of its namespace makes of it. A binding never touches another one:
+ * whatever goes wrong is its own outcome. Everything may be repeated: names, uids and idempotency keys derive from the
+ * event and the binding.
+ */
+import type { Caller } from "../auth/port.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { BoundEvent, type CallbackRequest } from "../events/match.ts";
+import { ExpressionError } from "../expr/contexts.ts";
+import {
+  ManifestKind,
+  type Workflow,
+  type WorkflowEventBinding,
+  type WorkflowTemplate,
+} from "../spec/manifest.ts";
+import type { Delivery, QueuedEvent } from "../store/port.ts";
+import type { BindingSource } from "./binding_source.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { callBack, waitMsOf } from "./event_callbacks.ts";
+import { eventCaller } from "./event_caller.ts";
+import {
+  eventFractions,
+  eventKey,
+  eventNameSuffix,
+  eventWorkflowUid,
+  fittingName,
+} from "./event_identity.ts";
+import type { EventEnvelope } from "./event_intake.ts";
+import { createEventMetrics } from "./event_metrics.ts";
+import { getManifest } from "./manifests.ts";
+import { described, keepWaiting } from "./waiting_callbacks.ts";
+import { labelled, storeWorkflow } from "./workflow_create.ts";
+
+/** Tries after which an event is given up. */
+export const MAX_ATTEMPTS = 20;
+const FIRST_RETRY_MS = 200;
+const MAX_RETRY_MS = 60_000;
+/** Records name all bindings that did something, and this many of those that did not match. */
+const MAX_NOT_MATCHED = 200;
+/** Expressions may keep the process busy this long before others get their turn. */
+const SLICE_MS = 20;
+
+/** What one binding made of an event. */
+export type BindingOutcome = Delivery["bindings"][number];
+
+/** What became of an event: it is over, or it comes back at `retryAt` (epoch ms). */
+export interface Verdict {
+  delivery: Delivery;
+  retryAt?: number;
+}
+
+/** One event as it is worked on. */
+interface Work {
+  deps: ServiceDeps;
+  event: QueuedEvent;
+  envelope: EventEnvelope;
+  caller: Caller;
+  /** It may have been worked on before. */
+  isRepeat: boolean;
+}
+
+/** Dispatches an event to the bindings of its namespace. Never rejects for what one of them does. */
+export async function dispatchEvent(
+  deps: ServiceDeps,
+  bindings: BindingSource,
+  event: QueuedEvent,
+): Promise<Verdict> {
+  const envelope = readEnvelope(event.text);
+  if (envelope === undefined) return give(event, [], "the stored event cannot be read");
+  const earlier = await earlierOutcomes(deps, event, envelope);
+  if (event.attempts >= MAX_ATTEMPTS) {
+    return give(event, final(earlier), `given up after ${event.attempts} attempts`);
+  }
+  const work: Work = {
+    deps,
+    event,
+    envelope,
+    caller: eventCaller(deps, envelope.sender),
+    isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
+  };
+  const settled = earlier.filter((one) => one.transient !== true);
+  const fresh = await runBindings(work, await bindings.of(event.namespace), settled);
+  report(work, fresh);
+  const outcomes = [...settled, ...fresh];
+  if (outcomes.some((outcome) => outcome.transient)) {
+    const attempts = event.attempts + 1;
+    const state = attempts >= MAX_ATTEMPTS ? "dead" : "queued";
+    const delivery = deliveryOf(event, outcomes, { state, attempts });
+    if (state === "dead") return { delivery: { ...delivery, bindings: final(outcomes) } };
+    const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
+    return { delivery, retryAt: deps.clock.now() + wait * (0.5 + deps.ids.fraction()) };
+  }
+  const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
+  return { delivery: deliveryOf(event, outcomes, { state, attempts: event.attempts + 1 }) };
+}
+
+/** The record of an event that is over because of a defect of ours. */
+export function failedDelivery(event: QueuedEvent): Delivery {
+  return give(event, [], "internal error; the server's log has the cause").delivery;
+}
+
+function readEnvelope(text: string): EventEnvelope | undefined {
+  try {
+    const envelope: unknown = JSON.parse(text);
+    return isJsonObject(envelope) ? envelope as unknown as EventEnvelope : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What earlier tries have settled. */
+async function earlierOutcomes(
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+): Promise<BindingOutcome[]> {
+  const recorded = event.attempts === 0
+    ? undefined
+    : await deps.store.events.delivery(event.namespace, event.id);
+  return [...new Map(
+    [...envelope.outcomes ?? [], ...recorded?.bindings ?? []].map((one) => [one.binding, one]),
+  ).values()];
+}
+
+function final(outcomes: readonly BindingOutcome[]): BindingOutcome[] {
+  return outcomes.map(({ transient: _, ...outcome }) => outcome);
+}
+
+function give(event: QueuedEvent, bindings: BindingOutcome[], message: string): Verdict {
+  const failure: BindingOutcome = { binding: "", outcome: "error", message };
+  const attempts = event.attempts + 1;
+  return { delivery: deliveryOf(event, [...bindings, failure], { state: "dead", attempts }) };
+}
+
+function deliveryOf(
+  event: QueuedEvent,
+  bindings: BindingOutcome[],
+  facts: Pick<Delivery, "state" | "attempts">,
+): Delivery {
+  const { id, namespace, discriminator, receivedAt, text } = event;
+  const size = event.size ?? new TextEncoder().encode(text).length;
+  return {
+    ...{ id, namespace, discriminator, receivedAt, size, bindings },
+    ...facts,
+    ...(facts.state === "dead" ? { event: text } : {}),
+  };
+}
+
+async function runBindings(
+  work: Work,
+  bindings: readonly WorkflowEventBinding[],
+  settled: readonly BindingOutcome[],
+): Promise<BindingOutcome[]> {
+  const { clock } = work.deps;
+  const isSettled = new Set(settled.map(({ binding }) => binding));
+  const running: Promise<BindingOutcome>[] = [];
+  let notMatched = 0;
+  let sliceEnd = clock.monotonic() + SLICE_MS;
+  for (const binding of bindings) {
+    const name = binding.metadata.name ?? "";
+    if (isSettled.has(name)) continue;
+    if (clock.monotonic() > sliceEnd) {
+      await clock.sleep(0);
+      sliceEnd = clock.monotonic() + SLICE_MS;
+    }
+    const outcome = startBinding(work, binding);
+    if (outcome instanceof Promise) running.push(outcome);
+    else if (outcome.outcome !== "not-matched" || ++notMatched <= MAX_NOT_MATCHED) {
+      running.push(Promise.resolve(outcome));
+    }
+  }
+  return await Promise.all(running);
+}
+
+/** Selects at once; what a selected binding does takes its time. */
+function startBinding(
+  work: Work,
+  binding: WorkflowEventBinding,
+): BindingOutcome | Promise<BindingOutcome> {
+  const name = binding.metadata.name ?? "";
+  try {
+    const bound = bind(work, binding);
+    if (!bound.isSelected()) return { binding: name, outcome: "not-matched" };
+    return act(work, binding, bound).catch((error) => failed(work, name, error));
+  } catch (error) {
+    return failed(work, name, error);
+  }
+}
+
+function bind({ event, envelope }: Work, binding: WorkflowEventBinding): BoundEvent {
+  const headers = Object.entries(envelope.metadata)
+    .flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
+  const { namespace, discriminator } = event;
+  return new BoundEvent(
+    { namespace, discriminator, headers, payload: envelope.payload },
+    binding,
+    {
+      // A repeat sees the same time and draws the same numbers.
+      now: () => event.receivedAt,
+      random: eventFractions(event.id, binding.metadata.name ?? ""),
+    },
+  );
+}
+
+async function act(
+  work: Work,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<BindingOutcome> {
+  const name = binding.metadata.name ?? "";
+  const workflow = binding.spec.submit === undefined
+    ? undefined
+    : await submit(work, binding, bound);
+  let outcome: BindingOutcome = workflow === undefined
+    ? { binding: name, outcome: "not-matched", message: "the binding submits nothing" }
+    : { binding: name, outcome: "submitted", workflow };
+  for (const request of bound.callbacks()) {
+    const done = await carryOut(work, name, request);
+    const made = workflow === undefined ? [] : [`submitted ${workflow}`];
+    const message = [...made, ...(done.message === undefined ? [] : [done.message])].join("; ");
+    outcome = { binding: name, ...done, ...(message === "" ? {} : { message }) };
+  }
+  return outcome;
+}
+
+/** Makes the workflow of an event and a binding; its name. */
+async function submit(
+  { deps, event, caller, isRepeat }: Work,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<string> {
+  const { namespace } = event;
+  const uid = eventWorkflowUid(event.id, binding.metadata.name ?? "");
+  if (isRepeat) {
+    // Names may have changed with the binding since the first try; the uid has not.
+    const known = await deps.store.query.findByUid(uid);
+    if (known !== undefined) return known.split("/")[2] ?? known;
+  }
+  const workflow = await workflowOf(deps, event, caller, binding, bound);
+  const key = eventKey(event.id, binding.metadata.name ?? "");
+  const stored = await inWords("failed to create workflow", () =>
+    storeWorkflow(deps, caller, {
+      namespace,
+      workflow,
+      uid,
+      idempotency: { key, fingerprint: key },
+    }));
+  return stored.metadata.name ?? "";
+}
+
+/** The workflow that a binding submits, before it is stored. */
+async function workflowOf(
+  deps: ServiceDeps,
+  { id, namespace, receivedAt }: Pick<QueuedEvent, "id" | "namespace" | "receivedAt">,
+  caller: Caller,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<Workflow> {
+  const { name = "", clusterScope } = binding.spec.submit?.workflowTemplateRef ?? {};
+  const [kind, place] = clusterScope === true
+    ? [ManifestKind.ClusterWorkflowTemplate, ""] as const
+    : [ManifestKind.WorkflowTemplate, namespace] as const;
+  const template = await inWords(
+    "failed to get workflow template",
+    () => getManifest<WorkflowTemplate>(deps, caller, kind, place, name),
+  );
+  const suffix = eventNameSuffix(receivedAt, id, binding.metadata.name ?? "");
+  const workflow = bound.submission(template, suffix);
+  if (workflow === undefined) throw new TypeError("The binding submits nothing");
+  const { name: own = "", generateName = "" } = workflow.metadata;
+  const fitting = own === generateName + suffix ? fittingName(generateName, suffix) : own;
+  return labelled(
+    { ...workflow, metadata: { ...workflow.metadata, name: fitting, namespace } },
+    caller,
+  );
+}
+
+async function carryOut(
+  { deps, event, envelope, caller }: Work,
+  binding: string,
+  request: CallbackRequest,
+): Promise<Omit<BindingOutcome, "binding">> {
+  const { namespace, id, receivedAt } = event;
+  const names = await callBack(deps, caller, namespace, request, eventKey(id, binding));
+  if (names.length > 0) {
+    const outcome = request.action === "resume" ? "resumed" : "stopped";
+    return { outcome, workflow: names.join(", ") };
+  }
+  const expiresAt = receivedAt + waitMsOf(request);
+  if (expiresAt <= deps.clock.now()) {
+    return { outcome: "error", message: `no step waits: ${described(request)}` };
+  }
+  const { sender } = envelope;
+  await keepWaiting(deps, namespace, { event: id, binding, request, sender, expiresAt });
+  return {
+    outcome: "waiting",
+    message: `until ${new Date(expiresAt).toISOString()} for ${described(request)}`,
+  };
+}
+
+async function inWords<T>(words: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(error.code, `${words}: ${error.message}`, { cause: error });
+  }
+}
+
+function failed({ deps, event }: Work, binding: string, error: unknown): BindingOutcome {
+  const isKnown = error instanceof Problem || error instanceof ExpressionError;
+  if (!isKnown) deps.log.error({ event: event.id, binding, err: error }, "binding failed");
+  const message = isKnown ? error.message : "internal error; the server's log has the cause";
+  const isTransient = error instanceof Problem &&
+    (error.code === ProblemCode.Unavailable || error.code === ProblemCode.DeadlineExceeded);
+  return { binding, outcome: "error", message, ...(isTransient ? { transient: true } : {}) };
+}
+
+/** Tells log, metrics and watchers of events what the bindings did. */
+function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): void {
+  const { log, events, clock, metrics } = deps;
+  const { id, namespace } = event;
+  const measured = metrics === undefined ? undefined : createEventMetrics(metrics);
+  for (const { binding, outcome, message = "", workflow, transient } of outcomes) {
+    measured?.evaluations.inc({ outcome: transient === true ? "retried" : outcome });
+    if (outcome !== "error") {
+      if (workflow !== undefined) log.info({ event: id, namespace, binding, outcome, workflow });
+      continue;
+    }
+    log.warn({ event: id, namespace, binding, transient, reason: message }, "event not dispatched");
+    if (transient === true) continue;
+    const now = clock.now();
+    events.add({ namespace, labels: {}, body: warning(namespace, binding, message, now) });
+  }
+}
+
+function warning(namespace: string, binding: string, message: string, now: number): JsonObject {
+  const at = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${binding}.${now.toString(16)}`, namespace },
+    involvedObject: {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "WorkflowEventBinding",
+      namespace,
+      name: binding,
+    },
+    type: "Warning",
+    reason: "WorkflowEventBindingError",
+    message: `failed to dispatch event: ${message}`,
+    source: { component: "workflow-server" },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  };
+}
+
+/** What a binding would make of an event. */
+export interface BindingPreview {
+  binding: string;
+  outcome: "not-matched" | "submit" | "resume" | "stop" | "error";
+  /** The workflow that would be made. */
+  workflow?: Workflow;
+  /** The steps that would be called back. */
+  callback?: CallbackRequest;
+  message?: string;
+}
+
+/** Says what each binding would make of an event; nothing is done. */
+export async function previewEvent(
+  deps: ServiceDeps,
+  caller: Caller,
+  bindings: readonly WorkflowEventBinding[],
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+): Promise<BindingPreview[]> {
+  const work: Work = { deps, event, envelope, caller, isRepeat: false };
+  const previews: BindingPreview[] = [];
+  for (const one of bindings) {
+    const binding = one.metadata.name ?? "";
+    try {
+      const bound = bind(work, one);
+      if (!bound.isSelected()) {
+        previews.push({ binding, outcome: "not-matched" });
+        continue;
+      }
+      if (one.spec.submit !== undefined) {
+        const workflow = await workflowOf(deps, event, caller, one, bound);
+        previews.push({ binding, outcome: "submit", workflow });
+      }
+      for (const callback of bound.callbacks()) {
+        previews.push({ binding, outcome: callback.action, callback });
+      }
+    } catch (error) {
+      const { message = "" } = failed(work, binding, error);
+      previews.push({ binding, outcome: "error", message });
+    }
+  }
+  return previews;
+}

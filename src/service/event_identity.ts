@@ -1,0 +1,47 @@
+/** Names that derive from an event and a binding: a repeat gives the same ones, so it finds what the first try made. */
+import { createHash } from "node:crypto";
+
+/** Longest name of a workflow that gets its name from its template. */
+const MAX_NAME = 63;
+const HASH_LENGTH = 8;
+
+/** The uid of the workflow that an event makes through a binding. */
+export function eventWorkflowUid(event: string, binding: string): string {
+  const hex = digest("uid", event, binding).toString("hex");
+  const variant = (parseInt(hex.charAt(16), 16) & 3 | 8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join("-");
+}
+
+/** End of a generated name: the time of the event in UTC, and a hash that makes it unique. */
+export function eventNameSuffix(receivedAt: number, event: string, binding: string): string {
+  const stamp = new Date(receivedAt).toISOString().replace(/\D/g, "").slice(0, 14);
+  const hash = BigInt(`0x${digest("name", event, binding).toString("hex").slice(0, 16)}`)
+    .toString(36).padStart(HASH_LENGTH, "0").slice(-HASH_LENGTH);
+  return `${stamp}-${hash}`;
+}
+
+/** A generated name: its base is cut so that the whole has at most 63 characters. */
+export function fittingName(base: string, suffix: string): string {
+  return base.slice(0, MAX_NAME - suffix.length) + suffix;
+}
+
+/** Key under which the answer to the submission is kept. */
+export function eventKey(event: string, binding: string, ...more: string[]): string {
+  return ["event", event, binding, ...more].join(":");
+}
+
+/** Numbers in [0, 1) for the random functions of a binding's expressions. */
+export function eventFractions(event: string, binding: string): () => number {
+  let count = 0;
+  return () => digest("random", event, binding, String(count++)).readUIntBE(0, 6) / 2 ** 48;
+}
+
+function digest(...parts: string[]): Buffer {
+  return createHash("sha256").update(parts.join("\0")).digest();
+}

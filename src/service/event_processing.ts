@@ -1,0 +1,55 @@
+/** Joins what works on events: the workers with the dispatch, and the callbacks that wait. */
+import { EventWorkers } from "../actors/event_workers.ts";
+import { BindingSource } from "./binding_source.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { dispatchEvent, failedDelivery } from "./event_dispatch.ts";
+import { createEventMetrics } from "./event_metrics.ts";
+import { runWaitingCallbacks } from "./waiting_callbacks.ts";
+
+export interface EventProcessingOptions {
+  replica: string;
+  /** Workers; 0 leaves the queue to other replicas. */
+  workers: number;
+  /** Silence after which the events of a worker are taken over, ms. */
+  claimAfterMs: number;
+  deliveryCount: number;
+  deliveryAgeMs: number;
+}
+
+export interface EventProcessing {
+  /** Takes nothing more; resolves when what was taken is done. */
+  stop(): Promise<void>;
+}
+
+/** Starts to work on the event queue. */
+export function startEventProcessing(
+  deps: ServiceDeps,
+  options: EventProcessingOptions,
+): EventProcessing {
+  const { store, clock, ids, log, metrics } = deps;
+  const bindings = new BindingSource(store.manifests, log);
+  const measured = metrics === undefined ? undefined : createEventMetrics(metrics);
+  const workers = new EventWorkers({
+    events: store.events,
+    clock,
+    ids,
+    log,
+    dispatch: (event) => dispatchEvent(deps, bindings, event),
+    failed: failedDelivery,
+    onEnd: ({ state, receivedAt }) => {
+      measured?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
+      if (state === "dead") measured?.deadLetters.inc();
+    },
+  }, { ...options, count: options.workers });
+  workers.start();
+  const stopping = new AbortController();
+  const waiting = options.workers === 0
+    ? Promise.resolve()
+    : runWaitingCallbacks(deps, options.replica, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all([workers.stop(), waiting]);
+    },
+  };
+}

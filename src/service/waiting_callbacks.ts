@@ -1,0 +1,191 @@
+/**
+ * Callbacks that came before their step: kept in the store until the step waits or their time is over. The replica that
+ * owns an event by rendezvous tries its callbacks, when their workflow changes and every few seconds; a second owner for
+ * a moment does no harm, since a callback has an idempotency key.
+ */
+import { hashText } from "../actors/actor_ids.ts";
+import { ownerOf } from "../actors/rendezvous.ts";
+import type { Identity } from "../auth/port.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { CallbackRequest } from "../events/match.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import { type Change, type Delivery, VersionTooOld } from "../store/port.ts";
+import { eventCaller } from "./event_caller.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { callBack } from "./event_callbacks.ts";
+import { eventKey } from "./event_identity.ts";
+
+const KIND = ManifestKind.WaitingCallback;
+/** Callbacks that may wait in one namespace. */
+export const MAX_WAITING = 1_000;
+const LOOK_EVERY_MS = 3_000;
+
+/** What is kept of a callback that waits. */
+export interface WaitingCallback {
+  event: string;
+  binding: string;
+  request: CallbackRequest;
+  sender: Identity;
+  /** Epoch ms. */
+  expiresAt: number;
+}
+
+/**
+ * Keeps a callback until its step is there.
+ * @throws {Problem} ResourceExhausted when too many wait
+ */
+export async function keepWaiting(
+  { store }: ServiceDeps,
+  namespace: string,
+  waiting: WaitingCallback,
+): Promise<void> {
+  const { items } = await store.manifests.list(KIND, { namespace, limit: MAX_WAITING });
+  const name = nameOf(waiting);
+  if (items.length >= MAX_WAITING && !items.some((item) => item.name === name)) {
+    throw new Problem(
+      ProblemCode.ResourceExhausted,
+      `${MAX_WAITING} callbacks wait in namespace "${namespace}" already`,
+    );
+  }
+  await store.manifests.put(
+    { kind: KIND, namespace, name, text: JSON.stringify(waiting), labels: {} },
+    "*",
+  );
+}
+
+function nameOf({ event, binding, request }: WaitingCallback): string {
+  return `${event}.${binding}.${request.action}`;
+}
+
+/** Tries the callbacks that wait until the signal aborts. */
+export async function runWaitingCallbacks(
+  deps: ServiceDeps,
+  replica: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const round = new Rounds(deps, replica);
+  const following = followChanges(deps, signal, () => round.wake());
+  while (!signal.aborted) {
+    await round.run().catch((error: unknown) => {
+      deps.log.warn({ err: error }, "waiting callbacks could not be tried");
+    });
+    await round.rest(deps, signal);
+  }
+  await following;
+}
+
+/** Tells when a step may have begun to wait, or a callback has come. */
+async function followChanges(
+  { store, clock, log }: ServiceDeps,
+  signal: AbortSignal,
+  wake: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const batch of store.query.watch(undefined, signal)) {
+        if (batch.some(isOfInterest)) wake();
+      }
+    } catch (error) {
+      if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "watch failed");
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+}
+
+function isOfInterest({ id, put }: Change): boolean {
+  if (id.startsWith(`${KIND}/`)) return true;
+  return id.startsWith("wf/") &&
+    Object.values(put).some((text) => text.includes('"Suspend"') && text.includes('"Running"'));
+}
+
+class Rounds {
+  readonly #deps: ServiceDeps;
+  readonly #replica: string;
+  #awake = Promise.withResolvers<void>();
+  #isEmpty = false;
+
+  constructor(deps: ServiceDeps, replica: string) {
+    this.#deps = deps;
+    this.#replica = replica;
+  }
+
+  wake(): void {
+    this.#awake.resolve();
+  }
+
+  async rest({ clock }: ServiceDeps, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const pause = clock.sleep(this.#isEmpty ? 10 * LOOK_EVERY_MS : LOOK_EVERY_MS, either);
+    await Promise.race([pause, this.#awake.promise]);
+    over.abort();
+    this.#awake = Promise.withResolvers<void>();
+  }
+
+  async run(): Promise<void> {
+    const { store } = this.#deps;
+    const { items } = await store.manifests.list(KIND, { limit: 0 });
+    this.#isEmpty = items.length === 0;
+    if (this.#isEmpty) return;
+    const replicas = await store.membership.replicas();
+    for (const { namespace, name, text } of items) {
+      const waiting = JSON.parse(text) as WaitingCallback;
+      const owner = ownerOf(hashText(waiting.event), replicas);
+      if (owner !== undefined && owner !== this.#replica) continue;
+      await this.#try(namespace, name, waiting);
+    }
+  }
+
+  async #try(namespace: string, name: string, waiting: WaitingCallback): Promise<void> {
+    const { store, log } = this.#deps;
+    const outcome = await this.#outcomeOf(namespace, waiting);
+    if (outcome === undefined) return;
+    const { event, binding } = waiting;
+    const delivery = await store.events.delivery(namespace, event);
+    // While the event is in the queue its own end would write over this one.
+    if (delivery?.state === "queued") return;
+    if (delivery !== undefined) await store.events.amend(withOutcome(delivery, binding, outcome));
+    await store.manifests.remove(KIND, namespace, name);
+    log.info({ namespace, event, binding, ...outcome }, "waiting callback ended");
+  }
+
+  async #outcomeOf(
+    namespace: string,
+    { event, binding, request, sender, expiresAt }: WaitingCallback,
+  ): Promise<Omit<Delivery["bindings"][number], "binding"> | undefined> {
+    const { clock } = this.#deps;
+    try {
+      const caller = eventCaller(this.#deps, sender);
+      const key = eventKey(event, binding);
+      const names = await callBack(this.#deps, caller, namespace, request, key);
+      if (names.length > 0) {
+        const outcome = request.action === "resume" ? "resumed" : "stopped";
+        return { outcome, workflow: names.join(", ") };
+      }
+      if (clock.now() < expiresAt) return undefined;
+      return { outcome: "error", message: `no step waited within its time: ${described(request)}` };
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const isTrouble = error.code === ProblemCode.Unavailable ||
+        error.code === ProblemCode.DeadlineExceeded;
+      return isTrouble ? undefined : { outcome: "error", message: error.message };
+    }
+  }
+}
+
+/** A callback in words, for messages. */
+export function described({ workflow, labelSelector, nodeFieldSelector }: CallbackRequest): string {
+  const place = workflow === undefined ? `workflows with ${labelSelector}` : `workflow ${workflow}`;
+  return `${nodeFieldSelector} of ${place}`;
+}
+
+function withOutcome(
+  delivery: Delivery,
+  binding: string,
+  outcome: Omit<Delivery["bindings"][number], "binding">,
+): Delivery {
+  const bindings = delivery.bindings.map((one) =>
+    one.binding === binding && one.outcome === "waiting" ? { binding, ...outcome } : one
+  );
+  return { ...delivery, bindings };
+}
