@@ -8,6 +8,7 @@ import {
   parseManifestContinue,
 } from "./manifest_list.ts";
 import type { ManifestStore, StoredManifest } from "./port.ts";
+import { encodeChange, NO_CHANGE } from "./redis_change.ts";
 import type { RedisContext } from "./redis_context.ts";
 import { MANIFEST_KEY } from "./redis_keys.ts";
 import { textsOf } from "./redis_replies.ts";
@@ -73,7 +74,7 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
         expect ?? "",
         JSON.stringify({ text, labels }),
         manifestId(kind, namespace, name),
-        JSON.stringify({ put: { m: text }, drop: [] }),
+        encodeChange({ put: { m: text }, drop: [] }),
         keys.feedChannel,
         length,
       ]);
@@ -89,7 +90,7 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
         place,
         expect ?? "",
         manifestId(kind, namespace, name),
-        JSON.stringify({ put: {}, drop: [] }),
+        encodeChange(NO_CHANGE),
         keys.feedChannel,
         length,
       ]);

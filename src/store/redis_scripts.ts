@@ -50,7 +50,7 @@ end
  *       5 channel of the feed
  *       6 length of the feed
  *       then lists, each after its length:
- *       actors: id, flags (c create, r remove, s silent), change as JSON, index entry or '', its time, its uid,
+ *       actors: id, flags (c create, r remove, s silent), encoded change, index entry or '', its time, its uid,
  *               terms, other part keys, parts dropped, parts put (keys and texts)
  *       outbox ids dropped; outbox ids and texts put; timer ids cleared; timer ids and times set;
  *       answer keys, answers as JSON and times of expiry
@@ -367,7 +367,7 @@ return {redis.call('ZCARD', key) - start, found}
  *
  * KEYS  1 base of the manifests
  * ARGV  1 kind, 2 place (namespace, zero, name), 3 expected version ('' = must not exist, '*' = whatever is there),
- *       4 record as JSON, 5 id in the feed, 6 change as JSON, 7 channel of the feed, 8 length of the feed
+ *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed
  * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
  */
 export const PUT_MANIFEST = defineScript(`
@@ -394,7 +394,7 @@ return {'ok', number(version)}
  * Removes a manifest when it has the expected version.
  *
  * KEYS  1 base of the manifests
- * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 change as JSON, 6 channel of the feed,
+ * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 encoded change, 6 channel of the feed,
  *       7 length of the feed
  * Returns  what was stored (version, space, record), or nil when nothing was removed
  */

@@ -9,6 +9,7 @@ import { unavailable } from "../base/problem.ts";
 import { indexTerms } from "./list_query.ts";
 import type { ActorChange, Answer, ShardCommit, ShardStore } from "./port.ts";
 import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
+import { encodeChange, NO_CHANGE } from "./redis_change.ts";
 import { feedLengthOf, type RedisContext } from "./redis_context.ts";
 import { encodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
@@ -182,7 +183,7 @@ function commitLists(commit: ShardCommit): string[] {
 function pushActor(lists: string[], change: ActorChange): void {
   const { id, put, drop, index, create, remove, silent } = change;
   const flags = (create ? "c" : "") + (remove ? "r" : "") + (silent ? "s" : "");
-  const feed = silent ? "" : JSON.stringify(remove ? { put: {}, drop: [] } : { put, drop });
+  const feed = silent ? "" : encodeChange(remove ? NO_CHANGE : change);
   lists.push(id, flags, feed);
   if (index === undefined) lists.push("", "", "", "0");
   else {

@@ -10,6 +10,7 @@
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Change, QueryStore } from "./port.ts";
 import { VersionTooOld } from "./port.ts";
+import { decodeChange } from "./redis_change.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "./redis_context.ts";
 import { decodeIndex } from "./redis_index.ts";
 import { SHARD_KEY } from "./redis_keys.ts";
@@ -216,7 +217,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
 
 function seenOf(id: string, fields: Record<string, string>): Seen {
   const version = id.slice(0, id.indexOf("-"));
-  const { t: type = "M", a: actor = "", c: change = "{}", i: index } = fields;
+  const { t: type = "M", a: actor = "", c: change = "", i: index } = fields;
   return {
     version: Number(version),
     size: change.length + (index?.length ?? 0),
@@ -224,7 +225,7 @@ function seenOf(id: string, fields: Record<string, string>): Seen {
       type: TYPES[type as keyof typeof TYPES],
       id: actor,
       version,
-      ...JSON.parse(change) as Pick<Change, "put" | "drop">,
+      ...decodeChange(change),
       ...(index !== undefined && { index: decodeIndex(actor, index) }),
     },
   };
