@@ -29,6 +29,9 @@ export interface AppDeps {
   closing: AbortSignal;
 }
 
+/** Methods that clients of the reference know; others are refused before anything is looked at. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
 /** Makes the application with these routes. */
 export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
   const app = new Hono();
@@ -41,6 +44,9 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
         status: 501,
         headers: { "content-type": "application/json" },
       });
+    }
+    if (!METHODS.has(c.req.method)) {
+      return new Response(null, { status: 405, headers: { allow: "GET, POST, PUT, DELETE" } });
     }
     return await next();
   });
@@ -128,7 +134,8 @@ function readParams(template: string, path: string): Record<string, string> {
   names.forEach((name, index) => {
     if (!name.startsWith("{")) return;
     const value = decodeSegment(segments[index] ?? "");
-    if (value.includes("/") || (index === names.length - 1 && value.includes(":"))) {
+    const isLastOfApi = template.startsWith("/api/") && index === names.length - 1;
+    if (value.includes("/") || (isLastOfApi && value.includes(":"))) {
       throw noSuchRoute();
     }
     params[name.slice(1, -1)] = value;

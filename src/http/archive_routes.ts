@@ -144,6 +144,7 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
     tag,
     summary: "Values of the label key that `listOptions.labelSelector` names",
     query: { ...LIST_OPTIONS, namespace: "string" },
+    requiredQuery: ["listOptions.labelSelector"],
     run: async (call) => {
       const { namespace = "", "listOptions.labelSelector": selector = "" } = call.query;
       const items = await archivedLabelValues(call.service, call.caller, namespace, selector);

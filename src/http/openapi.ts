@@ -8,6 +8,29 @@ import type { AnswerShape, Route } from "./route.ts";
 const REQUEST_PREFIX = "request.";
 const COMPONENTS = "#/components/schemas/";
 
+const LABEL_KEY =
+  "([a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?){0,4}/)?" +
+  "[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?";
+const LABEL_VALUE = "([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?";
+const LABEL_TERM = `(!?${LABEL_KEY}|${LABEL_KEY}(=|==|!=)${LABEL_VALUE}` +
+  `|${LABEL_KEY} (in|notin) \\(${LABEL_VALUE}(,${LABEL_VALUE}){0,20}\\)` +
+  `|${LABEL_KEY}[<>]-?[0-9]{1,18})`;
+const NAMESPACE = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+
+/** What is known of query parameters beyond their type. */
+const QUERY_FACTS: Readonly<Record<string, JsonObject>> = {
+  "listOptions.labelSelector": {
+    pattern: `^(${LABEL_TERM}(,${LABEL_TERM}){0,20})?$`,
+    description: "Label selector: a=b, a!=b, a in (b,c), a notin (b), a, !a, a>1, a<1",
+  },
+  "listOptions.limit": { description: "Most items of a page; 0 or less means all" },
+  "listOptions.continue": { description: "Token of the page before" },
+  fields: { description: "Paths to keep, or with a leading - to leave out" },
+  nameFilter: { enum: ["", "Exact", "Contains", "Prefix", "NotEquals"] },
+  createdAfter: { description: "RFC 3339 time" },
+  finishedBefore: { description: "RFC 3339 time" },
+};
+
 const ERROR: JsonObject = {
   type: "object",
   required: ["code", "message"],
@@ -92,18 +115,30 @@ function operation(
 }
 
 function pathParameters(route: Route): JsonObject[] {
+  const stores = route.operation.includes("_Create");
+  const last = route.path.startsWith("/api/") ? /\{(\w+)\}$/.exec(route.path)?.[1] : undefined;
   return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: {
+      type: "string",
+      pattern: stores && name === "namespace" ? NAMESPACE : name === last ? "^[^/:]+$" : "^[^/]+$",
+    },
   }));
 }
 
 function queryParameters(route: Route): JsonObject[] {
   return Object.entries(route.query).flatMap(([name, type]) => {
     const schema = querySchema(type);
-    return schema === undefined ? [] : [{ name, in: "query", schema }];
+    if (schema === undefined) return [];
+    const required = route.requiredQuery?.includes(name) === true;
+    return [{
+      name,
+      in: "query",
+      schema: { ...schema, ...QUERY_FACTS[name] },
+      ...(required ? { required } : {}),
+    }];
   });
 }
 

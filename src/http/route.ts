@@ -33,6 +33,8 @@ interface RouteBase {
   tag: string;
   summary: string;
   query: QuerySchema;
+  /** Parameters without which the route refuses. */
+  requiredQuery?: readonly string[];
   /** Absent: the route takes no body, and one that is sent is ignored. */
   body?: StructSchema | "json";
   /** Looks at a request before its body is read and its credentials are checked; a response ends it. */

@@ -34,6 +34,15 @@ export interface WorkflowPage {
   version: string;
 }
 
+/** How `nameFilter` compares the name of the field selector. */
+const NAME_MATCHES: Readonly<Record<string, NonNullable<ListQuery["name"]>["match"]>> = {
+  "": "exact",
+  Exact: "exact",
+  Contains: "contains",
+  Prefix: "prefix",
+  NotEquals: "not",
+};
+
 /** Most items that an offset skips. */
 const MAX_SKIP = 1_000_000;
 
@@ -95,21 +104,12 @@ function nameQuery(
   notName: string | undefined,
   filter: string,
 ): ListQuery["name"] | undefined {
-  if (notName !== undefined) return { value: notName, match: "not" };
-  if (name === undefined) return undefined;
-  switch (filter) {
-    case "":
-    case "Exact":
-      return { value: name, match: "exact" };
-    case "Contains":
-      return { value: name, match: "contains" };
-    case "Prefix":
-      return { value: name, match: "prefix" };
-    case "NotEquals":
-      return { value: name, match: "not" };
-    default:
-      throw invalid(`unknown nameFilter "${filter}": use Exact, Contains, Prefix or NotEquals`);
+  const match = Object.hasOwn(NAME_MATCHES, filter) ? NAME_MATCHES[filter] : undefined;
+  if (match === undefined) {
+    throw invalid(`unknown nameFilter "${filter}": use Exact, Contains, Prefix or NotEquals`);
   }
+  if (notName !== undefined) return { value: notName, match: "not" };
+  return name === undefined ? undefined : { value: name, match };
 }
 
 function parseBound(text: string | undefined): number | undefined {
