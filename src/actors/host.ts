@@ -329,7 +329,8 @@ export class Host implements WorkflowHost {
     const worker = this.#workers.get(lease.shard);
     if (worker?.lease.epoch === lease.epoch) {
       await worker.drain();
-      this.#drop(lease.shard);
+      // While it drained the shard may have been lost and taken again: that worker is another one.
+      if (this.#workers.get(lease.shard) === worker) this.#drop(lease.shard);
     }
     await this.#membership?.release(lease);
   }

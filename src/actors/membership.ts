@@ -66,7 +66,7 @@ export class Membership {
 
   /** A lease was found to be gone. */
   lost(shard: number, epoch: number): void {
-    if (this.#leases.get(shard)?.epoch === epoch) this.#forget(shard);
+    this.#forget(shard, epoch);
     this.#machines[shard]?.send({ type: "lose", epoch });
   }
 
@@ -84,7 +84,7 @@ export class Membership {
 
   /** Gives a lease back; called by the shard's machine when it has drained. */
   async release(lease: Lease): Promise<void> {
-    this.#forget(lease.shard);
+    this.#forget(lease.shard, lease.epoch);
     await this.#deps.store.release(lease);
     const next = ownerOf(lease.shard, this.#others());
     if (next !== undefined) this.#deps.nudge([next]);
@@ -119,7 +119,8 @@ export class Membership {
     return this.#replicas.filter((one) => one !== this.#deps.replica);
   }
 
-  #forget(shard: number): void {
+  #forget(shard: number, epoch: number): void {
+    if (this.#leases.get(shard)?.epoch !== epoch) return;
     this.#leases.delete(shard);
     this.#freshUntil.delete(shard);
   }
