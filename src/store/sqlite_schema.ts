@@ -65,6 +65,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX delivery_time ON delivery (namespace, received_at DESC, id DESC);
   CREATE INDEX delivery_state ON delivery (namespace, state, received_at DESC, id DESC);
 
-  CREATE TABLE blob (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+  -- A blob is the pieces of its key one after the other, so that appending writes the new piece only.
+  CREATE TABLE blob (key TEXT, start INTEGER, piece BLOB NOT NULL, PRIMARY KEY (key, start));
   `,
 ];

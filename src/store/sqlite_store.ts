@@ -127,31 +127,35 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
 }
 
 function createBlobs(database: SqliteDatabase): BlobStore {
-  function find(key: string): Uint8Array | undefined {
-    const value = database.get("SELECT value FROM blob WHERE key = ?", key)?.["value"];
-    return value instanceof Uint8Array ? value : undefined;
-  }
-  function save(key: string, value: Uint8Array): void {
-    database.run("INSERT OR REPLACE INTO blob VALUES (?, ?)", key, value);
-  }
   return {
     async putBlob(key, value) {
-      await database.write(() => save(key, value));
+      await database.write(() => {
+        database.run("DELETE FROM blob WHERE key = ?", key);
+        database.run("INSERT INTO blob VALUES (?, 0, ?)", key, value);
+      });
     },
     async appendBlob(key, value, maxBytes) {
       await database.write(() => {
-        const before = find(key) ?? new Uint8Array();
-        const room = Math.max(0, maxBytes - before.length);
-        save(key, Buffer.concat([before, value.subarray(0, room)]));
+        const last = database.get(
+          "SELECT start + length(piece) AS size FROM blob WHERE key = ? ORDER BY start DESC LIMIT 1",
+          key,
+        );
+        const size = Number(last?.["size"] ?? 0);
+        const piece = value.subarray(0, Math.max(0, maxBytes - size));
+        if (last !== undefined && piece.length === 0) return;
+        // An empty piece gives way to the next one.
+        database.run("INSERT OR REPLACE INTO blob VALUES (?, ?, ?)", key, size, piece);
       });
     },
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async getBlob(key) {
-      return find(key);
+      const rows = database.all("SELECT piece FROM blob WHERE key = ? ORDER BY start", key);
+      if (rows.length === 0) return undefined;
+      return new Uint8Array(Buffer.concat(rows.map(({ piece }) => piece as Uint8Array)));
     },
     async removeBlobs(prefix) {
-      const sql = "DELETE FROM blob WHERE substr(key, 1, ?) = ? AND key >= ?";
-      await database.write(() => database.run(sql, [...prefix].length, prefix, prefix));
+      const sql = "DELETE FROM blob WHERE key >= ? AND substr(key, 1, ?) = ?";
+      await database.write(() => database.run(sql, prefix, [...prefix].length, prefix));
     },
   };
 }

@@ -297,6 +297,12 @@ export function describeEvents(open: OpenStore): void {
       expect(await blobs.getBlob("log/b/1")).toEqual(bytes(200));
       await blobs.putBlob("empty", bytes());
       expect(await blobs.getBlob("empty")).toEqual(bytes());
+      await blobs.appendBlob("empty", bytes(), 9);
+      await blobs.appendBlob("empty", bytes(7), 9);
+      await blobs.appendBlob("empty", bytes(8), 9);
+      expect(await blobs.getBlob("empty")).toEqual(bytes(7, 8));
+      await blobs.appendBlob("none at first", bytes(), 9);
+      expect(await blobs.getBlob("none at first")).toEqual(bytes());
       expect(await blobs.getBlob("none")).toBeUndefined();
       for (const key of ["log/a%/x", "log/a/2", "log/a"]) await blobs.putBlob(key, bytes(1));
       await blobs.removeBlobs("log/a/");
