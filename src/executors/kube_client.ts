@@ -49,6 +49,8 @@ export interface WatchEvent {
   object: JsonObject;
 }
 
+/** The server ends a watch after this time, and it begins anew where it was. */
+const WATCH_SECONDS = 240;
 /** Most time without an answer to a call that isn't a stream. */
 const ANSWER_MS = 30_000;
 
@@ -58,7 +60,7 @@ export class KubeClient {
 
   constructor(config: KubeConfig) {
     this.config = config;
-    const options = { keepAlive: true, maxSockets: 64 };
+    const options = { keepAlive: true, keepAliveMsecs: 10_000, maxSockets: 64 };
     this.#agent = config.server.startsWith("http:") ? new PlainAgent(options) : new Agent({
       ...options,
       rejectUnauthorized: !config.insecureSkipVerify,
@@ -92,14 +94,24 @@ export class KubeClient {
     }
   }
 
-  /** Changes after a resource version, until the server ends the stream. @throws {KubeError} */
+  /**
+   * Changes after a resource version, until the server ends the stream, or should have: a connection that died without a
+   * word is noticed by that. @throws {KubeError}
+   */
   async *watch(
     path: string,
     query: Record<string, string>,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
-    const all = { ...query, watch: "true", allowWatchBookmarks: "true" };
-    for await (const line of this.lines({ path, query: all, signal })) {
+    const all = {
+      ...query,
+      watch: "true",
+      allowWatchBookmarks: "true",
+      timeoutSeconds: String(WATCH_SECONDS),
+    };
+    const overdue = AbortSignal.timeout((WATCH_SECONDS + 10) * 1000);
+    const until = AbortSignal.any([signal, overdue]);
+    for await (const line of this.lines({ path, query: all, signal: until })) {
       if (line !== "") yield JSON.parse(line) as WatchEvent;
     }
   }
