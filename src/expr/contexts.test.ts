@@ -144,7 +144,7 @@ describe("conditions", () => {
       } catch (error) {
         expect(error, source).toBeInstanceOf(ExpressionError);
       }
-      expect(performance.now() - started, source).toBeLessThan(500);
+      expect(performance.now() - started, source).toBeLessThan(3_000);
     }
   });
 

@@ -282,7 +282,7 @@ test("any call of any function ends soon in a value or one of the two errors", (
           `${source}: ${error}`,
         ).toBe(true);
       }
-      expect(performance.now() - started, source).toBeLessThan(500);
+      expect(performance.now() - started, source).toBeLessThan(3_000);
     }),
     { numRuns: 20_000 },
   );
