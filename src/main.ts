@@ -12,7 +12,7 @@ import { locksKind } from "./actors/locks_actor.ts";
 import { createArtifactStore } from "./artifacts/artifact_store.ts";
 import type { ConfigSource } from "./artifacts/config_source.ts";
 import type { ArtifactStore } from "./artifacts/port.ts";
-import { parseAccessRules } from "./auth/access_rules.ts";
+import { type AccessRules, callersByRules, parseAccessRules } from "./auth/access_rules.ts";
 import { createGatekeeper } from "./auth/gatekeeper.ts";
 import type { Authenticator } from "./auth/port.ts";
 import { createSsoAuthenticator } from "./auth/sso.ts";
@@ -156,6 +156,8 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   });
   await host.start();
   const closing = new AbortController();
+  const rules = accessRules(config, log);
+  const authenticators = createAuthenticators(config, rules, log);
   const service: ServiceDeps = {
     host,
     store,
@@ -165,6 +167,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     watches: createWatchHub(store),
     events,
     metrics,
+    callerOf: callersByRules(config.authMode.includes("server"), authenticators.length > 0, rules),
     settings: {
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
@@ -177,7 +180,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   };
   const gatekeeper = createGatekeeper({
     server: config.authMode.includes("server"),
-    authenticators: createAuthenticators(config, log),
+    authenticators,
   });
   const app = createApp({
     service,
@@ -205,12 +208,20 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   };
 }
 
-/** What the authentication modes besides `server` accept. Files are read now, so that a wrong one ends the start. */
-function createAuthenticators(config: Config, log: Logger): Authenticator[] {
-  const { now } = systemClock;
-  const rules = config.accessFile === ""
+/** The rules of the access file, as they are now; none without a file. */
+function accessRules({ accessFile }: Config, log: Logger): () => AccessRules {
+  return accessFile === ""
     ? () => []
-    : watchFile(config.accessFile, parseAccessRules, now, log).current;
+    : watchFile(accessFile, parseAccessRules, systemClock.now, log).current;
+}
+
+/** What the authentication modes besides `server` accept. Files are read now, so that a wrong one ends the start. */
+function createAuthenticators(
+  config: Config,
+  rules: () => AccessRules,
+  log: Logger,
+): Authenticator[] {
+  const { now } = systemClock;
   const authenticators: Authenticator[] = [];
   if (config.authMode.includes("client") && config.tokenFile !== "") {
     const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;

@@ -5,7 +5,8 @@
 import { parse } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
-import type { Access, Identity } from "./port.ts";
+import { unrestrictedCaller } from "./caller.ts";
+import type { Access, Caller, Identity } from "./port.ts";
 
 /** One rule. `*` in a list means every value. */
 export interface AccessRule {
@@ -81,6 +82,26 @@ function texts(value: JsonObject, member: string, place: string): string[] {
 /** Tells whether some rule grants the access. */
 export function allows(rules: AccessRules, identity: Identity, access: Access): boolean {
   return rules.some((rule) => concerns(rule, identity) && grants(rule, access));
+}
+
+/**
+ * Makes callers of identities that were proved before, for work that is done later or without a token. Where
+ * authentication is off, whoever showed no token has all rights; with it, everybody has what the rules grant.
+ *
+ * @param isOff authentication is off for requests without a token
+ * @param takesTokens some tokens are taken
+ */
+export function callersByRules(
+  isOff: boolean,
+  takesTokens: boolean,
+  rules: () => AccessRules,
+): (identity: Identity) => Caller {
+  return function callerOf(identity) {
+    if (isOff && (!takesTokens || identity.subject === undefined)) {
+      return unrestrictedCaller(identity);
+    }
+    return { identity, may: (access) => Promise.resolve(allows(rules(), identity, access)) };
+  };
 }
 
 function concerns(rule: AccessRule, identity: Identity): boolean {

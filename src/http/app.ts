@@ -4,6 +4,7 @@
  */
 import { type Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
+import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
@@ -81,16 +82,20 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
   const abort = new AbortController();
   const signal = AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
+  let known: Caller | undefined;
+  let reading: Promise<Uint8Array> | undefined;
+  const body = () => reading ??= readBody(request, bodyLimit(route, deps));
   try {
     const params = readParams(route.path, path);
     const { service } = deps;
-    const ended = await route.guard?.({ service, params, headers: request.headers });
-    if (ended !== undefined) return ended;
+    const verdict = await route.guard?.({ service, params, headers: request.headers, body });
+    if (verdict !== undefined && "response" in verdict) return verdict.response;
+    known = verdict?.caller;
     call = {
       service,
       operation: route.operation,
       params,
-      body: await readRouteBody(route, deps, request),
+      body: route.body === undefined ? undefined : decodeBody(textOf(await body()), route.body),
       query: readQuery(query, route.query),
       headers: request.headers,
       signal,
@@ -100,7 +105,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
   }
   const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
   try {
-    const caller = await deps.gatekeeper(request.headers);
+    const caller = known ?? await deps.gatekeeper(request.headers);
     if (route.kind === "unary") {
       return unaryResponse(writeJson(await route.run({ ...call, caller })), deps);
     }
@@ -120,10 +125,13 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
   }
 }
 
-async function readRouteBody(route: Route, deps: AppDeps, request: Request): Promise<unknown> {
-  if (route.body === undefined) return undefined;
-  const limit = route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
-  return decodeBody(await readBody(request, limit), route.body);
+function bodyLimit(route: Route, deps: AppDeps): number {
+  return route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
+}
+
+/** Bytes that are no UTF-8 become replacement characters; a byte order mark at the beginning goes. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
 }
 
 /** @throws {Problem} Unimplemented for what the reference's router doesn't match: an escaped slash, a colon at the end */

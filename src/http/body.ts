@@ -6,10 +6,10 @@ import { decode } from "../spec/decode.ts";
 import type { StructSchema } from "../spec/schema.ts";
 
 /**
- * Reads a body as text.
+ * Reads a body.
  * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept
  */
-export async function readBody(request: Request, maxBytes: number): Promise<string> {
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new Problem(
       ProblemCode.ResourceExhausted,
@@ -17,16 +17,15 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
       { status: 413 },
     );
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
-  if (request.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge();
-    text += decoder.decode(chunk, { stream: true });
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 /**

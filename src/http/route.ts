@@ -37,8 +37,8 @@ interface RouteBase {
   requiredQuery?: readonly string[];
   /** Absent: the route takes no body, and one that is sent is ignored. */
   body?: StructSchema | "json";
-  /** Looks at a request before its body is read and its credentials are checked; a response ends it. */
-  guard?: (guarded: GuardedRequest) => Promise<Response | undefined>;
+  /** Looks at a request before its credentials are checked. */
+  guard?: (guarded: GuardedRequest) => Promise<GuardVerdict | undefined>;
   /** What a success looks like; absent means an object that the description leaves open. */
   answer?: AnswerShape;
 }
@@ -48,7 +48,12 @@ export interface GuardedRequest {
   service: ServiceDeps;
   params: Record<string, string>;
   headers: Headers;
+  /** The bytes of the body. @throws {Problem} when it is too large */
+  body: () => Promise<Uint8Array>;
 }
+
+/** A guard ends a request with a response, or knows who sends it. */
+export type GuardVerdict = { response: Response } | { caller: Caller };
 
 /** What a route answers: one object, a list of them, or an empty object. */
 export type AnswerShape =

@@ -1,19 +1,29 @@
 /** Senders of events that prove themselves by a signature instead of a credential. */
-import { ManifestKind } from "../spec/manifest.ts";
-import type { GuardedRequest } from "./route.ts";
-
-/** Name of the secret with the webhook senders of a namespace. */
-const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
+import { proveWebhook } from "../service/webhook_senders.ts";
+import type { GuardedRequest, GuardVerdict } from "./route.ts";
 
 /**
- * Refuses an event without any credential where callers must prove who they are and the namespace knows no webhook
- * senders.
+ * Lets a sender that signed the event act as its service account. Without any credential, where callers must prove who
+ * they are, a namespace that knows no senders refuses at once.
  */
-export async function webhookGuard({ service, params, headers }: GuardedRequest) {
-  if (!service.settings.authRequired || headers.has("authorization")) return undefined;
-  const namespace = params.namespace ?? "";
-  const secret = await service.store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
-  if (secret !== undefined) return undefined;
+export async function webhookGuard(
+  { service, params, headers, body }: GuardedRequest,
+): Promise<GuardVerdict | undefined> {
+  if (headers.has("authorization")) return undefined;
+  const proof = await proveWebhook(service, params.namespace ?? "", headers, body);
+  switch (proof.type) {
+    case "proved":
+      return { caller: proof.caller };
+    case "unknown":
+      return undefined;
+    case "none":
+      return service.settings.authRequired ? { response: refusal() } : undefined;
+    case "broken":
+      return { response: refusal() };
+  }
+}
+
+function refusal(): Response {
   return new Response('{"message": "failed to process webhook request"}', {
     status: 403,
     headers: { "content-type": "text/plain; charset=utf-8" },

@@ -1,0 +1,153 @@
+/**
+ * Proofs of webhook senders: each type has its header and its way to sign. All comparisons take the same time whatever
+ * differs; signatures with a time are taken within five minutes.
+ */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { invalid } from "../base/problem.ts";
+
+const TOLERANCE_MS = 5 * 60_000;
+
+/** A sender as the secret of its namespace describes it. */
+export interface WebhookSender {
+  type: string;
+  secret: string;
+  /** For type `hmac`: header with the signature. @default X-Signature */
+  header?: string;
+  /** For type `hmac`. @default sha256 */
+  algorithm?: string;
+  /** For type `hmac`: hex or base64. @default hex */
+  encoding?: string;
+  /** For type `hmac`: what stands before the signature, for example `sha256=`. */
+  prefix?: string;
+}
+
+/** What a request proves itself with. */
+export interface WebhookRequest {
+  headers: Headers;
+  body: Uint8Array;
+  /** Epoch ms. */
+  now: number;
+}
+
+type Verify = (sender: WebhookSender, request: WebhookRequest) => boolean;
+
+const GITLAB_EVENTS = new Set([
+  "Push Hook",
+  "Tag Push Hook",
+  "Issue Hook",
+  "Confidential Issue Hook",
+  "Note Hook",
+  "Confidential Note Hook",
+  "Merge Request Hook",
+  "Wiki Page Hook",
+  "Pipeline Hook",
+  "Build Hook",
+  "Job Hook",
+  "Deployment Hook",
+  "Release Hook",
+  "System Hook",
+]);
+
+const VERIFIERS: Readonly<Record<string, Verify>> = {
+  github: ({ secret }, { headers, body }) =>
+    has(headers, "x-github-event") &&
+    same(headers.get("x-hub-signature-256"), `sha256=${hmac("sha256", secret, body)}`),
+  gitlab: ({ secret }, { headers }) =>
+    GITLAB_EVENTS.has(headers.get("x-gitlab-event") ?? "") &&
+    same(headers.get("x-gitlab-token"), secret),
+  bitbucket: ({ secret }, { headers }) =>
+    has(headers, "x-event-key") && same(headers.get("x-hook-uuid"), secret),
+  bitbucketserver: ({ secret }, { headers, body }) =>
+    has(headers, "x-event-key") &&
+    same(headers.get("x-hub-signature"), `sha256=${hmac("sha256", secret, body)}`),
+  stripe: ({ secret }, { headers, body, now }) => {
+    const parts = (headers.get("stripe-signature") ?? "").split(",").map((part) => part.trim());
+    const valuesOf = (name: string) =>
+      parts.filter((part) => part.startsWith(`${name}=`)).map((part) =>
+        part.slice(name.length + 1)
+      );
+    const [time = ""] = valuesOf("t");
+    const wanted = hmac("sha256", secret, `${time}.`, body);
+    return isRecent(time, now) && some(valuesOf("v1"), wanted);
+  },
+  slack: ({ secret }, { headers, body, now }) => {
+    const time = headers.get("x-slack-request-timestamp") ?? "";
+    const wanted = `v0=${hmac("sha256", secret, `v0:${time}:`, body)}`;
+    return isRecent(time, now) && same(headers.get("x-slack-signature"), wanted);
+  },
+  "standard-webhooks": ({ secret }, { headers, body, now }) => {
+    const id = headers.get("webhook-id") ?? "";
+    const time = headers.get("webhook-timestamp") ?? "";
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    const wanted = `v1,${sign("sha256", key, [`${id}.${time}.`, body]).toString("base64")}`;
+    return id !== "" && isRecent(time, now) &&
+      some((headers.get("webhook-signature") ?? "").split(" "), wanted);
+  },
+  hmac: (sender, { headers, body }) => {
+    const { secret, header = "x-signature", algorithm = "sha256", encoding = "hex" } = sender;
+    const signature = sign(algorithm, secret, [body]);
+    const text = signature.toString(encoding === "base64" ? "base64" : "hex");
+    return same(headers.get(header), (sender.prefix ?? "") + text);
+  },
+};
+
+const ALGORITHMS = ["sha1", "sha256", "sha384", "sha512"];
+
+/**
+ * Checks what a secret says about a sender.
+ * @throws {Problem} InvalidArgument that says what is wrong; the secret itself is never in the text
+ */
+export function checkSender({ type, secret, header, algorithm, encoding }: WebhookSender): void {
+  if (!Object.hasOwn(VERIFIERS, type)) {
+    throw invalid(`unknown type "${type}"; types are ${Object.keys(VERIFIERS).join(", ")}`);
+  }
+  // Intentionally unlike the reference, where an empty secret lets everybody in.
+  if (typeof secret !== "string" || secret === "") throw invalid("the secret is empty");
+  if (algorithm !== undefined && !ALGORITHMS.includes(algorithm)) {
+    throw invalid(`algorithm is "${algorithm}", expected ${ALGORITHMS.join(", ")}`);
+  }
+  if (encoding !== undefined && encoding !== "hex" && encoding !== "base64") {
+    throw invalid(`encoding is "${encoding}", expected hex or base64`);
+  }
+  if (header !== undefined && !/^[-!#$%&'*+.^_`|~A-Za-z0-9]+$/.test(header)) {
+    throw invalid("header is not the name of a header");
+  }
+}
+
+/** Tells whether a request comes from the sender. Requests without a body never do. */
+export function isFromSender(sender: WebhookSender, request: WebhookRequest): boolean {
+  const verify = Object.hasOwn(VERIFIERS, sender.type) ? VERIFIERS[sender.type] : undefined;
+  return request.body.length > 0 && verify !== undefined && verify(sender, request);
+}
+
+function has(headers: Headers, name: string): boolean {
+  return (headers.get(name) ?? "") !== "";
+}
+
+function hmac(algorithm: string, secret: string, ...parts: (string | Uint8Array)[]): string {
+  return sign(algorithm, secret, parts).toString("hex");
+}
+
+function sign(
+  algorithm: string,
+  secret: string | Uint8Array,
+  parts: readonly (string | Uint8Array)[],
+): Buffer {
+  const mac = createHmac(algorithm, secret);
+  for (const part of parts) mac.update(part);
+  return mac.digest();
+}
+
+function same(given: string | null, wanted: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given ?? ""), digest(wanted)) && given !== null;
+}
+
+function some(given: readonly string[], wanted: string): boolean {
+  return given.map((one) => same(one, wanted)).includes(true);
+}
+
+/** @param time epoch seconds as text */
+function isRecent(time: string, now: number): boolean {
+  return /^\d{1,12}$/.test(time) && Math.abs(now - Number(time) * 1000) <= TOLERANCE_MS;
+}

@@ -1,0 +1,84 @@
+/**
+ * Webhook senders of a namespace: a secret maps service accounts to senders, and a sender that proves itself acts as its
+ * account.
+ */
+import { parse } from "yaml";
+import type { Caller } from "../auth/port.ts";
+import { checkSender, isFromSender, type WebhookSender } from "../auth/webhook_signature.ts";
+import { isJsonObject } from "../base/json.ts";
+import { Problem } from "../base/problem.ts";
+import { ManifestKind, type Secret } from "../spec/manifest.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { eventCaller } from "./event_caller.ts";
+
+/** Name of the secret. Each key is a service account, each value YAML with `type` and `secret`. */
+export const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
+
+/** What the signature of a request is worth. */
+export type WebhookProof =
+  | { type: "proved"; caller: Caller }
+  /** No sender of the secret signed it. */
+  | { type: "unknown" }
+  /** There is no secret. */
+  | { type: "none" }
+  /** The secret can't be used. */
+  | { type: "broken" };
+
+/** Finds out which sender, if any, has signed a request. */
+export async function proveWebhook(
+  deps: ServiceDeps,
+  namespace: string,
+  headers: Headers,
+  body: () => Promise<Uint8Array>,
+): Promise<WebhookProof> {
+  const { store, clock, log } = deps;
+  const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
+  if (stored === undefined) return { type: "none" };
+  let proved: string | undefined;
+  for (const [account, text] of entriesOf(JSON.parse(stored.text) as Secret)) {
+    try {
+      const sender = readSender(text);
+      const request = { headers, body: await body(), now: clock.now() };
+      // Intentionally no early end: every entry is checked, so that a broken one is noticed at the first request.
+      if (isFromSender(sender, request)) proved ??= account;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 413) throw error;
+      const reason = error instanceof Problem ? error.message : "not readable as YAML";
+      log.warn({ namespace, account, reason }, `malformed entry of secret ${WEBHOOK_SECRET}`);
+      return { type: "broken" };
+    }
+  }
+  if (proved === undefined) return { type: "unknown" };
+  const caller = eventCaller(deps, {
+    subject: `system:serviceaccount:${namespace}:${proved}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+    serviceAccountName: proved,
+    serviceAccountNamespace: namespace,
+  });
+  return { type: "proved", caller };
+}
+
+function entriesOf({ data = {}, stringData = {} }: Secret): [account: string, text: string][] {
+  const decoded = Object.entries(data).map(([name, value]): [string, string] => [
+    name,
+    Buffer.from(value, "base64").toString("utf8"),
+  ]);
+  return [
+    ...decoded.filter(([name]) => !Object.hasOwn(stringData, name)),
+    ...Object.entries(stringData),
+  ];
+}
+
+/** @throws when it is no sender that can be checked */
+function readSender(text: string): WebhookSender {
+  const value: unknown = parse(text);
+  const { type, ...rest } = isJsonObject(value) ? value : {};
+  const texts = Object.entries(rest).filter(([, one]) => typeof one === "string");
+  const sender = {
+    secret: "",
+    ...Object.fromEntries(texts),
+    type: String(type ?? ""),
+  } as WebhookSender;
+  checkSender(sender);
+  return sender;
+}

@@ -1,0 +1,128 @@
+/**
+ * Clients that post events to real servers, whatever becomes of those, and the ledger of what they were told: each number
+ * is posted once, and the workflows that are there in the end are counted for each binding and number.
+ */
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** What one post was answered: a status, or 0 when there was no answer. */
+export type Told = Map<number, number>;
+
+export async function call(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
+  const response = await fetch(base + path, {
+    method,
+    headers: { ...JSON_TYPE, ...headers },
+    signal: AbortSignal.timeout(20_000),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = await response.json() as Record<string, unknown>;
+  return { status: response.status, body: answer, headers: response.headers };
+}
+
+/** Stores a template whose workflows wait, and bindings as `name → spec`. */
+export async function prepare(base: string, bindings: Record<string, object>): Promise<void> {
+  const template = {
+    metadata: { name: "hold" },
+    spec: {
+      entrypoint: "main",
+      arguments: { parameters: [{ name: "n", value: "" }] },
+      templates: [{ name: "main", suspend: {} }],
+    },
+  };
+  await expectOk(call(base, "POST", "/api/v1/workflow-templates/default", { template }));
+  for (const [name, spec] of Object.entries(bindings)) {
+    const binding = { metadata: { name }, spec };
+    await expectOk(call(base, "POST", "/api/v1/workflow-event-bindings/default", { binding }));
+  }
+}
+
+/** A binding that hands the event's number to a template. */
+export function submits(selector: string, template = "hold"): object {
+  return {
+    event: { selector },
+    submit: {
+      workflowTemplateRef: { name: template },
+      arguments: { parameters: [{ name: "n", valueFrom: { event: "payload.n" } }] },
+    },
+  };
+}
+
+async function expectOk(answer: ReturnType<typeof call>): Promise<void> {
+  const { status, body } = await answer;
+  if (status !== 200) throw new Error(`status ${status}: ${JSON.stringify(body)}`);
+}
+
+/** Posts new numbers until `wanted` of them were answered 200. */
+export async function postEvents(
+  base: () => string,
+  wanted: number,
+  clients: number,
+): Promise<Told> {
+  const told: Told = new Map();
+  let next = 0;
+  let accepted = 0;
+  const client = async () => {
+    while (accepted < wanted) {
+      const n = next++;
+      let status = 0;
+      try {
+        ({ status } = await call(base(), "POST", "/api/v1/events/default/ledger", { n }));
+      } catch {
+        // No answer: the server was killed; nothing is known about the event.
+      }
+      told.set(n, status);
+      if (status === 200) accepted++;
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return told;
+}
+
+interface Item {
+  metadata: { labels: Record<string, string> };
+  spec: { arguments: { parameters?: { name: string; value: string }[] } };
+}
+
+/** How many workflows there are for each `binding n`. */
+export async function countWorkflows(base: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  let token = "";
+  do {
+    const query = new URLSearchParams({
+      "listOptions.limit": "1000",
+      "listOptions.continue": token,
+      fields: "metadata,items.metadata.labels,items.spec.arguments",
+    });
+    const { body } = await call(base, "GET", `/api/v1/workflows/default?${query}`);
+    for (const { metadata, spec } of (body["items"] ?? []) as Item[]) {
+      const binding = metadata.labels["workflows.argoproj.io/workflow-event-binding"];
+      const n = spec.arguments.parameters?.find(({ name }) => name === "n")?.value;
+      const key = `${binding} ${n}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    token = String((body["metadata"] as { continue?: string }).continue ?? "");
+  } while (token !== "");
+  return counts;
+}
+
+/** Resolves when no event is in the queue. */
+export async function queueEmpty(base: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const { body } = await call(
+      base,
+      "GET",
+      "/api/v1/event-deliveries/default?state=queued&limit=1",
+    );
+    if ((body["items"] as unknown[]).length === 0) return;
+    if (performance.now() > deadline) throw new Error("Events are left in the queue");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
