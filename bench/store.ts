@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * Figures of the store adapters, on this machine:
  *

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * `deno task check`: format, lint (with the layer rules), types (tsc), unused code (knip). Prints what failed and exits 1;
  * all steps run even when one fails. knip comes through npx, since it is a tool of the check only.

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * `deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]`: builds the OCI image without a daemon, from Debian's
  * packages (libc, busybox, certificates, time zones) and registry packages (Deno, the service's own dependencies). The

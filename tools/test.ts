@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * `deno task test [vitest filters…]`: runs every vitest project on Deno, then the fast ones on Node ≥ 24 (fetched as an
  * npm package when PATH has none), and ends with the line `N passed, N failed[, N skipped]`.

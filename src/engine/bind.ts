@@ -140,9 +140,9 @@ export function fillTemplate(
 export function inputScope(inputs: Inputs | undefined): Scope {
   const parameters = inputs?.parameters ?? [];
   const artifacts = inputs?.artifacts ?? [];
-  const values = new Map(
-    parameters.flatMap(({ name, value }) =>
-      value === undefined ? [] : [[`inputs.parameters.${name}`, value] as const]
+  const values = new Map<string, string>(
+    parameters.flatMap(({ name, value }): [string, string][] =>
+      value === undefined ? [] : [[`inputs.parameters.${name}`, value]]
     ),
   );
   for (const { name, path } of artifacts) {
