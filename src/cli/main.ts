@@ -5,6 +5,7 @@ import { Command, CommanderError } from "commander";
 import { ClientError } from "./client.ts";
 import { collect, UsageError } from "./context.ts";
 import { addResourceCommands } from "./resource_commands.ts";
+import { addTestCommand } from "./test_command.ts";
 import { addToolCommands } from "./tool_commands.ts";
 import { addWorkflowCommands } from "./workflow_commands.ts";
 import { say } from "./output.ts";
@@ -30,6 +31,7 @@ export function buildProgram(exit: (status: number) => void): Command {
   addWorkflowCommands(program, exit);
   addResourceCommands(program);
   addToolCommands(program, exit);
+  addTestCommand(program, exit);
   return program;
 }
 

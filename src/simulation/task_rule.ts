@@ -10,6 +10,10 @@ import type { Artifact, Parameter } from "../spec/manifest.ts";
 export interface TaskRule {
   /** Regular expression, anywhere in the node's full name; absent fits every task. */
   node?: string;
+  /** The node's display name. */
+  name?: string;
+  /** Name of the node's template. */
+  template?: string;
   /** Only the n-th start of a node of exactly this name, from 1. */
   attempt?: number;
   /** `Hang` runs for ever, `Pending` never starts. @default {"Succeeded"}, and `Hang` for daemons */
@@ -37,8 +41,11 @@ export interface Job {
 
 /** The first rule that fits; one without effect when none does. */
 export function ruleOf(rules: readonly TaskRule[], job: Job): TaskRule {
-  return rules.find(({ node, attempt }) =>
-    (node === undefined || new RegExp(node).test(job.task.nodeName)) &&
+  const { nodeName, displayName } = job.task;
+  return rules.find(({ node, name, template, attempt }) =>
+    (node === undefined || new RegExp(node).test(nodeName)) &&
+    (name === undefined || name === displayName) &&
+    (template === undefined || template === job.task.template.name) &&
     (attempt === undefined || attempt === job.attempt)
   ) ?? {};
 }

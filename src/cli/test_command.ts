@@ -1,0 +1,73 @@
+/** `sluice test`: unit tests of workflows, with scripted tasks and simulated time. */
+import { dirname, resolve } from "node:path";
+import type { Command } from "commander";
+import type { Json } from "../base/json.ts";
+import { Problem } from "../base/problem.ts";
+import { runTest, testedManifest, type TestResult } from "../simulation/test_run.ts";
+import { decodeTestFile } from "../simulation/test_file.ts";
+import { type AnyManifest, decodeAny } from "../spec/decode_manifest.ts";
+import { parseDocuments, parseManifests } from "../spec/parse.ts";
+import { readSource, UsageError } from "./context.ts";
+import { hasColour, print } from "./output.ts";
+import { treeLines } from "./tree.ts";
+
+/** Runs every test of one file, in order. @throws {Error} when the file or one of its manifests can't be understood */
+export async function runTestFile(path: string): Promise<TestResult[]> {
+  const results: TestResult[] = [];
+  for (const { value } of parseDocuments(await readSource(path))) {
+    const file = decodeTestFile(value);
+    const beside = await readBeside(path, file.workflow);
+    const others = await Promise.all((file.manifests ?? []).map((one) => readBeside(path, one)));
+    const tested = testedManifest(beside);
+    const rest = [...beside, ...others.flat()].filter((manifest) => manifest !== tested);
+    for (const test of file.tests) results.push(runTest(test, tested, rest));
+  }
+  return results;
+}
+
+/** Manifests that a test file names, or holds itself. */
+async function readBeside(testFile: string, value: Json): Promise<AnyManifest[]> {
+  if (typeof value !== "string") return [decodeAny(value)];
+  const path = resolve(dirname(testFile), value);
+  const text = await readSource(path);
+  try {
+    return parseManifests(text);
+  } catch (error) {
+    throw error instanceof Problem ? new Error(`${path}: ${error.message}`) : error;
+  }
+}
+
+/** Registers `test`. */
+export function addTestCommand(program: Command, exit: (status: number) => void): void {
+  program.command("test <files...>").description(
+    "run workflow tests: scripted tasks, simulated time, no server",
+  ).option("--filter <text>", "only tests whose name contains this")
+    .action(async (files: string[], options: { filter?: string }) => {
+      const counts = { passed: 0, failed: 0 };
+      for (const file of files) {
+        let results: TestResult[];
+        try {
+          results = await runTestFile(file);
+        } catch (error) {
+          if (error instanceof UsageError || !(error instanceof Error)) throw error;
+          results = [{ name: "(file)", failures: [error.message] }];
+        }
+        for (const result of results) {
+          if (!result.name.includes(options.filter ?? "")) continue;
+          counts[result.failures.length === 0 ? "passed" : "failed"]++;
+          report(file, result);
+        }
+      }
+      print(`${counts.passed} passed, ${counts.failed} failed`);
+      exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
+    });
+}
+
+function report(file: string, { name, failures, workflow }: TestResult): void {
+  const isGood = failures.length === 0;
+  print(`${isGood ? "✔" : "✖"} ${file}: ${name}`);
+  for (const failure of failures) print(`    ${failure}`);
+  if (isGood || workflow === undefined) return;
+  const now = Date.parse(workflow.status?.finishedAt ?? workflow.metadata.creationTimestamp ?? "");
+  for (const line of treeLines(workflow, { now, colour: hasColour() })) print(`      ${line}`);
+}

@@ -1,0 +1,235 @@
+/**
+ * The format of workflow tests: which manifests, what the tasks do, what is asked of the workflow and when, and what must
+ * come out. Described with the vocabulary of the manifests, and read strictly: an unknown member is an error.
+ */
+import type { Json, JsonObject } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
+import { decode } from "../spec/decode.ts";
+import {
+  anyString,
+  boolean,
+  int32,
+  json,
+  list,
+  map,
+  namedString,
+  string,
+  struct,
+  type StructSchema,
+} from "../spec/schema.ts";
+
+/** How some tasks behave. Durations are seconds, or text such as `90s` and `1h30m`. */
+export interface TestTask {
+  /** Regular expression, anywhere in the node's full name. */
+  node?: string;
+  /** Display name. */
+  name?: string;
+  template?: string;
+  /** Only the n-th start of a node of this name, from 1. */
+  attempt?: number;
+  outcome?: "Succeeded" | "Failed" | "Error" | "Hang" | "Pending";
+  /** How long the task runs. @default {"1s"} */
+  after?: string;
+  exitCode?: number;
+  message?: string;
+  /** Standard output, or the body of an answer; what is not text is written as JSON. */
+  result?: Json;
+  /** What is in the files of output parameters, by name; what is not text is written as JSON. */
+  outputs?: Record<string, Json>;
+}
+
+/** Something asked of the workflow. */
+export interface TestAction {
+  action: "suspend" | "resume" | "stop" | "terminate" | "retry" | "set" | "resubmit";
+  /** Time since the start; absent: as soon as nothing goes on by itself. */
+  at?: string;
+  /** Which nodes, as a node field selector. */
+  selector?: string;
+  message?: string;
+  phase?: string;
+  /** Supplied outputs, for `set`. */
+  outputs?: Record<string, Json>;
+  /** New arguments, for `retry` and `resubmit`. */
+  parameters?: Record<string, Json>;
+  restartSuccessful?: boolean;
+  memoized?: boolean;
+  /** The action must be refused with a message that contains this. */
+  refused?: string;
+}
+
+/** What must be true of a node. Only what is given is compared. */
+export interface ExpectedNode {
+  /** A phase, or `Absent`: there is no such node. */
+  phase?: string;
+  message?: string;
+  type?: string;
+  inputs?: Record<string, Json>;
+  outputs?: { result?: Json; exitCode?: Json; parameters?: Record<string, Json> };
+  /** How many tasks were started for the node. */
+  starts?: number;
+}
+
+/** What must be true when nothing goes on any more. Only what is given is compared. */
+export interface Expectation {
+  phase?: string;
+  /** The text, or a regular expression between slashes. */
+  message?: string;
+  /** Global outputs of the workflow, by name. */
+  outputs?: Record<string, Json>;
+  /** By full name or display name: a phase, or more. */
+  nodes?: Record<string, Json>;
+  /** How many tasks were started. */
+  tasks?: number;
+  /** Longest simulated time from start to end. */
+  took?: string;
+  /** The workflow is refused at creation with a message that contains this. */
+  refused?: string;
+}
+
+/** One test. */
+export interface WorkflowTest {
+  name: string;
+  /** Arguments of the workflow, by name. */
+  parameters?: Record<string, Json>;
+  /** The first that fits a task counts; a task that none fits succeeds after a second. */
+  tasks?: TestTask[];
+  actions?: TestAction[];
+  expect: Expectation;
+}
+
+/** One file of tests. */
+export interface TestFile {
+  /** A file beside this one, or the manifest itself. */
+  workflow: Json;
+  /** What the workflow refers to, as files or as manifests; further workflows run beside it. */
+  manifests?: Json[];
+  tests: WorkflowTest[];
+}
+
+const duration = anyString;
+
+const TASK = testStruct("Task", {
+  node: string,
+  name: string,
+  template: string,
+  attempt: int32,
+  outcome: namedString("string", ["Succeeded", "Failed", "Error", "Hang", "Pending"]),
+  after: duration,
+  exitCode: int32,
+  message: string,
+  result: json,
+  outputs: map(json),
+});
+
+const ACTION = testStruct("Action", {
+  action: namedString("string", [
+    ...["suspend", "resume", "stop", "terminate", "retry", "set", "resubmit"],
+  ]),
+  at: duration,
+  selector: string,
+  message: string,
+  phase: string,
+  outputs: map(json),
+  parameters: map(json),
+  restartSuccessful: boolean,
+  memoized: boolean,
+  refused: string,
+});
+
+const EXPECTED_NODE = testStruct("Node", {
+  phase: string,
+  message: string,
+  type: string,
+  inputs: map(json),
+  outputs: testStruct("Outputs", { result: json, exitCode: json, parameters: map(json) }),
+  starts: int32,
+});
+
+const EXPECTATION = testStruct("Expect", {
+  phase: string,
+  message: string,
+  outputs: map(json),
+  nodes: map(json),
+  tasks: int32,
+  took: duration,
+  refused: string,
+});
+
+/** Description of a test file, for decoding and for editors. */
+export const TEST_FILE: StructSchema = testStruct("TestFile", {
+  workflow: json,
+  manifests: list(json),
+  tests: list(testStruct("Test", {
+    name: string,
+    parameters: map(json),
+    tasks: list(TASK),
+    actions: list(ACTION),
+    expect: EXPECTATION,
+  })),
+});
+
+function testStruct(name: string, fields: ReturnType<Parameters<typeof struct>[1]>): StructSchema {
+  return struct(name, () => fields, "test");
+}
+
+/**
+ * Reads a test file that is parsed already.
+ * @throws {Problem} InvalidArgument with the place of the first mistake
+ */
+export function decodeTestFile(value: unknown): TestFile {
+  const file = decodeStrictly(value, TEST_FILE, "") as unknown as Partial<TestFile>;
+  if (file.workflow === undefined) throw invalid("workflow is missing: name a file or a manifest");
+  if (file.tests === undefined || file.tests.length === 0) throw invalid("tests is empty");
+  for (const [index, test] of file.tests.entries()) checkTest(test, `tests[${index}]`);
+  return file as TestFile;
+}
+
+function checkTest(test: WorkflowTest, at: string): void {
+  if ((test.name ?? "") === "") throw invalid(`${at}.name is missing`);
+  for (const [index, { outcome, node }] of (test.tasks ?? []).entries()) {
+    const place = `${at}.tasks[${index}]`;
+    checkOneOf(`${place}.outcome`, outcome, TASK);
+    if (node !== undefined) checkPattern(`${place}.node`, node);
+  }
+  for (const [index, { action }] of (test.actions ?? []).entries()) {
+    checkOneOf(`${at}.actions[${index}].action`, action ?? "", ACTION);
+  }
+  if (test.expect?.phase === undefined && test.expect?.refused === undefined) {
+    throw invalid(`${at}.expect must say which phase the workflow has, or how it is refused`);
+  }
+}
+
+function checkOneOf(place: string, value: string | undefined, schema: StructSchema): void {
+  const member = schema.findField(place.slice(place.lastIndexOf(".") + 1))?.field.schema;
+  const values = member?.kind === "string" ? member.values ?? [] : [];
+  if (value === undefined || values.includes(value)) return;
+  throw invalid(`${place} is ${JSON.stringify(value)}, expected one of ${values.join(", ")}`);
+}
+
+function checkPattern(place: string, pattern: string): void {
+  try {
+    new RegExp(pattern);
+  } catch {
+    throw invalid(`${place} is no regular expression: ${pattern}`);
+  }
+}
+
+/** A node's expectation: a phase alone stands for itself. @throws {Problem} InvalidArgument */
+export function decodeExpectedNode(value: Json, place: string): ExpectedNode {
+  if (typeof value === "string") return { phase: value };
+  return decodeStrictly(value, EXPECTED_NODE, place) as ExpectedNode;
+}
+
+function decodeStrictly(value: unknown, schema: StructSchema, place: string): JsonObject {
+  const unknown: string[] = [];
+  const decoded = decode(value, schema, {
+    onUnknown: ({ path }) => unknown.push(place === "" ? path : `${place}.${path}`),
+  });
+  if (unknown.length > 0) throw invalid(`unknown field ${unknown.join(", ")}`);
+  return decoded as JsonObject;
+}
+
+/** Text as it is, anything else as JSON. */
+export function textOf(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
