@@ -86,6 +86,8 @@ export interface DagUnit {
 export interface Runtime {
   /** Structural children by owner, in creation order. */
   members: Map<string, string[]>;
+  /** How many of them are not hooks. */
+  memberCounts: Map<string, number>;
   boundaries: Map<string, BoundaryCount>;
   units: Map<string, Unit>;
   activePods: number;
@@ -119,6 +121,7 @@ export interface Runtime {
 export function emptyRuntime(): Runtime {
   return {
     members: new Map(),
+    memberCounts: new Map(),
     boundaries: new Map(),
     units: new Map(),
     activePods: 0,
@@ -157,6 +160,9 @@ export function attach(runtime: Runtime, node: NodeRecord): void {
     const members = runtime.members.get(node.owner);
     if (members === undefined) runtime.members.set(node.owner, [node.id]);
     else members.push(node.id);
+    if (node.role !== "hook") {
+      runtime.memberCounts.set(node.owner, (runtime.memberCounts.get(node.owner) ?? 0) + 1);
+    }
   }
 }
 

@@ -203,6 +203,6 @@ export function createWithoutRun(
 
 /** Every node of the group is done. */
 export function areMembersDone(turn: Turn, group: NodeRecord): boolean {
-  const members = turn.state.runtime.members.get(group.id)?.length ?? 0;
+  const members = turn.state.runtime.memberCounts.get(group.id) ?? 0;
   return unitOf(turn.state.runtime, group.id).done.size >= members;
 }
