@@ -26,6 +26,8 @@ export interface RedisLink {
   send(key: string, args: RedisArgument[]): Promise<unknown>;
   /** Sends a command whose answer is bytes. */
   sendForBytes(key: string, args: RedisArgument[]): Promise<Buffer | null>;
+  /** Sends a command to every server that holds keys of its own. */
+  sendToAll(args: RedisArgument[]): Promise<unknown[]>;
   /** Names of all keys of a pattern, in portions. */
   scan(pattern: string): AsyncIterable<string[]>;
   /** Runs a script on one key. */
@@ -97,6 +99,17 @@ export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLin
       const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer };
       const reply = await send(key, args, { typeMapping });
       return Buffer.isBuffer(reply) ? reply : null;
+    },
+    async sendToAll(args) {
+      const replies = async () => {
+        const masters = await connection.masters();
+        return await Promise.all(masters.map((sendTo) => sendTo(args)));
+      };
+      try {
+        return await bounded(replies(), timeoutMs);
+      } catch (error) {
+        throw problemOf(error);
+      }
     },
     async *scan(pattern) {
       try {

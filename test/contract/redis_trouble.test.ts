@@ -211,6 +211,7 @@ describe("a server in trouble", () => {
       "on",
       ">pw",
       "~sluice:*",
+      "resetchannels",
       "&sluice:*",
       "+@all",
       "-config",
