@@ -11,7 +11,7 @@ import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { globalScope } from "./globals.ts";
 import { findHook, workflowHook } from "./hook_definitions.ts";
-import { hookName, nodeId, podName } from "./names.ts";
+import { displayNameOf, hookName, nodeId, podName } from "./names.ts";
 import { type ExpandedCall, type Frame, type TemplateContext, unitOf } from "./runtime.ts";
 import { retryLocals } from "./retry_scope.ts";
 import { groupCalls } from "./steps_calls.ts";
@@ -294,7 +294,8 @@ export function localsOf(
   const isGroup = template.steps !== undefined || template.dag !== undefined;
   const locals: Record<string, string> = { "node.name": wrapper?.name ?? call.name };
   if (call.step !== undefined && call.boundary !== undefined) {
-    locals[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = call.step;
+    const name = displayNameOf(wrapper?.name ?? call.name, call.boundary.name);
+    locals[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = name;
   }
   if (!isGroup && template.suspend === undefined && template.http === undefined) {
     locals["pod.name"] = podName(workflowName(turn.state), call.name, podTemplateName(call));

@@ -6,6 +6,7 @@ import { dagTaskCalls, dependenciesOf, planDag } from "./dag_calls.ts";
 import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, taskResults } from "./depends.ts";
 import { publishGlobals } from "./global_outputs.ts";
+import { saveMemo } from "./memo.ts";
 import { collectOutputs } from "./outputs.ts";
 import { nodeId } from "./names.ts";
 import { type DagUnit, type ExpandedCall, type Frame, unitOf } from "./runtime.ts";
@@ -45,6 +46,7 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
     if (outputs !== undefined) change(turn, node, { outputs: outputs.shown });
     end(turn, node, "Succeeded");
     if (outputs !== undefined) publishGlobals(turn, node, outputs.declared);
+    if (node.memoizationStatus?.hit === false) saveMemo(turn, node);
   } catch (error) {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);

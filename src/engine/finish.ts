@@ -2,7 +2,8 @@
 import type { WorkflowPhase } from "../spec/manifest.ts";
 import { workflowHookCall } from "./call.ts";
 import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
-import { durationMs, isTrue } from "./expressions.ts";
+import { isTrue } from "./expressions.ts";
+import { cleanDelayMs } from "./leaf.ts";
 import { globalScope } from "./globals.ts";
 import { hookNames, workflowHook } from "./hook_definitions.ts";
 import { hookName } from "./names.ts";
@@ -157,12 +158,11 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
     const uid = header.metadata.uid ?? "";
     const tasks = [...nodes.values()].filter((node) => (node.starts ?? 0) > 0)
       .map((node) => `${uid}/${node.id}/${node.starts ?? 0}`);
-    const delay = spec.podGC?.deleteDelayDuration;
     emit(turn, {
       type: "clean-tasks",
       id: `clean/${header.startedAt ?? 0}`,
       tasks,
-      delayMs: delay === undefined || delay === "" ? 5000 : durationMs(delay),
+      delayMs: cleanDelayMs(spec.podGC?.deleteDelayDuration),
     });
   }
   const seconds = ttlSeconds(turn, phase);

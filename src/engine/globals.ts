@@ -4,7 +4,7 @@
  */
 import type { Json } from "../base/json.ts";
 import type { Parameter } from "../spec/manifest.ts";
-import { compactJson, type Scope } from "./expressions.ts";
+import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
 import {
   executedSpec,
   isFailedOrError,
@@ -131,8 +131,21 @@ export function globalParameters(turn: Turn): Parameter[] {
   return (executedSpec(state).arguments?.parameters ?? []).map((parameter) => {
     const value = state.specs.parameterValues?.[parameter.name] ?? parameter.value ??
       parameter.default;
-    return value === undefined ? parameter : { ...parameter, value };
+    return value === undefined ? parameter : { ...parameter, value: fillValue(turn, value) };
   });
+}
+
+/** An argument may itself name the other variables of the workflow. */
+function fillValue(turn: Turn, value: string): string {
+  if (!value.includes("{{")) return value;
+  const scope: Scope = {
+    find: (name) =>
+      name.startsWith("workflow.") && !name.startsWith("workflow.parameters") && !LATE.test(name)
+        ? findGlobal(turn, name.slice("workflow.".length), {})
+        : undefined,
+    names: () => [],
+  };
+  return replaceTagsIn(value, scope, "keep", turn.env);
 }
 
 /** Parameters as the JSON list that `….parameters` stands for. */

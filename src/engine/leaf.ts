@@ -231,6 +231,26 @@ export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }
   end(turn, node, phase, outcome.message);
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
   if (node.phase === "Succeeded" && node.memoizationStatus?.hit === false) saveMemo(turn, node);
+  cleanTask(turn, node, fact.task);
+}
+
+/** Removes what is left of a task when `podGC` wants that at its end. */
+function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
+  const { podGC } = executedSpec(turn.state);
+  const isWanted = podGC?.strategy === "OnPodCompletion" ||
+    (podGC?.strategy === "OnPodSuccess" && node.phase === "Succeeded");
+  if (!isWanted) return;
+  emit(turn, {
+    type: "clean-tasks",
+    id: `clean/${task}`,
+    tasks: [task],
+    delayMs: cleanDelayMs(podGC.deleteDelayDuration),
+  });
+}
+
+/** How long finished tasks are kept. */
+export function cleanDelayMs(text: string | undefined): number {
+  return text === undefined || text === "" ? 5000 : duration(text);
 }
 
 /** What the task reported, with what the template says about each parameter. */

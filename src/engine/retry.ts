@@ -10,9 +10,9 @@ import { attemptsOf, lastRetry } from "./retry_scope.ts";
 import { beginIfUntouched, failNode, retryStrategyOf, startAttempt } from "./start.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
 import { isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
-import { stopReason } from "./stop_reason.ts";
+import { stopReason, workflowDeadline } from "./stop_reason.ts";
 import { resolveTemplate } from "./templates.ts";
-import { humanizeWait, rfc3339 } from "./time_text.ts";
+import { goTime, humanizeWait } from "./time_text.ts";
 
 /** Goes on with a retry node. */
 export function evaluateRetry(turn: Turn, node: NodeRecord): void {
@@ -84,10 +84,9 @@ function decide(
   const giveUp = (message: string | undefined): Verdict => ({ type: "give-up", message });
   const reason = stopReason(turn);
   if (reason !== undefined && (node.isExit !== true || reason.isHard)) {
-    const { shutdown } = turn.state.specs.spec;
     return giveUp(
-      shutdown === undefined || shutdown === ""
-        ? `retry exceeded workflow deadline ${rfc3339(turn.env.now)}`
+      reason.isDeadline
+        ? `retry exceeded workflow deadline ${goTime(workflowDeadline(turn) ?? turn.env.now)}`
         : reason.waiting,
     );
   }

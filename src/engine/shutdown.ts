@@ -2,6 +2,7 @@
 import { cancelTask, end } from "./change.ts";
 import { endContainersWith } from "./leaf.ts";
 import { attemptsOf } from "./retry_scope.ts";
+import { wake } from "./runtime.ts";
 import { hasEnded, type NodeRecord, type Turn } from "./state.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
@@ -28,6 +29,11 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
   if (node.type === "Retry" && !isWaiting) {
     const last = attemptsOf(turn, node).at(-1);
     if (last === undefined || !hasEnded(last)) return false;
+    if (reason.isDeadline) {
+      // The node itself says that the deadline cut its retries short.
+      wake(turn.state.runtime, node.id);
+      return false;
+    }
     end(turn, node, "Failed", reason.waiting);
     return true;
   }

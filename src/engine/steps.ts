@@ -2,6 +2,7 @@
 import { frameOf, getNode, known, memberCall, nodeByName } from "./call.ts";
 import { addNode, change, end } from "./change.ts";
 import { publishGlobals } from "./global_outputs.ts";
+import { saveMemo } from "./memo.ts";
 import { collectOutputs } from "./outputs.ts";
 import { displayNameOf, nodeId } from "./names.ts";
 import { boundaryCount, type ExpandedCall, unitOf } from "./runtime.ts";
@@ -47,6 +48,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     if (outputs !== undefined) change(turn, node, { outputs: outputs.shown });
     end(turn, node, "Succeeded");
     if (outputs !== undefined) publishGlobals(turn, node, outputs.declared);
+    if (node.memoizationStatus?.hit === false) saveMemo(turn, node);
   } catch (error) {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);

@@ -10,6 +10,8 @@ export interface StopReason {
   waiting: string;
   /** Exit handlers end as well. */
   isHard: boolean;
+  /** Out of time, not stopped by somebody. */
+  isDeadline: boolean;
 }
 
 /** Undefined while the workflow may go on. */
@@ -21,12 +23,13 @@ export function stopReason(turn: Turn): StopReason | undefined {
       notStarted: `workflow shutdown with strategy: ${shutdown}`,
       waiting: `Stopped with strategy '${shutdown}'`,
       isHard: shutdown === "Terminate",
+      isDeadline: false,
     };
   }
   const deadline = workflowDeadline(turn);
   if (deadline === undefined || turn.env.now < deadline) return undefined;
   const text = "Step exceeded its deadline";
-  return { running: text, notStarted: text, waiting: text, isHard: false };
+  return { running: text, notStarted: text, waiting: text, isHard: false, isDeadline: true };
 }
 
 /** Epoch ms at which the workflow has used up its time. */

@@ -5,6 +5,11 @@ export function rfc3339(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
+/** A time in UTC as Go prints it: `2024-01-01 00:00:05 +0000 UTC`. */
+export function goTime(at: number): string {
+  return `${rfc3339(at).replace("T", " ").replace("Z", "")} +0000 UTC`;
+}
+
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS = [
   ...["January", "February", "March", "April", "May", "June", "July", "August"],
