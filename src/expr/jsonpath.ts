@@ -244,7 +244,9 @@ function apply(
       if (value === null) continue;
       context.spend(1);
       found.push(value);
-      const children = Array.isArray(value) ? value : isValueMap(value) ? Object.values(value) : [];
+      const children = Array.isArray(value) || isValueMap(value)
+        ? childrenOf(value, "recursive")
+        : [];
       pending.push(...children.toReversed());
     }
     if (at + 1 === steps.length) return found;
@@ -258,20 +260,20 @@ function apply(
     const positions = items.map((item) =>
       typeof item === "object" ? evaluateJsonPathScript(item, root, current, context) : item
     );
-    return positions.map((position) => selectedBy(position, current, "union"));
+    return positions
+      .filter((position) =>
+        typeof position !== "string" || !isValueMap(current) || Object.hasOwn(current, position)
+      )
+      .map((position) => selectedBy(position, current, "union"));
   }
 
   function range(bounds: { from: Bound; to: Bound; step: Bound }): Value[] {
-    const list = Array.isArray(current)
-      ? current
-      : isValueMap(current)
-      ? childrenOf(current, "range")
-      : undefined;
-    if (list === undefined) {
+    if (!Array.isArray(current)) {
       return fault(
-        `range: invalid token target. expected [array map slice] got [${kindText(current)}]`,
+        `range: invalid token target. expected [array slice] got [${kindText(current)}]`,
       );
     }
+    const list = current;
     const number = (bound: Bound): number | undefined => {
       const value = typeof bound === "object"
         ? evaluateJsonPathScript(bound, root, current, context)
@@ -283,16 +285,16 @@ function apply(
     };
     const step = number(bounds.step) ?? 1;
     if (step === 0) fault("range: invalid token out of range");
-    const length = list.length;
     const position = (bound: number | undefined, otherwise: number): number => {
-      if (bound === undefined) return otherwise;
-      const index = bound < 0 ? bound + length : bound;
-      return Math.max(step > 0 ? 0 : -1, Math.min(index, step > 0 ? length : length - 1));
+      const index = bound ?? otherwise;
+      return Math.max(0, Math.min(index < 0 ? index + list.length : index, list.length));
     };
-    const from = position(number(bounds.from), step > 0 ? 0 : length - 1);
-    const to = position(number(bounds.to), step > 0 ? length : -1);
+    const from = position(number(bounds.from), 0);
+    const to = position(number(bounds.to), list.length);
     const found: Value[] = [];
-    for (let i = from; step > 0 ? i < to : i > to; i += step) found.push(list[i] as Value);
+    // A negative step takes the same elements from behind.
+    if (step > 0) { for (let i = from; i < to; i += step) found.push(list[i] as Value); }
+    else for (let i = to - 1; i >= from; i += step) found.push(list[i] as Value);
     return found;
   }
 }

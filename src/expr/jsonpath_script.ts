@@ -150,7 +150,7 @@ export function evaluateJsonPathScript(
     case "path":
       return applyPath(script.path, root, current, context);
     case "not":
-      return !isTrue(orNull(() => run(script.operand)));
+      return !isTrue(run(script.operand));
     case "negative":
       return -numberOf(run(script.operand));
     case "binary":
