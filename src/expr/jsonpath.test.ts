@@ -63,7 +63,7 @@ test.each([
   ["$.expensive.x", "key: invalid token target. expected [map] got [float64]"],
   [
     "$.store.book[",
-    "invalid JSONPath selector '$.store.book[' invalid token.'[' does not match any token format",
+    "invalid JSONPath selector '$.store.book[' invalid token. '[' does not match any token format",
   ],
   ["$.store.__proto__", "key: invalid token key '__proto__' not found"],
   ["$.store.constructor", "key: invalid token key 'constructor' not found"],

@@ -73,7 +73,7 @@ export function readJsonPath(
     const char = text.charAt(at);
     if (char === "[") {
       const close = closingBracket(text, at);
-      if (close < 0) refuse(`invalid token.'${text.slice(at)}' does not match any token format`);
+      if (close < 0) refuse(`invalid token. '${text.slice(at)}' does not match any token format`);
       steps.push(parseSubscript(text.slice(at + 1, close), refuse));
       at = close + 1;
     } else if (text.startsWith("..", at)) {
@@ -118,7 +118,7 @@ function closingBracket(text: string, open: number): number {
 
 function parseSubscript(text: string, refuse: (reason: string) => never): JsonPathStep {
   const body = text.trim();
-  const wrong = () => refuse(`invalid token.'[${text}]' does not match any token format`);
+  const wrong = () => refuse(`invalid token. '[${text}]' does not match any token format`);
   if (body === "*") return { type: "wildcard" };
   if (body.startsWith("?")) {
     const script = /^\?\s*\(([^]*)\)$/.exec(body)?.[1] ?? wrong();
