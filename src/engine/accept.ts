@@ -8,7 +8,7 @@ import { ManifestNeeded } from "./failure.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
 import { endContainersWith, taskEnded, taskPending, taskProgressed, taskStarted } from "./leaf.ts";
 import { wake } from "./runtime.ts";
-import { failNode } from "./start.ts";
+import { failNode } from "./fail_node.ts";
 import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
 import { workflowDeadline } from "./stop_reason.ts";
 import { checkSuspend } from "./suspend.ts";

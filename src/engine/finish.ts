@@ -1,5 +1,6 @@
 /** The end of a workflow: hooks, exit handler, phase, and what is to be cleaned up. */
 import type { WorkflowPhase } from "../spec/manifest.ts";
+import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
 import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
 import { isTrue } from "./expressions.ts";
@@ -163,6 +164,15 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
       id: `clean/${header.startedAt ?? 0}`,
       tasks,
       delayMs: cleanDelayMs(spec.podGC?.deleteDelayDuration),
+    });
+  }
+  const artifacts = artifactsToCollect(turn.state, "OnWorkflowCompletion");
+  if (artifacts.length > 0) {
+    emit(turn, {
+      type: "collect-artifacts",
+      id: `collect/${header.startedAt ?? 0}`,
+      artifacts,
+      strategy: "OnWorkflowCompletion",
     });
   }
   const seconds = ttlSeconds(turn, phase);

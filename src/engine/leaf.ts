@@ -228,6 +228,7 @@ export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }
   endContainers(turn, node, outcome);
   // A daemon is there to be used; one that leaves by itself has failed.
   const phase = wasDaemon && outcome.phase === "Succeeded" ? "Failed" : outcome.phase;
+  if (wasDaemon) change(turn, node, { isLostDaemon: true });
   end(turn, node, phase, outcome.message);
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
   if (node.phase === "Succeeded" && node.memoizationStatus?.hit === false) saveMemo(turn, node);

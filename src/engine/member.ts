@@ -10,7 +10,8 @@ import { findHook, hasHooks, hookNames } from "./hook_definitions.ts";
 import { hookName } from "./names.ts";
 import { unitOf, wake } from "./runtime.ts";
 import { findStep } from "./scope.ts";
-import { failNode, startCall } from "./start.ts";
+import { startCall } from "./start.ts";
+import { failNode } from "./fail_node.ts";
 import { isFailure } from "./failure.ts";
 import { isCompleted, isFailedOrError, isFulfilled, type NodeRecord, type Turn } from "./state.ts";
 

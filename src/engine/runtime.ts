@@ -95,6 +95,8 @@ export interface Runtime {
   progressTotal: number;
   /** Running daemons by boundary ("" = none). */
   daemons: Map<string, Set<string>>;
+  /** Daemons that left by themselves, by boundary. */
+  lostDaemons: Map<string, Set<string>>;
   /** Nodes that hold or wait for locks, tasks that are active, suspended nodes: all that a shutdown has to end. */
   active: Set<string>;
   /** Done nodes that still show less than full progress, because nothing has happened since a user ended them. */
@@ -128,6 +130,7 @@ export function emptyRuntime(): Runtime {
     progressDone: 0,
     progressTotal: 0,
     daemons: new Map(),
+    lostDaemons: new Map(),
     active: new Set(),
     lockers: new Set(),
     stale: new Set(),
@@ -185,6 +188,9 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
     runtime.progressTotal += sign * total;
     if (sign === 1 && node.phase === "Succeeded" && done < total) runtime.stale.add(node.id);
     else runtime.stale.delete(node.id);
+  }
+  if (node.isLostDaemon === true) {
+    setMember(runtime.lostDaemons, node.boundary ?? "", node.id, sign === 1);
   }
   if (node.daemoned === true) setMember(runtime.daemons, node.boundary ?? "", node.id, sign === 1);
   if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);

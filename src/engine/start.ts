@@ -18,6 +18,7 @@ import { displayNameOf, nodeId } from "./names.ts";
 import { unitOf } from "./runtime.ts";
 import { executedSpec, type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { startSuspend } from "./suspend.ts";
+import { failNode } from "./fail_node.ts";
 import { type ResolvedTemplate, resolveTemplate, scopeText } from "./templates.ts";
 
 /** Deepest nesting of templates. */
@@ -255,17 +256,6 @@ function failToStart(turn: Turn, call: Call, message: string): NodeRecord {
   });
   failNode(turn, node, message);
   return node;
-}
-
-/**
- * Ends a node because the engine could not carry it out. In a DAG the task's name goes before the reason; elsewhere
- * those who wait for it say so.
- */
-export function failNode(turn: Turn, node: NodeRecord, reason: string): void {
-  const isTask = node.role === "member" && node.boundary !== undefined &&
-    getNode(turn, node.boundary).type === "DAG";
-  change(turn, node, { isErrored: true });
-  end(turn, node, "Error", isTask ? `task '${node.name}' errored: ${reason}` : reason);
 }
 
 /** Everything of a new node that follows from its call. */

@@ -3,11 +3,13 @@ import { frameOf, getNode, known, memberCall, nodeByName } from "./call.ts";
 import { addNode, change, end } from "./change.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
+import { isTolerated } from "./member.ts";
 import { collectOutputs } from "./outputs.ts";
 import { displayNameOf, nodeId } from "./names.ts";
 import { boundaryCount, type ExpandedCall, unitOf } from "./runtime.ts";
 import { isLoop, loopOutputs } from "./scope.ts";
-import { beginIfUntouched, failNode, identity, isUntouched, startCall } from "./start.ts";
+import { beginIfUntouched, identity, isUntouched, startCall } from "./start.ts";
+import { failNode } from "./fail_node.ts";
 import { isFailure } from "./failure.ts";
 import { groupCalls } from "./steps_calls.ts";
 import { hasEnded, type NodeRecord, type Turn, workflowName } from "./state.ts";
@@ -38,6 +40,11 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
       return;
     }
   }
+  const lost = lostDaemon(turn, node);
+  if (lost !== undefined) {
+    end(turn, node, "Failed", `child '${lost.id}' failed`);
+    return;
+  }
   const next = groups.length;
   if (next < (frame.template.steps?.length ?? 0)) {
     addGroup(turn, node, next, groups.at(-1));
@@ -53,6 +60,15 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);
   }
+}
+
+/** A daemon of the node that left by itself, unless its step tolerates that. */
+function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
+  for (const id of turn.state.runtime.lostDaemons.get(node.id) ?? []) {
+    const daemon = turn.state.nodes.get(id);
+    if (daemon?.role === "member" && !isTolerated(turn, daemon)) return daemon;
+  }
+  return undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ import { change, end, setTimer } from "./change.ts";
 import { durationMs } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
-import { failNode } from "./start.ts";
+import { failNode } from "./fail_node.ts";
 import type { NodeRecord, Turn } from "./state.ts";
 
 /** Gives a new suspend node its outputs and its timer. @throws {NodeFailure} on a duration that is none */
