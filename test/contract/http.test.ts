@@ -312,6 +312,9 @@ describe("access", () => {
     "ArtifactService_GetInputArtifactByUID",
   ]);
 
+  /** Bodies that are not those of a manifest. */
+  const BODIES: Record<string, unknown> = { EventService_ReplayEventDeliveries: {} };
+
   const manifest = { metadata: { name: "n" }, spec: SPEC };
   const BODY = {
     workflow: manifest,
@@ -337,7 +340,7 @@ describe("access", () => {
         method: route.method,
         headers,
         ...(route.method === "POST" || route.method === "PUT"
-          ? { body: JSON.stringify(BODY) }
+          ? { body: JSON.stringify(BODIES[operation] ?? BODY) }
           : {}),
       });
       const anonymous = await target.send(path + query, request({}));
