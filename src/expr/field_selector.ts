@@ -17,7 +17,8 @@ export interface FieldTerm {
  */
 export function parseFieldSelector(text: string): FieldTerm[] {
   const terms: FieldTerm[] = [];
-  for (const part of splitTerms(text)) {
+  // Sorted, as in Kubernetes: that decides which of several faults is told.
+  for (const part of splitTerms(text).sort()) {
     if (part === "") continue;
     const found = /!=|==|=/.exec(part);
     if (found === null) throw invalid(`invalid selector: '${text}'; can't understand '${part}'`);
