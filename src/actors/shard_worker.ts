@@ -74,7 +74,7 @@ export class ShardWorker {
   #dropTimer: (() => void) | undefined;
   #state: "open" | "draining" | "gone" = "open";
   #busy = false;
-  /** A commit may or may not have been written. */
+  /** What was applied last may or may not have been written, as far as its senders must know. */
   #isDoubtful = false;
   #idle: (() => void)[] = [];
   #sequence = 0;
@@ -179,25 +179,22 @@ export class ShardWorker {
   }
 
   async #process(items: QueueItem[]): Promise<void> {
-    const waiting = new Set(items);
     const suspects = new Set<ActorId>();
     try {
       for (let attempt = 0;; attempt++) {
         try {
-          if (await this.#attempt(items, suspects)) {
-            waiting.clear();
-            return;
-          }
+          if (await this.#attempt(items, suspects)) return;
         } catch (cause) {
           if (!(cause instanceof StoreTrouble)) throw cause;
           await this.#pause(attempt, cause.cause, items);
         }
       }
-    } finally {
+    } catch (cause) {
       const error = this.#isDoubtful
         ? unavailable("The outcome is unknown: the workflow moved to another replica")
         : new Moved();
-      for (const item of waiting) item.settle?.({ ok: false, error });
+      for (const item of items) item.settle?.({ ok: false, error });
+      throw cause;
     }
   }
 
@@ -222,7 +219,10 @@ export class ShardWorker {
         return false;
       }
     }
+    // Until all are answered, a defect of ours must not look as if nothing had been applied.
+    this.#isDoubtful = true;
     this.#answer(groups, known, result);
+    this.#isDoubtful = false;
     if (this.#state === "gone") {
       this.#deps.cache.dropLease(this.lease);
       return true;

@@ -1,0 +1,239 @@
+/**
+ * Decides when cron workflows are looked at. Every replica knows all of them from the store's feed; each one is run by the
+ * replica that rendezvous hashing gives it. Two owners for a moment do no harm: what a due time makes has a name that
+ * derives from it.
+ */
+import { type DueRun, dueRuns, nextRunMs, scheduleText } from "../events/cron.ts";
+import { LAST_SCHEDULE_ANNOTATION } from "../events/cron.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
+import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
+import { shardOf } from "./actor_ids.ts";
+import { ownerOf } from "./rendezvous.ts";
+
+const KIND = ManifestKind.CronWorkflow;
+/** A time that has passed this long ago counts as reached, not missed: it bridges the change of an owner. */
+const GRACE_MS = 15_000;
+/** Longest pause: replicas come and go unheard. */
+const MAX_PAUSE_MS = 2_000;
+const MAX_ATTEMPTS = 10;
+
+export interface CronRunnerDeps {
+  store: Pick<Store, "manifests" | "query" | "membership">;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  replica: string;
+  /** Label of workflows that names the cron workflow they belong to. */
+  label: string;
+  /** Does what is due; may be called again for the same time. Rejects when it is to be tried again. */
+  run(namespace: string, name: string, due: DueRun): Promise<void>;
+  /** Looks at the workflows of a cron workflow: which have ended, which are too many. */
+  reconcile(namespace: string, name: string): Promise<void>;
+}
+
+interface Entry {
+  namespace: string;
+  name: string;
+  shard: number;
+  cron: CronWorkflow;
+  lookedAtMs: number;
+  nextMs: number | undefined;
+  /** What is done for it, one after the other. */
+  busy: Promise<void>;
+  isReconciled: boolean;
+}
+
+export class CronRunner {
+  readonly #deps: CronRunnerDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #stop = new AbortController();
+  #awake = Promise.withResolvers<void>();
+  #isLoaded = false;
+  #shards = 1;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: CronRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#running = Promise.all([this.#follow(), this.#loop()]).then(() => {});
+  }
+
+  /** Begins nothing more; resolves when what was begun is done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#awake.resolve();
+    await this.#running;
+    await Promise.all([...this.#entries.values()].map(({ busy }) => busy));
+  }
+
+  /** Keeps the entries as the store has them. */
+  async #follow(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        for await (const batch of store.query.watch(await this.#load(), signal)) {
+          for (const change of batch) this.#see(change);
+          this.#awake.resolve();
+        }
+      } catch (error) {
+        if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "cron workflows not read");
+        await clock.sleep(MAX_PAUSE_MS, signal);
+      }
+    }
+  }
+
+  async #load(): Promise<Version> {
+    const { manifests, membership } = this.#deps.store;
+    this.#shards = await membership.shardCount(64);
+    const { items, version } = await manifests.list(KIND, { limit: 0 });
+    const ids = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`));
+    for (const id of [...this.#entries.keys()]) if (!ids.has(id)) this.#entries.delete(id);
+    for (const { namespace, name, text } of items) this.#put(namespace, name, text);
+    this.#isLoaded = true;
+    this.#awake.resolve();
+    return version;
+  }
+
+  #see({ type, id, put, index }: Change): void {
+    const [kind, namespace = "", name = ""] = id.split("/");
+    if (kind === KIND) {
+      const text = put["m"];
+      if (type === "DELETED") this.#entries.delete(`${namespace}/${name}`);
+      else if (text !== undefined) this.#put(namespace, name, text);
+    } else if (kind === "wf" && (type === "DELETED" || (index?.finishedAt ?? 0) > 0)) {
+      const owner = index?.labels[this.#deps.label];
+      const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
+      if (entry !== undefined) entry.isReconciled = false;
+    }
+  }
+
+  #put(namespace: string, name: string, text: string): void {
+    const cron = JSON.parse(text) as CronWorkflow;
+    const known = this.#entries.get(`${namespace}/${name}`);
+    if (known !== undefined && known.cron.metadata.uid === cron.metadata.uid) {
+      const isSame = scheduleText(known.cron.spec) === scheduleText(cron.spec);
+      known.cron = cron;
+      if (!isSame) this.#lookFrom(known, this.#deps.clock.now());
+      return;
+    }
+    const entry: Entry = {
+      namespace,
+      name,
+      shard: shardOf(`cron/${namespace}/${name}`, this.#shards),
+      cron,
+      lookedAtMs: 0,
+      nextMs: undefined,
+      busy: Promise.resolve(),
+      isReconciled: false,
+    };
+    this.#lookFrom(entry, this.#firstLook(cron));
+    this.#entries.set(`${namespace}/${name}`, entry);
+  }
+
+  /** The time up to which somebody surely looked at a cron workflow that was just found. */
+  #firstLook(cron: CronWorkflow): number {
+    const used = cron.metadata.annotations?.[LAST_SCHEDULE_ANNOTATION];
+    const now = this.#deps.clock.now();
+    if (used !== undefined && used !== scheduleText(cron.spec)) return now;
+    const created = Date.parse(cron.metadata.creationTimestamp ?? "");
+    return lastScheduledMs(cron) ?? (Number.isNaN(created) ? now : created);
+  }
+
+  #lookFrom(entry: Entry, ms: number): void {
+    entry.lookedAtMs = ms;
+    entry.nextMs = nextRunMs(entry.cron.spec, ms);
+  }
+
+  async #loop(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let next = Infinity;
+      try {
+        const replicas = await store.membership.replicas();
+        if (this.#isLoaded) next = this.#look(replicas);
+      } catch (error) {
+        log.warn({ err: error }, "cron workflows not looked at");
+      }
+      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now()));
+      const over = new AbortController();
+      await Promise.race([
+        clock.sleep(pause, AbortSignal.any([signal, over.signal])),
+        this.#awake.promise,
+      ]);
+      over.abort();
+      this.#awake = Promise.withResolvers<void>();
+    }
+  }
+
+  /** Begins what is due; the time when the next one is. */
+  #look(replicas: readonly string[]): number {
+    const now = this.#deps.clock.now();
+    let next = Infinity;
+    for (const entry of this.#entries.values()) {
+      if (ownerOf(entry.shard, replicas) !== this.#deps.replica) {
+        // Its owner looks at it; what it has not reached when it dies is within the grace.
+        if ((entry.nextMs ?? Infinity) < now - GRACE_MS) this.#lookFrom(entry, now - GRACE_MS);
+        entry.isReconciled = false;
+        continue;
+      }
+      if (!entry.isReconciled) {
+        entry.isReconciled = true;
+        this.#begin(entry, () => this.#deps.reconcile(entry.namespace, entry.name));
+      }
+      for (const due of this.#dueNow(entry, now)) {
+        this.#begin(entry, () => this.#deps.run(entry.namespace, entry.name, due));
+      }
+      next = Math.min(next, entry.nextMs ?? Infinity);
+    }
+    return next;
+  }
+
+  #dueNow(entry: Entry, now: number): DueRun[] {
+    const last = lastScheduledMs(entry.cron);
+    if (last !== undefined && last > entry.lookedAtMs) this.#lookFrom(entry, last);
+    const runs: DueRun[] = [];
+    while (entry.nextMs !== undefined && entry.nextMs <= now) {
+      const dueMs = entry.nextMs;
+      if (now - dueMs <= GRACE_MS) {
+        runs.push({ dueMs, missed: false });
+        this.#lookFrom(entry, dueMs);
+        continue;
+      }
+      const { lookedAtMs } = entry;
+      const progress = { lookedAtMs, lastScheduledMs: last };
+      runs.push(...dueRuns(entry.cron.spec, progress, now, GRACE_MS));
+      this.#lookFrom(entry, now);
+    }
+    return runs;
+  }
+
+  /** Does something for a cron workflow after what was begun for it before; tries again when it fails. */
+  #begin(entry: Entry, work: () => Promise<void>): void {
+    const { clock, ids, log } = this.#deps;
+    const { namespace, name } = entry;
+    entry.busy = entry.busy.then(async () => {
+      for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
+        try {
+          return await work();
+        } catch (error) {
+          log.warn({ namespace, cron: name, attempt, err: error }, "cron workflow in trouble");
+          if (attempt === MAX_ATTEMPTS) return;
+          const wait = Math.min(10_000, 200 * 2 ** attempt) * (0.5 + ids.fraction());
+          await clock.sleep(wait, this.#stop.signal);
+        }
+      }
+    });
+  }
+}
+
+function lastScheduledMs(cron: CronWorkflow): number | undefined {
+  const ms = Date.parse(cron.status?.lastScheduledTime ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
