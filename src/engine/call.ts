@@ -16,7 +16,7 @@ import { type ExpandedCall, type Frame, type TemplateContext, unitOf } from "./r
 import { retryLocals } from "./retry_scope.ts";
 import { groupCalls } from "./steps_calls.ts";
 import { executedSpec, type NodeRecord, type Role, type Turn, workflowName } from "./state.ts";
-import { findArtifact, groupOf, lastAttempt, stepScope } from "./scope.ts";
+import { artifactNames, findArtifact, groupOf, lastAttempt, stepScope } from "./scope.ts";
 import { localContext, resolveTemplate, type TemplateHolder } from "./templates.ts";
 
 export interface Call {
@@ -229,7 +229,11 @@ export function known(
     inputScope(frame.template.inputs),
     globalScope(turn, { hasEnd: frame.hasEnd }),
   );
-  return { scope, findArtifact: (name) => artifactByName(turn, boundary, frame, name) };
+  return {
+    scope,
+    findArtifact: (name) => artifactByName(turn, boundary, frame, name),
+    artifactNames: (root) => artifactNames(turn, boundary, frame, root, isVisible),
+  };
 }
 
 /** Variables of the hooks of a step or task: also what the step itself left. */

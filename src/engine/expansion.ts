@@ -7,6 +7,7 @@ import type { Artifact, Parameter, Sequence, StepLike } from "../spec/manifest.t
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
 import {
   evaluateWhen,
+  expressionJson,
   joinScopes,
   replaceTags,
   replaceTagsIn,
@@ -17,7 +18,7 @@ import {
 import { isFailure, NodeFailure } from "./failure.ts";
 import { loopName } from "./names.ts";
 import { formatInteger } from "./print_integer.ts";
-import { exactJson, isPlainMap, parseExactJson, parseJson } from "./raw_json.ts";
+import { exactJson, isPlainMap, parseExactJson } from "./raw_json.ts";
 import type { ExpandedCall } from "./runtime.ts";
 import { isLoop } from "./scope.ts";
 import type { Turn } from "./state.ts";
@@ -236,9 +237,8 @@ export function resolveArtifact(
     const text = replaceTagsIn(from, itemsOnly(known.scope), "keep", turn.env);
     found = known.findArtifact(soleTag(text) ?? text);
   } else if (fromExpression !== undefined && fromExpression !== "") {
-    found = parseJson(
-      replaceTagsIn(`{{=${fromExpression}}}`, artifactScope(known), "error", turn.env),
-    ) as Artifact;
+    const value = expressionJson(fromExpression, artifactScope(known), turn.env);
+    found = isPlainMap(value) ? value as unknown as Artifact : undefined;
   } else {
     return own;
   }

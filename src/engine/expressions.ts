@@ -58,6 +58,11 @@ export function outputText(expression: string, scope: Scope, env: EngineEnv): st
   return value === null ? undefined : parameterText(value);
 }
 
+/** Value of an expression as JSON. @throws {ExpressionError} */
+export function expressionJson(expression: string, scope: Scope, env: EngineEnv): Json {
+  return JSON.parse(toJsonText(evaluateInScope(expression, scope, runOptions(env)))) as Json;
+}
+
 /** Value of a label's expression. @throws {ExpressionError} */
 export function labelText(label: string, expression: string, scope: Scope, env: EngineEnv): string {
   return evaluateLabelFrom(label, expression, scope, runOptions(env));

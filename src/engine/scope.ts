@@ -162,6 +162,27 @@ export function findArtifact(
   return lastAttempt(turn, producer.node).outputs?.artifacts?.find((one) => one.name === name);
 }
 
+/** Full names of the artifacts that an expression may read under `steps`, `tasks` or `inputs`. */
+export function* artifactNames(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  root: string,
+  isVisible: (step: string) => boolean,
+): Iterable<string> {
+  if (root === "inputs") {
+    for (const { name } of frame.template.inputs?.artifacts ?? []) yield `inputs.artifacts.${name}`;
+  }
+  if (root !== (frame.template.dag === undefined ? "steps" : "tasks")) return;
+  for (const step of stepNames(frame)) {
+    const producer = isVisible(step) ? findProducer(turn, boundary, frame, step) : undefined;
+    if (producer === undefined || producer.isLoop) continue;
+    for (const { name } of lastAttempt(turn, producer.node).outputs?.artifacts ?? []) {
+      yield `${root}.${step}.outputs.artifacts.${name}`;
+    }
+  }
+}
+
 /**
  * Value of an output that a skipped producer did not make: its default, else null (known to be absent). Undefined when
  * the producer ran, or the output does not exist.
