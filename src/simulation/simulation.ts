@@ -5,7 +5,7 @@
 import { accept } from "../engine/accept.ts";
 import { advance } from "../engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../engine/codec.ts";
-import type { ControlRequest } from "../engine/command.ts";
+import type { ControlRequest, TaskOutcome } from "../engine/command.ts";
 import { control } from "../engine/control.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
@@ -34,8 +34,8 @@ export interface SimulationOptions {
   rules?: readonly TaskRule[];
   /** Loads every workflow anew from its stored parts before each use. */
   isForgetful?: boolean;
-  /** Tasks that succeed leave every output artifact. */
-  leavesArtifacts?: boolean;
+  /** Does what executors see to besides the script: output artifacts of tasks that succeed are there, deadlines end tasks. */
+  isLikeExecutors?: boolean;
 }
 
 /** One world: workflows, manifests, tasks, locks, timers and the clock. */
@@ -54,13 +54,13 @@ export class Simulation {
   readonly #locks = emptyLockTable();
   readonly #parts = new Map<string, Record<string, string>>();
   readonly #isForgetful: boolean;
-  readonly #leavesArtifacts: boolean;
+  readonly #isLikeExecutors: boolean;
   #random = 0;
 
-  constructor({ rules = [], isForgetful = false, leavesArtifacts = false }: SimulationOptions) {
+  constructor({ rules = [], isForgetful = false, isLikeExecutors = false }: SimulationOptions) {
     this.rules = [...rules];
     this.#isForgetful = isForgetful;
-    this.#leavesArtifacts = leavesArtifacts;
+    this.#isLikeExecutors = isLikeExecutors;
   }
 
   /** What surrounds a call of the engine at this moment. */
@@ -188,11 +188,14 @@ export class Simulation {
         accept(state, { type: "task-started", task: id, podIP: "10.0.0.1", ready: true }, this.env);
         continue;
       }
-      if (outcome === "Hang") continue;
+      const isLate = this.now >= this.#deadlineOf(job);
+      if (outcome === "Hang" && !isLate) continue;
       isBusy = true;
-      if (this.now < endOf(job.runningAt, rule)) continue;
+      if (this.now < endOf(job.runningAt, rule) && !isLate) continue;
       this.#jobs.delete(id);
-      const report = taskOutcome(job, rule, outcome, this.#leavesArtifacts);
+      const report: TaskOutcome = isLate || outcome === "Hang"
+        ? { phase: "Failed", message: job.task.deadlineMessage ?? "" }
+        : taskOutcome(job, rule, outcome, this.#isLikeExecutors);
       accept(state, { type: "task-ended", task: id, outcome: report }, this.env);
     }
     return isBusy;
@@ -206,9 +209,18 @@ export class Simulation {
       const outcome = outcomeNow(job, rule);
       if (outcome === "Pending") continue;
       if (job.runningAt === undefined) times.push(this.now + 1000);
-      else if (outcome !== "Hang") times.push(Math.max(endOf(job.runningAt, rule), this.now));
+      else {
+        const end = outcome === "Hang" ? Infinity : endOf(job.runningAt, rule);
+        times.push(Math.max(Math.min(end, this.#deadlineOf(job)), this.now));
+      }
     }
-    return times.length === 0 ? undefined : Math.min(...times);
+    const next = Math.min(...times);
+    return next === Infinity ? undefined : next;
+  }
+
+  /** When the executor ends a task that still runs, epoch ms. */
+  #deadlineOf({ task }: Job): number {
+    return this.#isLikeExecutors ? task.deadline ?? Infinity : Infinity;
   }
 
   #state(name: string): WorkflowState {

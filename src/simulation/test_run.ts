@@ -56,7 +56,7 @@ export function runTest(
   const { name, expect } = test;
   const simulation = new Simulation({
     rules: (test.tasks ?? []).map(ruleFrom),
-    leavesArtifacts: true,
+    isLikeExecutors: true,
   });
   const all = [...others, tested];
   for (const manifest of all) addManifest(simulation, manifest);
