@@ -67,7 +67,7 @@ function withNamespace<T extends { metadata: { namespace?: string } }>(
 }
 
 /** Loads every stored template that a spec reaches, so that the rules can be checked without waiting. */
-async function loadTemplates(
+export async function loadTemplates(
   deps: ServiceDeps,
   spec: unknown,
   namespace: string,

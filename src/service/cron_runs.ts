@@ -1,0 +1,256 @@
+/** What a due cron workflow does: the decision, its workflow, its status, its history. All of it may be repeated. */
+import { unrestrictedCaller } from "../auth/caller.ts";
+import type { JsonObject } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import {
+  afterChildEnded,
+  childrenToDelete,
+  CRON_COMPLETED_LABEL,
+  CRON_LABEL,
+  cronChild,
+  decideRun,
+  type DueRun,
+  LAST_SCHEDULE_ANNOTATION,
+  newCronStatus,
+  scheduleText,
+} from "../events/cron.ts";
+import { mustStop } from "../events/cron_conditions.ts";
+import {
+  type CronWorkflow,
+  type CronWorkflowStatus,
+  ManifestKind,
+  type Workflow,
+} from "../spec/manifest.ts";
+import type { IndexEntry } from "../store/port.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { changeManifest, readManifest } from "./manifests.ts";
+import { timeText } from "./time_text.ts";
+import { loadTemplates } from "./validation.ts";
+import { storeWorkflow } from "./workflow_create.ts";
+
+const KIND = ManifestKind.CronWorkflow;
+const ENDED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
+
+/**
+ * Does what is due at a time.
+ * @throws {Problem} Unavailable, DeadlineExceeded: try again
+ */
+export async function runCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  { dueMs, missed }: DueRun,
+): Promise<void> {
+  const found = await findCron(deps, namespace, name);
+  if (found === undefined) return;
+  const { cron, children } = found;
+  if (Date.parse(cron.status?.lastScheduledTime ?? "") >= dueMs) return;
+  const active = children.filter(({ phase }) => !ENDED.has(phase));
+  const findTemplate = await loadTemplates(deps, cron.spec.workflowSpec, namespace);
+  const run = { now: () => deps.clock.now(), random: deps.ids.fraction };
+  const decision = decideRun(cron, active.length, { findTemplate }, run);
+  deps.log.info({ namespace, cron: name, due: timeText(dueMs), missed, decision: decision.type });
+  switch (decision.type) {
+    case "skip":
+      return;
+    case "stop":
+      return await stopForGood(deps, namespace, name);
+    case "error":
+      return await changeStatus(
+        deps,
+        namespace,
+        name,
+        (status) => withCondition(status, "SpecError", decision.message),
+      );
+    case "submit":
+      if (decision.replaceActive) {
+        for (const child of active) await terminate(deps, namespace, child.name);
+      }
+      return await submit(deps, cron, namespace, dueMs);
+  }
+}
+
+async function submit(
+  deps: ServiceDeps,
+  cron: CronWorkflow,
+  namespace: string,
+  dueMs: number,
+): Promise<void> {
+  const { name = "", uid = "" } = cron.metadata;
+  const workflow = cronChild(cron, dueMs);
+  const key = `cron:${uid}:${dueMs}`;
+  let made: Workflow;
+  try {
+    made = await storeWorkflow(deps, unrestrictedCaller(), {
+      namespace,
+      workflow: { ...workflow, metadata: { ...workflow.metadata, namespace } },
+      idempotency: { key, fingerprint: key },
+    });
+  } catch (error) {
+    if (!(error instanceof Problem) || isTrouble(error)) throw error;
+    deps.log.warn({ namespace, cron: name, reason: error.message }, "cron workflow not submitted");
+    return await changeStatus(
+      deps,
+      namespace,
+      name,
+      (status) =>
+        withCondition(status, "SubmissionError", `Failed to submit Workflow: ${error.message}`),
+    );
+  }
+  const { metadata } = made;
+  const reference: JsonObject = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Workflow",
+    name: metadata.name ?? "",
+    namespace,
+    uid: metadata.uid ?? "",
+    ...(metadata.resourceVersion === undefined
+      ? {}
+      : { resourceVersion: metadata.resourceVersion }),
+  };
+  const annotations = { [LAST_SCHEDULE_ANNOTATION]: scheduleText(cron.spec) };
+  await changeStatus(deps, namespace, name, (status) => {
+    const others = (status.active ?? []).filter((one) => one["uid"] !== metadata.uid);
+    const conditions = (status.conditions ?? []).filter(({ type }) =>
+      type !== "SpecError" && type !== "SubmissionError"
+    );
+    return {
+      ...status,
+      active: [...others, reference],
+      lastScheduledTime: timeText(dueMs),
+      phase: "Active",
+      conditions: conditions.length > 0 ? conditions : null,
+    };
+  }, annotations);
+}
+
+/**
+ * Brings the status up to date with the workflows, and deletes those that are too many.
+ * @throws {Problem} Unavailable, DeadlineExceeded: try again
+ */
+export async function reconcileCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  const found = await findCron(deps, namespace, name);
+  if (found === undefined) return;
+  const { cron, children } = found;
+  const byUid = new Map(children.map((child) => [child.uid, child]));
+  const settle = (before: CronWorkflowStatus): CronWorkflowStatus => {
+    let status = before;
+    for (const { uid } of before.active ?? []) {
+      if (typeof uid !== "string") continue;
+      const child = byUid.get(uid);
+      if (child === undefined) {
+        const active = (status.active ?? []).filter((one) => one["uid"] !== uid);
+        status = { ...status, active: active.length > 0 ? active : null };
+      } else if (ENDED.has(child.phase)) {
+        status = afterChildEnded(status, uid, child.phase === "Succeeded");
+      }
+    }
+    return status;
+  };
+  const before = cron.status ?? newCronStatus();
+  const after = settle(before);
+  if (after !== before) {
+    await changeStatus(deps, namespace, name, settle);
+    if (stops({ ...cron, status: after }, deps)) await stopForGood(deps, namespace, name);
+  }
+  const finished = children.filter(({ phase }) => ENDED.has(phase)).map((child) => ({
+    name: child.name,
+    succeeded: child.phase === "Succeeded",
+    finishedMs: child.finishedAt ?? child.createdAt,
+  }));
+  for (const child of childrenToDelete(cron.spec, finished)) await remove(deps, namespace, child);
+}
+
+function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
+  try {
+    return mustStop(cron, { now: () => deps.clock.now(), random: deps.ids.fraction });
+  } catch {
+    // A condition that fails is told by the next run.
+    return false;
+  }
+}
+
+/** A cron workflow with its workflows; undefined when it is gone. */
+async function findCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<{ cron: CronWorkflow; children: IndexEntry[] } | undefined> {
+  const stored = await deps.store.manifests.get(KIND, namespace, name);
+  if (stored === undefined) return undefined;
+  const cron = await readManifest<CronWorkflow>(deps, KIND, namespace, name).catch(ignoreMissing);
+  if (cron === undefined) return undefined;
+  const { items } = await deps.store.query.list({
+    kind: "wf",
+    namespace,
+    labels: [{ key: CRON_LABEL, operator: "=", values: [name] }],
+    limit: 0,
+    parts: () => false,
+  });
+  const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
+  return { cron: inPlace, children: items.map(({ index }) => index) };
+}
+
+async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
+    ...cron,
+    metadata: {
+      ...cron.metadata,
+      labels: { ...cron.metadata.labels, [CRON_COMPLETED_LABEL]: "true" },
+    },
+    status: { ...newCronStatus(), ...cron.status, phase: "Stopped" },
+  })).catch(ignoreMissing);
+}
+
+async function changeStatus(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  change: (status: CronWorkflowStatus) => CronWorkflowStatus,
+  annotations: Record<string, string> = {},
+): Promise<void> {
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
+    ...cron,
+    metadata: Object.keys(annotations).length === 0 ? cron.metadata : {
+      ...cron.metadata,
+      annotations: { ...cron.metadata.annotations, ...annotations },
+    },
+    status: change({ ...newCronStatus(), ...cron.status }),
+  })).catch(ignoreMissing);
+}
+
+function withCondition(
+  status: CronWorkflowStatus,
+  type: string,
+  message: string,
+): CronWorkflowStatus {
+  const others = (status.conditions ?? []).filter((condition) => condition.type !== type);
+  return { ...status, conditions: [...others, { type, status: "True", message }] };
+}
+
+async function terminate(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await deps.host.execute(namespace, name, { type: "control", request: { type: "terminate" } })
+    .catch(ignoreRefusal);
+}
+
+async function remove(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await deps.host.execute(namespace, name, { type: "delete" }).catch(ignoreRefusal);
+}
+
+function isTrouble({ code }: Problem): boolean {
+  return code === ProblemCode.Unavailable || code === ProblemCode.DeadlineExceeded;
+}
+
+/** It has ended or is gone already. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof Problem) || isTrouble(error)) throw error;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Problem && error.code === ProblemCode.NotFound)) throw error;
+  return undefined;
+}

@@ -1,0 +1,214 @@
+/**
+ * Manifests from a folder: stored at the start and whenever files change. What is wrong with one is logged with its file
+ * and line and harms no other. Nothing is deleted: a file that goes leaves what it brought.
+ */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { unrestrictedCaller } from "../auth/caller.ts";
+import { DecodeError } from "../spec/decode.ts";
+import { type AnyManifest, decodeAny, KINDS } from "../spec/decode_manifest.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import { normalForm } from "../spec/normal_form.ts";
+import { parseDocuments, ParseError } from "../spec/parse.ts";
+import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import { createBinding, updateBinding } from "./bindings.ts";
+import { createCronWorkflow, updateCronWorkflow } from "./cron_workflows.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { createManifest, type ManifestObject, objectFrom, updateManifest } from "./manifests.ts";
+import { createTemplate, updateTemplate } from "./templates.ts";
+
+const LOOK_EVERY_MS = 2_000;
+const MAX_FILES = 10_000;
+const MAX_DEPTH = 5;
+const DEFAULT_NAMESPACE = "default";
+
+/** One manifest of a file. */
+interface Found {
+  file: string;
+  line: number;
+  manifest: Exclude<AnyManifest, { kind: "Workflow" }>;
+}
+
+/** Loads the folder, then again whenever it changes, until the signal aborts. Resolves after the first time. */
+export async function followManifestFolder(
+  deps: ServiceDeps,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let seen = new Map<string, string>();
+  const look = async () => {
+    const files = await stampsOf(folder);
+    const isChanged = files.size !== seen.size ||
+      [...files].some(([file, stamp]) => seen.get(file) !== stamp);
+    if (!isChanged) return;
+    await loadManifests(deps, [...files.keys()]);
+    seen = files;
+  };
+  const attempt = () =>
+    look().catch((error: unknown) => {
+      deps.log.warn({ folder, err: error }, "manifests could not be loaded");
+    });
+  await attempt();
+  void (async () => {
+    while (!signal.aborted) {
+      await deps.clock.sleep(LOOK_EVERY_MS, signal);
+      if (!signal.aborted) await attempt();
+    }
+  })();
+}
+
+/** Files with manifests and what tells that they changed. Names that begin with a dot are left out. */
+async function stampsOf(folder: string, depth = 0): Promise<Map<string, string>> {
+  const stamps = new Map<string, string>();
+  for (const name of (await readdir(folder)).sort()) {
+    if (name.startsWith(".") || stamps.size >= MAX_FILES) continue;
+    const path = join(folder, name);
+    const facts = await stat(path);
+    if (facts.isDirectory()) {
+      if (depth < MAX_DEPTH) {
+        for (const [file, stamp] of await stampsOf(path, depth + 1)) stamps.set(file, stamp);
+      }
+    } else if (/\.(ya?ml|json)$/.test(name)) {
+      stamps.set(path, `${facts.mtimeMs} ${facts.size} ${facts.ino}`);
+    }
+  }
+  return stamps;
+}
+
+/** Stores what the files hold, as far as it differs from what is stored. */
+export async function loadManifests(deps: ServiceDeps, files: readonly string[]): Promise<void> {
+  const found: Found[] = [];
+  for (const file of files) found.push(...await readManifests(deps, file));
+  let open = found.sort((a, b) => KINDS.indexOf(a.manifest.kind) - KINDS.indexOf(b.manifest.kind));
+  let stored = 0;
+  // A template may refer to one that comes later: what failed is tried again as long as something succeeds.
+  for (;;) {
+    const failures: { one: Found; error: unknown }[] = [];
+    for (const one of open) {
+      try {
+        if (await store(deps, one.manifest)) stored++;
+      } catch (error) {
+        failures.push({ one, error });
+      }
+    }
+    if (failures.length === 0 || failures.length === open.length) {
+      for (const { one, error } of failures) complain(deps, one, error);
+      break;
+    }
+    open = failures.map(({ one }) => one);
+  }
+  deps.log.info({ files: files.length, manifests: found.length, stored }, "manifests loaded");
+}
+
+async function readManifests(deps: ServiceDeps, file: string): Promise<Found[]> {
+  try {
+    const documents = parseDocuments(await readFile(file, "utf8"));
+    return documents.flatMap(({ value, lineOf }) => {
+      try {
+        const manifest = decodeAny(value);
+        const line = lineOf([]) ?? 1;
+        if (manifest.kind !== "Workflow") return [{ file, line, manifest }];
+        deps.log.warn({ file, line }, "a Workflow in the folder of manifests is not submitted");
+      } catch (error) {
+        const path = error instanceof DecodeError ? error.path : [];
+        complain(deps, { file, line: lineOf(path) ?? 1 }, error);
+      }
+      return [];
+    });
+  } catch (error) {
+    const line = error instanceof ParseError ? error.line ?? 1 : 1;
+    complain(deps, { file, line }, error);
+    return [];
+  }
+}
+
+function complain(deps: ServiceDeps, { file, line }: Pick<Found, "file" | "line">, error: unknown) {
+  const reason = error instanceof Error ? error.message : String(error);
+  deps.log.warn({ file, line, reason }, "malformed manifest");
+}
+
+/** @returns false when it is stored already */
+async function store(deps: ServiceDeps, { kind, manifest }: Found["manifest"]): Promise<boolean> {
+  const caller = unrestrictedCaller();
+  const isCluster = kind === "ClusterWorkflowTemplate";
+  const namespace = isCluster ? "" : manifest.metadata.namespace ?? DEFAULT_NAMESPACE;
+  const { name = "" } = manifest.metadata;
+  const before = await deps.store.manifests.get(ManifestKind[kind], namespace, name);
+  const { apiVersion: _api, kind: _kind, ...object } = manifest;
+  if (before === undefined) {
+    await create(deps, caller, kind, namespace, object as ManifestObject);
+    return true;
+  }
+  const known = objectFrom<ManifestObject>(before);
+  if (contentOf(kind, known) === contentOf(kind, object as ManifestObject)) return false;
+  const { resourceVersion = "" } = known.metadata;
+  const status = (known as { status?: unknown }).status;
+  const changed = {
+    ...object,
+    ...(status === undefined ? {} : { status }),
+    metadata: { ...manifest.metadata, resourceVersion },
+  };
+  await update(deps, caller, kind, namespace, changed as ManifestObject);
+  return true;
+}
+
+/** What of an object a file decides, as text that can be compared. */
+function contentOf(kind: string, object: ManifestObject): string {
+  const schema = KIND_SCHEMAS.get(kind);
+  const { metadata, status: _, apiVersion: _api, kind: _kind, ...rest } =
+    (schema === undefined ? object : normalForm(object, schema)) as ManifestObject & {
+      status?: unknown;
+      apiVersion?: string;
+      kind?: string;
+    };
+  const { labels = {}, annotations = {} } = metadata;
+  const own = Object.entries(annotations).filter(([key]) => !key.startsWith("cronworkflows."));
+  return sortedJson({ ...rest, labels, annotations: Object.fromEntries(own) });
+}
+
+function sortedJson(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, member: unknown) =>
+      typeof member === "object" && member !== null && !Array.isArray(member)
+        ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1))
+        : member,
+  );
+}
+
+type Write = [
+  deps: ServiceDeps,
+  caller: ReturnType<typeof unrestrictedCaller>,
+  kind: Found["manifest"]["kind"],
+  namespace: string,
+  object: ManifestObject,
+];
+
+function create(...[deps, caller, kind, namespace, object]: Write): Promise<unknown> {
+  switch (kind) {
+    case "WorkflowTemplate":
+    case "ClusterWorkflowTemplate":
+      return createTemplate(deps, caller, kind, namespace, object as never);
+    case "CronWorkflow":
+      return createCronWorkflow(deps, caller, namespace, object as never);
+    case "WorkflowEventBinding":
+      return createBinding(deps, caller, namespace, object as never);
+    default:
+      return createManifest(deps, caller, ManifestKind[kind], namespace, object);
+  }
+}
+
+function update(...[deps, caller, kind, namespace, object]: Write): Promise<unknown> {
+  const { name = "" } = object.metadata;
+  switch (kind) {
+    case "WorkflowTemplate":
+    case "ClusterWorkflowTemplate":
+      return updateTemplate(deps, caller, kind, namespace, name, object as never);
+    case "CronWorkflow":
+      return updateCronWorkflow(deps, caller, namespace, name, object as never);
+    case "WorkflowEventBinding":
+      return updateBinding(deps, caller, namespace, name, object as never);
+    default:
+      return updateManifest(deps, caller, ManifestKind[kind], namespace, object);
+  }
+}
