@@ -1,4 +1,5 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * Figures of the store adapters, on this machine:
  *

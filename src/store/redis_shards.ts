@@ -13,10 +13,10 @@ import { encodeChange, NO_CHANGE } from "./redis_change.ts";
 import { feedLengthOf, type RedisContext } from "./redis_context.ts";
 import { encodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
-import { wasRefused } from "./redis_link.ts";
 import { createMailboxReader } from "./redis_mailboxes.ts";
 import { pairsOf, textsOf } from "./redis_replies.ts";
 import { APPEND, BEGIN_SESSION, COMMIT } from "./redis_scripts.ts";
+import { wasRefused } from "./redis_trouble.ts";
 
 export function createRedisShards(context: RedisContext): ShardStore {
   const { link, keys } = context;

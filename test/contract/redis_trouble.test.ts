@@ -71,6 +71,9 @@ describe("a server in trouble", () => {
       ),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(1_500);
+    // Long enough for the connections to be given up and made again.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await expectUnavailable(store.ping(), /./);
     process.kill(server.pid(), "SIGCONT");
     await until(() => store.ping().then(() => true));
     await store.shards.loadShard(1);

@@ -1,0 +1,66 @@
+/** What goes wrong with Redis, in the words of the store: a `Problem` Unavailable that says why. */
+import { ClientOfflineError, ErrorReply } from "redis";
+import { Problem, unavailable } from "../base/problem.ts";
+
+/** Answers of the server that mean it can't now, and what to tell. */
+const REFUSALS: readonly [pattern: RegExp, text: string][] = [
+  [/\bLOADING\b/, "Redis is loading its data"],
+  [/\bREADONLY\b/, "Redis is read-only: it is a replica, or a fail-over is under way"],
+  [/\bOOM\b/, "Redis is out of memory: maxmemory is reached"],
+  [/\bMISCONF\b/, "Redis refuses writes because it cannot save to its disk"],
+  [/\bBUSY\b|\bUNKILLABLE\b/, "Redis is busy with a script"],
+  [
+    /\bCLUSTERDOWN\b|\bTRYAGAIN\b|\bMASTERDOWN\b|\bMOVED\b|\bASK\b/,
+    "The Redis cluster is not ready",
+  ],
+  [/\bNOREPLICAS\b/, "Redis has too few replicas for a write"],
+  [/\bNOAUTH\b|\bWRONGPASS\b|\bNOPERM\b/, "Redis refuses the user or the password of the store"],
+  [/max number of clients/, "Redis accepts no more connections"],
+];
+
+/** Tells whether a failed call was certainly not carried out. */
+export function wasRefused(error: unknown): boolean {
+  const cause = error instanceof Problem ? error.cause : error;
+  return cause instanceof ErrorReply || cause instanceof ClientOfflineError;
+}
+
+/** Fails when the promise has not settled in time; it may still settle later, and nobody hears of it. */
+export function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(unavailable(`Redis did not answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** The error of a call, as callers of the store meet it; what no trouble explains is a defect and stays as it is. */
+export function problemOf(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  if (!(error instanceof Error)) return error;
+  if (error instanceof ErrorReply) {
+    const refusal = REFUSALS.find(([pattern]) => pattern.test(error.message));
+    return refusal === undefined ? error : withCause(refusal[1], error);
+  }
+  return withCause(`Redis cannot be reached: ${textOf(error)}`, error);
+}
+
+/** The text of anything that was thrown. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+function withCause(text: string, cause: Error): Problem {
+  const problem = unavailable(text);
+  return new Problem(problem.code, problem.message, { retryAfterSeconds: 1, cause });
+}
