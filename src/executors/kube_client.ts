@@ -87,7 +87,7 @@ export class KubeClient {
     try {
       for await (const line of lines) yield line;
     } catch (error) {
-      if (!isAbort(error, call.signal)) throw noAnswer(call, error);
+      if (call.signal?.aborted !== true) throw noAnswer(call, error);
     } finally {
       call.signal?.removeEventListener("abort", stop);
       response.destroy();
@@ -180,9 +180,4 @@ async function readText(response: IncomingMessage): Promise<string> {
 function noAnswer({ method = "GET", path }: KubeRequest, error: unknown): KubeError {
   const message = error instanceof Error ? error.message : String(error);
   return new KubeError(0, "NoAnswer", `${method} ${path}: ${message}`);
-}
-
-function isAbort(error: unknown, signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true ||
-    (error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE");
 }

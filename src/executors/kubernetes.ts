@@ -385,6 +385,11 @@ export class KubernetesExecutor implements Executor {
     const path = `${podsPath(task.namespace)}/${task.podName}/log`;
     const { clock, client } = this.#options;
     for (;;) {
+      // Before a pod is on a node, the API answers with an empty log.
+      while (this.#running.get(task.id)?.isStarted === false) {
+        if (!query.follow || query.signal.aborted) return;
+        await clock.sleep(LOG_WAIT_MS, query.signal);
+      }
       try {
         const lines = client.lines({
           path,

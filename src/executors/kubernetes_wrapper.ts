@@ -53,7 +53,15 @@ _s_run() {
   wait "$_sp"; _sc=$?
   while kill -0 "$_sp" 2>/dev/null; do wait "$_sp"; _sc=$?; done
   _sp=
-  [ -z "$_st" ] || wait "$_st"
+  [ -n "$_st" ] || return 0
+  # What the command left behind would keep its stdout open for ever; it ends with the container anyway.
+  if [ "$$" = 1 ]; then
+    for _so in /proc/[0-9]*; do
+      _so=\${_so#/proc/}
+      case $_so in 1 | "$_st") ;; *) kill -9 "$_so" 2>/dev/null ;; esac
+    done
+  fi
+  wait "$_st"
 }
 _s_post() {
   _sq=0
