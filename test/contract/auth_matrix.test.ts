@@ -79,7 +79,9 @@ async function statusOf(
   const request = new Request(`http://127.0.0.1${path}?${QUERY}`, {
     method: route.method,
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: BODY }),
+    ...(route.method === "GET" || route.method === "DELETE"
+      ? {}
+      : { body: route.path.endsWith("/replay") ? "{}" : BODY }),
     signal: controller.signal,
   });
   const response = await server.fetch(request);
