@@ -34,9 +34,12 @@ import { createMetrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
+import type { CronRunner } from "./actors/cron_runner.ts";
+import { startCronRunner } from "./service/cron_runs.ts";
 import { createEventLog } from "./service/event_log.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { loggedEvent } from "./service/logged_event.ts";
+import { followManifestFolder } from "./service/manifest_folder.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import type { ConfigMap, Secret } from "./spec/manifest.ts";
 import { openMemoryStore } from "./store/memory_store.ts";
@@ -56,6 +59,7 @@ interface System {
   closing: AbortController;
   service: ServiceDeps;
   eventProcessing: EventProcessing;
+  cron: CronRunner;
   handler: FetchHandler;
 }
 
@@ -190,6 +194,10 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ready: () => store.ping(),
     closing: closing.signal,
   }, ROUTES);
+  if (config.manifests !== "") {
+    await followManifestFolder(service, config.manifests, closing.signal);
+  }
+  const cron = startCronRunner(service, replica);
   const eventProcessing = startEventProcessing(service, {
     replica,
     workers: config.eventWorkerCount,
@@ -204,6 +212,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     closing,
     service,
     eventProcessing,
+    cron,
     handler: (request, info) => app.fetch(request, info as object),
   };
 }
@@ -248,7 +257,10 @@ async function shutDown(
   log.info("stopping");
   system.closing.abort();
   await server.close(config.drainTimeout);
-  await Promise.race([system.eventProcessing.stop(), systemClock.sleep(config.drainTimeout)]);
+  await Promise.race([
+    Promise.all([system.eventProcessing.stop(), system.cron.stop()]),
+    systemClock.sleep(config.drainTimeout),
+  ]);
   await Promise.race([system.host.drain(), systemClock.sleep(config.drainTimeout)]);
   system.service.watches.close();
   await system.executor.close();

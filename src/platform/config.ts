@@ -175,6 +175,13 @@ export const CONFIG_TABLE = {
     max: 1_000,
     doc: "Event workers of this replica",
   },
+  manifests: {
+    type: "text",
+    env: "MANIFESTS",
+    default: "",
+    doc:
+      "Folder of templates, bindings, cron workflows, config maps and secrets that are stored at start and when files change",
+  },
   deliveryCount: {
     type: "integer",
     env: "DELIVERY_COUNT",

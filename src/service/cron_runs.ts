@@ -1,4 +1,5 @@
 /** What a due cron workflow does: the decision, its workflow, its status, its history. All of it may be repeated. */
+import { CronRunner } from "../actors/cron_runner.ts";
 import { unrestrictedCaller } from "../auth/caller.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
@@ -253,4 +254,17 @@ function ignoreRefusal(error: unknown): void {
 function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof Problem && error.code === ProblemCode.NotFound)) throw error;
   return undefined;
+}
+
+/** Starts to run the cron workflows that this replica owns. */
+export function startCronRunner(deps: ServiceDeps, replica: string): CronRunner {
+  const { store, clock, ids, log } = deps;
+  const runner = new CronRunner({
+    ...{ store, clock, ids, log, replica },
+    label: CRON_LABEL,
+    run: (namespace, name, due) => runCron(deps, namespace, name, due),
+    reconcile: (namespace, name) => reconcileCron(deps, namespace, name),
+  });
+  runner.start();
+  return runner;
 }
