@@ -41,6 +41,7 @@ import { type EventProcessing, startEventProcessing } from "./service/event_proc
 import { loggedEvent } from "./service/logged_event.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
+import { createWorkflowSource } from "./service/workflow_source.ts";
 import type { ConfigMap, Secret } from "./spec/manifest.ts";
 import { openMemoryStore } from "./store/memory_store.ts";
 import type { Store } from "./store/port.ts";
@@ -162,13 +163,15 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const closing = new AbortController();
   const rules = accessRules(config, log);
   const authenticators = createAuthenticators(config, rules, log);
+  const workflows = createWorkflowSource(store);
   const service: ServiceDeps = {
     host,
     store,
     clock,
     ids,
     log,
-    watches: createWatchHub(store),
+    workflows,
+    watches: createWatchHub(store, workflows),
     events,
     metrics,
     callerOf: callersByRules(config.authMode.includes("server"), authenticators.length > 0, rules),

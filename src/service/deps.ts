@@ -10,6 +10,7 @@ import type { ArtifactSource } from "./artifacts.ts";
 import type { EventLog } from "./event_log.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
+import type { WorkflowSource } from "./workflow_source.ts";
 
 /** Facts about the running program, as `version` shows them. */
 export interface BuildFacts {
@@ -44,6 +45,7 @@ export interface ServiceDeps {
   ids: Ids;
   log: Logger;
   settings: ServiceSettings;
+  workflows: WorkflowSource;
   watches: WatchHub;
   events: EventLog;
   /**

@@ -1,6 +1,5 @@
 /** Log lines of a workflow's steps, merged in the order of time, live or from what is kept. */
 import { RE2JS } from "re2js";
-import { workflowActorId } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { podName } from "../engine/names.ts";
@@ -12,7 +11,7 @@ import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { objectNotFound } from "./object_names.ts";
 import { startsOf, workflowFromStored } from "./stored_workflow.ts";
-import { findStoredWorkflow, resolveName, type WorkflowRef } from "./workflow_reads.ts";
+import { resolveName, type WorkflowRef } from "./workflow_reads.ts";
 
 /** Where the lines of a task come from. */
 export type LogSource = Pick<Executor, "logs">;
@@ -63,7 +62,7 @@ export async function workflowLogs(
   const { namespace } = ref;
   const name = await resolveName(deps, caller, namespace, ref.name);
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
-  const stored = await findStoredWorkflow(deps, namespace, name);
+  const stored = await deps.workflows.find(namespace, name);
   if (stored === undefined) throw objectNotFound(WORKFLOW, name);
   const isShown = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");
@@ -101,10 +100,10 @@ export async function workflowLogs(
   });
   const lines = follow
     ? followPods(deps, {
-      id: workflowActorId(namespace, name),
+      workflow: { namespace, name },
       first: podsOf(workflow, (node) => startsOf(stored, node)),
       later: async (changed) => {
-        const now = await findStoredWorkflow(deps, namespace, name);
+        const now = await deps.workflows.find(namespace, name);
         return now === undefined ? [] : podsOf(changed, (node) => startsOf(now, node));
       },
       after: stored.version,
@@ -159,7 +158,7 @@ async function* mergeByTime(pods: readonly Pod[], read: ReadPod): AsyncIterable<
 }
 
 interface FollowRequest {
-  id: string;
+  workflow: { namespace: string; name: string };
   first: Pod[];
   later: (workflow: Workflow) => Promise<Pod[]>;
   after: string;
@@ -203,8 +202,7 @@ async function* followPods(deps: ServiceDeps, request: FollowRequest): AsyncIter
   }
 
   async function watch(): Promise<void> {
-    for await (const change of deps.watches.follow(request.after, signal)) {
-      if (change.id !== request.id) continue;
+    for await (const change of deps.watches.follow(request.after, signal, request.workflow)) {
       if (change.type === "DELETED") return;
       start(await request.later(change.workflow));
       if ((change.workflow.status?.finishedAt ?? null) !== null) return;
@@ -214,7 +212,7 @@ async function* followPods(deps: ServiceDeps, request: FollowRequest): AsyncIter
   start(request.first);
   active++;
   void watch().catch((error: unknown) => {
-    deps.log.warn({ workflow: request.id, err: error }, "log stream ended early");
+    deps.log.warn({ ...request.workflow, err: error }, "log stream ended early");
   }).finally(() => {
     active--;
     arrived.resolve();

@@ -1,14 +1,15 @@
 /**
  * One reader of the store's change feed for all watchers of this process. A change is turned into an object once,
- * whoever watches; each watcher has a bounded queue, and one that does not keep up is cut off with an error that tells
- * where to go on. Objects are read when their change comes by: a watcher may see two changes as one, never the last one
- * not, and never one twice.
+ * whoever watches, and only when somebody does; each watcher has a bounded queue, and one that does not keep up is cut
+ * off with an error that tells where to go on. Objects are read when their change comes by: a watcher may see two changes
+ * as one, never the last one not, and never one twice.
  */
-import { parseWorkflowActorId, shardOf } from "../actors/actor_ids.ts";
+import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
 import { deletedWorkflow, workflowFromStored } from "./stored_workflow.ts";
+import type { WorkflowSource } from "./workflow_source.ts";
 
 /** One change of a workflow, as watchers get it. */
 export interface WorkflowChange {
@@ -25,16 +26,28 @@ export interface WorkflowChange {
   labelsBefore: Record<string, string> | undefined;
 }
 
+/** What a watcher wants to hear of. */
+export interface WatchScope {
+  /** "" = all namespaces. */
+  namespace: string;
+  /** Only this workflow; needs a namespace. */
+  name?: string | undefined;
+}
+
+export interface FollowOptions extends WatchScope {
+  /** Versions of objects that the reader has already seen in a later state. */
+  known?: ReadonlyMap<string, Version>;
+}
+
 export interface WatchHub {
   /**
    * Changes after a version, in order, until the signal aborts.
-   * @param known versions of objects that the reader has already seen in a later state
    * @throws {Problem} InvalidArgument when the version is too old, ResourceExhausted when the reader is too slow
    */
   follow(
     after: Version,
     signal: AbortSignal,
-    known?: ReadonlyMap<string, Version>,
+    options: FollowOptions,
   ): AsyncIterable<WorkflowChange>;
   /** Tells the hub an object that somebody has just read, so that a later deletion can show it. */
   remember(id: string, workflow: Workflow): void;
@@ -62,8 +75,8 @@ interface Watcher {
 }
 
 /** Makes a hub over a store. It reads nothing before the first watcher comes. */
-export function createWatchHub(store: Store): WatchHub {
-  const watchers = new Set<Watcher>();
+export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
+  const watchers = new Watchers();
   const remembered = new Map<string, Workflow>();
   const handedOut = new Map<string, Version>();
   const labels = new Map<string, Record<string, string>>();
@@ -78,10 +91,8 @@ export function createWatchHub(store: Store): WatchHub {
     keepNewest(remembered, id, workflow, MAX_REMEMBERED);
   }
 
-  /** The object of a change as it is now; undefined when it is no workflow's, or gone (its deletion comes later). */
-  async function read(change: Change): Promise<WorkflowChange | undefined> {
-    const place = parseWorkflowActorId(change.id);
-    if (place === undefined) return undefined;
+  /** The object of a change as it is now; undefined when it is gone (its deletion comes later). */
+  async function read(change: Change, place: Place): Promise<WorkflowChange | undefined> {
     const { id, type, version: changedAt } = change;
     const labelsBefore = labels.get(id);
     if (type === "DELETED") {
@@ -90,42 +101,57 @@ export function createWatchHub(store: Store): WatchHub {
       labels.delete(id);
       return { ...place, id, type, version: changedAt, changedAt, workflow, labelsBefore };
     }
-    const shards = await store.membership.shardCount(64);
-    const stored = await store.shards.loadActor(shardOf(id, shards), id);
+    const stored = await source.find(place.namespace, place.name);
     if (stored === undefined) return undefined;
     const workflow = workflowFromStored(stored);
     remember(id, workflow);
     return { ...place, id, type, version: stored.version, changedAt, workflow, labelsBefore };
   }
 
-  /** Changes of the feed after a version, each object state once. */
-  async function* changes(after: Version, signal: AbortSignal): AsyncIterable<WorkflowChange[]> {
+  /** Changes of the feed after a version that are wanted, each object state once. */
+  async function* changes(
+    after: Version,
+    signal: AbortSignal,
+    isWanted: (place: Place, change: Change) => boolean,
+  ): AsyncIterable<{ found: WorkflowChange[]; reached: Version }> {
     for await (const batch of store.query.watch(after, signal)) {
       const shown = new Map<string, Version>();
       const found: WorkflowChange[] = [];
+      let reached = after;
       for (const change of batch) {
+        reached = change.version;
+        const place = parseWorkflowActorId(change.id);
+        if (place === undefined || !isWanted(place, change)) continue;
         const last = shown.get(change.id);
         if (last !== undefined && !isOlder(last, change.version)) continue;
-        const object = await read(change);
+        const object = await read(change, place);
         if (object === undefined) continue;
         shown.set(change.id, object.version);
         found.push(object);
       }
-      yield found;
+      yield { found, reached };
     }
+  }
+
+  /** Decides about a change of the hub's own reading; a watcher that comes later has to catch up with it. */
+  function isWatched(place: Place, { id, version }: Change): boolean {
+    position = newer(position, version);
+    if (watchers.isWatched(place)) return true;
+    labels.delete(id);
+    remembered.delete(id);
+    return false;
   }
 
   async function run(after: Version, signal: AbortSignal): Promise<void> {
     try {
-      for await (const batch of changes(after, signal)) {
-        for (const change of batch) {
-          if (position === undefined || isOlder(position, change.version)) {
-            position = change.version;
-          }
+      for await (const { found, reached } of changes(after, signal, isWatched)) {
+        for (const change of found) {
+          position = newer(position, change.version);
           if (handedOut.get(change.id) === change.version) continue;
           keepNewest(handedOut, change.id, change.version, MAX_SHOWN);
-          for (const watcher of watchers) push(watcher, change);
+          for (const watcher of watchers.of(change)) push(watcher, change);
         }
+        position = newer(position, reached);
       }
     } catch (error) {
       if (!signal.aborted) failAll(error);
@@ -134,14 +160,8 @@ export function createWatchHub(store: Store): WatchHub {
     }
   }
 
-  function push(watcher: Watcher, change: WorkflowChange): void {
-    if (watcher.queue.length < MAX_QUEUE) watcher.queue.push(change);
-    else watcher.failure ??= tooSlow(watcher.seen);
-    watcher.wake();
-  }
-
   function failAll(error: unknown): void {
-    for (const watcher of watchers) {
+    for (const watcher of watchers.all()) {
       watcher.failure ??= error;
       watcher.wake();
     }
@@ -152,13 +172,14 @@ export function createWatchHub(store: Store): WatchHub {
     after: Version,
     until: Version,
     signal: AbortSignal,
+    isWanted: (place: Place) => boolean,
   ): AsyncIterable<WorkflowChange> {
     const stop = new AbortController();
+    const ends = AbortSignal.any([signal, stop.signal]);
     try {
-      for await (const batch of changes(after, AbortSignal.any([signal, stop.signal]))) {
-        yield* batch;
-        const last = batch.at(-1);
-        if (last !== undefined && !isOlder(last.version, until)) return;
+      for await (const { found, reached } of changes(after, ends, isWanted)) {
+        yield* found;
+        if (!isOlder(reached, until)) return;
       }
     } finally {
       stop.abort();
@@ -168,7 +189,7 @@ export function createWatchHub(store: Store): WatchHub {
   async function* follow(
     after: Version,
     signal: AbortSignal,
-    known: ReadonlyMap<string, Version> = new Map(),
+    options: FollowOptions,
   ): AsyncIterable<WorkflowChange> {
     let awake = Promise.withResolvers<void>();
     const watcher: Watcher = {
@@ -177,8 +198,8 @@ export function createWatchHub(store: Store): WatchHub {
       failure: undefined,
       wake: () => awake.resolve(),
     };
-    const shown = new Map(known);
-    let latestShown = [...shown.values()].reduce((a, b) => isOlder(a, b) ? b : a, after);
+    const shown = new Map(options.known);
+    let latestShown = [...shown.values()].reduce(newer, after);
     const isNew = (change: WorkflowChange): boolean => {
       // From here on the hub itself keeps anything from being shown twice.
       if (isOlder(latestShown, change.changedAt)) shown.clear();
@@ -188,7 +209,7 @@ export function createWatchHub(store: Store): WatchHub {
       return true;
     };
     signal.addEventListener("abort", watcher.wake);
-    watchers.add(watcher);
+    const leave = watchers.add(watcher, options);
     try {
       const from = position;
       if (from === undefined) {
@@ -196,10 +217,12 @@ export function createWatchHub(store: Store): WatchHub {
         reading = new AbortController();
         void run(after, reading.signal);
       } else if (isOlder(after, from)) {
-        for await (const change of catchUp(after, from, signal)) {
+        for await (
+          const change of catchUp(after, from, signal, (place) => inScope(place, options))
+        ) {
           if (!isNew(change)) continue;
           shown.set(change.id, change.version);
-          if (isOlder(latestShown, change.version)) latestShown = change.version;
+          latestShown = newer(latestShown, change.version);
           yield change;
         }
       }
@@ -216,7 +239,7 @@ export function createWatchHub(store: Store): WatchHub {
       throw error instanceof VersionTooOld ? invalid(error.message) : error;
     } finally {
       signal.removeEventListener("abort", watcher.wake);
-      watchers.delete(watcher);
+      leave();
       if (watchers.size === 0) {
         reading.abort();
         position = undefined;
@@ -235,6 +258,61 @@ export function createWatchHub(store: Store): WatchHub {
   };
 }
 
+interface Place {
+  namespace: string;
+  name: string;
+}
+
+function inScope(place: Place, scope: WatchScope): boolean {
+  return (scope.namespace === "" || scope.namespace === place.namespace) &&
+    (scope.name === undefined || scope.name === place.name);
+}
+
+/** Watchers by what they watch, so that a change costs what it reaches. */
+class Watchers {
+  readonly #byScope = new Map<string, Set<Watcher>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @returns takes the watcher out again */
+  add(watcher: Watcher, { namespace, name }: WatchScope): () => void {
+    const key = namespace !== "" && name !== undefined ? `${namespace}/${name}` : namespace;
+    const set = this.#byScope.get(key) ?? new Set();
+    this.#byScope.set(key, set);
+    set.add(watcher);
+    this.#size++;
+    return () => {
+      if (!set.delete(watcher)) return;
+      this.#size--;
+      if (set.size === 0) this.#byScope.delete(key);
+    };
+  }
+
+  isWatched({ namespace, name }: Place): boolean {
+    return this.#byScope.has("") || this.#byScope.has(namespace) ||
+      this.#byScope.has(`${namespace}/${name}`);
+  }
+
+  *of({ namespace, name }: Place): Iterable<Watcher> {
+    for (const key of ["", namespace, `${namespace}/${name}`]) {
+      yield* this.#byScope.get(key) ?? [];
+    }
+  }
+
+  *all(): Iterable<Watcher> {
+    for (const set of this.#byScope.values()) yield* set;
+  }
+}
+
+function push(watcher: Watcher, change: WorkflowChange): void {
+  if (watcher.queue.length < MAX_QUEUE) watcher.queue.push(change);
+  else watcher.failure ??= tooSlow(watcher.seen);
+  watcher.wake();
+}
+
 /** Adds an entry as the newest and drops the oldest beyond `max`. */
 function keepNewest<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key);
@@ -247,6 +325,10 @@ function keepNewest<V>(map: Map<string, V>, key: string, value: V, max: number):
 /** Tells whether version `a` comes before version `b`. */
 export function isOlder(a: Version, b: Version): boolean {
   return a.length !== b.length ? a.length < b.length : a < b;
+}
+
+function newer(a: Version | undefined, b: Version): Version {
+  return a === undefined || isOlder(a, b) ? b : a;
 }
 
 function tooSlow(version: Version): Problem {

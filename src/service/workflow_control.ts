@@ -10,7 +10,7 @@ import { executeOptions, type Idempotency } from "./idempotency.ts";
 import { WORKFLOW } from "./kinds.ts";
 import type { DeleteRequest } from "./manifests.ts";
 import { objectModified, objectNotFound } from "./object_names.ts";
-import { findStoredWorkflow, resolveName, type WorkflowRef } from "./workflow_reads.ts";
+import { resolveName, type WorkflowRef } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 
 const ACTIONS: Record<ControlRequest["type"], CallerAction | undefined> = {
@@ -93,7 +93,7 @@ export async function deleteWorkflow(
   const name = await resolveName(deps, caller, namespace, ref.name);
   const access = { resource: WORKFLOW.resource, namespace, name };
   await requireAccess(caller, { ...access, verb: "get" });
-  const stored = await findStoredWorkflow(deps, namespace, name);
+  const stored = await deps.workflows.find(namespace, name);
   if (stored === undefined) throw objectNotFound(WORKFLOW, name);
   if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
   await requireAccess(caller, { ...access, verb: "delete" });

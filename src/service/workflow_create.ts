@@ -19,7 +19,6 @@ import {
 } from "./object_names.ts";
 import { timeText } from "./time_text.ts";
 import { validateNewWorkflow } from "./validation.ts";
-import { findStoredWorkflow } from "./workflow_reads.ts";
 
 export interface CreateWorkflowRequest {
   namespace: string;
@@ -136,7 +135,7 @@ async function dryRun(
   namespace: string,
   name: string,
 ): Promise<Workflow> {
-  if (await findStoredWorkflow(deps, namespace, name) !== undefined) {
+  if (await deps.workflows.find(namespace, name) !== undefined) {
     throw objectExists(WORKFLOW, name);
   }
   return workflow;

@@ -1,9 +1,8 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
-import { parseWorkflowActorId, shardOf, workflowActorId } from "../actors/actor_ids.ts";
+import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import type { StoredActor } from "../store/port.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
@@ -12,18 +11,6 @@ import { workflowFromStored } from "./stored_workflow.ts";
 
 /** Stands for the newest workflow of a namespace wherever a name is taken. */
 export const LATEST = "@latest";
-
-/** The stored actor of a workflow; undefined when there is none. */
-export async function findStoredWorkflow(
-  deps: ServiceDeps,
-  namespace: string,
-  name: string,
-): Promise<StoredActor | undefined> {
-  if (namespace === "" || name === "") return undefined;
-  const id = workflowActorId(namespace, name);
-  const shards = await deps.store.membership.shardCount(64);
-  return await deps.store.shards.loadActor(shardOf(id, shards), id);
-}
 
 /**
  * Reads a workflow without asking for rights.
@@ -34,7 +21,7 @@ export async function readWorkflow(
   namespace: string,
   name: string,
 ): Promise<Workflow> {
-  const stored = await findStoredWorkflow(deps, namespace, name);
+  const stored = await deps.workflows.find(namespace, name);
   if (stored === undefined) throw objectNotFound(WORKFLOW, name);
   return workflowFromStored(stored);
 }
@@ -94,6 +81,6 @@ export async function findWorkflowByUid(
   const id = await deps.store.query.findByUid(uid);
   const place = id === undefined ? undefined : parseWorkflowActorId(id);
   if (place === undefined) return undefined;
-  const stored = await findStoredWorkflow(deps, place.namespace, place.name);
+  const stored = await deps.workflows.find(place.namespace, place.name);
   return stored === undefined ? undefined : workflowFromStored(stored);
 }

@@ -35,6 +35,8 @@ const PAGE = 100;
 /** What a watcher wants to see. */
 interface Filter {
   namespace: string;
+  /** The one name that can match, if there is one. */
+  name: string | undefined;
   labels: LabelTerm[];
   matches(namespace: string, name: string): boolean;
 }
@@ -62,6 +64,7 @@ export async function watchWorkflows(
   }
   const filter: Filter = {
     namespace,
+    name: named?.value,
     labels,
     matches: (at, name) =>
       (namespace === "" || namespace === at) &&
@@ -124,7 +127,8 @@ async function* changes(
   signal: AbortSignal,
   known: ReadonlyMap<string, Version>,
 ): AsyncIterable<WatchEvent> {
-  for await (const change of deps.watches.follow(after, signal, known)) {
+  const { namespace, name } = filter;
+  for await (const change of deps.watches.follow(after, signal, { namespace, name, known })) {
     const type = shownType(change, filter);
     if (type !== undefined) yield { type, object: change.workflow };
   }

@@ -17,6 +17,7 @@ import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { createEventLog } from "../../src/service/event_log.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
+import { createWorkflowSource } from "../../src/service/workflow_source.ts";
 import { decode } from "../../src/spec/decode.ts";
 import { ManifestKind, type Workflow } from "../../src/spec/manifest.ts";
 import { normalForm } from "../../src/spec/normal_form.ts";
@@ -80,10 +81,12 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     },
   );
   await host.start();
+  const workflows = createWorkflowSource(store);
   const service: ServiceDeps = {
     ...shared,
     host,
-    watches: createWatchHub(store),
+    workflows,
+    watches: createWatchHub(store, workflows),
     events: createEventLog(),
     settings: { ...TEST_SETTINGS, ...options.settings },
   };
