@@ -28,6 +28,10 @@ export class DataExecutor implements Executor {
       : undefined;
   }
 
+  isTied(): boolean {
+    return true;
+  }
+
   start(task: TaskSpec, report: Report): Promise<void> {
     const { data } = task.template;
     if (data === undefined || this.#running.has(task.id)) return Promise.resolve();

@@ -52,6 +52,10 @@ export class HttpExecutor implements Executor {
       : undefined;
   }
 
+  isTied(): boolean {
+    return true;
+  }
+
   start(task: TaskSpec, report: Report): Promise<void> {
     const { http } = task.template;
     if (http === undefined || this.#running.has(task.id)) return Promise.resolve();

@@ -35,6 +35,11 @@ export interface Executor {
   readonly name: string;
   /** Undefined when it can run this template, else the reason, naming what could. */
   refuses(task: TaskSpec): string | undefined;
+  /**
+   * True when only the replica that started the task can go on with it: a process of its machine, a request of its own.
+   * Absent: any replica can adopt it.
+   */
+  isTied?(task: TaskSpec): boolean;
   /** Starts or adopts. Resolves when the start is on its way; trouble is reported as an outcome, never thrown. */
   start(task: TaskSpec, report: Report): Promise<void>;
   cancel(taskId: string, graceMs: number): Promise<void>;

@@ -20,6 +20,10 @@ export class RoutingExecutor implements Executor {
     return this.#find(task) === undefined ? this.#reason(task) : undefined;
   }
 
+  isTied(task: TaskSpec): boolean {
+    return this.#find(task)?.isTied?.(task) ?? false;
+  }
+
   #find(task: TaskSpec): Executor | undefined {
     return this.#executors.find((executor) => executor.refuses(task) === undefined);
   }

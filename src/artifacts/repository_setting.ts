@@ -1,0 +1,38 @@
+/** The deployment's artifact repository as one text, for a flag. */
+import { resolve } from "node:path";
+import { invalid } from "../base/problem.ts";
+import type { RepositorySetting } from "./artifact_store.ts";
+
+/**
+ * Reads `FOLDER`, `folder:FOLDER`, or `s3://[KEY:SECRET@]ENDPOINT/BUCKET[/PREFIX][?region=R&insecure=true&create=true]`.
+ *
+ * @throws {Problem} InvalidArgument when it is none of these.
+ */
+export function parseRepository(text: string): RepositorySetting {
+  if (!text.startsWith("s3://")) {
+    const path = text.replace(/^folder:/, "");
+    if (path === "" || /^\w+:\/\//.test(path)) {
+      throw invalid(`Artifact repository "${text}" is neither FOLDER nor s3://ENDPOINT/BUCKET`);
+    }
+    return { type: "folder", path: resolve(path) };
+  }
+  // A scheme that URL knows keeps host and port apart.
+  const url = new URL(`http://${text.slice("s3://".length)}`);
+  const [bucket = "", ...prefix] = url.pathname.slice(1).split("/").map(decodeURIComponent);
+  if (bucket === "") throw invalid(`Artifact repository has no bucket: s3://${url.host}`);
+  const region = url.searchParams.get("region");
+  const keyPrefix = prefix.filter((part) => part !== "").join("/");
+  return {
+    type: "s3",
+    endpoint: url.host,
+    bucket,
+    insecure: url.searchParams.get("insecure") === "true",
+    createBucket: url.searchParams.get("create") === "true",
+    ...(region !== null && { region }),
+    ...(keyPrefix !== "" && { keyPrefix: `${keyPrefix}/` }),
+    ...(url.username !== "" && {
+      accessKey: decodeURIComponent(url.username),
+      secretKey: decodeURIComponent(url.password),
+    }),
+  };
+}

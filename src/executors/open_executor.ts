@@ -1,0 +1,96 @@
+/** Puts the executors of a deployment together: http and data in the replica, the rest as it was chosen. */
+import { randomBytes } from "node:crypto";
+import type { ArtifactStore } from "../artifacts/port.ts";
+import type { ConfigSource } from "../artifacts/config_source.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/log.ts";
+import { createContainerExecutor } from "./container.ts";
+import { DataExecutor } from "./data.ts";
+import type { EvaluateJson } from "./data.ts";
+import { HttpExecutor } from "./http.ts";
+import type { EvaluateCondition } from "./http.ts";
+import { KubeClient } from "./kube_client.ts";
+import { loadKubeConfig } from "./kube_config.ts";
+import { KubernetesExecutor } from "./kubernetes.ts";
+import type { Executor } from "./port.ts";
+import { createProcessExecutor } from "./process.ts";
+import { RoutingExecutor } from "./routing.ts";
+import { createTaskCallback } from "./task_callback.ts";
+import type { TaskMemory } from "./task_report.ts";
+
+export interface OpenExecutorOptions {
+  kind: "process" | "container" | "kubernetes" | "none";
+  /** Folder of local tasks; all replicas on one machine share it. */
+  dir: string;
+  config: ConfigSource;
+  artifacts: ArtifactStore;
+  clock: Clock;
+  log: Logger;
+  /** The store's blobs. */
+  memory: TaskMemory;
+  evaluateCondition: EvaluateCondition;
+  evaluateData: EvaluateJson;
+  /** Needed for `kubernetes`. */
+  kubernetes?: KubernetesSetting;
+}
+
+export interface KubernetesSetting {
+  /** The process's variables: says where the API server is. */
+  env: Record<string, string | undefined>;
+  /** Marks this deployment's pods; the same on all replicas. */
+  instance: string;
+  /** Only this namespace; absent: all. */
+  namespace?: string;
+  /** Image with a static `/bin/busybox`; the server's own has it. */
+  helperImage: string;
+  /** `http://SERVICE.NAMESPACE:PORT`, as pods reach the server. */
+  callbackUrl: string;
+  /** Service account of pods whose workflow names none. */
+  serviceAccount?: string;
+}
+
+export interface OpenedExecutor {
+  executor: Executor;
+  /** Answers pods' calls below `/api/v1/tasks/`; they carry their own tokens, so no other authentication goes before. */
+  callback?: (request: Request) => Promise<Response>;
+}
+
+/** Opens what was chosen. @throws {Problem} FailedPrecondition when this machine can't */
+export async function openExecutor(options: OpenExecutorOptions): Promise<OpenedExecutor> {
+  const { kind, dir, config, artifacts, clock, evaluateCondition, evaluateData } = options;
+  const executors: Executor[] = [
+    new HttpExecutor({ config, clock, evaluate: evaluateCondition }),
+    new DataExecutor(artifacts, evaluateData),
+  ];
+  const local = { dir, config, clock, artifacts };
+  if (kind === "process") executors.push(createProcessExecutor(local));
+  if (kind === "container") executors.push(await createContainerExecutor(local));
+  if (kind !== "kubernetes") return { executor: new RoutingExecutor(executors) };
+  const { executor, callback } = await openKubernetes(options);
+  return { executor: new RoutingExecutor([...executors, executor]), callback };
+}
+
+async function openKubernetes(
+  { artifacts, clock, log, memory, kubernetes }: OpenExecutorOptions,
+): Promise<Required<OpenedExecutor>> {
+  if (kubernetes === undefined) throw new Error("kubernetes needs its setting");
+  const { env, ...setting } = kubernetes;
+  const client = new KubeClient(await loadKubeConfig(env));
+  const secret = await sharedSecret(memory, clock);
+  return {
+    executor: new KubernetesExecutor({ ...setting, client, clock, log, memory, secret, artifacts }),
+    callback: createTaskCallback({ client, artifacts, memory, secret }),
+  };
+}
+
+const SECRET_KEY = "executor/callback-secret";
+
+/** The deployment's secret for call backs, made by the first replica. */
+async function sharedSecret(memory: TaskMemory, clock: Clock): Promise<string> {
+  const known = await memory.getBlob(SECRET_KEY);
+  if (known !== undefined) return Buffer.from(known).toString();
+  await memory.putBlob(SECRET_KEY, Buffer.from(randomBytes(32).toString("base64url")));
+  // Replicas that start at the same moment all write; the last one's counts, for all of them.
+  await clock.sleep(2_000);
+  return Buffer.from(await memory.getBlob(SECRET_KEY) ?? []).toString();
+}
