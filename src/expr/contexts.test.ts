@@ -177,6 +177,14 @@ test("values: outputs, data, labels", () => {
   );
 });
 
+test("results that are too long for a text are errors", () => {
+  const scope = scopeOf({ x: "1" });
+  expect(failure(() => parameterText(evaluateInScope("1..900000", scope)))).toBe(
+    "memory budget exceeded",
+  );
+  expect(evaluateForUser("1..900000", {}).text).toBe("(too long to show)");
+});
+
 test("evaluateForUser() shows type and text", () => {
   expect(evaluateForUser("a.b + 'x'", { a: { b: "y" } })).toEqual({ type: "string", text: "yx" });
   expect(evaluateForUser("[a, 1]", { a: "<" })).toEqual({ type: "array", text: '["<",1]' });

@@ -88,9 +88,17 @@ export function evaluateInScope(source: string, scope: Scope, options?: RunOptio
   return run(compile(source, env, all, (reason) => reason), env, all, (reason) => reason);
 }
 
-/** The text of a value as an output parameter holds it: strings as they are, the rest as Go prints it. */
+/**
+ * The text of a value as an output parameter holds it: strings as they are, the rest as Go prints it.
+ * @throws {ExpressionError} when it is too long
+ */
 export function parameterText(value: Value): string {
-  return goString(value);
+  try {
+    return goString(value);
+  } catch (error) {
+    if (error instanceof Fault) throw new ExpressionError(error.message);
+    throw error;
+  }
 }
 
 /**

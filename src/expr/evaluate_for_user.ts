@@ -29,10 +29,12 @@ export function evaluateForUser(source: string, env: JsonObject, run?: RunOption
 
 function textOf(value: Value): string {
   if (typeof value === "string") return value;
-  try {
-    return unescapeHtml(toJsonText(value));
-  } catch (error) {
-    if (error instanceof Fault) return goString(value);
-    throw error;
+  for (const write of [(value: Value) => unescapeHtml(toJsonText(value)), goString]) {
+    try {
+      return write(value);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    }
   }
+  return "(too long to show)";
 }

@@ -1,4 +1,5 @@
 /** Values as Go's `%s` writes them: what is no text shows its type, `%!s(float64=42)`. */
+import { Fault } from "./error.ts";
 import { goString, goTypeName } from "./go_text.ts";
 import {
   GoDuration,
@@ -48,6 +49,15 @@ export function castText(value: Value): string {
   return out.join("");
 }
 
+function boundedText(value: Value): string {
+  try {
+    return goString(value);
+  } catch (error) {
+    if (error instanceof Fault) return "…";
+    throw error;
+  }
+}
+
 /** Text of what is neither list nor map. */
 function scalarText(value: Value): string | undefined {
   if (typeof value === "string") return value;
@@ -61,5 +71,5 @@ function scalarText(value: Value): string | undefined {
   if (value instanceof GoDuration || value instanceof GoTime || value instanceof GoZone) {
     return goString(value);
   }
-  return Array.isArray(value) || isValueMap(value) ? undefined : goString(value);
+  return Array.isArray(value) || isValueMap(value) ? undefined : boundedText(value);
 }
