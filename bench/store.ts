@@ -181,6 +181,7 @@ async function benchLists(name: string, open: () => Promise<Opened>): Promise<vo
       labels: label(`${LABELS}completed`, "true"),
     },
     "selective label": { labels: label("team", "t7") },
+    "one name": { namespace: "argo", name: { value: "async-job-7", match: "exact" as const } },
   };
   let stored = 0;
   for (const size of [1_000, 100_000]) {

@@ -87,6 +87,21 @@ export function drivingTerms(query: ListQuery): string[][] {
   return [...ways, [ALL_TERM]];
 }
 
+/** The one id that a query for a name in a namespace can select. */
+export function exactId({ kind, namespace, name }: ListQuery): string | undefined {
+  if (namespace === undefined || name?.match !== "exact") return undefined;
+  return `${kind}/${namespace}/${name.value}`;
+}
+
+/** Tells whether a list may show this actor, as far as its id says. */
+export function matchesId(id: string, query: ListQuery): boolean {
+  const [kind, namespace, ...rest] = id.split("/");
+  return kind === query.kind &&
+    (query.namespace === undefined || namespace === query.namespace) &&
+    (query.notNamespace === undefined || namespace !== query.notNamespace) &&
+    (query.name === undefined || matchesName(rest.join("/"), query.name));
+}
+
 /** Tells whether every entry with one of these terms is selected, so that none must be looked at. */
 export function isWholeQuery(way: string[], query: ListQuery): boolean {
   const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...filters } = query;

@@ -4,12 +4,15 @@
  * returns, as long as the query is about one namespace, phase or label value.
  */
 import {
+  ALL_TERM,
   comparePositions,
   continueAfter,
   drivingTerms,
+  exactId,
   isWholeQuery,
   type ListPosition,
   matchesEntry,
+  matchesId,
   parseContinue,
   wantsPart,
 } from "./list_query.ts";
@@ -110,8 +113,25 @@ export function createRedisQuery(context: RedisContext): QueryStore {
     return merged;
   }
 
+  /** A walk over the only entry that can be meant, wherever it is. */
+  async function walkTo(
+    id: string,
+    after: ListPosition | undefined,
+    shards: number,
+  ): Promise<Walk> {
+    const found = await forEachShard(shards, async (shard): Promise<Candidate[]> => {
+      const key = termKey(shard, ALL_TERM);
+      const score = await link.send(key, ["ZSCORE", key, id]);
+      return score === null ? [] : [{ id, createdAt: Number(score), shard }];
+    });
+    const fetched = found.flat()
+      .filter((one) => after === undefined || comparePositions(one, after) > 0);
+    return { ...walkOf(0, "", after, 0), fetched, isAtEnd: true };
+  }
+
   async function select(candidates: Candidate[], query: ListQuery): Promise<Candidate[]> {
     const selected = await Promise.all(candidates.map(async ({ shard, id }) => {
+      if (!matchesId(id, query)) return false;
       const key = keys.shard(shard) + SHARD_KEY.actor + id;
       const text = await link.send(key, ["HGET", key, ACTOR_FIELD.index]);
       return typeof text === "string" && matchesEntry(decodeIndex(id, text), query);
@@ -167,16 +187,19 @@ export function createRedisQuery(context: RedisContext): QueryStore {
     async list(query) {
       const after = parseContinue(query.continue);
       const [version, shards] = await Promise.all([readVersion(context), context.shardCount()]);
-      const way = await chooseWay(query, shards);
+      const exact = exactId(query);
+      const way = exact === undefined ? await chooseWay(query, shards) : [ALL_TERM];
       const isWhole = isWholeQuery(way, query);
       const wanted = query.limit > 0 ? query.limit + 1 : Infinity;
       const first = query.limit > 0 ? Math.ceil(2 * wanted / shards) + 2 : BATCH;
-      const walks = way.flatMap((term) =>
-        Array.from(
-          { length: shards },
-          (_, shard) => walkOf(shard, termKey(shard, term), after, Math.min(first, MAX_FETCH)),
-        )
-      );
+      const walks = exact !== undefined
+        ? [await walkTo(exact, after, shards)]
+        : way.flatMap((term) =>
+          Array.from(
+            { length: shards },
+            (_, shard) => walkOf(shard, termKey(shard, term), after, Math.min(first, MAX_FETCH)),
+          )
+        );
       const items: Item[] = [];
       let next: ListPosition | undefined;
       let last: ListPosition | undefined;

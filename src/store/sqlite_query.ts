@@ -7,9 +7,11 @@ import {
   comparePositions,
   continueAfter,
   drivingTerms,
+  exactId,
   isWholeQuery,
   type ListPosition,
   matchesEntry,
+  matchesId,
   parseContinue,
   wantsPart,
 } from "./list_query.ts";
@@ -42,6 +44,15 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
   }
 
   function walk(way: string[], after: ListPosition, query: ListQuery): Iterable<Row> {
+    const exact = exactId(query);
+    if (exact !== undefined) {
+      const sql = "SELECT row, id, version, index_entry FROM actor WHERE id = ?";
+      return database.all(sql, exact)
+        .map((row) => ({ ...row, created_at: parseEntry(row["index_entry"])?.createdAt ?? 0 }))
+        .filter(({ created_at }) =>
+          comparePositions({ createdAt: created_at, id: exact }, after) > 0
+        );
+    }
     const walks = way.map((term) =>
       database.iterate(
         `SELECT t.created_at, a.row, a.id, a.version, a.index_entry
@@ -90,7 +101,7 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
     // deno-lint-ignore require-await -- so that refusals are rejections
     async list(query) {
       const after = parseContinue(query.continue) ?? LATEST;
-      const way = chooseWay(query);
+      const way = exactId(query) === undefined ? chooseWay(query) : [ALL_TERM];
       const items: ListPage["items"] = [];
       let last: ListPosition | undefined;
       let hasMore = false;
@@ -138,9 +149,9 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 }
 
 function isSelected(row: Row, query: ListQuery): boolean {
+  if (!matchesId(String(row["id"]), query)) return false;
   const entry = parseEntry(row["index_entry"]);
-  return String(row["id"]).startsWith(`${query.kind}/`) && entry !== undefined &&
-    matchesEntry(entry, query);
+  return entry !== undefined && matchesEntry(entry, query);
 }
 
 function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
