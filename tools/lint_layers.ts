@@ -42,8 +42,20 @@ export const LAYERS: Record<string, readonly string[]> = {
     "platform",
   ],
   http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform", "ui"],
+  client: ["base", "spec"],
   ui: ["base", "spec", "service", "platform"],
-  cli: ["auth", "base", "expr", "spec", "engine", "service", "simulation", "platform", "events"],
+  cli: [
+    "auth",
+    "base",
+    "expr",
+    "spec",
+    "engine",
+    "service",
+    "simulation",
+    "client",
+    "platform",
+    "events",
+  ],
 };
 
 /** npm packages each pure folder may use. Other folders may use any dependency. */

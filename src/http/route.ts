@@ -55,10 +55,15 @@ export interface GuardedRequest {
 /** A guard ends a request with a response, or knows who sends it. */
 export type GuardVerdict = { response: Response } | { caller: Caller };
 
-/** What a route answers: one object, a list of them, or an empty object. */
+/**
+ * What a route answers: one object, a list of them, or an empty object; of a stream each frame's `result`, a change of an
+ * object or a line of a log.
+ */
 export type AnswerShape =
   | { type: "object"; schema: StructSchema }
   | { type: "list"; schema: StructSchema }
+  | { type: "change"; schema: StructSchema }
+  | { type: "logLine" }
   | { type: "empty" }
   | { type: "open" };
 

@@ -265,6 +265,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
       selector: "string",
       fields: "string",
     },
+    answer: { type: "logLine" },
     open: (call) => openLog(call, call.query.podName),
   }),
   streaming({
@@ -274,6 +275,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     tag,
     summary: "Log lines of one step; use the route above with `podName`",
     query: { ...LOG_OPTIONS, grep: "string", selector: "string", fields: "string" },
+    answer: { type: "logLine" },
     open: (call) => openLog(call, param(call, "podName")),
   }),
   streaming({
@@ -283,6 +285,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     tag,
     summary: "Watch workflows: what exists first, then every change",
     query: { ...LIST_OPTIONS, fields: "string" },
+    answer: { type: "change", schema: WORKFLOW },
     open: async (call) => {
       const projection = parseProjection(call.query.fields);
       const below = projection && projectionBelow(projection, "result", "object");

@@ -247,21 +247,22 @@ function act(simulation: Simulation, name: string, action: TestAction): string {
     simulation.resubmit(name, copy, { memoized: action.memoized === true, parameters });
     return copy;
   }
-  simulation.control(name, requestOf(action, parameters));
+  simulation.control(name, requestOf(action.action, action, parameters));
   return name;
 }
 
 function requestOf(
-  action: TestAction & { action: Exclude<TestAction["action"], "resubmit"> },
+  verb: Exclude<TestAction["action"], "resubmit">,
+  action: TestAction,
   parameters: string[],
 ): ControlRequest {
   const { selector, message, phase, outputs, restartSuccessful } = action;
   const nodes = selector === undefined ? {} : { nodeFieldSelector: selector };
   const text = message === undefined ? {} : { message };
-  switch (action.action) {
+  switch (verb) {
     case "suspend":
     case "terminate":
-      return { type: action.action };
+      return { type: verb };
     case "resume":
       return { type: "resume", ...nodes };
     case "stop":

@@ -1,0 +1,99 @@
+/** A typed client of the whole API: operations by their names in `/openapi.json`. */
+import type { Json } from "../base/json.ts";
+import { OPERATIONS, type Operations } from "./operations.ts";
+import { type ClientOptions, frames, send } from "./transport.ts";
+
+type OfKind<K extends "unary" | "stream" | "download"> = {
+  [O in keyof Operations]: Operations[O]["kind"] extends K ? O : never;
+}[keyof Operations];
+
+/** Operations with one JSON answer. */
+export type UnaryOperation = OfKind<"unary">;
+/** Operations that answer with frames. */
+export type StreamOperation = OfKind<"stream">;
+/** Operations that answer with a file. */
+export type DownloadOperation = OfKind<"download">;
+
+/** What one operation is called with; members that must be there are required. */
+export type Input<O extends keyof Operations> =
+  & Given<"params", Operations[O]["params"]>
+  & Given<"query", Operations[O]["query"]>
+  & (Operations[O]["body"] extends undefined ? unknown : { body?: Operations[O]["body"] })
+  & {
+    /** The same key and request have one effect. */
+    idempotencyKey?: string | undefined;
+    signal?: AbortSignal | undefined;
+  };
+
+type Given<K extends string, T> = Record<never, never> extends T ? { [P in K]?: T }
+  : { [P in K]: T };
+
+/** Speaks to one server. */
+export interface Client {
+  readonly server: string;
+  /** The answer of an operation. @throws {ClientError} */
+  call<O extends UnaryOperation>(operation: O, input: Input<O>): Promise<Operations[O]["answer"]>;
+  /** The frames of a stream, until it ends. @throws {ClientError} also in the middle */
+  stream<O extends StreamOperation>(
+    operation: O,
+    input: Input<O>,
+  ): AsyncIterable<Operations[O]["answer"]>;
+  /** A file as it is. @throws {ClientError} */
+  download<O extends DownloadOperation>(operation: O, input: Input<O>): Promise<Uint8Array>;
+}
+
+/** Makes a client. Nothing is sent before the first call. */
+export function createClient(options: ClientOptions): Client {
+  const request = (operation: keyof Operations, input: AnyInput) => {
+    const { method, path } = OPERATIONS[operation];
+    return send(options, {
+      method,
+      target: filledPath(path, input.params ?? {}) + queryText(input.query ?? {}),
+      body: input.body,
+      idempotencyKey: input.idempotencyKey,
+      signal: input.signal,
+    });
+  };
+  return {
+    server: options.server,
+    async call(operation, input) {
+      const text = await (await request(operation, input as AnyInput)).text();
+      return text === "" ? {} : JSON.parse(text);
+    },
+    async *stream(operation, input) {
+      const response = await request(operation, input as AnyInput);
+      for await (const frame of frames(response)) yield frame as never;
+    },
+    async download(operation, input) {
+      const response = await request(operation, input as AnyInput);
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}
+
+interface AnyInput {
+  params?: Record<string, string>;
+  query?: Query;
+  body?: Json;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+type Query = Record<string, string | number | boolean | string[] | undefined>;
+
+/** `@latest` stays readable. */
+function filledPath(path: string, params: Record<string, string>): string {
+  return path.replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => encodeURIComponent(params[name] ?? "").replaceAll("%40", "@"),
+  );
+}
+
+function queryText(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
+    value === undefined
+      ? []
+      : [value].flat().map((one) => `${encodeURIComponent(key)}=${encodeURIComponent(one)}`)
+  );
+  return pairs.length > 0 ? `?${pairs.join("&")}` : "";
+}

@@ -1,0 +1,619 @@
+// deno-fmt-ignore-file
+/**
+ * Every operation of the API, by its name in `/openapi.json`. Generated from the declared routes by
+ * `deno run -A tools/client_operations.ts`; a test compares it with them.
+ */
+import type { Json, JsonObject } from "../base/json.ts";
+import type { ClusterWorkflowTemplate, CronWorkflow, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
+import type { Change, List, LogLine } from "./answer.ts";
+
+/** Path parameters, query, body and answer of each operation; of a stream, `answer` is one frame. */
+export interface Operations {
+  /** Delete an archived workflow. */
+  ArchivedWorkflowService_DeleteArchivedWorkflow: {
+    kind: "unary";
+    params: { uid: string };
+    query: { "namespace"?: string | undefined; "name"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get an archived workflow by its uid, or by name and namespace when the uid is empty. */
+  ArchivedWorkflowService_GetArchivedWorkflow: {
+    kind: "unary";
+    params: { uid: string };
+    query: { "namespace"?: string | undefined; "name"?: string | undefined };
+    body: undefined;
+    answer: Workflow;
+  };
+  /** Label keys of archived workflows. */
+  ArchivedWorkflowService_ListArchivedWorkflowLabelKeys: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: { "namespace"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Values of the label key that `listOptions.labelSelector` names. */
+  ArchivedWorkflowService_ListArchivedWorkflowLabelValues: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: { "listOptions.labelSelector": string; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namespace"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** List archived workflows. */
+  ArchivedWorkflowService_ListArchivedWorkflows: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namespace"?: string | undefined; "namePrefix"?: string | undefined; "nameFilter"?: string | undefined };
+    body: undefined;
+    answer: List<Workflow>;
+  };
+  /** Run an archived workflow again under a new name. */
+  ArchivedWorkflowService_ResubmitArchivedWorkflow: {
+    kind: "unary";
+    params: { uid: string };
+    query: Record<never, never>;
+    body: { uid?: string; name?: string; namespace?: string; memoized?: boolean; parameters?: string[] };
+    answer: Workflow;
+  };
+  /** Run the failed steps of an archived workflow again. */
+  ArchivedWorkflowService_RetryArchivedWorkflow: {
+    kind: "unary";
+    params: { uid: string };
+    query: Record<never, never>;
+    body: { uid?: string; name?: string; namespace?: string; restartSuccessful?: boolean; nodeFieldSelector?: string; parameters?: string[] };
+    answer: Workflow;
+  };
+  /** Download an artifact of a step's inputs. */
+  ArtifactService_GetInputArtifact: {
+    kind: "download";
+    params: { namespace: string; name: string; nodeId: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
+  /** Download an artifact of a step's inputs, the workflow found by its uid. */
+  ArtifactService_GetInputArtifactByUID: {
+    kind: "download";
+    params: { uid: string; nodeId: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
+  /** Download an artifact of a step's outputs. */
+  ArtifactService_GetOutputArtifact: {
+    kind: "download";
+    params: { namespace: string; name: string; nodeId: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
+  /** Download an artifact of a step's outputs, the workflow found by its uid. */
+  ArtifactService_GetOutputArtifactByUID: {
+    kind: "download";
+    params: { uid: string; nodeId: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
+  /** Store a new cluster workflow template. */
+  ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: ClusterWorkflowTemplate;
+  };
+  /** Delete a cluster workflow template. */
+  ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate: {
+    kind: "unary";
+    params: { name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a cluster workflow template. */
+  ClusterWorkflowTemplateService_GetClusterWorkflowTemplate: {
+    kind: "unary";
+    params: { name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: ClusterWorkflowTemplate;
+  };
+  /** Check a cluster workflow template without storing it. */
+  ClusterWorkflowTemplateService_LintClusterWorkflowTemplate: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: ClusterWorkflowTemplate;
+  };
+  /** List cluster workflow templates. */
+  ClusterWorkflowTemplateService_ListClusterWorkflowTemplates: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
+    body: undefined;
+    answer: List<ClusterWorkflowTemplate>;
+  };
+  /** Replace a cluster workflow template; it must carry the resourceVersion it is based on. */
+  ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate: {
+    kind: "unary";
+    params: { name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: ClusterWorkflowTemplate;
+  };
+  /** Store a new cron workflow. */
+  CronWorkflowService_CreateCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: CronWorkflow;
+  };
+  /** Delete a cron workflow. */
+  CronWorkflowService_DeleteCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a cron workflow. */
+  CronWorkflowService_GetCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: CronWorkflow;
+  };
+  /** Check a cron workflow without storing it. */
+  CronWorkflowService_LintCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: CronWorkflow;
+  };
+  /** List cron workflows. */
+  CronWorkflowService_ListCronWorkflows: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
+    body: undefined;
+    answer: List<CronWorkflow>;
+  };
+  /** Switch a schedule on. */
+  CronWorkflowService_ResumeCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string };
+    answer: CronWorkflow;
+  };
+  /** Switch a schedule off. */
+  CronWorkflowService_SuspendCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string };
+    answer: CronWorkflow;
+  };
+  /** Replace a cron workflow; it must carry the resourceVersion it is based on. */
+  CronWorkflowService_UpdateCronWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: CronWorkflow;
+  };
+  /** Store a new event binding. */
+  EventService_CreateWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    answer: WorkflowEventBinding;
+  };
+  /** Delete a event binding. */
+  EventService_DeleteWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get what became of an accepted event. */
+  EventService_GetEventDelivery: {
+    kind: "unary";
+    params: { namespace: string; id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a event binding. */
+  EventService_GetWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: WorkflowEventBinding;
+  };
+  /** Check a event binding without storing it. */
+  EventService_LintWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    answer: WorkflowEventBinding;
+  };
+  /** List what became of accepted events, newest first. */
+  EventService_ListEventDeliveries: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "state"?: string | undefined; "limit"?: number | undefined; "continue"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** List event bindings. */
+  EventService_ListWorkflowEventBindings: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
+    body: undefined;
+    answer: List<WorkflowEventBinding>;
+  };
+  /** Send an event: any JSON value. It is queued, and bindings turn it into workflows. */
+  EventService_ReceiveEvent: {
+    kind: "unary";
+    params: { namespace: string; discriminator: string };
+    query: { "dryRun"?: boolean | undefined };
+    body: Json;
+    answer: JsonObject;
+  };
+  /** Put dead letters back into the queue until it is full. */
+  EventService_ReplayEventDeliveries: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string; discriminator?: string; binding?: string; receivedAfter?: string; receivedBefore?: string };
+    answer: JsonObject;
+  };
+  /** Put a dead letter back into the queue. */
+  EventService_ReplayEventDelivery: {
+    kind: "unary";
+    params: { namespace: string; id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Replace a event binding; it must carry the resourceVersion it is based on. */
+  EventService_UpdateWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    answer: WorkflowEventBinding;
+  };
+  /** Taken and forgotten: nothing is tracked here. */
+  InfoService_CollectEvent: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: { name?: string };
+    answer: JsonObject;
+  };
+  /** Settings that user interfaces ask for. */
+  InfoService_GetInfo: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** What is known about the caller. */
+  InfoService_GetUserInfo: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** The running version. */
+  InfoService_GetVersion: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Add a semaphore limit to a config map. */
+  SyncService_CreateSyncLimit: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { type?: Json; namespace?: string; cmName?: string; key?: string; limit?: number };
+    answer: JsonObject;
+  };
+  /** Remove a semaphore limit. */
+  SyncService_DeleteSyncLimit: {
+    kind: "unary";
+    params: { namespace: string; key: string };
+    query: { "type"?: string | undefined; "cmName"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a semaphore limit. */
+  SyncService_GetSyncLimit: {
+    kind: "unary";
+    params: { namespace: string; key: string };
+    query: { "type"?: string | undefined; "cmName"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Change a semaphore limit. */
+  SyncService_UpdateSyncLimit: {
+    kind: "unary";
+    params: { namespace: string; key: string };
+    query: Record<never, never>;
+    body: { type?: Json; namespace?: string; cmName?: string; key?: string; limit?: number };
+    answer: JsonObject;
+  };
+  /** Create a workflow from a manifest. */
+  WorkflowService_CreateWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string; workflow?: Workflow; instanceID?: string; serverDryRun?: boolean; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: Workflow;
+  };
+  /** Delete a workflow. */
+  WorkflowService_DeleteWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined; "force"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a workflow; `@latest` is the newest of the namespace. */
+  WorkflowService_GetWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined; "fields"?: string | undefined; "uid"?: string | undefined };
+    body: undefined;
+    answer: Workflow;
+  };
+  /** Check a workflow without creating it. */
+  WorkflowService_LintWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string; workflow?: Workflow };
+    answer: Workflow;
+  };
+  /** List workflows. */
+  WorkflowService_ListWorkflows: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined };
+    body: undefined;
+    answer: List<Workflow>;
+  };
+  /** Log lines of one step; use the route above with `podName`. */
+  WorkflowService_PodLogs: {
+    kind: "stream";
+    params: { namespace: string; name: string; podName: string };
+    query: { "logOptions.container"?: string | undefined; "logOptions.follow"?: boolean | undefined; "logOptions.previous"?: boolean | undefined; "logOptions.sinceSeconds"?: number | undefined; "logOptions.sinceTime"?: string | undefined; "logOptions.sinceTime.seconds"?: number | undefined; "logOptions.sinceTime.nanos"?: number | undefined; "logOptions.timestamps"?: boolean | undefined; "logOptions.tailLines"?: number | undefined; "logOptions.limitBytes"?: number | undefined; "logOptions.insecureSkipTLSVerifyBackend"?: boolean | undefined; "logOptions.stream"?: string | undefined; "grep"?: string | undefined; "selector"?: string | undefined; "fields"?: string | undefined };
+    body: undefined;
+    answer: LogLine;
+  };
+  /** Run a workflow again under a new name. */
+  WorkflowService_ResubmitWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; memoized?: boolean; parameters?: string[] };
+    answer: Workflow;
+  };
+  /** Go on after a suspension, or complete the suspended steps that a selector names. */
+  WorkflowService_ResumeWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; nodeFieldSelector?: string };
+    answer: Workflow;
+  };
+  /** Run the failed steps of a finished workflow again. */
+  WorkflowService_RetryWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; restartSuccessful?: boolean; nodeFieldSelector?: string; parameters?: string[] };
+    answer: Workflow;
+  };
+  /** Set phase, message or outputs of suspended steps. */
+  WorkflowService_SetWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; nodeFieldSelector?: string; message?: string; phase?: string; outputParameters?: string };
+    answer: Workflow;
+  };
+  /** End a workflow with its exit handlers, or fail the suspended steps that a selector names. */
+  WorkflowService_StopWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; nodeFieldSelector?: string; message?: string };
+    answer: Workflow;
+  };
+  /** Create a workflow from a template or a cron workflow. */
+  WorkflowService_SubmitWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string; resourceKind?: string; resourceName?: string; submitOptions?: { name?: string; generateName?: string; entryPoint?: string; parameters?: string[]; serviceAccount?: string; dryRun?: boolean; serverDryRun?: boolean; labels?: string; ownerReference?: { apiVersion?: string; kind?: string; name?: string; uid?: string; controller?: boolean; blockOwnerDeletion?: boolean }; annotations?: string; podPriorityClassName?: string; priority?: number; artifacts?: string[] } };
+    answer: Workflow;
+  };
+  /** Let no further step begin. */
+  WorkflowService_SuspendWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string };
+    answer: Workflow;
+  };
+  /** End a workflow at once. */
+  WorkflowService_TerminateWorkflow: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string };
+    answer: Workflow;
+  };
+  /** Watch events about workflows. */
+  WorkflowService_WatchEvents: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Watch workflows: what exists first, then every change. */
+  WorkflowService_WatchWorkflows: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined };
+    body: undefined;
+    answer: Change<Workflow>;
+  };
+  /** Log lines of a workflow's steps. */
+  WorkflowService_WorkflowLogs: {
+    kind: "stream";
+    params: { namespace: string; name: string };
+    query: { "logOptions.container"?: string | undefined; "logOptions.follow"?: boolean | undefined; "logOptions.previous"?: boolean | undefined; "logOptions.sinceSeconds"?: number | undefined; "logOptions.sinceTime"?: string | undefined; "logOptions.sinceTime.seconds"?: number | undefined; "logOptions.sinceTime.nanos"?: number | undefined; "logOptions.timestamps"?: boolean | undefined; "logOptions.tailLines"?: number | undefined; "logOptions.limitBytes"?: number | undefined; "logOptions.insecureSkipTLSVerifyBackend"?: boolean | undefined; "logOptions.stream"?: string | undefined; "podName"?: string | undefined; "grep"?: string | undefined; "selector"?: string | undefined; "fields"?: string | undefined };
+    body: undefined;
+    answer: LogLine;
+  };
+  /** Store a new workflow template. */
+  WorkflowTemplateService_CreateWorkflowTemplate: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: WorkflowTemplate;
+  };
+  /** Delete a workflow template. */
+  WorkflowTemplateService_DeleteWorkflowTemplate: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a workflow template. */
+  WorkflowTemplateService_GetWorkflowTemplate: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: WorkflowTemplate;
+  };
+  /** Check a workflow template without storing it. */
+  WorkflowTemplateService_LintWorkflowTemplate: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: WorkflowTemplate;
+  };
+  /** List workflow templates. */
+  WorkflowTemplateService_ListWorkflowTemplates: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
+    body: undefined;
+    answer: List<WorkflowTemplate>;
+  };
+  /** Replace a workflow template; it must carry the resourceVersion it is based on. */
+  WorkflowTemplateService_UpdateWorkflowTemplate: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    answer: WorkflowTemplate;
+  };
+}
+
+/** Where each operation is. */
+export const OPERATIONS = {
+  ArchivedWorkflowService_DeleteArchivedWorkflow: {"kind":"unary","method":"DELETE","path":"/api/v1/archived-workflows/{uid}"},
+  ArchivedWorkflowService_GetArchivedWorkflow: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows/{uid}"},
+  ArchivedWorkflowService_ListArchivedWorkflowLabelKeys: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-label-keys"},
+  ArchivedWorkflowService_ListArchivedWorkflowLabelValues: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-label-values"},
+  ArchivedWorkflowService_ListArchivedWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows"},
+  ArchivedWorkflowService_ResubmitArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/resubmit"},
+  ArchivedWorkflowService_RetryArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/retry"},
+  ArtifactService_GetInputArtifact: {"kind":"download","method":"GET","path":"/input-artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
+  ArtifactService_GetInputArtifactByUID: {"kind":"download","method":"GET","path":"/input-artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
+  ArtifactService_GetOutputArtifact: {"kind":"download","method":"GET","path":"/artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
+  ArtifactService_GetOutputArtifactByUID: {"kind":"download","method":"GET","path":"/artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
+  ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/cluster-workflow-templates"},
+  ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate: {"kind":"unary","method":"DELETE","path":"/api/v1/cluster-workflow-templates/{name}"},
+  ClusterWorkflowTemplateService_GetClusterWorkflowTemplate: {"kind":"unary","method":"GET","path":"/api/v1/cluster-workflow-templates/{name}"},
+  ClusterWorkflowTemplateService_LintClusterWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/cluster-workflow-templates/lint"},
+  ClusterWorkflowTemplateService_ListClusterWorkflowTemplates: {"kind":"unary","method":"GET","path":"/api/v1/cluster-workflow-templates"},
+  ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate: {"kind":"unary","method":"PUT","path":"/api/v1/cluster-workflow-templates/{name}"},
+  CronWorkflowService_CreateCronWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/cron-workflows/{namespace}"},
+  CronWorkflowService_DeleteCronWorkflow: {"kind":"unary","method":"DELETE","path":"/api/v1/cron-workflows/{namespace}/{name}"},
+  CronWorkflowService_GetCronWorkflow: {"kind":"unary","method":"GET","path":"/api/v1/cron-workflows/{namespace}/{name}"},
+  CronWorkflowService_LintCronWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/cron-workflows/{namespace}/lint"},
+  CronWorkflowService_ListCronWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/cron-workflows/{namespace}"},
+  CronWorkflowService_ResumeCronWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/cron-workflows/{namespace}/{name}/resume"},
+  CronWorkflowService_SuspendCronWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/cron-workflows/{namespace}/{name}/suspend"},
+  CronWorkflowService_UpdateCronWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/cron-workflows/{namespace}/{name}"},
+  EventService_CreateWorkflowEventBinding: {"kind":"unary","method":"POST","path":"/api/v1/workflow-event-bindings/{namespace}"},
+  EventService_DeleteWorkflowEventBinding: {"kind":"unary","method":"DELETE","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
+  EventService_GetEventDelivery: {"kind":"unary","method":"GET","path":"/api/v1/event-deliveries/{namespace}/{id}"},
+  EventService_GetWorkflowEventBinding: {"kind":"unary","method":"GET","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
+  EventService_LintWorkflowEventBinding: {"kind":"unary","method":"POST","path":"/api/v1/workflow-event-bindings/{namespace}/lint"},
+  EventService_ListEventDeliveries: {"kind":"unary","method":"GET","path":"/api/v1/event-deliveries/{namespace}"},
+  EventService_ListWorkflowEventBindings: {"kind":"unary","method":"GET","path":"/api/v1/workflow-event-bindings/{namespace}"},
+  EventService_ReceiveEvent: {"kind":"unary","method":"POST","path":"/api/v1/events/{namespace}/{discriminator}"},
+  EventService_ReplayEventDeliveries: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/replay"},
+  EventService_ReplayEventDelivery: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/{id}/replay"},
+  EventService_UpdateWorkflowEventBinding: {"kind":"unary","method":"PUT","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
+  InfoService_CollectEvent: {"kind":"unary","method":"POST","path":"/api/v1/tracking/event"},
+  InfoService_GetInfo: {"kind":"unary","method":"GET","path":"/api/v1/info"},
+  InfoService_GetUserInfo: {"kind":"unary","method":"GET","path":"/api/v1/userinfo"},
+  InfoService_GetVersion: {"kind":"unary","method":"GET","path":"/api/v1/version"},
+  SyncService_CreateSyncLimit: {"kind":"unary","method":"POST","path":"/api/v1/sync/{namespace}"},
+  SyncService_DeleteSyncLimit: {"kind":"unary","method":"DELETE","path":"/api/v1/sync/{namespace}/{key}"},
+  SyncService_GetSyncLimit: {"kind":"unary","method":"GET","path":"/api/v1/sync/{namespace}/{key}"},
+  SyncService_UpdateSyncLimit: {"kind":"unary","method":"PUT","path":"/api/v1/sync/{namespace}/{key}"},
+  WorkflowService_CreateWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}"},
+  WorkflowService_DeleteWorkflow: {"kind":"unary","method":"DELETE","path":"/api/v1/workflows/{namespace}/{name}"},
+  WorkflowService_GetWorkflow: {"kind":"unary","method":"GET","path":"/api/v1/workflows/{namespace}/{name}"},
+  WorkflowService_LintWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}/lint"},
+  WorkflowService_ListWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/workflows/{namespace}"},
+  WorkflowService_PodLogs: {"kind":"stream","method":"GET","path":"/api/v1/workflows/{namespace}/{name}/{podName}/log"},
+  WorkflowService_ResubmitWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/resubmit"},
+  WorkflowService_ResumeWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/resume"},
+  WorkflowService_RetryWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/retry"},
+  WorkflowService_SetWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/set"},
+  WorkflowService_StopWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/stop"},
+  WorkflowService_SubmitWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}/submit"},
+  WorkflowService_SuspendWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/suspend"},
+  WorkflowService_TerminateWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/terminate"},
+  WorkflowService_WatchEvents: {"kind":"stream","method":"GET","path":"/api/v1/stream/events/{namespace}"},
+  WorkflowService_WatchWorkflows: {"kind":"stream","method":"GET","path":"/api/v1/workflow-events/{namespace}"},
+  WorkflowService_WorkflowLogs: {"kind":"stream","method":"GET","path":"/api/v1/workflows/{namespace}/{name}/log"},
+  WorkflowTemplateService_CreateWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/workflow-templates/{namespace}"},
+  WorkflowTemplateService_DeleteWorkflowTemplate: {"kind":"unary","method":"DELETE","path":"/api/v1/workflow-templates/{namespace}/{name}"},
+  WorkflowTemplateService_GetWorkflowTemplate: {"kind":"unary","method":"GET","path":"/api/v1/workflow-templates/{namespace}/{name}"},
+  WorkflowTemplateService_LintWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/workflow-templates/{namespace}/lint"},
+  WorkflowTemplateService_ListWorkflowTemplates: {"kind":"unary","method":"GET","path":"/api/v1/workflow-templates/{namespace}"},
+  WorkflowTemplateService_UpdateWorkflowTemplate: {"kind":"unary","method":"PUT","path":"/api/v1/workflow-templates/{namespace}/{name}"},
+} as const satisfies Record<keyof Operations, { kind: string; method: string; path: string }>;

@@ -1,0 +1,112 @@
+/**
+ * Requests over HTTP. No knowledge of operations: what the server answers comes back as it is, what it refuses is a
+ * `ClientError` with the server's own text.
+ */
+import { isJsonObject, type Json } from "../base/json.ts";
+
+export interface ClientOptions {
+  /** `http://host:port`, optionally with a path; no slash at the end. */
+  server: string;
+  /** Sent as `Authorization`; a single word gets `Bearer ` in front. */
+  token?: string;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** Sends a request; for tests and for runtimes with a network of their own. @default {fetch} */
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+/** The server refused, or could not be reached. */
+export class ClientError extends Error {
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.name = "ClientError";
+    this.status = status;
+  }
+}
+
+/** One request. */
+export interface Outgoing {
+  method: string;
+  /** Path and query. */
+  target: string;
+  body?: Json | undefined;
+  /** The same key and request have one effect. */
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Sends one request. @throws {ClientError} when it is refused or there is no answer */
+export async function send(options: ClientOptions, outgoing: Outgoing): Promise<Response> {
+  const headers = new Headers(options.headers);
+  const { token = "" } = options;
+  if (token !== "") headers.set("authorization", token.includes(" ") ? token : `Bearer ${token}`);
+  if (outgoing.idempotencyKey !== undefined) {
+    headers.set("idempotency-key", outgoing.idempotencyKey);
+  }
+  if (outgoing.body !== undefined) headers.set("content-type", "application/json");
+  const request = new Request(`${options.server}${outgoing.target}`, {
+    method: outgoing.method,
+    headers,
+    ...(outgoing.body === undefined ? {} : { body: JSON.stringify(outgoing.body) }),
+    ...(outgoing.signal === undefined ? {} : { signal: outgoing.signal }),
+  });
+  let response: Response;
+  try {
+    response = await (options.fetch ?? fetch)(request);
+  } catch (error) {
+    if (outgoing.signal?.aborted) throw error;
+    throw new ClientError(`Cannot reach ${options.server}: ${reason(error)}`, 0);
+  }
+  if (!response.ok) {
+    const text = await response.text();
+    throw new ClientError(
+      messageOf(text) ?? `${response.status} ${response.statusText}: ${text.slice(0, 500)}`,
+      response.status,
+    );
+  }
+  return response;
+}
+
+/** The `result` of each frame of a stream. @throws {ClientError} when the stream ends with an error */
+export async function* frames(response: Response): AsyncIterable<unknown> {
+  if (response.body === null) return;
+  let rest = "";
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield frame(line);
+  }
+  if (rest.trim() !== "") yield frame(rest);
+}
+
+function frame(line: string): unknown {
+  const message: unknown = JSON.parse(line);
+  if (!isJsonObject(message)) return {};
+  if (isJsonObject(message["error"])) {
+    const { message: text, http_code: status } = message["error"];
+    throw new ClientError(String(text), typeof status === "number" ? status : 500);
+  }
+  return message["result"] ?? {};
+}
+
+function messageOf(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isJsonObject(body)) return undefined;
+    if (isJsonObject(body["error"])) return String(body["error"]["message"]);
+    return typeof body["message"] === "string" ? body["message"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.cause instanceof Error && error.cause.message !== ""
+    ? error.cause.message
+    : error.message;
+  // Deno puts the whole URL in front of what went wrong.
+  return text.includes("error sending request") ? text.split(": ").at(-1) ?? text : text;
+}
