@@ -219,6 +219,8 @@ function settle(turn: Turn): void {
     }
     beginIfUntouched(turn, rootOf(state));
     drain(turn);
+    // What is left in the queue waits for a manifest.
+    if (state.pending.needs.size > 0) break;
     if (endActive(turn)) continue;
     const root = rootOf(state);
     if (root === undefined) break;

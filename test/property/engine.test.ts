@@ -382,7 +382,7 @@ function essence(state: WorkflowState) {
   return { phase: status?.phase, message: status?.message, progress: status?.progress, nodes };
 }
 
-const RUNS = 300;
+const RUNS = 80;
 
 describe("any workflow", () => {
   test("ends with the same tree, whatever the order of arrival and however many crashes", () => {
@@ -403,7 +403,7 @@ describe("any workflow", () => {
           expect(loadWorkflow(world.parts).header).toEqual(world.state.header);
         }
       }),
-      { numRuns: RUNS, interruptAfterTimeLimit: 60_000 },
+      { numRuns: RUNS, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -434,7 +434,7 @@ describe("any workflow", () => {
           }
         },
       ),
-      { numRuns: RUNS, interruptAfterTimeLimit: 60_000 },
+      { numRuns: RUNS, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -480,7 +480,7 @@ describe("any workflow", () => {
           }
         },
       ),
-      { numRuns: RUNS, interruptAfterTimeLimit: 60_000 },
+      { numRuns: RUNS, interruptAfterTimeLimit: 30_000 },
     );
   });
 });

@@ -1,0 +1,304 @@
+/** Stories: a manifest, what happens, and what the workflow looks like then. */
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { Workflow } from "../spec/manifest.ts";
+import { accept } from "./accept.ts";
+import { advance } from "./advance.ts";
+import { loadWorkflow, takeChanges } from "./codec.ts";
+import type { ControlRequest, Fact, TaskOutcome } from "./command.ts";
+import { control } from "./control.ts";
+import { createWorkflow } from "./create.ts";
+import type { Effect, TaskSpec } from "./effect.ts";
+import type { EngineEnv } from "./engine.ts";
+import { outstanding } from "./outstanding.ts";
+import { resubmitWorkflow } from "./resubmit.ts";
+import { viewWorkflow } from "./view.ts";
+
+const START = Date.UTC(2024, 0, 1);
+
+/** One workflow and its surroundings. */
+function given(yaml: string, stored: Record<string, unknown> = {}) {
+  const { metadata, spec } = parse(yaml) as Workflow;
+  let now = START;
+  const known = new Map(Object.entries(stored));
+  const env = (): EngineEnv => ({
+    now,
+    randomSuffix: (length) => "abcde".slice(0, length),
+    findManifest: (kind, _namespace, name) =>
+      known.has(`${kind}/${name}`) ? known.get(`${kind}/${name}`) : null,
+    labelPrefix: "workflows.argoproj.io/",
+  });
+  const workflow: Workflow = {
+    metadata: { namespace: "ns", uid: "u", creationTimestamp: "2024-01-01T00:00:00Z", ...metadata },
+    spec,
+  };
+  let state = createWorkflow(workflow, env());
+  const effects: Effect[] = [];
+  const parts: Record<string, string> = {};
+  const take = () => {
+    const changes = takeChanges(state);
+    for (const key of changes.drop) delete parts[key];
+    Object.assign(parts, changes.put);
+    effects.push(...changes.effects);
+    return changes;
+  };
+  const go = () => {
+    advance(state, env());
+    return take();
+  };
+  const tasks = (): TaskSpec[] =>
+    effects.flatMap((effect) => effect.type === "start-task" ? [effect.task] : []);
+  const task = (node: string): string =>
+    tasks().findLast(({ nodeName }) => nodeName === node)?.id ?? `no task of ${node}`;
+  go();
+  return {
+    go,
+    effects,
+    known,
+    tasks,
+    task,
+    now: (seconds: number) => now = START + seconds * 1000,
+    tell(fact: Fact) {
+      accept(state, fact, env());
+      return go();
+    },
+    end(node: string, outcome: Partial<TaskOutcome> = {}) {
+      accept(state, {
+        type: "task-ended",
+        task: task(node),
+        outcome: { phase: "Succeeded", outputs: { exitCode: "0" }, ...outcome },
+      }, env());
+      return go();
+    },
+    ask(request: ControlRequest) {
+      control(state, request, env());
+      return go();
+    },
+    reload() {
+      state = loadWorkflow(parts);
+      go();
+    },
+    outstanding: () => outstanding(state, env()),
+    view: () => viewWorkflow(state),
+    status: () => viewWorkflow(state).status,
+    node: (name: string) =>
+      Object.values(viewWorkflow(state).status?.nodes ?? {}).find((node) => node.name === name),
+    env,
+  };
+}
+
+const JOB = `
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: trigger, template: trigger}
+    - - {name: wait, template: gate, arguments: {parameters: [{name: uuid, value: "{{steps.trigger.outputs.result}}"}]}}
+    - - {name: after, template: work}
+  - name: trigger
+    script: {image: i, command: [sh], source: echo}
+  - name: gate
+    inputs: {parameters: [{name: uuid}]}
+    suspend: {}
+  - name: work
+    container: {image: i, command: [x]}
+`;
+
+describe("a step that waits for an outside job", () => {
+  const waiting = () => {
+    const story = given(JOB);
+    story.end("wf[0].trigger", { outputs: { exitCode: "0", result: "6f1c" } });
+    return story;
+  };
+
+  test("gets the id that the trigger printed", () => {
+    expect(waiting().node("wf[1].wait")).toMatchObject({
+      phase: "Running",
+      inputs: { parameters: [{ name: "uuid", value: "6f1c" }] },
+    });
+  });
+
+  test("goes on when it is resumed by that id, once", () => {
+    const story = waiting();
+    const nodeFieldSelector = "inputs.parameters.uuid.value=6f1c";
+    story.ask({ type: "resume", nodeFieldSelector });
+    story.end("wf[2].after");
+    expect(story.status()).toMatchObject({ phase: "Succeeded", progress: "3/3" });
+    expect(() => story.ask({ type: "resume", nodeFieldSelector })).toThrow(
+      "no suspend nodes matching",
+    );
+  });
+
+  test("fails with the message when it is stopped; a plain retry waits again and does not trigger", () => {
+    const story = waiting();
+    story.ask({
+      type: "stop",
+      nodeFieldSelector: "inputs.parameters.uuid.value=6f1c",
+      message: "job failed",
+    });
+    expect(story.node("wf[1].wait")).toMatchObject({ phase: "Failed", message: "job failed" });
+    expect(story.status()?.phase).toBe("Failed");
+    const triggers = story.tasks().length;
+    story.ask({ type: "retry" });
+    expect(story.node("wf[1].wait")?.phase).toBe("Running");
+    expect(story.tasks().length).toBe(triggers);
+  });
+
+  test("is triggered again by a retry that restarts the trigger", () => {
+    const story = waiting();
+    story.ask({ type: "stop", nodeFieldSelector: "displayName=wait" });
+    story.ask({ type: "retry", restartSuccessful: true, nodeFieldSelector: "displayName=trigger" });
+    expect(story.tasks().map(({ id }) => id)).toEqual([
+      expect.stringMatching(/\/1$/),
+      expect.stringMatching(/\/2$/),
+    ]);
+  });
+
+  test("refuses what can't be done and changes nothing", () => {
+    const story = waiting();
+    const before = JSON.stringify(story.view());
+    for (
+      const [request, code] of [
+        [{ type: "resume", nodeFieldSelector: "displayName=zzz" }, 404],
+        [{ type: "stop", nodeFieldSelector: "bad selector" }, 400],
+        [{ type: "set", phase: "Failed" }, 400],
+        [{ type: "set", nodeFieldSelector: "displayName=wait", phase: "Running" }, 400],
+        [{ type: "retry" }, 400],
+      ] as [ControlRequest, number][]
+    ) {
+      expect(() => story.ask(request)).toThrow(
+        expect.objectContaining({ name: "Problem", status: code }),
+      );
+    }
+    expect(JSON.stringify(story.view())).toBe(before);
+  });
+});
+
+describe("facts", () => {
+  test("that come late, twice or for another attempt change nothing", () => {
+    const story = given(JOB);
+    const task = story.task("wf[0].trigger");
+    story.end("wf[0].trigger", { outputs: { result: "1" } });
+    const before = JSON.stringify(story.view());
+    for (
+      const fact of [
+        { type: "task-started", task },
+        { type: "task-ended", task, outcome: { phase: "Failed", message: "no" } },
+        { type: "task-ended", task: task.replace(/1$/, "7"), outcome: { phase: "Failed" } },
+        { type: "task-ended", task: "nonsense", outcome: { phase: "Failed" } },
+        { type: "timer-fired", timer: "node/nope" },
+        { type: "locks-granted", holder: "ns/wf/nope" },
+        { type: "wake" },
+      ] as Fact[]
+    ) expect(Object.keys(story.tell(fact).put)).toEqual([]);
+    expect(JSON.stringify(story.view())).toBe(before);
+  });
+
+  test("about one of many steps are stored as two parts at most", () => {
+    const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{name: each, template: work, withSequence: {count: 100}}]]
+  - name: work
+    container: {image: i, command: [x]}
+`);
+    expect(story.tasks().length).toBe(100);
+    const changes = story.end("wf[0].each(41:41)");
+    expect(Object.keys(changes.put).filter((key) => key !== "h")).toHaveLength(1);
+  });
+});
+
+test("a manifest that is not loaded is asked for, and the work is done when it is there", () => {
+  const story = given(
+    `
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{name: a, template: work, arguments: {parameters: [{name: p, valueFrom: {configMapKeyRef: {name: cm, key: k}}}]}}]]
+  - name: work
+    inputs: {parameters: [{name: p}]}
+    container: {image: i, command: [x]}
+`,
+    { "ConfigMap/cm": undefined },
+  );
+  expect(story.go().needs).toEqual([{ kind: "ConfigMap", namespace: "ns", name: "cm" }]);
+  expect(story.tasks()).toEqual([]);
+  story.known.set("ConfigMap/cm", {
+    metadata: { labels: { "workflows.argoproj.io/configmap-type": "Parameter" } },
+    data: { k: "v" },
+  });
+  expect(story.go().needs).toEqual([]);
+  expect(story.tasks()[0]?.template.inputs?.parameters).toEqual([{ name: "p", value: "v" }]);
+});
+
+test("after a restart the open orders are given again, with the same ids", () => {
+  const story = given(JOB);
+  const before = story.effects.filter(({ type }) => type === "start-task").map(({ id }) => id);
+  story.reload();
+  expect(story.outstanding().map(({ id }) => id)).toEqual(before);
+});
+
+test("retries wait, and give up at the limit", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    retryStrategy: {limit: 1, backoff: {duration: "10"}}
+    container: {image: i, command: [x]}
+`);
+  const failed: Partial<TaskOutcome> = { phase: "Failed", message: "boom" };
+  story.end("wf(0)", failed);
+  expect(story.node("wf")).toMatchObject({ phase: "Running", message: "Backoff for 10 seconds" });
+  const timer = story.effects.findLast((effect) => effect.type === "set-timer");
+  expect(timer).toMatchObject({ at: START + 10_000 });
+  story.now(5);
+  story.tell({ type: "timer-fired", timer: timer?.id ?? "" });
+  expect(story.tasks()).toHaveLength(1);
+  story.now(10);
+  story.tell({ type: "timer-fired", timer: timer?.id ?? "" });
+  expect(story.tasks()).toHaveLength(2);
+  story.end("wf(1)", failed);
+  expect(story.status()).toMatchObject({ phase: "Failed", message: "No more retries left" });
+});
+
+test("a finished workflow deletes itself when its time is over", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  ttlStrategy: {secondsAfterSuccess: 60}
+  templates: [{name: main, container: {image: i, command: [x]}}]
+`);
+  story.end("wf");
+  expect(story.effects).toContainEqual({ type: "set-timer", id: "ttl", at: START + 60_000 });
+  story.now(59);
+  expect(story.tell({ type: "timer-fired", timer: "ttl" }).effects).toEqual([
+    { type: "set-timer", id: "ttl", at: START + 60_000 },
+  ]);
+  story.now(60);
+  expect(story.tell({ type: "timer-fired", timer: "ttl" }).effects).toEqual([
+    { type: "delete-workflow", id: "delete-workflow" },
+  ]);
+});
+
+test("resubmit leaves behind what belonged to the old run", () => {
+  const story = given(JOB);
+  story.ask({ type: "terminate" });
+  const copy = resubmitWorkflow(story.view(), { parameters: ["a=1"] }, story.env());
+  expect(copy.status).toBeUndefined();
+  expect(copy.spec.shutdown).toBeUndefined();
+  expect(copy.metadata).toMatchObject({
+    generateName: "wf-",
+    labels: { "workflows.argoproj.io/resubmitted-from-workflow": "wf" },
+  });
+  expect(copy.spec.arguments?.parameters).toEqual([{ name: "a", value: "1" }]);
+});

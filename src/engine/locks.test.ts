@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { LockKey } from "./effect.ts";
+import { acquireLocks, emptyLockTable, releaseLocks, resizeLock } from "./locks.ts";
+
+const mutex = (name: string): LockKey => ({ kind: "mutex", key: `ns/Mutex/${name}`, limit: 1 });
+const semaphore = (limit: number): LockKey => ({
+  kind: "semaphore",
+  key: "ns/ConfigMap/cm/k",
+  limit,
+});
+const ask = (holder: string, keys: LockKey[], priority = 0, createdAt = 0) => ({
+  holder,
+  keys,
+  priority,
+  createdAt,
+});
+
+test("a mutex has one holder, and the next gets it when it is free", () => {
+  const table = emptyLockTable();
+  expect(acquireLocks(table, ask("a", [mutex("m")]))).toEqual([{ type: "granted", holder: "a" }]);
+  expect(acquireLocks(table, ask("b", [mutex("m")]))).toEqual([{
+    type: "waiting",
+    holder: "b",
+    message: "Waiting for ns/Mutex/m lock. Lock status: 0/1",
+    waiting: "ns/Mutex/m",
+    holders: { "ns/Mutex/m": ["a"] },
+  }]);
+  expect(releaseLocks(table, "a")).toEqual([{ type: "granted", holder: "b" }]);
+  expect(releaseLocks(table, "b")).toEqual([]);
+  expect(table).toEqual(emptyLockTable());
+});
+
+test("asking again changes nothing, releasing twice neither", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("a", [mutex("m")]));
+  expect(acquireLocks(table, ask("a", [mutex("m")]))).toEqual([{ type: "granted", holder: "a" }]);
+  releaseLocks(table, "a");
+  expect(releaseLocks(table, "a")).toEqual([]);
+  expect(table.held).toEqual({});
+});
+
+test("waiters go by priority, then by age", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("first", [mutex("m")]));
+  acquireLocks(table, ask("young", [mutex("m")], 0, 20));
+  acquireLocks(table, ask("old", [mutex("m")], 0, 10));
+  acquireLocks(table, ask("urgent", [mutex("m")], 5, 30));
+  const order: string[] = [];
+  let holder = "first";
+  for (let at = 0; at < 3; at++) {
+    holder = releaseLocks(table, holder)[0]?.holder ?? "";
+    order.push(holder);
+  }
+  expect(order).toEqual(["urgent", "old", "young"]);
+});
+
+test("several locks are taken together or not at all, and a younger one does not overtake", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("a", [mutex("x")]));
+  acquireLocks(table, ask("b", [mutex("x"), mutex("y")], 0, 1));
+  const late = acquireLocks(table, ask("c", [mutex("y")], 0, 2));
+  expect(late[0]).toMatchObject({ type: "waiting", holder: "c" });
+  expect(releaseLocks(table, "a")).toEqual([{ type: "granted", holder: "b" }]);
+  expect(releaseLocks(table, "b")).toEqual([{ type: "granted", holder: "c" }]);
+});
+
+test("a semaphore that grows lets more in", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("a", [semaphore(1)]));
+  acquireLocks(table, ask("b", [semaphore(1)]));
+  expect(resizeLock(table, "ns/ConfigMap/cm/k", 2)).toEqual([{ type: "granted", holder: "b" }]);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { formatInteger } from "./print_integer.ts";
+import { compact, exactJson, listOfJsonTexts, parseExactJson } from "./raw_json.ts";
+import { goTime, humanizeWait, rfc3339, strftime } from "./time_text.ts";
+
+test.each([
+  ["%d", 7, "7"],
+  ["host-%02X", 10, "host-0A"],
+  ["%04d", -3, "-003"],
+  ["%-4d|", 5, "5   |"],
+  ["100%%", 5, "100%%!(EXTRA int=5)"],
+  ["%s", 5, "%!s(int=5)"],
+])("formatInteger() %s of %d", (format, value, text) => {
+  expect(formatInteger(format, value)).toBe(text);
+});
+
+test("numbers keep their form through a loop", () => {
+  const list = parseExactJson('[1, 2.50, 3e2, {"a": 1.0}]') as never[];
+  expect(list.map(exactJson)).toEqual(["1", "2.50", "3e2", '{"a":1.0}']);
+});
+
+test("listOfJsonTexts() keeps texts and names what is wrong as Go does", () => {
+  expect(listOfJsonTexts(["1.0", '{ "a": "b  <c>" }'])).toBe('[1.0,{"a":"b  \\u003cc\\u003e"}]');
+  expect(() => listOfJsonTexts(["hi"])).toThrow(
+    "invalid character 'h' looking for beginning of value",
+  );
+  expect(() => listOfJsonTexts([""])).toThrow("unexpected end of JSON input");
+  expect(() => listOfJsonTexts(["1 x"])).toThrow("invalid character 'x' after top-level value");
+});
+
+test("compact() leaves texts alone", () =>
+  expect(compact('{ "a b" : "c \\" d" }')).toBe('{"a b":"c \\" d"}'));
+
+test.each([
+  [1000, "1 second"],
+  [4000, "4 seconds"],
+  [120_000, "2 minutes 0 seconds"],
+  [3_600_000, "1 hour 0 minutes"],
+  [90_000_000, "1 day 1 hour"],
+])("humanizeWait() of %d", (ms, text) => expect(humanizeWait(ms)).toBe(text));
+
+test("times", () => {
+  const at = Date.UTC(2024, 0, 2, 15, 4, 5, 67);
+  expect(rfc3339(at)).toBe("2024-01-02T15:04:05Z");
+  expect(goTime(at)).toBe("2024-01-02 15:04:05 +0000 UTC");
+  expect([..."BbmAadHIMSYypZzL"].map((letter) => strftime(at, letter))).toEqual([
+    ...["January", "Jan", "01", "Tuesday", "Tue", "02", "15", "03", "04", "05", "2024", "24", "PM"],
+    ...["UTC", "+0000", "067"],
+  ]);
+  expect(strftime(at, "Q")).toBeUndefined();
+});
