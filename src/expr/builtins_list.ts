@@ -172,6 +172,8 @@ const concat: Builtin = {
     return LIST;
   },
   run: (args, context) => {
+    // Arguments of a function that is known only at run time are not checked before.
+    if (args.length === 0) fault("invalid number of arguments (expected at least 1, got 0)");
     const parts = args.map((arg) => elements(arg, (kind) => `cannot concat ${kind}`));
     const total = parts.reduce((sum, part) => sum + part.length, 0);
     context.spend(total);
