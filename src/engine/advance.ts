@@ -45,7 +45,7 @@ import { findInvalidSpec } from "./spec_check.ts";
  * missing it is listed in the changes, and the work that needs it is done by the next call.
  */
 export function advance(state: WorkflowState, env: EngineEnv): void {
-  const turn: Turn = { state, env };
+  const turn: Turn = { state, env, visit: (node) => visit(turn, node) };
   if (state.header.finishedAt !== undefined) return;
   try {
     if (!prepare(turn) || !holdsLocks(turn)) return;
@@ -211,6 +211,8 @@ function begin(turn: Turn): void {
 /** Looks at nodes until nobody has anything to do. */
 function settle(turn: Turn): void {
   const { state } = turn;
+  let revision = -1;
+  let fruitless = 0;
   while (state.header.finishedAt === undefined) {
     endActive(turn);
     if (state.specs.spec.suspend === true) break;
@@ -231,9 +233,18 @@ function settle(turn: Turn): void {
       runWorkflowHooks(turn);
       if (state.runtime.queue.length > 0) continue;
     }
-    if (!wakeGated(turn)) break;
+    // Somebody who was woken for a free place may still not begin: everybody gets one chance.
+    fruitless = state.runtime.revision === revision ? fruitless + 1 : 0;
+    revision = state.runtime.revision;
+    if (fruitless > waitingCount(state) || !wakeGated(turn)) break;
   }
   updateRunning(turn);
+}
+
+function waitingCount({ runtime }: WorkflowState): number {
+  let count = runtime.gated.size;
+  for (const waiters of runtime.gatedIn.values()) count += waiters.size;
+  return count;
 }
 
 function updateRunning(turn: Turn): void {
@@ -266,6 +277,17 @@ function drain(turn: Turn): void {
   } finally {
     runtime.queue.splice(0, at);
     for (const id of left) wake(runtime, id);
+  }
+}
+
+/** Looks at a node now; when a manifest is missing, it is looked at again with the others. */
+function visit(turn: Turn, node: NodeRecord): void {
+  try {
+    look(turn, node);
+  } catch (error) {
+    if (!(error instanceof ManifestNeeded)) throw error;
+    need(turn, error);
+    wake(turn.state.runtime, node.id);
   }
 }
 

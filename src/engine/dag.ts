@@ -120,6 +120,7 @@ function beginTask(turn: Turn, node: NodeRecord, frame: Frame, name: string): bo
     nodeFlag: {},
   });
   unitOf(turn.state.runtime, group.id).calls = calls;
+  turn.visit?.(group);
   return true;
 }
 

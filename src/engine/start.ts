@@ -217,6 +217,7 @@ function begin(turn: Turn, node: NodeRecord, call: Call, { template, resolved, m
     case "Retry":
       // Its attempts say what became of the lookup.
       change(turn, node, { phase: "Running", startedAt });
+      turn.visit?.(node);
       return;
     case "Steps":
     case "DAG":
@@ -226,6 +227,7 @@ function begin(turn: Turn, node: NodeRecord, call: Call, { template, resolved, m
         hasEnd: call.hasEnd,
       };
       change(turn, node, { ...status, phase: "Running", startedAt });
+      turn.visit?.(node);
       return;
     case "Suspend":
       change(turn, node, { ...status, startedAt });

@@ -177,6 +177,8 @@ export interface Pending {
 export interface Turn {
   state: WorkflowState;
   env: EngineEnv;
+  /** Looks at a new group at once, so that what is in it takes its places before its neighbours do. */
+  visit?: (node: NodeRecord) => void;
 }
 
 export type { Artifact };

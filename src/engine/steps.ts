@@ -107,7 +107,7 @@ function addGroup(
   previous: NodeRecord | undefined,
 ): void {
   const name = `${node.name}[${index}]`;
-  addNode(turn, {
+  const group = addNode(turn, {
     id: nodeId(workflowName(turn.state), name),
     name,
     displayName: displayNameOf(name, node.name),
@@ -123,6 +123,7 @@ function addGroup(
     ...(previous === undefined ? { parents: [node.id] } : { after: [previous.id] }),
     ...(node.isExit === true ? { isExit: true } : {}),
   });
+  turn.visit?.(group);
 }
 
 /** Goes on with a step group: begins what may begin, and ends it when all its steps are done. */
