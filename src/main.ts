@@ -18,11 +18,10 @@ import type { Authenticator } from "./auth/port.ts";
 import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { unavailable } from "./base/problem.ts";
-import { DataExecutor } from "./executors/data.ts";
-import { HttpExecutor } from "./executors/http.ts";
+import { parseRepository } from "./artifacts/repository_setting.ts";
+import { openExecutor } from "./executors/open_executor.ts";
+import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { Executor } from "./executors/port.ts";
-import { createProcessExecutor } from "./executors/process.ts";
-import { RoutingExecutor } from "./executors/routing.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { createApp } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -51,6 +50,9 @@ import facts from "../package.json" with { type: "json" };
 
 /** Events of a silent worker are not taken over earlier, ms. */
 const MIN_CLAIM_MS = 2_000;
+
+/** What pods call; they prove themselves by a token of their task. */
+const TASK_PATH = "/api/v1/tasks/";
 
 /** What has been put together, for taking it apart again. */
 interface System {
@@ -92,7 +94,8 @@ export async function runServer(
     process.stderr.write(`sluice: cannot listen on ${config.host}:${config.port}: ${reason}\n`);
     return 1;
   }
-  log.info({ ...config, store: maskUrl(config.store) }, "configuration");
+  const shown = { store: maskUrl(config.store), artifacts: maskUrl(config.artifacts) };
+  log.info({ ...config, ...shown }, "configuration");
   log.info(`listening on http://${server.hostname}:${server.port}`);
   let system: System;
   try {
@@ -131,11 +134,16 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     : config.workDir;
   const configSource = createConfigSource(store);
   const artifacts = createArtifactStore({
-    repository: { type: "folder", path: join(dir, "artifacts") },
+    repository: parseRepository(config.artifacts || join(dir, "artifacts")),
     config: configSource,
     allowLocalGit: config.executor === "process",
   });
-  const executor = createExecutor(config, dir, configSource, artifacts);
+  const { executor, callback } = await openExecutors(config, dir, {
+    store,
+    source: configSource,
+    artifacts,
+    log,
+  });
   const events = createEventLog();
   const replica = `${hostname()}-${process.pid}-${ids.suffix(4)}`;
   const host = new Host({
@@ -216,7 +224,10 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     service,
     eventProcessing,
     cron,
-    handler: (request, info) => app.fetch(request, info as object),
+    handler: (request, info) =>
+      callback !== undefined && new URL(request.url).pathname.startsWith(TASK_PATH)
+        ? callback(request)
+        : app.fetch(request, info as object),
   };
 }
 
@@ -293,31 +304,37 @@ function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
 }
 
 /** What runs the tasks: http and data templates in this process, the rest as `--executor` says. */
-function createExecutor(
+function openExecutors(
   config: Config,
   dir: string,
-  source: ConfigSource,
-  artifacts: ArtifactStore,
-): Executor {
-  const clock = systemClock;
-  const executors: Executor[] = [
-    new HttpExecutor({
-      config: source,
-      clock,
-      evaluate: (expression, { request, response }) =>
-        evaluateHttpCondition(expression, request as never, response as never),
-    }),
-    new DataExecutor(
-      artifacts,
-      (expression, { data }) => evaluateTransformation(expression, data ?? null),
-    ),
-  ];
-  if (config.executor === "process") {
-    executors.push(
-      createProcessExecutor({ dir: join(dir, "tasks"), config: source, clock, artifacts }),
-    );
-  }
-  return new RoutingExecutor(executors);
+  { store, source, artifacts, log }: {
+    store: Store;
+    source: ConfigSource;
+    artifacts: ArtifactStore;
+    log: Logger;
+  },
+): Promise<OpenedExecutor> {
+  const { namespace, helperImage, callbackUrl, workflowServiceAccount } = config;
+  return openExecutor({
+    kind: config.executor,
+    dir: join(dir, "tasks"),
+    config: source,
+    artifacts,
+    clock: systemClock,
+    log,
+    memory: store.blobs,
+    evaluateCondition: (expression, { request, response }) =>
+      evaluateHttpCondition(expression, request as never, response as never),
+    evaluateData: (expression, { data }) => evaluateTransformation(expression, data ?? null),
+    kubernetes: {
+      env: process.env,
+      instance: config.instance,
+      helperImage,
+      callbackUrl,
+      ...(namespace !== "" && { namespace }),
+      ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),
+    },
+  });
 }
 
 /** ConfigMaps and Secrets of the manifest store, for executors and artifact locations. */

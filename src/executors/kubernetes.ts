@@ -81,11 +81,15 @@ export class KubernetesExecutor implements Executor {
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
 
-  /** @throws {Problem} InvalidArgument when the call back URL isn't plain http. */
+  /** @throws {Problem} InvalidArgument when the call back URL is none. */
   constructor(options: KubernetesExecutorOptions) {
-    if (!/^http:\/\/[^/]+/.test(options.callbackUrl)) {
-      throw invalid(
-        `Pods call back by plain http inside the cluster: "${options.callbackUrl}" is not`,
+    if (!URL.canParse(options.callbackUrl)) {
+      throw invalid(`Pods can't call back at "${options.callbackUrl}", which is no URL`);
+    }
+    if (!options.callbackUrl.startsWith("http:")) {
+      options.log.warn(
+        { callbackUrl: options.callbackUrl },
+        "pods can call back by plain http only: artifacts and outputs over 3 kB will fail",
       );
     }
     this.#options = options;

@@ -170,7 +170,8 @@ class PodParts {
   /** Where and as whom the pod calls back. */
   #callback(): Record<string, string> {
     const { namespace, podName } = this.#task;
-    const { hostname, port, pathname } = new URL(this.#options.callbackUrl);
+    const { protocol, hostname, port, pathname } = new URL(this.#options.callbackUrl);
+    if (protocol !== "http:") return {};
     return {
       SLUICE_HOST: hostname,
       SLUICE_PORT: port === "" ? "80" : port,

@@ -64,6 +64,7 @@ _s_run() {
   wait "$_st"
 }
 _s_post() {
+  [ -n "$SLUICE_HOST" ] || { echo "pods call back by plain http only" >"$_sd/error"; return 1; }
   _sq=0
   while :; do
     $_sb rm -f "$_sd/hold"; $_sb mkfifo "$_sd/hold"
@@ -130,6 +131,7 @@ $B cp $B ${SHARED_DIR}/busybox
 tab=$(printf '\\t')
 echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional; do
   [ -n "$index" ] || continue
+  if [ -z "$SLUICE_HOST" ]; then printf 'pods fetch artifacts by plain http only' >$message; exit 1; fi
   $B mkdir -p "$folder"
   n=0
   until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" "http://$SLUICE_HOST:$SLUICE_PORT$SLUICE_PATH/inputs/$index" \\

@@ -63,6 +63,10 @@ export class LocalExecutor implements Executor {
     this.#deps = { machine: this.#machine, scratch: this.#scratch, artifacts, config, clock };
   }
 
+  isTied(): boolean {
+    return true;
+  }
+
   refuses(task: TaskSpec): string | undefined {
     const { container, script, containerSet } = task.template;
     if (container !== undefined || script !== undefined || containerSet !== undefined) {

@@ -220,6 +220,46 @@ export const CONFIG_TABLE = {
     default: ".sluice",
     doc: "Folder for tasks, their logs and artifacts on this machine; with sqlite: the store's own",
   },
+  artifacts: {
+    type: "text",
+    env: "ARTIFACTS",
+    default: "",
+    doc:
+      "Where artifacts go: FOLDER, or s3://KEY:SECRET@ENDPOINT/BUCKET/PREFIX?region=R&insecure=true&create=true; empty: a folder in the work folder",
+  },
+  instance: {
+    type: "text",
+    env: "INSTANCE",
+    default: "sluice",
+    pattern: /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/,
+    expected: "a label value",
+    doc: "Marks the pods of this deployment, so that two of them share a cluster",
+  },
+  namespace: {
+    type: "text",
+    env: "NAMESPACE",
+    default: "",
+    doc: "The only namespace in which pods are run and watched; empty: all",
+  },
+  helperImage: {
+    type: "text",
+    env: "HELPER_IMAGE",
+    default: "sluice:latest",
+    doc:
+      "Image with a static /bin/busybox that brings outputs home from pods; the server's own has it",
+  },
+  callbackUrl: {
+    type: "text",
+    env: "CALLBACK_URL",
+    default: "http://sluice:2746",
+    doc: "How pods reach the server, by plain http inside the cluster",
+  },
+  workflowServiceAccount: {
+    type: "text",
+    env: "WORKFLOW_SERVICE_ACCOUNT",
+    default: "",
+    doc: "Service account of pods whose workflow names none",
+  },
   maxBodyBytes: {
     type: "integer",
     env: "MAX_BODY_BYTES",
