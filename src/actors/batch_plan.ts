@@ -34,6 +34,8 @@ export interface BatchPlan {
 export interface PlanShard {
   readonly lease: Lease;
   readonly rows: OutboxIndex;
+  /** Name of this replica. */
+  readonly replica: string;
   /** The next number for an outbox row of this shard. */
   nextSeq(): number;
 }
@@ -187,6 +189,7 @@ class Plan {
   #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {
     const seq = this.#shard.nextSeq();
     const row: OutboxRow = { id: rowIdOf(actor, effect, seq), actor, seq, effect };
+    if (effect.type === "start-task") row.replica = this.#shard.replica;
     if (notBefore !== undefined && notBefore > this.#now) row.notBefore = notBefore;
     this.#rows.set(row.id, row);
   }

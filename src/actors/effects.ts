@@ -17,6 +17,8 @@ import type { Tasks } from "./tasks.ts";
 
 /** Longest delay before the effects of a shard that was taken over are done again, ms. */
 const TAKEOVER_JITTER_MS = 200;
+/** How often the replicas that should run a task are asked whether they do. */
+const ASK_EVERY_MS = 5_000;
 
 /** What effects need of the shard that made them. */
 export interface EffectShard {
@@ -25,15 +27,25 @@ export interface EffectShard {
   /** False when the shard was lost: its rows are another replica's business. */
   readonly isHeld: boolean;
   rowDone(id: string): void;
+  /** Notes that this replica runs the task of a row from now on. */
+  claim(row: OutboxRow): void;
 }
 
 export interface EffectDeps {
+  /** Name of this replica. */
+  replica: string;
+  /** Live replicas, as far as is known. */
+  replicas(): readonly string[];
   tasks: Tasks;
   store: Store;
   clock: Clock;
   ids: Ids;
   log: Logger;
   labelPrefix: string;
+  /** Asks a replica which of these tasks it does not run; its answer comes to `notRunning`. */
+  askAbout(replica: string, tasks: string[]): void;
+  /** Asks the other replicas to end a task. */
+  cancelElsewhere(task: string): void;
   /** Brings a command to an actor; resolves when it is durable there. */
   deliver(id: string, actor: ActorId, body: Json): Promise<void>;
   /** Removes artifacts that nobody needs any more. */
@@ -42,6 +54,9 @@ export interface EffectDeps {
 
 export class Effects {
   readonly #deps: EffectDeps;
+  /** Tasks that another live replica runs and no other can go on with. */
+  readonly #elsewhere = new Set<{ shard: EffectShard; row: OutboxRow }>();
+  #isAsking = false;
   /** The last effect under way of each row of effects that need their order. */
   readonly #chains = new Map<string, Promise<void>>();
 
@@ -57,7 +72,60 @@ export class Effects {
   /** Does the rows that the last owner of a shard left, after a short random wait. */
   recover(shard: EffectShard, rows: OutboxRow[]): void {
     const { clock, ids } = this.#deps;
-    clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => this.perform(shard, rows));
+    clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => {
+      for (const row of rows) {
+        if (this.#isElsewhere(row)) this.#elsewhere.add({ shard, row });
+        else this.#takeOver(shard, row);
+      }
+      this.#ask();
+    });
+  }
+
+  /** A replica says that it does not run these tasks: it lost its shard before it could start them. */
+  notRunning(tasks: string[]): void {
+    const lost = new Set(tasks.map(taskRowId));
+    for (const entry of this.#elsewhere) {
+      if (!lost.has(entry.row.id)) continue;
+      this.#elsewhere.delete(entry);
+      this.#takeOver(entry.shard, entry.row);
+    }
+  }
+
+  #ask(): void {
+    if (this.#isAsking || this.#elsewhere.size === 0) return;
+    const byReplica = new Map<string, string[]>();
+    for (const { row: { effect, replica = "" } } of this.#elsewhere) {
+      if (effect.type !== "start-task") continue;
+      byReplica.set(replica, [...byReplica.get(replica) ?? [], effect.task.id]);
+    }
+    for (const [replica, tasks] of byReplica) this.#deps.askAbout(replica, tasks);
+    this.#isAsking = true;
+    this.#deps.clock.after(ASK_EVERY_MS, () => {
+      this.#isAsking = false;
+      this.replicasChanged();
+      this.#ask();
+    });
+  }
+
+  /** Looks after the tasks of replicas that are gone. */
+  replicasChanged(): void {
+    for (const entry of this.#elsewhere) {
+      const { shard, row } = entry;
+      if (shard.isHeld && shard.rows.has(row.id) && this.#isElsewhere(row)) continue;
+      this.#elsewhere.delete(entry);
+      this.#takeOver(shard, row);
+    }
+  }
+
+  #isElsewhere({ effect, replica }: OutboxRow): boolean {
+    return effect.type === "start-task" && replica !== undefined &&
+      replica !== this.#deps.replica && this.#deps.replicas().includes(replica) &&
+      this.#deps.tasks.isTied(effect.task);
+  }
+
+  #takeOver(shard: EffectShard, row: OutboxRow): void {
+    if (row.effect.type === "start-task" && row.replica !== this.#deps.replica) shard.claim(row);
+    this.#begin(shard, row);
   }
 
   #begin(shard: EffectShard, row: OutboxRow): void {
@@ -104,6 +172,7 @@ export class Effects {
           return shard.isHeld && shard.rows.has(taskRowId(effect.task.id));
         });
       case "cancel-task":
+        if (!tasks.has(effect.task)) this.#deps.cancelElsewhere(effect.task);
         return tasks.cancel(effect.task);
       case "clean-tasks":
         return tasks.clean(effect.tasks);

@@ -26,7 +26,12 @@ interface World {
   store: Store;
   executor: ScriptedExecutor;
   /** Starts a replica; its view of the store may have faults. */
-  replica(name: string, fault?: Fault, options?: Partial<HostOptions>): Promise<Host>;
+  replica(
+    name: string,
+    fault?: Fault,
+    options?: Partial<HostOptions>,
+    own?: ScriptedExecutor,
+  ): Promise<Host>;
 }
 
 function world(): World {
@@ -37,10 +42,10 @@ function world(): World {
     clock,
     store,
     executor,
-    async replica(name, fault, options) {
+    async replica(name, fault, options, own) {
       const host = new Host({
         store: fault ? faultStore(store, fault) : store,
-        executors: [executor],
+        executors: [own ?? executor],
         kinds: [tallyKind],
         clock,
         ids: seededIds(),
@@ -336,14 +341,85 @@ test("a task that outlives its owner's ownership reports to the new owner", asyn
   await send(a, "w", { type: "task" });
   await until(() => executor.tasks.size === 1);
   const [id = ""] = executor.tasks.keys();
-  const newcomer = [..."bcdefgh"].find((name) =>
-    ownerOf(shardOf("wf/ns/w", 8), ["a", name]) === name
-  );
-  await replica(newcomer ?? "");
+  await replica(newcomer("a"));
   await clock.advance(TTL_MS);
   executor.end(id);
   await until(async () => await countOf(store, "w") === 100);
   expect((await send(a, "w", { type: "add" })).count).toBe(101);
+});
+
+/** A replica name that gets the shard of actor `w` beside those that are there. */
+function newcomer(...others: string[]): string {
+  const shard = shardOf("wf/ns/w", 8);
+  const names = [..."bcdefghijklmnop"].filter((name) => !others.includes(name));
+  return names.find((name) => ownerOf(shard, [...others, name]) === name) ?? "";
+}
+
+test("a task that only its replica can go on with is left to it while it lives", async () => {
+  const { clock, store, replica } = world();
+  const [first, second] = [1, 2].map(() => new ScriptedExecutor(() => undefined, true));
+  const a = await replica("a", undefined, {}, first);
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await send(a, "w", { type: "task" });
+  await until(() => first?.tasks.size === 2);
+  const b = await replica(newcomer("a"), undefined, {}, second);
+  await clock.advance(10 * TTL_MS);
+  expect((await send(b, "w", { type: "add" })).count).toBe(1);
+  expect(second?.tasks.size).toBe(0);
+  const [one = "", two = ""] = first?.tasks.keys() ?? [];
+  first?.end(one);
+  await until(async () => await countOf(store, "w") === 101);
+  a.halt();
+  await clock.advance(3 * TTL_MS);
+  expect([...second?.tasks.keys() ?? []]).toEqual([two]);
+  second?.end(two);
+  await until(async () => await countOf(store, "w") === 201);
+});
+
+test("a task that its replica never came to start is started by the next owner", async () => {
+  const { clock, store, replica } = world();
+  const [first, second] = [1, 2].map(() => new ScriptedExecutor(() => undefined, true));
+  const a = await replica("a", undefined, {}, first);
+  const between = newcomer("a");
+  const b = await replica(between, undefined, {}, new ScriptedExecutor(() => undefined, true));
+  await clock.advance(TTL_MS);
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  const shard = shardOf("wf/ns/w", 8);
+  const { outbox } = await store.shards.loadShard(shard);
+  const [id = ""] = Object.keys(outbox).filter((key) => key.startsWith("task/"));
+  const row = JSON.stringify({ ...JSON.parse(outbox[id] ?? "{}"), replica: "a" });
+  const lease = await store.membership.acquire(shard, between, TTL_MS);
+  await store.shards.commit({
+    shard,
+    epoch: lease?.epoch ?? 0,
+    actors: [],
+    outboxPut: { [id]: row },
+    outboxDrop: [],
+    timersSet: {},
+    timersClear: [],
+    answers: [],
+  });
+  b.halt();
+  await replica(newcomer("a"), undefined, {}, second);
+  await clock.advance(3 * TTL_MS);
+  expect(first?.tasks.size).toBe(0);
+  expect(second?.tasks.size).toBe(1);
+});
+
+test("removing an actor ends its task on the replica that runs it", async () => {
+  const { clock, replica } = world();
+  const first = new ScriptedExecutor(() => undefined, true);
+  const a = await replica("a", undefined, {}, first);
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await until(() => first.tasks.size === 1);
+  const second = new ScriptedExecutor(() => undefined, true);
+  const b = await replica(newcomer("a"), undefined, {}, second);
+  await clock.advance(TTL_MS);
+  await send(b, "w", { type: "delete" });
+  await until(() => [...first.tasks.values()].every((task) => task.cancelled));
 });
 
 test("removing an actor cancels its tasks", async () => {

@@ -34,6 +34,16 @@ const MAX_LOADS = 64;
 const MAX_WORKING = 16;
 /** Request name that asks a replica to look at the shards again; not an answer. */
 const NUDGE = "@rebalance";
+/** Request name that asks a replica to end a task, in case it runs it; not an answer. */
+const CANCEL = "@cancel";
+/** Request names of the question which tasks a replica does not run, and of its answer. */
+const ASK = "@running";
+const NOT_RUNNING = "@not-running";
+
+interface Question {
+  from: string;
+  tasks: string[];
+}
 
 export interface HostOptions {
   /** Unique name of this process. */
@@ -90,18 +100,24 @@ export class Host implements WorkflowHost {
     this.#tasks = new Tasks({
       executors: deps.executors,
       maxStarts: options.taskStarts,
-      post: (actor, body) => void this.#post(actor, body),
+      post: (actor, body) => this.#post(actor, body),
+      clock,
       log,
     });
     this.#effects = new Effects({
       ...deps,
       tasks: this.#tasks,
+      replica: options.replica,
+      replicas: () => this.replicas,
+      askAbout: (replica, tasks) => this.#tell(replica, ASK, { from: options.replica, tasks }),
+      cancelElsewhere: (task) => this.#cancelElsewhere(task),
       labelPrefix: options.labelPrefix,
       deliver: (id, actor, body) => this.deliver(id, actor, body),
     });
     this.#calls = new RemoteCalls(store.shards, options.replica);
     this.#reader = new MailboxReader({ store: store.shards, clock, log, workers: this.#workers });
     this.#workerDeps = {
+      replica: options.replica,
       store,
       clock,
       ids,
@@ -182,6 +198,9 @@ export class Host implements WorkflowHost {
     this.#shards = await store.membership.shardCount(shards);
     await store.shards.onReply(replica, (request, answer) => {
       if (request === NUDGE) this.#membership?.rebalance();
+      else if (request === CANCEL) this.#cancelHere(String(answer));
+      else if (request === ASK) this.#answerAbout(answer as unknown as Question);
+      else if (request === NOT_RUNNING) this.#effects.notRunning(answer as string[]);
       else this.#calls.hear(request, answer);
     }, this.#stop.signal);
     this.#membership = new Membership({
@@ -198,10 +217,9 @@ export class Host implements WorkflowHost {
         close: (lease) => this.#close(lease),
         drop: (shard) => this.#drop(shard),
       },
+      onReplicas: () => this.#effects.replicasChanged(),
       nudge: (replicas) => {
-        for (const one of replicas) {
-          store.shards.reply(one, [{ request: NUDGE, answer: null }]).catch(() => {});
-        }
+        for (const one of replicas) this.#tell(one, NUDGE, null);
       },
     });
     this.#membership.start();
@@ -288,6 +306,32 @@ export class Host implements WorkflowHost {
         },
       });
       if (!isOurs) send();
+    });
+  }
+
+  /** Asks the other replicas to end a task: the one that runs it may not own its shard any more. */
+  #cancelElsewhere(task: string): void {
+    for (const replica of this.replicas) {
+      if (replica !== this.#options.replica) this.#tell(replica, CANCEL, task);
+    }
+  }
+
+  /** Says something to another replica; may get lost. */
+  #tell(replica: string, request: string, answer: Json): void {
+    this.#deps.store.shards.reply(replica, [{ request, answer }]).catch((cause: unknown) => {
+      this.#deps.log.debug({ replica, request, err: cause }, "message lost");
+    });
+  }
+
+  #answerAbout({ from, tasks }: Question): void {
+    const unknown = this.#tasks.unknownOf(tasks);
+    if (unknown.length > 0) this.#tell(from, NOT_RUNNING, unknown);
+  }
+
+  #cancelHere(task: string): void {
+    if (!this.#tasks.has(task)) return;
+    this.#tasks.cancel(task).catch((cause: unknown) => {
+      this.#deps.log.warn({ task, err: cause }, "task could not be cancelled");
     });
   }
 

@@ -21,6 +21,8 @@ export interface MembershipDeps {
   ttlMs: number;
   shards: number;
   work: ShardWork;
+  /** Hears that replicas came or went. */
+  onReplicas(): void;
   /** Tells other replicas to look at once who should own what. */
   nudge(replicas: string[]): void;
 }
@@ -150,8 +152,11 @@ export class Membership {
     }
     const replicas = await store.replicas();
     if (this.#stop.signal.aborted) return;
-    if (replicas.join() !== this.#replicas.join()) log.info({ replicas }, "live replicas");
-    this.#replicas = replicas;
+    if (replicas.join() !== this.#replicas.join()) {
+      log.info({ replicas }, "live replicas");
+      this.#replicas = replicas;
+      this.#deps.onReplicas();
+    }
     if (this.#isLeaving) return;
     for (const [shard, machine] of this.#machines.entries()) {
       const isOurs = ownerOf(shard, replicas) === replica;

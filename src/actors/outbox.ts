@@ -19,6 +19,8 @@ export interface OutboxRow {
   /** Earliest time to do it, epoch ms. */
   notBefore?: number;
   effect: KeptEffect;
+  /** Of a task: the replica that runs it. */
+  replica?: string;
 }
 
 /** Row whose text tells which commit was the last one; not an effect. */

@@ -25,7 +25,7 @@ import {
 } from "./batch.ts";
 import type { Limiter } from "./limiter.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
-import { COMMIT_MARK, decodeRows, OutboxIndex, type OutboxRow } from "./outbox.ts";
+import { COMMIT_MARK, decodeRows, encodeRow, OutboxIndex, type OutboxRow } from "./outbox.ts";
 import { encodeResult, Moved, type Result } from "./result.ts";
 import type { Timers } from "./timers.ts";
 
@@ -35,12 +35,14 @@ const MAX_BATCH = 256;
 const MAX_QUEUE = 20_000;
 /** How long callers wait while the store is in trouble before they are told. */
 const PATIENCE_MS = 4_000;
-/** How long rows of done effects may wait for a commit that takes them along. */
-const DROP_DELAY_MS = 500;
+/** How long changes of outbox rows may wait for a commit that takes them along. */
+const ROW_DELAY_MS = 500;
 /** How long a stored answer to an idempotency key is kept. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
 
 export interface WorkerDeps extends BatchDeps {
+  /** Name of this replica. */
+  replica: string;
   timers: Timers;
   /** Does a committed effect; calls `rowDone` of the worker when it is done for good. */
   perform(worker: ShardWorker, rows: OutboxRow[]): void;
@@ -71,7 +73,11 @@ export class ShardWorker {
   readonly #deps: WorkerDeps;
   #queue: QueueItem[] = [];
   readonly #drops = new Set<string>();
-  #dropTimer: (() => void) | undefined;
+  /** Rows of tasks that this replica took over, to be stored with its name. */
+  readonly #claims = new Map<string, OutboxRow>();
+  #rowTimer: (() => void) | undefined;
+  /** Changes of rows have waited long enough. */
+  #areRowsDue = false;
   #state: "open" | "draining" | "gone" = "open";
   #busy = false;
   /** What was applied last may or may not have been written, as far as its senders must know. */
@@ -95,6 +101,10 @@ export class ShardWorker {
     for (const row of rows) this.rows.add(row.id, row.actor);
     this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
     if (rows.length > 0) this.#deps.recover(this, rows);
+  }
+
+  get replica(): string {
+    return this.#deps.replica;
   }
 
   nextSeq(): number {
@@ -132,7 +142,14 @@ export class ShardWorker {
   rowDone(id: string): void {
     if (this.#state === "gone" || !this.rows.has(id)) return;
     this.#drops.add(id);
-    this.#dropTimer ??= this.#deps.clock.after(DROP_DELAY_MS, () => this.#kick());
+    this.#commitSoon();
+  }
+
+  /** Notes that this replica runs the task of a row from now on. */
+  claim(row: OutboxRow): void {
+    if (this.#state === "gone" || !this.rows.has(row.id)) return;
+    this.#claims.set(row.id, { ...row, replica: this.replica });
+    this.#commitSoon();
   }
 
   /** Takes no more commands; resolves when those that wait are committed. */
@@ -147,12 +164,20 @@ export class ShardWorker {
     if (this.#state === "gone") return;
     this.#state = "gone";
     this.#abort.abort();
-    this.#dropTimer?.();
+    this.#rowTimer?.();
     const queue = this.#queue;
     this.#queue = [];
     this.#deps.timers.clearShard(this.shard);
     this.#deps.cache.dropLease(this.lease);
     for (const item of queue) item.settle?.({ ok: false, error: new Moved() });
+  }
+
+  #commitSoon(): void {
+    this.#rowTimer ??= this.#deps.clock.after(ROW_DELAY_MS, () => {
+      this.#rowTimer = undefined;
+      this.#areRowsDue = true;
+      this.#kick();
+    });
   }
 
   #kick(): void {
@@ -164,7 +189,7 @@ export class ShardWorker {
   async #run(): Promise<void> {
     const { slots } = this.#deps;
     try {
-      while (this.#state !== "gone" && (this.#queue.length > 0 || this.#drops.size > 0)) {
+      while (this.#state !== "gone" && this.#hasWork()) {
         await slots.run(() => this.#process(this.#queue.splice(0, MAX_BATCH)));
       }
     } catch (cause) {
@@ -204,11 +229,13 @@ export class ShardWorker {
     const fresh = items.filter((item) => !known?.has(item) && this.#isDue(item));
     const groups = await applyBatch(this.lease, fresh, suspects, this.#deps);
     const plan = planBatch(this, groups, items, this.#deps, ++this.#sequence, ANSWER_TTL_MS);
-    const dropped = [...this.#drops].filter((id) => !(id in plan.commit.outboxPut));
+    const dropped = [...this.#drops];
     plan.commit.outboxDrop.push(...dropped);
+    const claims = this.#takeClaims(plan.commit);
     let result: CommitResult = { versions: {} };
     if (
-      plan.isNeeded || dropped.length > 0 || !this.#deps.isLeaseFresh(this.shard)
+      plan.isNeeded || dropped.length > 0 || claims.length > 0 ||
+      !this.#deps.isLeaseFresh(this.shard)
     ) {
       try {
         result = await this.#commit(plan.commit, items);
@@ -227,11 +254,29 @@ export class ShardWorker {
       this.#deps.cache.dropLease(this.lease);
       return true;
     }
+    for (const id of claims) this.#claims.delete(id);
+    this.#areRowsDue = false;
     this.#settleRows(plan, dropped);
     for (const group of groups) this.#deps.cache.unpin(group.id, this.lease);
     if (plan.rows.length > 0) this.#deps.perform(this, plan.rows);
     if (plan.events.length > 0) this.#deps.recordEvents(plan.events);
     return true;
+  }
+
+  #hasWork(): boolean {
+    const areRowsDue = this.#areRowsDue || this.#state === "draining";
+    return this.#queue.length > 0 ||
+      (areRowsDue && (this.#drops.size > 0 || this.#claims.size > 0));
+  }
+
+  /** Puts the claimed rows that are still wanted into a commit. */
+  #takeClaims(commit: ShardCommit): string[] {
+    for (const [id, row] of this.#claims) {
+      const isOver = !this.rows.has(id) || commit.outboxDrop.includes(id);
+      if (isOver) this.#claims.delete(id);
+      else commit.outboxPut[id] ??= encodeRow(row);
+    }
+    return [...this.#claims.keys()];
   }
 
   /** False for a timer that was moved or cleared after it fired. */
@@ -326,10 +371,6 @@ export class ShardWorker {
   #settleRows(plan: BatchPlan, dropped: string[]): void {
     const { timers } = this.#deps;
     for (const id of dropped) this.#drops.delete(id);
-    if (dropped.length > 0) {
-      this.#dropTimer?.();
-      this.#dropTimer = undefined;
-    }
     for (const id of plan.commit.outboxDrop) this.rows.remove(id);
     for (const row of plan.rows) this.rows.add(row.id, row.actor);
     for (const id of plan.commit.timersClear) timers.clear(this.shard, id);

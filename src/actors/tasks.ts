@@ -7,26 +7,32 @@ import type { Json } from "../base/json.ts";
 import type { Fact } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Executor } from "../executors/port.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId } from "../store/port.ts";
 import { Limiter } from "./limiter.ts";
 
 /** Time between the gentle and the hard end of a cancelled task, the Kubernetes default. */
 const GRACE_MS = 30_000;
+/** How long an ended task is known after its outcome is durable, so that its new owner has applied it. */
+const REMEMBER_MS = 10_000;
 
 export interface TaskDeps {
   /** In order of preference. */
   executors: readonly Executor[];
   /** Starts under way at once. */
   maxStarts: number;
-  /** Brings a fact to an actor, for certain. */
-  post(actor: ActorId, body: Json): void;
+  /** Brings a fact to an actor, for certain; resolves when it is durable there. */
+  post(actor: ActorId, body: Json): Promise<void>;
+  clock: Clock;
   log: Logger;
 }
 
 export class Tasks {
   readonly #deps: TaskDeps;
   readonly #starts: Limiter;
+  /** Tasks that wait for their start, run, or ended a moment ago. */
+  readonly #known = new Set<string>();
   /** Tasks that were handed to an executor and have not ended, with the start itself. */
   readonly #running = new Map<string, { executor: Executor; started: Promise<void> }>();
 
@@ -41,8 +47,10 @@ export class Tasks {
 
   /** Starts a task, or adopts it where it runs already. `isWanted` is asked when its turn comes. */
   start(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> {
+    this.#known.add(task.id);
     return this.#starts.run(async () => {
-      if (!isWanted() || this.#running.has(task.id)) return;
+      if (this.#running.has(task.id)) return;
+      if (!isWanted()) return void this.#known.delete(task.id);
       const { executor, reason } = this.#choose(task);
       if (!executor) {
         this.#report(actor, { type: "task-ended", task: task.id, outcome: error(reason) });
@@ -54,11 +62,27 @@ export class Tasks {
     });
   }
 
+  /** True when only the replica that started a task can go on with it. */
+  isTied(task: TaskSpec): boolean {
+    return this.#choose(task).executor?.isTied?.(task) ?? false;
+  }
+
+  /** Those of the tasks that this replica neither runs nor is about to start, and whose outcome is not on its way. */
+  unknownOf(tasks: string[]): string[] {
+    return tasks.filter((task) => !this.#known.has(task));
+  }
+
+  /** True while this replica runs a task. */
+  has(task: string): boolean {
+    return this.#running.has(task);
+  }
+
   /** Ends a task. Its outcome, if one still comes, is for nobody. */
   async cancel(task: string): Promise<void> {
     const running = this.#running.get(task);
     await running?.started;
     this.#running.delete(task);
+    this.#known.delete(task);
     const executors = running ? [running.executor] : this.#deps.executors;
     await Promise.all(executors.map((executor) => executor.cancel(task, GRACE_MS)));
   }
@@ -89,8 +113,14 @@ export class Tasks {
   }
 
   #report(actor: ActorId, fact: Fact & { task: string }): void {
-    if (fact.type === "task-ended") this.#running.delete(fact.task);
-    this.#deps.post(actor, fact as unknown as Json);
+    const posted = this.#deps.post(actor, fact as unknown as Json);
+    if (fact.type !== "task-ended") return;
+    this.#running.delete(fact.task);
+    void posted.then(() =>
+      this.#deps.clock.after(REMEMBER_MS, () => {
+        if (!this.#running.has(fact.task)) this.#known.delete(fact.task);
+      })
+    );
   }
 }
 

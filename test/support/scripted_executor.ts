@@ -24,9 +24,16 @@ export class ScriptedExecutor implements Executor {
   readonly tasks = new Map<string, ScriptedTask>();
   readonly #reports = new Map<string, Set<Report>>();
   readonly #script: Script;
+  readonly #isTied: boolean;
 
-  constructor(script: Script = () => ({ phase: "Succeeded" })) {
+  /** @param isTied no other replica can go on with its tasks */
+  constructor(script: Script = () => ({ phase: "Succeeded" }), isTied = false) {
     this.#script = script;
+    this.#isTied = isTied;
+  }
+
+  isTied(): boolean {
+    return this.#isTied;
   }
 
   refuses(): undefined {
