@@ -79,7 +79,7 @@ export class EventWorkers {
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#workers.map((worker) => {
-      worker.send({ type: "stop" });
+      if (worker.getSnapshot().status !== "done") worker.send({ type: "stop" });
       return waitFor(worker, ({ status }) => status === "done", { timeout: Infinity });
     }));
   }

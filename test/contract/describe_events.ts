@@ -250,6 +250,23 @@ export function describeEvents(open: OpenStore): void {
       expect((failure as Problem).code).toBe(ProblemCode.InvalidArgument);
     });
 
+    test("can be amended when the event has ended, and only then", async () => {
+      await events().offer(event("a"), BOUND);
+      await events().offer(event("b"), BOUND);
+      const bindings: Delivery["bindings"] = [{ binding: "x", outcome: "resumed", workflow: "w" }];
+      await events().amend(delivery("a", { state: "dead", bindings }));
+      await events().amend(delivery("nobody", { state: "done", bindings }));
+      expect((await events().delivery("ns", "a"))?.state).toBe("queued");
+      expect(await events().delivery("ns", "nobody")).toBeUndefined();
+      await events().finish([delivery("a", { state: "done" })]);
+      await events().amend(delivery("a", { state: "dead", bindings }));
+      expect(await events().delivery("ns", "a")).toMatchObject({ state: "dead", bindings });
+      const idsOf = async (state: Delivery["state"]) =>
+        (await events().deliveries({ namespace: "ns", state, limit: 0 })).items.map(({ id }) => id);
+      expect([await idsOf("done"), await idsOf("dead"), await idsOf("queued")])
+        .toEqual([[], ["a"], ["b"]]);
+    });
+
     test("are trimmed by count and age, but not while the event is queued", async () => {
       const now = setting.now();
       for (let i = 0; i < 10; i++) {

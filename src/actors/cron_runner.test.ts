@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual_clock.ts";
+import { seededIds } from "../../test/support/seeded_ids.ts";
+import { createLogger } from "../platform/log.ts";
+import type { CronWorkflow, CronWorkflowStatus } from "../spec/manifest.ts";
+import { openMemoryStore } from "../store/memory_store.ts";
+import type { Store } from "../store/port.ts";
+import { CronRunner } from "./cron_runner.ts";
+
+const START = Date.UTC(2030, 0, 1, 12, 0, 30);
+let clock: ManualClock;
+let store: Store;
+let ran: string[];
+let reconciled: string[];
+const runners: CronRunner[] = [];
+
+beforeEach(() => {
+  clock = new ManualClock(START);
+  store = openMemoryStore({ now: () => clock.now() });
+  ran = [];
+  reconciled = [];
+});
+afterEach(async () => {
+  const stopping = runners.splice(0).map((runner) => runner.stop());
+  await clock.advance(1);
+  await Promise.all(stopping);
+  await store.close();
+});
+
+const timeOf = (ms: number) => new Date(ms).toISOString().slice(11, 19);
+
+async function start(replica: string, fail: () => boolean = () => false): Promise<CronRunner> {
+  await store.membership.heartbeat(replica, 10 * 3_600_000);
+  const runner = new CronRunner({
+    store,
+    clock,
+    ids: seededIds(),
+    log: createLogger("silent"),
+    replica,
+    label: "cron",
+    async run(namespace, name, { dueMs, missed }) {
+      if (fail()) throw new Error("trouble");
+      ran.push(`${replica} ${name} ${timeOf(dueMs)}${missed ? "?" : ""}`);
+      const lastScheduledTime = new Date(dueMs).toISOString();
+      await put(name, { lastScheduledTime }, namespace);
+    },
+    reconcile(_, name) {
+      reconciled.push(`${replica} ${name}`);
+      return Promise.resolve();
+    },
+  });
+  runner.start();
+  runners.push(runner);
+  await clock.advance(0);
+  return runner;
+}
+
+const specs = new Map<string, Partial<CronWorkflow["spec"]>>();
+
+async function put(
+  name: string,
+  status: Partial<CronWorkflowStatus> = {},
+  namespace = "ns",
+): Promise<void> {
+  const cron = {
+    metadata: {
+      name,
+      namespace,
+      uid: name,
+      creationTimestamp: new Date(START).toISOString(),
+    },
+    spec: { schedules: ["* * * * *"], workflowSpec: {}, ...specs.get(name) },
+    status,
+  };
+  const text = JSON.stringify(cron);
+  await store.manifests.put({ kind: "CronWorkflow", namespace, name, text, labels: {} }, "*");
+}
+
+async function pass(ms: number): Promise<void> {
+  await clock.advance(ms);
+  await clock.advance(0);
+}
+
+describe("CronRunner", () => {
+  test("runs each due time once, however many replicas there are", async () => {
+    for (const replica of ["a", "b", "c"]) await start(replica);
+    for (let i = 0; i < 20; i++) await put(`c${i}`);
+    await pass(3 * 60_000);
+    const times = ran.map((one) => one.slice(2)).sort();
+    const wanted = Array.from(
+      { length: 20 },
+      (_, i) => ["12:01:00", "12:02:00", "12:03:00"].map((time) => `c${i} ${time}`),
+    ).flat().sort();
+    expect(times).toEqual(wanted);
+    expect(new Set(ran.map((one) => one.charAt(0))).size).toBe(3);
+    const owners = new Set(ran.map((one) => one.slice(0, one.lastIndexOf(" "))));
+    expect(owners.size).toBe(20);
+  });
+
+  test("an interval counts from when it was last due", async () => {
+    specs.set("every", { schedules: ["@every 90s"] });
+    await start("a");
+    await put("every");
+    await pass(300_000);
+    expect(ran.map((one) => one.slice(-8))).toEqual(["12:02:00", "12:03:30", "12:05:00"]);
+  });
+
+  test("a replica that comes after a death bridges the gap without repeating", async () => {
+    await put("c");
+    const first = await start("a");
+    await pass(60_000);
+    await Promise.all([first.stop(), clock.advance(1)]);
+    await store.membership.leave("a");
+    await pass(2 * 60_000 - 20_000);
+    expect(ran).toEqual(["a c 12:01:00"]);
+    await start("b");
+    await pass(50_000);
+    // 12:02 is long past and no deadline says that it counts; 12:03 was reached five seconds ago.
+    expect(ran).toEqual(["a c 12:01:00", "b c 12:03:00", "b c 12:04:00"]);
+  });
+
+  test("the last missed time runs within startingDeadlineSeconds", async () => {
+    specs.set("m", { startingDeadlineSeconds: 200 });
+    await put("m", { lastScheduledTime: new Date(START - 600_000).toISOString() });
+    await pass(60_000);
+    await start("a");
+    await pass(10);
+    expect(ran).toEqual(["a m 12:01:00?"]);
+  });
+
+  test("a changed schedule counts from the change; a removed one never runs", async () => {
+    specs.set("c", { schedules: ["0 0 * * *"] });
+    await start("a");
+    await put("c");
+    await put("gone");
+    await pass(40_000);
+    specs.set("c", { schedules: ["*/2 * * * *"] });
+    await put("c");
+    await store.manifests.remove("CronWorkflow", "ns", "gone");
+    ran = [];
+    await pass(120_000);
+    expect(ran).toEqual(["a c 12:02:00"]);
+    specs.clear();
+  });
+
+  test("trouble makes it try again", async () => {
+    let troubles = 2;
+    await start("a", () => troubles-- > 0);
+    await put("c");
+    await pass(40_000);
+    expect(ran).toEqual(["a c 12:01:00"]);
+    expect(reconciled).toContain("a c");
+  });
+});
