@@ -80,10 +80,10 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate"): void {
 function resume(turn: Turn, selector: string | undefined, user: User | undefined): void {
   const { state } = turn;
   if ((selector ?? "") !== "") {
-    const nodes = selected(turn, selector ?? "");
-    checkDefaults(nodes);
-    for (const node of nodes) {
-      resumeNode(turn, node, resumedBy(user) ?? node.message, { isByUser: true });
+    // Outputs that nobody has supplied stay open, as clients that select a step are used to.
+    const options = { isByUser: true, keepsOpen: true };
+    for (const node of selected(turn, selector ?? "")) {
+      resumeNode(turn, node, resumedBy(user) ?? node.message, options);
     }
     return;
   }

@@ -43,16 +43,23 @@ export function resumeNode(
   turn: Turn,
   node: NodeRecord,
   message?: string,
-  options: { isByUser?: boolean } = {},
+  options: { isByUser?: boolean; keepsOpen?: boolean } = {},
 ): void {
-  const outputs = withDefaults(node.outputs);
+  const outputs = withDefaults(node.outputs, options.keepsOpen);
   if (outputs !== undefined) change(turn, node, { outputs });
   end(turn, node, "Succeeded", message ?? node.message, options);
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
 }
 
-/** Outputs with every open parameter set to its default. @throws {NodeFailure} */
-export function withDefaults(outputs: Outputs | undefined): Outputs | undefined {
+/**
+ * Outputs with every open parameter set to its default.
+ * @param keepsOpen one without a default stays as it is
+ * @throws {NodeFailure} when one has no default and may not stay
+ */
+export function withDefaults(
+  outputs: Outputs | undefined,
+  keepsOpen = false,
+): Outputs | undefined {
   if (outputs?.parameters === undefined) return outputs;
   return {
     ...outputs,
@@ -60,6 +67,7 @@ export function withDefaults(outputs: Outputs | undefined): Outputs | undefined 
       const { valueFrom, ...rest } = parameter;
       if (valueFrom?.supplied === undefined) return parameter;
       if (valueFrom.default === undefined) {
+        if (keepsOpen) return parameter;
         throw new NodeFailure(
           `raw output parameter '${parameter.name}' has not been set and does not have a default value`,
         );
