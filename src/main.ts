@@ -15,10 +15,13 @@ import type { ArtifactStore } from "./artifacts/port.ts";
 import { type AccessRules, callersByRules, parseAccessRules } from "./auth/access_rules.ts";
 import { createGatekeeper } from "./auth/gatekeeper.ts";
 import type { Authenticator } from "./auth/port.ts";
+import { createKubernetesAuthenticator, type KubernetesPost } from "./auth/kubernetes_tokens.ts";
 import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { unavailable } from "./base/problem.ts";
 import { parseRepository } from "./artifacts/repository_setting.ts";
+import { KubeClient } from "./executors/kube_client.ts";
+import { loadKubeConfig } from "./executors/kube_config.ts";
 import { openExecutor } from "./executors/open_executor.ts";
 import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { Executor } from "./executors/port.ts";
@@ -170,7 +173,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   await host.start();
   const closing = new AbortController();
   const rules = accessRules(config, log);
-  const authenticators = createAuthenticators(config, rules, log);
+  const authenticators = await createAuthenticators(config, rules, log);
   const workflows = createWorkflowSource(store);
   const service: ServiceDeps = {
     host,
@@ -239,16 +242,21 @@ function accessRules({ accessFile }: Config, log: Logger): () => AccessRules {
 }
 
 /** What the authentication modes besides `server` accept. Files are read now, so that a wrong one ends the start. */
-function createAuthenticators(
+async function createAuthenticators(
   config: Config,
   rules: () => AccessRules,
   log: Logger,
-): Authenticator[] {
+): Promise<Authenticator[]> {
   const { now } = systemClock;
   const authenticators: Authenticator[] = [];
   if (config.authMode.includes("client") && config.tokenFile !== "") {
     const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
     authenticators.push(createTokenFileAuthenticator({ tokens, rules, now }));
+  }
+  if (config.authMode.includes("client") && config.executor === "kubernetes") {
+    const client = new KubeClient(await loadKubeConfig(process.env));
+    const post: KubernetesPost = (path, body) => client.call({ method: "POST", path, body });
+    authenticators.push(createKubernetesAuthenticator({ post, now }));
   }
   if (config.authMode.includes("sso")) {
     authenticators.push(createSsoAuthenticator({
