@@ -106,7 +106,9 @@ function answerType(answer: AnswerShape | undefined): string {
 /** A kind by its name, any other struct by its members. */
 function bodyType(schema: StructSchema): string {
   if (KIND_SCHEMAS.get(schema.name) === schema) return schema.name;
-  return object([...schema.fields()].map(([name, { schema }]) => `${name}?: ${typeOf(schema)}`));
+  return object(
+    [...schema.fields()].map(([name, { schema }]) => `${name}?: ${typeOf(schema)} | undefined`),
+  );
 }
 
 function typeOf(schema: Schema): string {

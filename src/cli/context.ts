@@ -4,7 +4,7 @@ import process from "node:process";
 import { Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseDocuments } from "../spec/parse.ts";
-import { type Client, createClient } from "./client.ts";
+import { type Client, createClient } from "../client/client.ts";
 import type { Format } from "./output.ts";
 
 export interface GlobalOptions {

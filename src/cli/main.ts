@@ -2,7 +2,7 @@
 /** The command line `sluice`. Data goes to stdout, the rest to stderr; exit status 0 done, 1 failed, 2 wrong use. */
 import process from "node:process";
 import { Command, CommanderError } from "commander";
-import { ClientError } from "./client.ts";
+import { ClientError } from "../client/transport.ts";
 import { collect, UsageError } from "./context.ts";
 import { addResourceCommands } from "./resource_commands.ts";
 import { addTestCommand } from "./test_command.ts";
@@ -44,6 +44,9 @@ export async function run(argv: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     say(`sluice: ${error instanceof Error ? error.message : String(error)}`);
+    if (error instanceof ClientError && error.status === 0) {
+      say("Is the server running? (--server or SLUICE_SERVER names another)");
+    }
     if (error instanceof UsageError) return 2;
     if (!(error instanceof ClientError) && process.env["SLUICE_DEBUG"] !== undefined) {
       say(String((error as Error).stack));

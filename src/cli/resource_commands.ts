@@ -1,7 +1,9 @@
 /** Verbs on stored manifests: template, cluster-template, cron, binding, apply, archive, lint. */
 import type { Command } from "commander";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
-import { ClientError, segment } from "./client.ts";
+import type { Input } from "../client/client.ts";
+import { ClientError } from "../client/transport.ts";
+import type { Workflow } from "../spec/manifest.ts";
 import {
   type Context,
   contextOf,
@@ -11,56 +13,68 @@ import {
   UsageError,
 } from "./context.ts";
 import { age, type Format, print, printObject, printTable, say } from "./output.ts";
-import { workflowsPath } from "./workflow_commands.ts";
 
-/** How a kind is reached over REST. */
-interface Resource {
-  kind: string;
-  /** First path part under `/api/v1`. */
-  path: string;
-  clusterWide: boolean;
-  /** Member of create and update bodies that holds the object. */
-  member: string;
-}
-
-const RESOURCES: Record<string, Resource> = {
+/** The operations of each kind, and the member of create and update bodies that holds the object. */
+const RESOURCES = {
   template: {
     kind: "WorkflowTemplate",
-    path: "workflow-templates",
-    clusterWide: false,
     member: "template",
+    create: "WorkflowTemplateService_CreateWorkflowTemplate",
+    update: "WorkflowTemplateService_UpdateWorkflowTemplate",
+    get: "WorkflowTemplateService_GetWorkflowTemplate",
+    list: "WorkflowTemplateService_ListWorkflowTemplates",
+    remove: "WorkflowTemplateService_DeleteWorkflowTemplate",
+    lint: "WorkflowTemplateService_LintWorkflowTemplate",
   },
   "cluster-template": {
     kind: "ClusterWorkflowTemplate",
-    path: "cluster-workflow-templates",
-    clusterWide: true,
     member: "template",
+    create: "ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate",
+    update: "ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate",
+    get: "ClusterWorkflowTemplateService_GetClusterWorkflowTemplate",
+    list: "ClusterWorkflowTemplateService_ListClusterWorkflowTemplates",
+    remove: "ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate",
+    lint: "ClusterWorkflowTemplateService_LintClusterWorkflowTemplate",
   },
   cron: {
     kind: "CronWorkflow",
-    path: "cron-workflows",
-    clusterWide: false,
     member: "cronWorkflow",
+    create: "CronWorkflowService_CreateCronWorkflow",
+    update: "CronWorkflowService_UpdateCronWorkflow",
+    get: "CronWorkflowService_GetCronWorkflow",
+    list: "CronWorkflowService_ListCronWorkflows",
+    remove: "CronWorkflowService_DeleteCronWorkflow",
+    lint: "CronWorkflowService_LintCronWorkflow",
   },
   binding: {
     kind: "WorkflowEventBinding",
-    path: "workflow-event-bindings",
-    clusterWide: false,
     member: "binding",
+    create: "EventService_CreateWorkflowEventBinding",
+    update: "EventService_UpdateWorkflowEventBinding",
+    get: "EventService_GetWorkflowEventBinding",
+    list: "EventService_ListWorkflowEventBindings",
+    remove: "EventService_DeleteWorkflowEventBinding",
+    lint: "EventService_LintWorkflowEventBinding",
   },
-};
+} as const satisfies Record<string, Record<string, string>>;
+
+type Resource = typeof RESOURCES[keyof typeof RESOURCES];
 
 function resourceOf(kind: Json | undefined): Resource | undefined {
   return Object.values(RESOURCES).find((resource) => resource.kind === kind);
 }
 
-function pathOf(resource: Resource, namespace: string, name?: string, verb?: string): string {
-  return [
-    `/api/v1/${resource.path}`,
-    ...(resource.clusterWide ? [] : [segment(namespace)]),
-    ...(name === undefined ? [] : [segment(name)]),
-    ...(verb === undefined ? [] : [verb]),
-  ].join("/");
+/** What a body holds is the server's to judge: the object goes as it was written. */
+function bodyOf(
+  { member }: Resource,
+  namespace: string,
+  object: JsonObject,
+): NonNullable<Input<Resource["create"]>["body"]> {
+  return { namespace, [member]: object };
+}
+
+function asJson(object: unknown): JsonObject {
+  return object as JsonObject;
 }
 
 function metaOf(object: JsonObject): JsonObject {
@@ -84,10 +98,11 @@ async function create(
   format: Format,
 ): Promise<void> {
   const namespace = namespaceOf(object, context);
-  const made = await context.client.request("POST", pathOf(resource, namespace), {
-    body: { namespace, [resource.member]: object },
+  const made = await context.client.call(resource.create, {
+    params: { namespace },
+    body: bodyOf(resource, namespace, object),
   });
-  show(made, format, `${resource.kind} ${metaOf(made)["name"]} created`);
+  show(asJson(made), format, `${resource.kind} ${made.metadata.name} created`);
 }
 
 async function update(
@@ -97,27 +112,28 @@ async function update(
   format: Format,
 ): Promise<void> {
   const namespace = namespaceOf(object, context);
-  const path = pathOf(resource, namespace, String(metaOf(object)["name"] ?? ""));
-  const old = await context.client.request("GET", path);
-  const resourceVersion = metaOf(old)["resourceVersion"];
+  const params = { namespace, name: String(metaOf(object)["name"] ?? "") };
+  const { metadata: { resourceVersion } } = await context.client.call(resource.get, { params });
   const next = {
     ...object,
     metadata: { ...metaOf(object), ...(resourceVersion === undefined ? {} : { resourceVersion }) },
   };
-  const made = await context.client.request("PUT", path, {
-    body: { namespace, [resource.member]: next },
+  const made = await context.client.call(resource.update, {
+    params,
+    body: bodyOf(resource, namespace, next),
   });
-  show(made, format, `${resource.kind} ${metaOf(made)["name"]} updated`);
+  show(asJson(made), format, `${resource.kind} ${made.metadata.name} updated`);
 }
 
 /** Creates or updates; Workflows are submitted. */
 async function apply(context: Context, object: JsonObject, format: Format): Promise<void> {
   if (object["kind"] === "Workflow") {
     const namespace = namespaceOf(object, context);
-    const made = await context.client.request("POST", workflowsPath(namespace), {
-      body: { namespace, workflow: object },
+    const made = await context.client.call("WorkflowService_CreateWorkflow", {
+      params: { namespace },
+      body: { namespace, workflow: object as unknown as Workflow },
     });
-    show(made, format, `Workflow ${metaOf(made)["name"]} created`);
+    show(asJson(made), format, `Workflow ${made.metadata.name} created`);
     return;
   }
   const resource = resourceOf(object["kind"]);
@@ -181,12 +197,11 @@ function addResource(program: Command, word: string, resource: Resource): void {
     .action(async (names: string[], options: OutputOptions, command: Command) => {
       const context = contextOf(command);
       for (const name of names) {
-        const object = await context.client.request(
-          "GET",
-          pathOf(resource, context.namespace, name),
-        );
+        const object = await context.client.call(resource.get, {
+          params: { namespace: context.namespace, name },
+        });
         if (options.output === "name") print(name);
-        else printObject(object, options.output === "json" ? "json" : "yaml");
+        else printObject(asJson(object), options.output === "json" ? "json" : "yaml");
       }
     });
   group.command("list").alias("ls").option("-A, --all-namespaces").option("-l, --selector <labels>")
@@ -197,11 +212,11 @@ function addResource(program: Command, word: string, resource: Resource): void {
         command: Command,
       ) => {
         const context = contextOf(command);
-        const base = pathOf(resource, options.allNamespaces ? "" : context.namespace);
-        const answer = await context.client.request("GET", base, {
+        const answer = await context.client.call(resource.list, {
+          params: { namespace: options.allNamespaces ? "" : context.namespace },
           query: { "listOptions.labelSelector": options.selector },
         });
-        const items = (answer["items"] ?? []) as JsonObject[];
+        const items = (answer.items ?? []).map(asJson);
         if (options.output === "json" || options.output === "yaml") {
           printObject(items, options.output);
         } else if (options.output === "name") {
@@ -215,7 +230,9 @@ function addResource(program: Command, word: string, resource: Resource): void {
       const context = contextOf(command);
       for (const name of names) {
         try {
-          await context.client.request("DELETE", pathOf(resource, context.namespace, name));
+          await context.client.call(resource.remove, {
+            params: { namespace: context.namespace, name },
+          });
           print(`${resource.kind} ${name} deleted`);
         } catch (error) {
           if (!(options.ignoreNotFound && error instanceof ClientError && error.status === 404)) {
@@ -233,14 +250,17 @@ function addResource(program: Command, word: string, resource: Resource): void {
     );
   }
   if (resource.kind === "CronWorkflow") {
-    for (const verb of ["suspend", "resume"]) {
+    const switches = {
+      suspend: "CronWorkflowService_SuspendCronWorkflow",
+      resume: "CronWorkflowService_ResumeCronWorkflow",
+    } as const;
+    for (const verb of ["suspend", "resume"] as const) {
       group.command(`${verb} <names...>`).action(
         async (names: string[], _options: unknown, command: Command) => {
           const context = contextOf(command);
           for (const name of names) {
-            await context.client.request("PUT", pathOf(resource, context.namespace, name, verb), {
-              body: { name, namespace: context.namespace },
-            });
+            const named = { name, namespace: context.namespace };
+            await context.client.call(switches[verb], { params: named, body: named });
             print(`CronWorkflow ${name} ${verb === "suspend" ? "suspended" : "resumed"}`);
           }
         },
@@ -258,11 +278,19 @@ async function lintFiles(context: Context, files: string[]): Promise<void> {
     }`;
     const namespace = namespaceOf(object, context);
     const resource = resourceOf(object["kind"]);
-    const [path, member] = resource === undefined
-      ? [workflowsPath(namespace, undefined, "lint"), "workflow"]
-      : [`${pathOf(resource, namespace)}/lint`, resource.member];
+    const params = { namespace };
     try {
-      await context.client.request("POST", path, { body: { namespace, [member]: object } });
+      if (resource === undefined) {
+        await context.client.call("WorkflowService_LintWorkflow", {
+          params,
+          body: { namespace, workflow: object as unknown as Workflow },
+        });
+      } else {
+        await context.client.call(resource.lint, {
+          params,
+          body: bodyOf(resource, namespace, object),
+        });
+      }
       print(`✔ ${label}`);
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
@@ -285,10 +313,10 @@ function addArchive(program: Command): void {
   archive.command("list").option("-l, --selector <labels>").addOption(outputOption())
     .action(async (options: OutputOptions & { selector?: string }, command: Command) => {
       const context = contextOf(command);
-      const answer = await context.client.request("GET", "/api/v1/archived-workflows", {
+      const answer = await context.client.call("ArchivedWorkflowService_ListArchivedWorkflows", {
         query: { namespace: context.namespace, "listOptions.labelSelector": options.selector },
       });
-      const items = (answer["items"] ?? []) as JsonObject[];
+      const items = (answer.items ?? []).map(asJson);
       if (options.output === "json" || options.output === "yaml") {
         return printObject(items, options.output);
       }
@@ -310,7 +338,12 @@ function addArchive(program: Command): void {
       const context = contextOf(command);
       const { uid, query } = byUidOrName(context, target);
       printObject(
-        await context.client.request("GET", `/api/v1/archived-workflows/${uid}`, { query }),
+        asJson(
+          await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+            params: { uid },
+            query,
+          }),
+        ),
         options.output === "json" ? "json" : "yaml",
       );
     });
@@ -318,37 +351,43 @@ function addArchive(program: Command): void {
     async (target: string, _options: unknown, command: Command) => {
       const context = contextOf(command);
       const { uid, query } = byUidOrName(context, target);
-      await context.client.request("DELETE", `/api/v1/archived-workflows/${uid}`, { query });
+      await context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
+        params: { uid },
+        query,
+      });
       print(`Archived workflow ${target} deleted`);
     },
   );
-  for (const verb of ["retry", "resubmit"]) {
+  const again = {
+    retry: { operation: "ArchivedWorkflowService_RetryArchivedWorkflow", done: "retried" },
+    resubmit: {
+      operation: "ArchivedWorkflowService_ResubmitArchivedWorkflow",
+      done: "resubmitted",
+    },
+  } as const;
+  for (const verb of ["retry", "resubmit"] as const) {
     archive.command(`${verb} <uid-or-name>`).option("--memoized").option("--restart-successful")
       .option("--node-field-selector <terms>")
       .action(async (target: string, options: JsonObject, command: Command) => {
         const context = contextOf(command);
         const { uid, query } = byUidOrName(context, target);
         const body = { uid, ...query, ...options };
-        const made = await context.client.request(
-          "PUT",
-          `/api/v1/archived-workflows/${uid}/${verb}`,
-          { body },
-        );
-        print(`workflow ${metaOf(made)["name"]} ${verb === "retry" ? "retried" : "resubmitted"}`);
+        const { operation, done } = again[verb];
+        const made = await context.client.call(operation, { params: { uid }, body });
+        print(`workflow ${made.metadata.name} ${done}`);
       });
   }
   archive.command("list-label-keys").action(async (_options: unknown, command: Command) => {
-    const answer = await contextOf(command).client.request(
-      "GET",
-      "/api/v1/archived-workflows-label-keys",
+    const answer = await contextOf(command).client.call(
+      "ArchivedWorkflowService_ListArchivedWorkflowLabelKeys",
+      {},
     );
     for (const key of (answer["items"] ?? []) as string[]) print(key);
   });
   archive.command("list-label-values").requiredOption("-l, --selector <key>").action(
     async (options: { selector: string }, command: Command) => {
-      const answer = await contextOf(command).client.request(
-        "GET",
-        "/api/v1/archived-workflows-label-values",
+      const answer = await contextOf(command).client.call(
+        "ArchivedWorkflowService_ListArchivedWorkflowLabelValues",
         {
           query: { "listOptions.labelSelector": options.selector },
         },

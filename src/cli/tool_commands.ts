@@ -5,7 +5,6 @@ import type { Command } from "commander";
 import { parse, stringify } from "yaml";
 import { createToken, parseTokenFile } from "../auth/token_file.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { segment } from "./client.ts";
 import {
   contextOf,
   outputOption,
@@ -26,8 +25,6 @@ function addEvents(program: Command): void {
     }
     return JSON.parse(text);
   };
-  const path = (namespace: string, discriminator: string | undefined) =>
-    `/api/v1/events/${segment(namespace)}/${segment(discriminator ?? "")}`;
   for (
     const [name, description] of [["send", "post an event"], [
       "test",
@@ -44,24 +41,17 @@ function addEvents(program: Command): void {
           command: Command,
         ) => {
           const context = contextOf(command);
-          const answer = await context.client.request(
-            "POST",
-            path(context.namespace, discriminator),
-            {
-              body: await body(options),
-              ...(name === "test" ? { query: { dryRun: true } } : {}),
-              ...(options.idempotencyKey === undefined
-                ? {}
-                : { idempotencyKey: options.idempotencyKey }),
-            },
-          );
+          const answer = await context.client.call("EventService_ReceiveEvent", {
+            params: { namespace: context.namespace, discriminator: discriminator ?? "" },
+            query: name === "test" ? { dryRun: true } : {},
+            body: await body(options),
+            idempotencyKey: options.idempotencyKey,
+          });
           if (name === "test") printObject(answer, "yaml");
           else say("event accepted");
         },
       );
   }
-  const deliveries = (namespace: string, ...rest: string[]) =>
-    ["/api/v1/event-deliveries", segment(namespace), ...rest].join("/");
   event.command("list [id]").description("deliveries: what became of accepted events")
     .option("--state <state>", "queued, done or dead").option(
       "--limit <number>",
@@ -77,13 +67,16 @@ function addEvents(program: Command): void {
         const context = contextOf(command);
         if (id !== undefined) {
           printObject(
-            await context.client.request("GET", deliveries(context.namespace, segment(id))),
+            await context.client.call("EventService_GetEventDelivery", {
+              params: { namespace: context.namespace, id },
+            }),
             options.output === "json" ? "json" : "yaml",
           );
           return;
         }
-        const answer = await context.client.request("GET", deliveries(context.namespace), {
-          query: { state: options.state, limit: options.limit },
+        const answer = await context.client.call("EventService_ListEventDeliveries", {
+          params: { namespace: context.namespace },
+          query: { state: options.state, limit: Number(options.limit) },
         });
         const items = (answer["items"] ?? []) as JsonObject[];
         if (options.output === "json" || options.output === "yaml") {
@@ -114,23 +107,17 @@ function addEvents(program: Command): void {
         const context = contextOf(command);
         if (ids.length === 0 && !options.all) throw new UsageError("Name deliveries, or --all");
         if (ids.length === 0) {
-          const answer = await context.client.request(
-            "POST",
-            deliveries(context.namespace, "replay"),
-            {
-              body: options.discriminator === undefined
-                ? {}
-                : { discriminator: options.discriminator },
-            },
-          );
+          const answer = await context.client.call("EventService_ReplayEventDeliveries", {
+            params: { namespace: context.namespace },
+            body: { discriminator: options.discriminator },
+          });
           print(`${answer["replayed"] ?? 0} replayed`);
           return;
         }
         for (const id of ids) {
-          await context.client.request(
-            "POST",
-            deliveries(context.namespace, segment(id), "replay"),
-          );
+          await context.client.call("EventService_ReplayEventDelivery", {
+            params: { namespace: context.namespace, id },
+          });
           print(`${id} replayed`);
         }
       },
@@ -174,7 +161,7 @@ export function addToolCommands(program: Command, exit: (status: number) => void
       const { default: own } = await import("../../package.json", { with: { type: "json" } });
       print(`sluice: ${own.version}`);
       if (options.short) return;
-      const answer = await contextOf(command).client.request("GET", "/api/v1/version");
+      const answer = await contextOf(command).client.call("InfoService_GetVersion", {});
       print(`server: ${answer["version"]}`);
     });
   program.command("server").description(
@@ -196,7 +183,7 @@ export function addToolCommands(program: Command, exit: (status: number) => void
     },
   );
   auth.command("whoami").action(async (_options: unknown, command: Command) => {
-    printObject(await contextOf(command).client.request("GET", "/api/v1/userinfo"), "yaml");
+    printObject(await contextOf(command).client.call("InfoService_GetUserInfo", {}), "yaml");
   });
   const token = program.command("token").description("bearer tokens for --auth-mode client");
   token.command("create").description("make a token; only its hash goes into the file")

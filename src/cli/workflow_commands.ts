@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { type Client, ClientError, segment } from "./client.ts";
+import type { Input } from "../client/client.ts";
+import { ClientError } from "../client/transport.ts";
 import {
   collect,
   type Context,
@@ -20,26 +21,6 @@ import { hasColour, print, printObject, printWorkflows, say, workflowText } from
 const FINISHED = new Set(["Succeeded", "Failed", "Error"]);
 const LABELS = "workflows.argoproj.io";
 
-export function workflowsPath(namespace: string, name?: string, verb?: string): string {
-  return [
-    "/api/v1/workflows",
-    segment(namespace),
-    ...(name === undefined ? [] : [segment(name)]),
-    ...(verb ? [verb] : []),
-  ].join("/");
-}
-
-async function getWorkflow(
-  client: Client,
-  namespace: string,
-  name: string,
-  fields?: string,
-): Promise<Workflow> {
-  return await client.request("GET", workflowsPath(namespace, name), {
-    query: { fields },
-  }) as unknown as Workflow;
-}
-
 /** Follows one workflow until it is finished; calls `show` with every state. A broken stream is taken up again. */
 async function follow(
   context: Context,
@@ -54,13 +35,13 @@ async function follow(
   for (let pause = 100;; pause = Math.min(pause * 2, 5000)) {
     try {
       for await (
-        const event of context.client.stream(`/api/v1/workflow-events/${segment(namespace)}`, {
-          query,
-        })
+        const { type, object: workflow } of context.client.stream(
+          "WorkflowService_WatchWorkflows",
+          { params: { namespace }, query },
+        )
       ) {
         pause = 100;
-        const workflow = event["object"] as unknown as Workflow;
-        if (event["type"] === "DELETED") throw new Error(`Workflow ${name} was deleted`);
+        if (type === "DELETED") throw new Error(`Workflow ${name} was deleted`);
         show(workflow);
         if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) {
           return workflow;
@@ -129,24 +110,23 @@ async function selected(
   }));
 }
 
+type ListQuery = NonNullable<Input<"WorkflowService_ListWorkflows">["query"]>;
+
 /** All pages of a list. */
 async function listWorkflows(
   context: Context,
   namespace: string,
-  query: Record<string, string | undefined>,
+  query: ListQuery,
 ): Promise<Workflow[]> {
   const items: Workflow[] = [];
   let next: string | undefined;
   do {
-    const page = await context.client.request("GET", `/api/v1/workflows/${segment(namespace)}`, {
+    const page = await context.client.call("WorkflowService_ListWorkflows", {
+      params: { namespace },
       query: { ...query, "listOptions.continue": next },
     });
-    items.push(...((page["items"] ?? []) as unknown as Workflow[]));
-    const metadata = page["metadata"];
-    next = isJsonObject(metadata) && typeof metadata["continue"] === "string" &&
-        query["listOptions.limit"] !== undefined
-      ? metadata["continue"]
-      : undefined;
+    items.push(...page.items ?? []);
+    next = query["listOptions.limit"] === undefined ? undefined : page.metadata.continue;
   } while (next !== undefined && next !== "");
   return items;
 }
@@ -217,30 +197,28 @@ async function submit(context: Context, files: string[], options: SubmitOptions)
         `--from takes KIND/NAME, for example workflowtemplate/build; received ${options.from}`,
       );
     }
-    const submitOptions: JsonObject = { parameters: [...given].map(([n, v]) => `${n}=${v}`) };
-    for (
-      const [member, value] of Object.entries({
-        name: options.name,
-        generateName: options.generateName,
-        labels: options.labels,
-        entryPoint: options.entrypoint,
-        serviceAccount: options.serviceaccount,
-        dryRun: options.dryRun,
-        serverDryRun: options.serverDryRun,
-      })
-    ) if (value !== undefined) submitOptions[member] = value;
-    if (options.priority !== undefined) submitOptions["priority"] = Number(options.priority);
-    const body: Json = {
-      namespace: context.namespace,
-      resourceKind: kind,
-      resourceName: name,
-      submitOptions,
+    const submitOptions = {
+      name: options.name,
+      generateName: options.generateName,
+      entryPoint: options.entrypoint,
+      parameters: [...given].map(([key, value]) => `${key}=${value}`),
+      serviceAccount: options.serviceaccount,
+      dryRun: options.dryRun,
+      serverDryRun: options.serverDryRun,
+      labels: options.labels,
+      priority: options.priority === undefined ? undefined : Number(options.priority),
     };
     created.push(
-      await context.client.request("POST", workflowsPath(context.namespace, undefined, "submit"), {
-        body,
+      await context.client.call("WorkflowService_SubmitWorkflow", {
+        params: { namespace: context.namespace },
+        body: {
+          namespace: context.namespace,
+          resourceKind: kind,
+          resourceName: name,
+          submitOptions,
+        },
         ...key,
-      }) as unknown as Workflow,
+      }),
     );
   } else {
     for (const manifest of await readManifests(files)) {
@@ -255,14 +233,17 @@ async function submit(context: Context, files: string[], options: SubmitOptions)
       const namespace = String(
         (workflow["metadata"] as JsonObject)["namespace"] ?? context.namespace,
       );
-      const body: JsonObject = { namespace, workflow };
-      if (options.serverDryRun) body["serverDryRun"] = true;
-      if (options.dryRun) body["createOptions"] = { dryRun: ["All"] };
       created.push(
-        await context.client.request("POST", workflowsPath(namespace), {
-          body,
+        await context.client.call("WorkflowService_CreateWorkflow", {
+          params: { namespace },
+          body: {
+            namespace,
+            workflow: workflow as unknown as Workflow,
+            serverDryRun: options.serverDryRun,
+            createOptions: options.dryRun ? { dryRun: ["All"] } : undefined,
+          },
           ...key,
-        }) as unknown as Workflow,
+        }),
       );
     }
   }
@@ -299,20 +280,21 @@ async function logs(
   name: string,
   options: LogOptions & { pod?: string },
 ): Promise<void> {
+  const number = (text: string | undefined) => text === undefined ? undefined : Number(text);
   const query = {
     "logOptions.container": options.container ?? "main",
     "logOptions.follow": options.follow,
-    "logOptions.tailLines": options.tail,
-    "logOptions.sinceSeconds": options.since,
+    "logOptions.tailLines": number(options.tail),
+    "logOptions.sinceSeconds": number(options.since),
     "logOptions.timestamps": options.timestamps,
     grep: options.grep,
     podName: options.pod,
   };
-  for await (
-    const line of context.client.stream(workflowsPath(namespace, name, "log"), { query })
-  ) {
-    print(`${line["podName"]}: ${line["content"] ?? ""}`);
-  }
+  const lines = context.client.stream("WorkflowService_WorkflowLogs", {
+    params: { namespace, name },
+    query,
+  });
+  for await (const { podName, content = "" } of lines) print(`${podName}: ${content}`);
 }
 
 interface ControlOptions extends OutputOptions {
@@ -330,48 +312,51 @@ interface ControlOptions extends OutputOptions {
   idempotencyKey?: string;
 }
 
-const DONE: Record<string, string> = {
-  suspend: "suspended",
-  resume: "resumed",
-  stop: "stopped",
-  terminate: "terminated",
-  retry: "retried",
-  resubmit: "resubmitted",
-  set: "set",
-};
+/** Operation of each verb, and what became of the workflow. */
+const VERBS = {
+  suspend: { operation: "WorkflowService_SuspendWorkflow", done: "suspended" },
+  resume: { operation: "WorkflowService_ResumeWorkflow", done: "resumed" },
+  stop: { operation: "WorkflowService_StopWorkflow", done: "stopped" },
+  terminate: { operation: "WorkflowService_TerminateWorkflow", done: "terminated" },
+  retry: { operation: "WorkflowService_RetryWorkflow", done: "retried" },
+  resubmit: { operation: "WorkflowService_ResubmitWorkflow", done: "resubmitted" },
+  set: { operation: "WorkflowService_SetWorkflow", done: "set" },
+} as const;
+type Verb = keyof typeof VERBS;
 
 /** Sends one verb to each selected workflow and says what became of it. */
 async function control(
   context: Context,
-  verb: string,
+  verb: Verb,
   names: string[],
   options: ControlOptions,
 ): Promise<number> {
   let status = 0;
+  const { operation, done } = VERBS[verb];
+  const outputParameters = options.outputParameter === undefined
+    ? undefined
+    : JSON.stringify(Object.fromEntries(pairs(options.outputParameter, "an output parameter")));
   for (const { namespace, name } of await selected(context, names, options)) {
-    const body: JsonObject = { namespace, name };
-    if (options.nodeFieldSelector !== undefined) {
-      body["nodeFieldSelector"] = options.nodeFieldSelector;
-    }
-    if (options.message !== undefined) body["message"] = options.message;
-    if (options.restartSuccessful) body["restartSuccessful"] = true;
-    if (options.memoized) body["memoized"] = true;
-    if (options.parameter !== undefined) body["parameters"] = options.parameter;
-    if (options.phase !== undefined) body["phase"] = options.phase;
-    if (options.outputParameter !== undefined) {
-      body["outputParameters"] = JSON.stringify(
-        Object.fromEntries(pairs(options.outputParameter, "an output parameter")),
-      );
-    }
-    const answer = await context.client.request("PUT", workflowsPath(namespace, name, verb), {
-      body,
-      ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
-    }) as unknown as Workflow;
+    const answer = await context.client.call(operation, {
+      params: { namespace, name },
+      body: {
+        namespace,
+        name,
+        nodeFieldSelector: options.nodeFieldSelector,
+        message: options.message,
+        restartSuccessful: options.restartSuccessful,
+        memoized: options.memoized,
+        parameters: options.parameter,
+        phase: options.phase,
+        outputParameters,
+      },
+      idempotencyKey: options.idempotencyKey,
+    });
     const after = answer.metadata.name ?? name;
     if (options.output === "json" || options.output === "yaml") {
       printObject(answer as unknown as Json, options.output);
     } else if (options.output === "name") print(after);
-    else print(`workflow ${after} ${DONE[verb]}`);
+    else print(`workflow ${after} ${done}`);
     if (options.watch) status = Math.max(status, await watchLive(context, namespace, after));
     else if (options.wait) {
       status = Math.max(status, await waitFor(context, namespace, after, false));
@@ -428,10 +413,11 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
           options["completed"] ? `${LABELS}/completed=true` : undefined,
           options["status"] ? `${LABELS}/phase in (${options["status"]})` : undefined,
         ].filter((term) => term !== undefined).join(",");
-        const query: Record<string, string | undefined> = {
+        const pageSize = options["limit"] ?? options["chunkSize"];
+        const query: ListQuery = {
           "listOptions.labelSelector": labels || undefined,
           "listOptions.fieldSelector": options["fieldSelector"] as string | undefined,
-          "listOptions.limit": (options["limit"] ?? options["chunkSize"]) as string | undefined,
+          "listOptions.limit": pageSize === undefined ? undefined : Number(pageSize),
           fields: options.output === undefined
             ? "metadata,items.metadata,items.spec.suspend,items.status.phase,items.status.message,items.status.finishedAt,items.status.startedAt,items.status.progress"
             : undefined,
@@ -457,7 +443,9 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
     .action(async (names: string[], options: OutputOptions, command: Command) => {
       const context = contextOf(command);
       for (const name of names) {
-        const workflow = await getWorkflow(context.client, context.namespace, name);
+        const workflow = await context.client.call("WorkflowService_GetWorkflow", {
+          params: { namespace: context.namespace, name },
+        });
         if (options.output === "json" || options.output === "yaml") {
           printObject(workflow as unknown as Json, options.output);
         } else if (options.output === "name") print(workflow.metadata.name ?? "");
@@ -505,7 +493,7 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
       },
     );
 
-  const verb = (name: string, description: string) =>
+  const verb = (name: Verb, description: string) =>
     program.command(`${name} [names...]`).description(description)
       .option("-l, --selector <labels>").option("--field-selector <terms>")
       .option("--idempotency-key <key>", "the same key and request have one effect")
@@ -567,7 +555,8 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
         const context = contextOf(command);
         for (const { namespace, name } of await selected(context, names, options)) {
           try {
-            await context.client.request("DELETE", workflowsPath(namespace, name), {
+            await context.client.call("WorkflowService_DeleteWorkflow", {
+              params: { namespace, name },
               query: { force: options.force },
             });
             print(`workflow ${name} deleted`);

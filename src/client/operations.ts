@@ -54,7 +54,7 @@ export interface Operations {
     kind: "unary";
     params: { uid: string };
     query: Record<never, never>;
-    body: { uid?: string; name?: string; namespace?: string; memoized?: boolean; parameters?: string[] };
+    body: { uid?: string | undefined; name?: string | undefined; namespace?: string | undefined; memoized?: boolean | undefined; parameters?: string[] | undefined };
     answer: Workflow;
   };
   /** Run the failed steps of an archived workflow again. */
@@ -62,7 +62,7 @@ export interface Operations {
     kind: "unary";
     params: { uid: string };
     query: Record<never, never>;
-    body: { uid?: string; name?: string; namespace?: string; restartSuccessful?: boolean; nodeFieldSelector?: string; parameters?: string[] };
+    body: { uid?: string | undefined; name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
     answer: Workflow;
   };
   /** Download an artifact of a step's inputs. */
@@ -102,7 +102,7 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** Delete a cluster workflow template. */
@@ -126,7 +126,7 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** List cluster workflow templates. */
@@ -142,7 +142,7 @@ export interface Operations {
     kind: "unary";
     params: { name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: ClusterWorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** Store a new cron workflow. */
@@ -150,7 +150,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: CronWorkflow;
   };
   /** Delete a cron workflow. */
@@ -174,7 +174,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: CronWorkflow;
   };
   /** List cron workflows. */
@@ -190,7 +190,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string };
+    body: { name?: string | undefined; namespace?: string | undefined };
     answer: CronWorkflow;
   };
   /** Switch a schedule off. */
@@ -198,7 +198,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string };
+    body: { name?: string | undefined; namespace?: string | undefined };
     answer: CronWorkflow;
   };
   /** Replace a cron workflow; it must carry the resourceVersion it is based on. */
@@ -206,7 +206,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; cronWorkflow?: CronWorkflow; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: CronWorkflow;
   };
   /** Store a new event binding. */
@@ -214,7 +214,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
     answer: WorkflowEventBinding;
   };
   /** Delete a event binding. */
@@ -246,7 +246,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
     answer: WorkflowEventBinding;
   };
   /** List what became of accepted events, newest first. */
@@ -278,7 +278,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { namespace?: string; discriminator?: string; binding?: string; receivedAfter?: string; receivedBefore?: string };
+    body: { namespace?: string | undefined; discriminator?: string | undefined; binding?: string | undefined; receivedAfter?: string | undefined; receivedBefore?: string | undefined };
     answer: JsonObject;
   };
   /** Put a dead letter back into the queue. */
@@ -294,7 +294,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; binding?: WorkflowEventBinding };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
     answer: WorkflowEventBinding;
   };
   /** Taken and forgotten: nothing is tracked here. */
@@ -302,7 +302,7 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
-    body: { name?: string };
+    body: { name?: string | undefined };
     answer: JsonObject;
   };
   /** Settings that user interfaces ask for. */
@@ -334,7 +334,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { type?: Json; namespace?: string; cmName?: string; key?: string; limit?: number };
+    body: { type?: Json | undefined; namespace?: string | undefined; cmName?: string | undefined; key?: string | undefined; limit?: number | undefined };
     answer: JsonObject;
   };
   /** Remove a semaphore limit. */
@@ -358,7 +358,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; key: string };
     query: Record<never, never>;
-    body: { type?: Json; namespace?: string; cmName?: string; key?: string; limit?: number };
+    body: { type?: Json | undefined; namespace?: string | undefined; cmName?: string | undefined; key?: string | undefined; limit?: number | undefined };
     answer: JsonObject;
   };
   /** Create a workflow from a manifest. */
@@ -366,7 +366,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { namespace?: string; workflow?: Workflow; instanceID?: string; serverDryRun?: boolean; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { namespace?: string | undefined; workflow?: Workflow | undefined; instanceID?: string | undefined; serverDryRun?: boolean | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: Workflow;
   };
   /** Delete a workflow. */
@@ -390,7 +390,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { namespace?: string; workflow?: Workflow };
+    body: { namespace?: string | undefined; workflow?: Workflow | undefined };
     answer: Workflow;
   };
   /** List workflows. */
@@ -414,7 +414,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; memoized?: boolean; parameters?: string[] };
+    body: { name?: string | undefined; namespace?: string | undefined; memoized?: boolean | undefined; parameters?: string[] | undefined };
     answer: Workflow;
   };
   /** Go on after a suspension, or complete the suspended steps that a selector names. */
@@ -422,7 +422,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; nodeFieldSelector?: string };
+    body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined };
     answer: Workflow;
   };
   /** Run the failed steps of a finished workflow again. */
@@ -430,7 +430,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; restartSuccessful?: boolean; nodeFieldSelector?: string; parameters?: string[] };
+    body: { name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
     answer: Workflow;
   };
   /** Set phase, message or outputs of suspended steps. */
@@ -438,7 +438,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; nodeFieldSelector?: string; message?: string; phase?: string; outputParameters?: string };
+    body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined; message?: string | undefined; phase?: string | undefined; outputParameters?: string | undefined };
     answer: Workflow;
   };
   /** End a workflow with its exit handlers, or fail the suspended steps that a selector names. */
@@ -446,7 +446,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; nodeFieldSelector?: string; message?: string };
+    body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined; message?: string | undefined };
     answer: Workflow;
   };
   /** Create a workflow from a template or a cron workflow. */
@@ -454,7 +454,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { namespace?: string; resourceKind?: string; resourceName?: string; submitOptions?: { name?: string; generateName?: string; entryPoint?: string; parameters?: string[]; serviceAccount?: string; dryRun?: boolean; serverDryRun?: boolean; labels?: string; ownerReference?: { apiVersion?: string; kind?: string; name?: string; uid?: string; controller?: boolean; blockOwnerDeletion?: boolean }; annotations?: string; podPriorityClassName?: string; priority?: number; artifacts?: string[] } };
+    body: { namespace?: string | undefined; resourceKind?: string | undefined; resourceName?: string | undefined; submitOptions?: { name?: string | undefined; generateName?: string | undefined; entryPoint?: string | undefined; parameters?: string[] | undefined; serviceAccount?: string | undefined; dryRun?: boolean | undefined; serverDryRun?: boolean | undefined; labels?: string | undefined; ownerReference?: { apiVersion?: string | undefined; kind?: string | undefined; name?: string | undefined; uid?: string | undefined; controller?: boolean | undefined; blockOwnerDeletion?: boolean | undefined } | undefined; annotations?: string | undefined; podPriorityClassName?: string | undefined; priority?: number | undefined; artifacts?: string[] | undefined } | undefined };
     answer: Workflow;
   };
   /** Let no further step begin. */
@@ -462,7 +462,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string };
+    body: { name?: string | undefined; namespace?: string | undefined };
     answer: Workflow;
   };
   /** End a workflow at once. */
@@ -470,7 +470,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string };
+    body: { name?: string | undefined; namespace?: string | undefined };
     answer: Workflow;
   };
   /** Watch events about workflows. */
@@ -502,7 +502,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowTemplate;
   };
   /** Delete a workflow template. */
@@ -526,7 +526,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowTemplate;
   };
   /** List workflow templates. */
@@ -542,7 +542,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string; namespace?: string; template?: WorkflowTemplate; createOptions?: { dryRun?: string[]; fieldManager?: string; fieldValidation?: string } };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowTemplate;
   };
 }
