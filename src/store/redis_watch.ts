@@ -183,9 +183,12 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
           await begin();
           found = isChecked ? kept(at) : undefined;
           if (found === undefined) {
+            const { floor } = tail;
             found = await read(at);
             await assertKept(at);
             isChecked = true;
+            // Nothing up to now, hence nothing up to where the shared reader began.
+            if (found.length === 0) at = Math.max(at, floor);
           }
         } catch (error) {
           if (!(error instanceof Problem && error.code === ProblemCode.Unavailable)) throw error;
@@ -194,7 +197,8 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
         }
         const last = found.at(-1);
         if (last === undefined) {
-          if (kept(at)?.length === 0) await wakeups.wait(["feed"], LOOK_AGAIN_MS, signal);
+          if (kept(at)?.length !== 0) continue;
+          await wakeups.wait(["feed"], LOOK_AGAIN_MS, signal);
           continue;
         }
         at = last.version;

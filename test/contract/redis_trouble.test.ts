@@ -254,6 +254,30 @@ test("TLS with an authority of one's own", async () => {
   await expectUnavailable(open(url), /Cannot connect to Redis at localhost:.*certificate/);
 });
 
+test("waiting costs a few commands a second, however many wait", async () => {
+  const server = await start();
+  const store = await open(server.url);
+  await store.membership.shardCount(4);
+  const stop = new AbortController();
+  const places = [0, 1, 2, 3].map((shard) => ({ shard, cursor: "" }));
+  const waiting = [
+    ...Array.from(
+      { length: 20 },
+      () => collect(store.query.watch(undefined, stop.signal), 1, stop),
+    ),
+    ...["w1", "w2"].map((worker) => store.events.take(worker, 1, LONG_MS, LONG_MS, stop.signal)),
+    store.shards.readMailboxes(places, 1, LONG_MS, stop.signal),
+  ];
+  const sent = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await ask(server.url, ["INFO", "stats"]))?.[1]);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const before = await sent();
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(await sent() - before).toBeLessThan(60);
+  stop.abort();
+  await Promise.all(waiting);
+});
+
 test("a server that may evict data is told of", async () => {
   const server = await start(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
   const told: string[] = [];
