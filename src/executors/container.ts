@@ -340,8 +340,11 @@ function endFrom(facts: ContainerFacts): ContainerEnd {
 }
 
 async function readEnd(dir: string): Promise<ContainerEnd | undefined> {
-  const text = await readFile(join(dir, "end"), "utf8").catch(() => undefined);
-  return text === undefined ? undefined : JSON.parse(text) as ContainerEnd;
+  try {
+    return JSON.parse(await readFile(join(dir, "end"), "utf8")) as ContainerEnd;
+  } catch {
+    return undefined;
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

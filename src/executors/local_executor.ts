@@ -19,8 +19,9 @@ import { Scratch } from "./scratch.ts";
 import type { TaskFolder } from "./scratch.ts";
 import { Turns } from "./turns.ts";
 
-/** How often logs and progress of running tasks are looked at. */
+/** How often logs and progress of running tasks are looked at, and how much rarer with each task. */
 const SAMPLE_MS = 500;
+const SAMPLE_MS_PER_TASK = 4;
 
 export interface LocalExecutorOptions {
   /** Folder for everything that is kept; must outlive the server. */
@@ -193,7 +194,10 @@ export class LocalExecutor implements Executor {
         if (this.#running.size > 0) this.#startSampling();
       });
     };
-    this.#cancelSampling = this.#clock.after(SAMPLE_MS, again);
+    this.#cancelSampling = this.#clock.after(
+      SAMPLE_MS + SAMPLE_MS_PER_TASK * this.#running.size,
+      again,
+    );
   }
 
   async *logs(

@@ -127,9 +127,13 @@ export class TaskFolder {
     return await readdir(this.dir).then(() => true, () => false);
   }
 
+  /** The kept outcome; one that a power cut left incomplete is none. */
   async outcome(): Promise<TaskOutcome | undefined> {
-    const text = await readFile(join(this.dir, "outcome.json"), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : JSON.parse(text) as TaskOutcome;
+    try {
+      return JSON.parse(await readFile(join(this.dir, "outcome.json"), "utf8")) as TaskOutcome;
+    } catch {
+      return undefined;
+    }
   }
 
   async saveOutcome(outcome: TaskOutcome): Promise<void> {
