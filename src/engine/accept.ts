@@ -87,6 +87,7 @@ function nodeIsDue(turn: Turn, node: NodeRecord): void {
       change(turn, node, { dueAt: undefined });
       if (node.phase !== "Pending") return;
       cancelTask(turn, node, "timeout");
+      change(turn, node, { isTimedOut: true });
       end(turn, node, "Failed", "timeout");
       endContainersWith(turn, node, "timeout");
       return;

@@ -2,7 +2,7 @@
 import type { DagTask, NodePhase } from "../spec/manifest.ts";
 import { frameOf, getNode, known, memberCall, nodeByName } from "./call.ts";
 import { addNode, change, end } from "./change.ts";
-import { dagTaskCalls, dependenciesOf, planDag } from "./dag_calls.ts";
+import { addReady, dagTaskCalls, dependenciesOf, planDag } from "./dag_calls.ts";
 import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, taskResults } from "./depends.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -63,7 +63,7 @@ function noteDone(turn: Turn, dag: DagUnit, news: readonly string[]): void {
     for (const dependent of dag.dependents.get(task) ?? []) {
       const left = (dag.waitingFor.get(dependent) ?? 0) - 1;
       dag.waitingFor.set(dependent, left);
-      if (left === 0) dag.ready.push(dependent);
+      if (left === 0) addReady(dag, dependent);
     }
   }
 }

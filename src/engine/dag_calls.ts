@@ -63,6 +63,36 @@ export function targetsOf(frame: Frame): string[] {
   return (dag?.tasks ?? []).map(({ name }) => name).filter((name) => !wanted.has(name)).sort();
 }
 
+/** Enters a task whose dependencies are done; those that come first in the walk from the targets begin first. */
+export function addReady(unit: DagUnit, task: string): void {
+  const rank = unit.rank.get(task) ?? 0;
+  let at = unit.ready.length;
+  while (at > 0 && (unit.rank.get(unit.ready[at - 1] ?? "") ?? 0) > rank) at--;
+  unit.ready.splice(at, 0, task);
+}
+
+/** Places of the tasks in a walk from the sorted targets that visits dependencies before the task itself. */
+function rankTasks(frame: Frame, targets: readonly string[]): Map<string, number> {
+  const rank = new Map<string, number>();
+  const seen = new Set<string>();
+  // Not recursive: chains can be long.
+  const stack: { task: string; isDone: boolean }[] = [...targets].reverse()
+    .map((task) => ({ task, isDone: false }));
+  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    if (top.isDone) {
+      rank.set(top.task, rank.size);
+      continue;
+    }
+    if (seen.has(top.task)) continue;
+    seen.add(top.task);
+    stack.push({ task: top.task, isDone: true });
+    for (const task of dependenciesOf(frame, top.task).toReversed()) {
+      stack.push({ task, isDone: false });
+    }
+  }
+  return rank;
+}
+
 /** Everything about the order of a DAG's tasks; nothing has begun yet. */
 export function planDag(frame: Frame): DagUnit {
   const targets = targetsOf(frame);
@@ -77,12 +107,13 @@ export function planDag(frame: Frame): DagUnit {
     waitingFor: new Map(),
     ready: [],
     begun: new Set(),
+    rank: rankTasks(frame, targets),
   };
   for (const { name } of frame.template.dag?.tasks ?? []) {
     if (!needed.has(name)) continue;
     const list = dependenciesOf(frame, name);
     unit.waitingFor.set(name, list.length);
-    if (list.length === 0) unit.ready.push(name);
+    if (list.length === 0) addReady(unit, name);
     for (const dependency of list) {
       const dependents = unit.dependents.get(dependency);
       if (dependents === undefined) unit.dependents.set(dependency, [name]);

@@ -81,6 +81,8 @@ export interface DagUnit {
   /** Tasks whose dependencies are done and that are not begun. */
   ready: string[];
   begun: Set<string>;
+  /** Order in which ready tasks begin. */
+  rank: Map<string, number>;
 }
 
 export interface Runtime {

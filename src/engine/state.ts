@@ -92,6 +92,8 @@ export interface NodeRecord {
   deadlineMessage?: string;
   /** Ended because the engine could not carry it out. */
   isErrored?: boolean;
+  /** Was never started within its time. */
+  isTimedOut?: boolean;
   /** A daemon that left by itself while it was needed. */
   isLostDaemon?: boolean;
   /** Came with a status from elsewhere. */

@@ -156,7 +156,9 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
       `step group deemed errored due to child ${failed.name} error: ${failed.message ?? ""}`,
     );
   } else if (unit.cursor < unit.calls.length) return;
-  else if (failed !== undefined) end(turn, group, "Failed", `child '${failed.id}' failed`);
+  else if (failed?.isTimedOut === true) {
+    end(turn, group, "Failed", `child '${failed.name}' timedout`);
+  } else if (failed !== undefined) end(turn, group, "Failed", `child '${failed.id}' failed`);
   else end(turn, group, "Succeeded");
 }
 
