@@ -37,6 +37,7 @@ interface Account {
 
 interface Replica {
   host: Host;
+  executor: ScriptedExecutor;
   isPaused: boolean;
   resume: (() => void)[];
 }
@@ -60,7 +61,8 @@ class World {
   readonly #clock = new ManualClock();
   readonly #store: Store;
   readonly #mutant: Mutant;
-  readonly #executor: ScriptedExecutor;
+  /** All replicas share it, as they would share a cluster; absent: each has its own, whose tasks end with it. */
+  readonly #shared: ScriptedExecutor | undefined;
   readonly #accounts: Account[] = [];
   readonly #calls: Promise<void>[] = [];
   #replicas: Replica[] = [];
@@ -72,9 +74,7 @@ class World {
     this.#random = seededFraction(seed);
     this.#mutant = mutant;
     this.#store = openMemoryStore({ now: () => this.#clock.now() });
-    this.#executor = new ScriptedExecutor(() =>
-      this.#chance(0.7) ? { phase: "Succeeded" } : undefined
-    );
+    this.#shared = seed % 2 === 0 ? this.#makeExecutor(false) : undefined;
   }
 
   async run(): Promise<void> {
@@ -169,7 +169,11 @@ class World {
   }
 
   async #start(): Promise<void> {
-    const replica = { isPaused: false, resume: [] } as unknown as Replica;
+    const replica = {
+      isPaused: false,
+      resume: [],
+      executor: this.#shared ?? this.#makeExecutor(true),
+    } as unknown as Replica;
     const name = `r${this.#named++}`;
     const store = faultStore(this.#mutant(this.#store), async (point) => {
       if (replica.isPaused) await new Promise<void>((go) => replica.resume.push(go));
@@ -177,7 +181,7 @@ class World {
     });
     replica.host = new Host({
       store,
-      executors: [this.#executor],
+      executors: [replica.executor],
       kinds: [tallyKind],
       clock: this.#clock,
       ids: seededIds(this.#named),
@@ -214,16 +218,27 @@ class World {
     for (const go of replica.resume.splice(0)) go();
   }
 
+  #makeExecutor(isTied: boolean): ScriptedExecutor {
+    return new ScriptedExecutor(
+      () => this.#chance(0.7) ? { phase: "Succeeded" } : undefined,
+      isTied,
+    );
+  }
+
   #endTasks(): void {
-    for (const [id, task] of this.#executor.tasks) if (!task.outcome) this.#executor.end(id);
+    for (const { executor } of this.#replicas) {
+      for (const [id, task] of executor.tasks) if (!task.outcome) executor.end(id);
+    }
   }
 
   /** Ends all trouble and lets everything come to rest. */
   async #heal(): Promise<void> {
     this.#isHealed = true;
     for (const replica of this.#replicas) this.#unpause(replica);
-    await this.#clock.advance(4 * TTL_MS);
-    this.#endTasks();
+    for (let round = 0; round < 6; round++) {
+      await this.#clock.advance(2 * TTL_MS);
+      this.#endTasks();
+    }
     await this.#clock.advance(60_000);
     await Promise.all(this.#calls);
   }
