@@ -25,7 +25,7 @@ import { proveWebhook, WEBHOOK_SECRET } from "../../src/service/webhook_senders.
 import { createWorkflowSource } from "../../src/service/workflow_source.ts";
 import { ManifestKind } from "../../src/spec/manifest.ts";
 import type { QueuedEvent } from "../../src/store/port.ts";
-import { TEST_SETTINGS } from "../support/api_server.ts";
+import { startInstance, TEST_SETTINGS } from "../support/api_server.ts";
 import { Deployment, until } from "../support/deployment.ts";
 import { seededIds } from "../support/seeded_ids.ts";
 
@@ -417,6 +417,42 @@ describe("callbacks", () => {
       message: "late",
     });
   });
+});
+
+test("a signed event needs no credential, and is queued with its sender's identity", async () => {
+  const instance = await startInstance({
+    gatekeeper: { server: false, authenticators: [] },
+    settings: { authRequired: true },
+  });
+  try {
+    const { service } = instance;
+    service.callerOf = unrestrictedCaller;
+    const body = '{"n":1}';
+    const sign = (secret: string) => createHmac("sha512", secret).update(body).digest("base64");
+    const post = async (headers: Record<string, string>) => {
+      const url = "http://app/api/v1/events/default/";
+      const request = new Request(url, { method: "POST", headers, body });
+      return (await instance.fetch(request)).status;
+    };
+    expect(await post({})).toBe(403);
+    const entry = "{type: hmac, secret: shh, header: X-Proof, algorithm: sha512, encoding: base64}";
+    await service.store.manifests.put({
+      kind: ManifestKind.Secret,
+      namespace: NAMESPACE,
+      name: WEBHOOK_SECRET,
+      text: JSON.stringify({ metadata: { name: WEBHOOK_SECRET }, stringData: { robot: entry } }),
+      labels: {},
+    }, "*");
+    expect(await post({ "x-proof": sign("other") })).toBe(401);
+    expect(await post({ "x-proof": sign("shh"), authorization: "Bearer no" })).toBe(401);
+    expect(await post({ "x-proof": sign("shh") })).toBe(200);
+    const [event] = await service.store.events.take("w", 1, 60_000, 0, stop.signal);
+    const { sender, payload } = JSON.parse(event?.text ?? "{}");
+    expect(sender.subject).toBe("system:serviceaccount:default:robot");
+    expect(payload).toEqual({ n: 1 });
+  } finally {
+    await instance.stop();
+  }
 });
 
 describe("proveWebhook()", () => {
