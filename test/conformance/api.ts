@@ -134,18 +134,24 @@ export async function run(dir: string): Promise<ConformanceResult> {
       "--url",
       `${profile}=http://127.0.0.1:${server.port}`,
     ]);
-    const { stdout } = await promisify(execFile)("python3", [runner, scenarios, ...urls], {
-      maxBuffer: 256 * 1024 * 1024,
-    }).catch((error: { stdout?: string; stderr?: string; code?: number | string }) => {
-      // Status 1 tells that something differs; anything else is trouble with the runner itself.
-      if (error.code === 1 && error.stdout !== undefined && error.stdout !== "") {
-        return { stdout: error.stdout };
-      }
-      throw new Error(`${runner} failed: ${error.stderr ?? String(error)}`);
-    });
-    return await judge(scenarios, stdout);
+    return await judge(scenarios, await play(runner, [scenarios, ...urls]));
   } finally {
     await Promise.all(servers.map(({ stop }) => stop()));
+  }
+}
+
+/** Runs the recordings' own runner and returns what it prints, also when something differs. */
+export async function play(runner: string, args: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)("python3", [runner, ...args], {
+      maxBuffer: 256 * 1024 * 1024,
+    });
+    return stdout;
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: unknown; stdout?: string; stderr?: string };
+    // Status 1 tells that something differs; anything else is trouble with the runner itself.
+    if (code === 1 && stdout !== undefined && stdout !== "") return stdout;
+    throw new Error(`${runner} failed: ${stderr ?? String(error)}`);
   }
 }
 
@@ -195,7 +201,7 @@ async function readScenario(dir: string, name: string): Promise<Scenario> {
 }
 
 /** Folder of the scenarios and the runner, whichever level of the recordings is given. */
-async function locate(dir: string): Promise<{ scenarios: string; runner: string }> {
+export async function locate(dir: string): Promise<{ scenarios: string; runner: string }> {
   const nested = join(dir, "scenarios");
   const scenarios = await exists(nested) ? nested : dir;
   for (const runner of [join(dir, "run.py"), join(scenarios, "..", "run.py")]) {
@@ -204,6 +210,7 @@ async function locate(dir: string): Promise<{ scenarios: string; runner: string 
   throw new Error(`No run.py in ${dir} or above it`);
 }
 
-function exists(path: string): Promise<boolean> {
+/** Tells whether a file or folder is there. */
+export function exists(path: string): Promise<boolean> {
   return access(path).then(() => true, () => false);
 }
