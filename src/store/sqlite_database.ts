@@ -200,7 +200,7 @@ function openExclusively({ folder, synchronous = "FULL", lockTimeoutMs = 2_000 }
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec(`PRAGMA synchronous = ${synchronous}`);
-    database.exec("PRAGMA cache_size = -65536");
+    database.exec("PRAGMA cache_size = -32768");
     database.exec("BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (error) {

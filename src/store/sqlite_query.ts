@@ -155,23 +155,28 @@ function isSelected(row: Row, query: ListQuery): boolean {
 }
 
 function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
-  const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
   const positionOf = (row: Row) => ({
     createdAt: Number(row["created_at"]),
     id: String(row["id"]),
   });
-  while (true) {
-    let first = -1;
-    heads.forEach((row, index) => {
-      const best = heads[first];
+  try {
+    const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
+    while (true) {
+      let first = -1;
+      heads.forEach((row, index) => {
+        const best = heads[first];
+        if (row === undefined) return;
+        if (best === undefined || comparePositions(positionOf(row), positionOf(best)) < 0) {
+          first = index;
+        }
+      });
+      const row = heads[first];
       if (row === undefined) return;
-      if (best === undefined || comparePositions(positionOf(row), positionOf(best)) < 0) {
-        first = index;
-      }
-    });
-    const row = heads[first];
-    if (row === undefined) return;
-    yield row;
-    heads[first] = walks[first]?.next().value as Row | undefined;
+      yield row;
+      heads[first] = walks[first]?.next().value as Row | undefined;
+    }
+  } finally {
+    // A statement that is left open would keep the log from being emptied.
+    for (const walk of walks) walk.return(undefined);
   }
 }

@@ -1,7 +1,7 @@
 /** The folder of the embedded store: one process at a time, whatever happened to the one before. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import { openSqliteStore } from "../../src/store/sqlite_store.ts";
-import { acquired, changeOf, commitOf, failureOf } from "./store_setting.ts";
+import { acquired, changeOf, commitOf, entryOf, failureOf } from "./store_setting.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -110,5 +110,24 @@ test("in one batch a refused commit and one that fails leave the others alone", 
   const version = Number(await store.query.version());
   const { versions } = await put("wf/a/one", "2") as { versions: Record<string, string> };
   expect(Number(versions["wf/a/one"])).toBe(version + 1);
+  await store.close();
+});
+
+test("a page of a union leaves no statement open: the log is emptied into the database", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const text = "x".repeat(100_000);
+  const put = (i: number) => {
+    const id = `wf/a/w${i % 10}`;
+    const index = entryOf(id, { phase: i % 2 === 0 ? "Running" : "Failed", createdAt: i % 10 });
+    return store.shards.commit(commitOf(1, epoch, {
+      actors: [changeOf(id, { put: { h: `${text}${i}` }, index })],
+    }));
+  };
+  for (let i = 0; i < 10; i++) await put(i);
+  await store.query.list({ kind: "wf", limit: 1, phases: ["Running", "Failed"] });
+  for (let i = 0; i < 300; i++) await put(i);
+  // 30 MB were written; the log is emptied every 4 MB.
+  expect(statSync(join(folder, "sluice.db-wal")).size).toBeLessThan(12 << 20);
   await store.close();
 });
