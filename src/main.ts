@@ -190,7 +190,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
       maxEventBytes: config.maxEventBytes,
-      archive: false,
+      archive: config.archive,
       authRequired: !config.authMode.includes("server"),
     },
     logs: executor,

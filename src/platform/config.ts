@@ -276,6 +276,12 @@ export const CONFIG_TABLE = {
     max: 2 ** 30,
     doc: "Largest body of an event",
   },
+  archive: {
+    type: "switch",
+    env: "ARCHIVE",
+    default: true,
+    doc: "Show finished workflows through the archive routes too",
+  },
   drainTimeout: {
     type: "duration",
     env: "DRAIN_TIMEOUT",

@@ -354,6 +354,70 @@ describe("access", () => {
   );
 });
 
+describe("the archive", () => {
+  const UID = "00000000-0000-4000-8000-000000000001";
+  const finished = {
+    kind: "Workflow",
+    metadata: {
+      name: "done",
+      namespace: "old",
+      uid: UID,
+      creationTimestamp: "2023-05-04T10:00:00Z",
+      labels: { team: "x", "workflows.argoproj.io/completed": "true" },
+    },
+    spec: SPEC,
+    status: {
+      phase: "Failed",
+      startedAt: "2023-05-04T10:01:00Z",
+      finishedAt: "2023-05-04T10:05:00Z",
+      message: "no",
+    },
+  };
+
+  test("lists finished workflows without their templates, and finds them by uid", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN, settings: { archive: true } });
+    await instance.seed([finished]);
+    const send: Send = (path, init) =>
+      Promise.resolve(
+        instance.fetch(new Request(`http://app/api/v1/archived-workflows${path}`, init)),
+      );
+    expect(await json(send("?namespace=old"))).toMatchObject({
+      items: [{ metadata: { name: "done" }, spec: { arguments: {} }, status: { message: "no" } }],
+    });
+    expect((await json(send("?namePrefix=don&nameFilter=Exact"))).items).toBeNull();
+    expect((await json(send("?namePrefix=don"))).items).toHaveLength(1);
+    expect(await json(send(`/${UID}`))).toMatchObject({ metadata: { uid: UID } });
+    expect(await json(send("/?name=done&namespace=old"))).toMatchObject({ metadata: { uid: UID } });
+    expect((await send("/?name=done")).status).toBe(400);
+    expect((await json(send("-label-keys"))).items).toEqual([
+      "team",
+      "workflows.argoproj.io/completed",
+    ]);
+    expect(await json(send("-label-values?listOptions.labelSelector=team"))).toEqual({
+      items: ["x"],
+    });
+    expect(await json(send(`/${UID}/resubmit`, put({ namespace: "old" })))).toMatchObject({
+      metadata: { labels: { "workflows.argoproj.io/resubmitted-from-workflow": "done" } },
+    });
+    expect(await json(send(`/${UID}/retry`, put({ namespace: "old" })))).toMatchObject({
+      metadata: { uid: UID },
+      status: { finishedAt: null },
+    });
+    // It runs again, so it is no longer in the archive.
+    expect((await send(`/${UID}`)).status).toBe(404);
+    await instance.stop();
+  });
+
+  test("has nothing when it is off", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN });
+    await instance.seed([finished]);
+    const path = "http://app/api/v1/archived-workflows";
+    expect(await json(instance.fetch(new Request(path)))).toEqual({ metadata: {}, items: null });
+    expect((await instance.fetch(new Request(`${path}/${UID}`))).status).toBe(404);
+    await instance.stop();
+  });
+});
+
 /** Reads a body line by line. */
 function readLines(response: Response): { next(): Promise<string>; cancel(): Promise<void> } {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
