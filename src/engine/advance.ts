@@ -27,6 +27,7 @@ import { endActive } from "./shutdown.ts";
 import { beginIfUntouched, beginLocked, startCall } from "./start.ts";
 import {
   executedSpec,
+  hasEnded,
   isFulfilled,
   type NodeRecord,
   rootOf,
@@ -318,5 +319,7 @@ function look(turn: Turn, node: NodeRecord): void {
     case "Skipped":
       break;
   }
-  if (node.role === "member" || node.role === "loop") lookAtMember(turn, node);
+  const owner = node.owner === undefined ? undefined : turn.state.nodes.get(node.owner);
+  const isAwaited = owner !== undefined && !hasEnded(owner);
+  if (isAwaited && (node.role === "member" || node.role === "loop")) lookAtMember(turn, node);
 }

@@ -157,12 +157,12 @@ export function setTimerEffect(node: NodeRecord, at: number): Effect {
   return { type: "set-timer", id: timerId(node), at };
 }
 
-export function clearTimer(turn: Turn, node: NodeRecord): void {
+function clearTimer(turn: Turn, node: NodeRecord): void {
   emit(turn, { type: "clear-timer", id: timerId(node) });
 }
 
 /** Name of a node's timer. */
-export function timerId(node: NodeRecord): string {
+function timerId(node: NodeRecord): string {
   return `node/${node.id}`;
 }
 

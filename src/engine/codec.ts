@@ -8,7 +8,7 @@ import { buildRuntime } from "./runtime.ts";
 import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
 
 /** Number of the stored form. */
-export const SCHEMA = 1;
+const SCHEMA = 1;
 const NODE_PREFIX = "n:";
 
 export function emptyPending(): Pending {
@@ -83,7 +83,7 @@ export function takeChanges(state: WorkflowState): Changes {
 }
 
 /** What lists show of a workflow. */
-export function indexEntry(state: WorkflowState): IndexEntry {
+function indexEntry(state: WorkflowState): IndexEntry {
   const { metadata, phase, startedAt, finishedAt } = state.header;
   return {
     namespace: metadata.namespace ?? "",

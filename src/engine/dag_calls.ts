@@ -55,7 +55,7 @@ function isAncestor(frame: Frame, other: string, task: string): boolean {
 }
 
 /** Targets: those named, else the tasks that nobody depends on; sorted. */
-export function targetsOf(frame: Frame): string[] {
+function targetsOf(frame: Frame): string[] {
   const { dag } = frame.template;
   const named = (dag?.target ?? "").split(/\s+/).filter((name) => name !== "");
   if (named.length > 0) return named.sort();

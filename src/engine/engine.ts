@@ -11,7 +11,11 @@
  *   takeChanges(state)            → what is to be stored and done, since the last call
  *   viewWorkflow(state)           → the object as clients see it
  *
- * Signatures are implemented in the files of this folder:
+ * They are in create.ts and codec.ts, control.ts, accept.ts, advance.ts and view.ts; `outstanding` (what to order again
+ * after a restart) and `resubmitWorkflow` in files of their names, the lock table in locks.ts. How a round goes:
+ * advance.ts looks at every node that something happened to, one file per kind of node decides what follows (steps.ts,
+ * dag.ts, retry.ts, leaf.ts, suspend.ts), start.ts begins new nodes, change.ts is the only one that writes them, and
+ * wakes who waits for them.
  */
 import type { IndexEntry } from "./index_entry.ts";
 import type { ManifestKind } from "../spec/manifest.ts";

@@ -24,7 +24,7 @@ import { isLoop } from "./scope.ts";
 import type { Turn } from "./state.ts";
 
 /** Most elements of one loop. */
-export const MAX_LOOP_ELEMENTS = 1_000_000;
+const MAX_LOOP_ELEMENTS = 1_000_000;
 
 const PRODUCERS = { errorUnder: ["steps", "tasks"] };
 

@@ -126,7 +126,7 @@ function* globalNames(turn: Turn): Iterable<string> {
 }
 
 /** Arguments of the run, with the values that were read from ConfigMaps. */
-export function globalParameters(turn: Turn): Parameter[] {
+function globalParameters(turn: Turn): Parameter[] {
   const { state } = turn;
   return (executedSpec(state).arguments?.parameters ?? []).map((parameter) => {
     const value = state.specs.parameterValues?.[parameter.name] ?? parameter.value ??
@@ -182,7 +182,7 @@ function duration(turn: Turn): number {
 }
 
 /** Phase that exit handlers and hooks see: the root's; skipped counts as succeeded. */
-export function endPhase(turn: Turn): string {
+function endPhase(turn: Turn): string {
   const phase = rootOf(turn.state)?.phase;
   if (phase === undefined) return turn.state.header.phase;
   return phase === "Skipped" || phase === "Omitted" ? "Succeeded" : phase;

@@ -165,7 +165,7 @@ function createContainers(turn: Turn, node: NodeRecord, template: Template): voi
 }
 
 /** The node whose present task this is and that can still change. */
-export function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
+function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
   const uid = `${turn.state.header.metadata.uid ?? ""}/`;
   if (!task.startsWith(uid)) return undefined;
   const slash = task.lastIndexOf("/");
@@ -298,7 +298,7 @@ export function endContainersWith(turn: Turn, node: NodeRecord, message: string)
 const wantedResults = new WeakMap<Frame, ReadonlySet<string>>();
 
 /** Some text of the template around the node refers to the node's `outputs.result`. */
-export function isResultWanted(turn: Turn, node: NodeRecord): boolean {
+function isResultWanted(turn: Turn, node: NodeRecord): boolean {
   if (node.boundary === undefined) return false;
   const frame = frameOf(turn, getNode(turn, node.boundary));
   let wanted = wantedResults.get(frame);

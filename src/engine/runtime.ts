@@ -122,7 +122,7 @@ export interface Runtime {
   watching: Map<string, Set<string>>;
 }
 
-export function emptyRuntime(): Runtime {
+function emptyRuntime(): Runtime {
   return {
     members: new Map(),
     memberCounts: new Map(),

@@ -64,7 +64,7 @@ export function findStep(frame: Frame, name: string): StepLike | undefined {
   return stepIndex(frame).get(name)?.step;
 }
 
-export function stepNames(frame: Frame): Iterable<string> {
+function stepNames(frame: Frame): Iterable<string> {
   return stepIndex(frame).keys();
 }
 

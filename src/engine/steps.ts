@@ -15,7 +15,7 @@ import { groupCalls } from "./steps_calls.ts";
 import { hasEnded, type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { scopeText } from "./templates.ts";
 
-export const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
+const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
 
 /** Goes on with a Steps node: next group, or its end. */
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
