@@ -4,7 +4,8 @@ import { seededFraction } from "../../test/support/seeded_ids.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import type { Version } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { isOlder, type WorkflowChange } from "./watch_hub.ts";
+import { isOlder } from "../actors/views.ts";
+import type { WorkflowChange } from "./watch_hub.ts";
 
 let instance: Awaited<ReturnType<typeof startInstance>>;
 let service: ServiceDeps;

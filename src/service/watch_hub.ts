@@ -1,13 +1,20 @@
 /**
  * One reader of the store's change feed for all watchers of this process. A change is turned into an object once,
  * whoever watches, and only when somebody does; each watcher has a bounded queue, and one that does not keep up is cut
- * off with an error that tells where to go on. Objects are read when their change comes by: a watcher may see two changes
- * as one, never the last one not, and never one twice.
+ * off with an error that tells where to go on. Objects are kept up to date by their changes (`actors/views.ts`) and read
+ * once before: a watcher may see two changes as one, never the last one not, and never one twice.
  */
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
+import { isOlder, Views } from "../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
+import {
+  type Change,
+  type Store,
+  type StoredActor,
+  type Version,
+  VersionTooOld,
+} from "../store/port.ts";
 import { deletedWorkflow, workflowFromStored } from "./stored_workflow.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
@@ -80,6 +87,12 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
   const remembered = new Map<string, Workflow>();
   const handedOut = new Map<string, Version>();
   const labels = new Map<string, Record<string, string>>();
+  const views = new Views({
+    async load(id) {
+      const place = parseWorkflowActorId(id);
+      return place && await source.find(place.namespace, place.name);
+    },
+  });
   /** Latest version that was handed out; undefined while the feed is not read. */
   let position: Version | undefined;
   let reading = new AbortController();
@@ -91,17 +104,34 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     keepNewest(remembered, id, workflow, MAX_REMEMBERED);
   }
 
-  /** The object of a change as it is now; undefined when it is gone (its deletion comes later). */
-  async function read(change: Change, place: Place): Promise<WorkflowChange | undefined> {
+  /**
+   * The object of a change as it is after all its changes of the batch; undefined when it is gone (its deletion comes
+   * later).
+   * @param later the changes of the batch from this one on
+   * @param isLate the reader is behind the hub
+   */
+  async function read(
+    place: Place,
+    later: Change[],
+    isLate: boolean,
+  ): Promise<WorkflowChange | undefined> {
+    const [change] = later;
+    if (change === undefined) return undefined;
     const { id, type, version: changedAt } = change;
     const labelsBefore = labels.get(id);
     if (type === "DELETED") {
       const workflow = deletedWorkflow(remembered.get(id), change, place);
       remembered.delete(id);
       labels.delete(id);
+      await views.after(change, isLate);
       return { ...place, id, type, version: changedAt, changedAt, workflow, labelsBefore };
     }
-    const stored = await source.find(place.namespace, place.name);
+    let stored: StoredActor | undefined;
+    for (const next of later) {
+      if (next.id !== id) continue;
+      if (next.type === "DELETED") break;
+      stored = await views.after(next, isLate);
+    }
     if (stored === undefined) return undefined;
     const workflow = workflowFromStored(stored);
     remember(id, workflow);
@@ -113,18 +143,19 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     after: Version,
     signal: AbortSignal,
     isWanted: (place: Place, change: Change) => boolean,
+    isLate = false,
   ): AsyncIterable<{ found: WorkflowChange[]; reached: Version }> {
     for await (const batch of store.query.watch(after, signal)) {
       const shown = new Map<string, Version>();
       const found: WorkflowChange[] = [];
       let reached = after;
-      for (const change of batch) {
+      for (const [index, change] of batch.entries()) {
         reached = change.version;
         const place = parseWorkflowActorId(change.id);
         if (place === undefined || !isWanted(place, change)) continue;
         const last = shown.get(change.id);
         if (last !== undefined && !isOlder(last, change.version)) continue;
-        const object = await read(change, place);
+        const object = await read(place, batch.slice(index), isLate);
         if (object === undefined) continue;
         shown.set(change.id, object.version);
         found.push(object);
@@ -139,6 +170,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     if (watchers.isWatched(place)) return true;
     labels.delete(id);
     remembered.delete(id);
+    views.forget(id);
     return false;
   }
 
@@ -177,7 +209,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     const stop = new AbortController();
     const ends = AbortSignal.any([signal, stop.signal]);
     try {
-      for await (const { found, reached } of changes(after, ends, isWanted)) {
+      for await (const { found, reached } of changes(after, ends, isWanted, true)) {
         yield* found;
         if (!isOlder(reached, until)) return;
       }
@@ -215,6 +247,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       if (from === undefined) {
         position = after;
         reading = new AbortController();
+        views.clear();
         void run(after, reading.signal);
       } else if (isOlder(after, from)) {
         for await (
@@ -320,11 +353,6 @@ function keepNewest<V>(map: Map<string, V>, key: string, value: V, max: number):
   if (map.size <= max) return;
   const [oldest] = map.keys();
   if (oldest !== undefined) map.delete(oldest);
-}
-
-/** Tells whether version `a` comes before version `b`. */
-export function isOlder(a: Version, b: Version): boolean {
-  return a.length !== b.length ? a.length < b.length : a < b;
 }
 
 function newer(a: Version | undefined, b: Version): Version {

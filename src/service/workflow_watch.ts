@@ -1,4 +1,5 @@
 /** Watching workflows: what is there first, then every change. */
+import { isOlder } from "../actors/views.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { matchesFields } from "../expr/field_selector.ts";
@@ -9,7 +10,7 @@ import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { parseObjectFields } from "./manifests.ts";
-import { isOlder, type WorkflowChange } from "./watch_hub.ts";
+import type { WorkflowChange } from "./watch_hub.ts";
 import { getWorkflow, LATEST } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 
