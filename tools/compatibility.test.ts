@@ -1,0 +1,202 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import type { Json, JsonObject } from "../src/base/json.ts";
+import { podFor } from "../src/executors/kubernetes_pod.ts";
+import type { Schema } from "../src/spec/schema.ts";
+import type { Template, WorkflowSpec } from "../src/spec/manifest.ts";
+import { taskSpec } from "../test/support/task_spec.ts";
+import {
+  COMPATIBILITY_PAGE,
+  compatibilityPage,
+  type Row,
+  rows,
+  shortName,
+  structs,
+} from "./compatibility.ts";
+import { CLAIMS } from "./support.ts";
+
+const SRC = join(import.meta.dirname, "../src");
+const all = rows();
+const nameOf = ({ struct, member }: Row) => `${shortName(struct)}.${member}`;
+const claimOf = ({ claims: [claim] }: Row) => claim?.is ?? "none";
+
+test("docs/compatibility.md is what the claims and tests give", () => {
+  expect(readFileSync(COMPATIBILITY_PAGE, "utf8")).toBe(compatibilityPage());
+});
+
+describe("the claims", () => {
+  it("say one thing about every member of the schema", () => {
+    expect(all.length).toBeGreaterThan(700);
+    expect(all.filter(({ claims }) => claims.length !== 1).map(nameOf)).toEqual([]);
+  });
+
+  it("name only what exists", () => {
+    const known = structs();
+    const wrong = CLAIMS.flatMap(({ of, members }) =>
+      of.split(" ").flatMap((name) => {
+        const found = known.filter((one) => one.name === name || shortName(one) === name);
+        if (found.length === 0) return [name];
+        return members === "*"
+          ? []
+          : members.split(" ").filter((member) => !found.some((one) => one.fields().has(member)));
+      })
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** Text of the sources that could give a member an effect: not its declarations, nor what only passes objects on. */
+const SOURCES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+  .map((name) => name.replaceAll("\\", "/"))
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  .filter((name) => !/^(spec|client|cli|ui|http|simulation)\//.test(name))
+  .map((name): [string, string] => [name, readFileSync(join(SRC, name), "utf8")]);
+
+function readers(member: string, files: RegExp): string[] {
+  const word = new RegExp(`\\b${member}\\b`);
+  return SOURCES.filter(([name, text]) => files.test(name) && word.test(text)).map(([name]) =>
+    name
+  );
+}
+
+/** Members without effect whose names mean something else elsewhere, so that looking for the word shows nothing. */
+const OTHER_MEANINGS = new Set([
+  ...["name", "key", "value", "type", "path", "action", "flags", "resource", "plugin", "force"],
+  ...["labels", "help", "when", "counter", "gauge", "histogram", "metrics", "operation", "buckets"],
+  ...[
+    "executor",
+    "arguments",
+    "description",
+    "artifact",
+    "manifest",
+    "selector",
+    "strategy",
+    "env",
+  ],
+  ...["volumes", "volumeMounts", "podMetadata", "serviceAccountName", "podSpecPatch", "container"],
+  ...[
+    "bucket",
+    "endpoint",
+    "secrets",
+    "immutable",
+    "configuration",
+    "successCondition",
+    "manifestFrom",
+  ],
+  ...[
+    "gcs",
+    "oss",
+    "azure",
+    "hdfs",
+    "addresses",
+    "imagePullSecrets",
+    "automountServiceAccountToken",
+  ],
+  ...["accessKeySecret", "secretKeySecret", "createBucketIfNotPresent", "encryptionOptions"],
+  ...["serverSideCustomerKeySecret"],
+]);
+
+describe("members without effect", () => {
+  const silent = all.filter((row) => claimOf(row) === "none")
+    .filter(({ member }) => !OTHER_MEANINGS.has(member));
+
+  it("are many enough for this to mean something", () => {
+    expect(silent.length).toBeGreaterThan(30);
+  });
+
+  it.each(silent.map((row): [string, string] => [nameOf(row), row.member]))(
+    "%s is read nowhere",
+    (_name, member) => expect(readers(member, /./)).toEqual([]),
+  );
+});
+
+const LOCAL =
+  /^executors\/(local_|container|environment|volumes|capture|log_files|machine|path_map|process|resources_duration|scratch)|^artifacts\//;
+const CONTAINER_STRUCTS = ["core.Container", "ScriptTemplate", "ContainerNode", "UserContainer"];
+
+describe("members of containers on one machine", () => {
+  const container = all.filter(({ struct }) => CONTAINER_STRUCTS.includes(shortName(struct)));
+
+  it.each(container.map((row): [string, Row] => [nameOf(row), row]))("%s", (_name, row) => {
+    const found = readers(row.member, LOCAL);
+    if (claimOf(row)[1] === "y") expect(found).not.toEqual([]);
+    else expect(found).toEqual([]);
+  });
+});
+
+/** A value of the right shape, unlike any default. */
+function sample(schema: Schema): Json {
+  switch (schema.kind) {
+    case "struct": {
+      const [first] = schema.fields();
+      return first === undefined ? {} : { [first[0]]: sample(first[1].schema) };
+    }
+    case "list":
+      return [sample(schema.items)];
+    case "map":
+      return { sample: sample(schema.values) };
+    case "stepGroup":
+      return [];
+    case "boolean":
+      return true;
+    case "int32":
+    case "int64":
+    case "uint64":
+      return 7;
+    case "object":
+    case "plugin":
+      return { sample: "7" };
+    default:
+      return "7";
+  }
+}
+
+function podOf(template: Template, podSpec: WorkflowSpec): string {
+  const pod = podFor(taskSpec("a", template, { podSpec }), {
+    instance: "i",
+    helperImage: "busybox",
+    callbackUrl: "http://sluice:2746",
+    token: "t",
+    now: 0,
+  });
+  // What containers are told of their template is no effect.
+  return JSON.stringify(pod).replaceAll(
+    /\{"name":"ARGO_TEMPLATE","value":"(?:[^"\\]|\\.)*"\}/g,
+    "",
+  );
+}
+
+describe("pods", () => {
+  const containers = all.filter(({ struct }) => shortName(struct) === "core.Container");
+  it.each(containers.map((row): [string, Row] => [nameOf(row), row]))("%s", (_name, row) => {
+    if (row.member === "name") return;
+    const schema = row.struct.fields().get(row.member)?.schema;
+    if (schema === undefined) throw new Error("no schema");
+    const base = { image: "i", command: ["c"] };
+    const withMember = { container: { ...base, [row.member]: sample(schema) } };
+    const differs = podOf({ container: base }, {}) !== podOf(withMember, {});
+    expect(differs).toBe(claimOf(row)[2] === "y");
+  });
+
+  const ofPod = all.filter((row) => ["Template", "WorkflowSpec"].includes(shortName(row.struct)))
+    .filter((row) => row.struct.fields().get(row.member)?.schema.kind !== "stepGroup")
+    .filter((row) => /^n/.test(claimOf(row)) && claimOf(row) !== "none");
+  it("have many members of their own", () => expect(ofPod.length).toBeGreaterThan(20));
+  it.each(ofPod.map((row): [string, Row] => [nameOf(row), row]))("%s", (_name, row) => {
+    const schema = row.struct.fields().get(row.member)?.schema;
+    if (schema === undefined) throw new Error("no schema");
+    const value: Json = row.member === "podSpecPatch"
+      ? '{"hostPID": true}'
+      : ["metadata", "podMetadata"].includes(row.member)
+      ? { labels: { sample: "7" } }
+      : sample(schema);
+    const template: JsonObject = { container: { image: "i", command: ["c"] } };
+    const inTemplate = shortName(row.struct) === "Template";
+    const made = podOf(
+      { ...template, ...(inTemplate ? { [row.member]: value } : {}) } as Template,
+      (inTemplate ? {} : { [row.member]: value }) as WorkflowSpec,
+    );
+    expect(made !== podOf(template as Template, {})).toBe(claimOf(row)[2] === "y");
+  });
+});

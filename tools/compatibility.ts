@@ -1,0 +1,223 @@
+/**
+ * Writes `docs/compatibility.md`: what becomes of every member of the manifests, and where Sluice decided otherwise than
+ * the reference. The claims are data (`support.ts`, `decisions.ts`); what shows a member is looked up in the tests.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject } from "../src/base/json.ts";
+import { parseDocuments } from "../src/spec/parse.ts";
+import type { Schema, StructSchema } from "../src/spec/schema.ts";
+import { KIND_SCHEMAS } from "../src/spec/schema_kinds.ts";
+import { API_DECISIONS, QUIRK_DECISIONS } from "./decisions.ts";
+import { type Claim, CLAIMS, type Support } from "./support.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+export const COMPATIBILITY_PAGE: string = join(ROOT, "docs/compatibility.md");
+
+/** One member of one struct. */
+export interface Row {
+  struct: StructSchema;
+  member: string;
+  /** What is said about it; several or none are mistakes. */
+  claims: Claim[];
+}
+
+/** Every struct that a manifest can hold, in the order in which one meets them; equal ones once. */
+export function structs(): StructSchema[] {
+  const found = new Map<string, StructSchema>();
+  const visit = (schema: Schema): void => {
+    switch (schema.kind) {
+      case "struct":
+        if (found.has(schema.goType)) return;
+        found.set(schema.goType, schema);
+        for (const { schema: member } of schema.fields().values()) visit(member);
+        return;
+      case "list":
+        return visit(schema.items);
+      case "map":
+        return visit(schema.values);
+      case "stepGroup":
+        return visit(schema.step);
+      default:
+        return;
+    }
+  };
+  for (const schema of KIND_SCHEMAS.values()) visit(schema);
+  return [...found.values()];
+}
+
+/** Every member with what is claimed of it. */
+export function rows(): Row[] {
+  return structs().flatMap((struct) => {
+    const exact = CLAIMS.filter(({ of }) => of.split(" ").includes(shortName(struct)));
+    const own = exact.length > 0
+      ? exact
+      : CLAIMS.filter(({ of }) => of.split(" ").includes(struct.name));
+    return [...struct.fields().keys()].map((member) => {
+      const named = own.filter(({ members }) => members.split(" ").includes(member));
+      return { struct, member, claims: named.length > 0 ? named : own.filter(isRest) };
+    });
+  });
+}
+
+/** `Template`, `core.Container`. */
+export function shortName({ goType }: StructSchema): string {
+  return goType.replace(/^v1alpha1\./, "").replace(/^v1\./, "core.");
+}
+
+function isRest({ members }: Claim): boolean {
+  return members === "*";
+}
+
+/** Manifests that tests run, and the members in each, as `Struct.member`. */
+function shownMembers(): Map<string, string> {
+  const shown = new Map<string, string>();
+  for (const folder of ["examples", "test/fixtures/manifests"]) {
+    for (const name of readdirSync(join(ROOT, folder)).filter((one) => one.endsWith(".yaml"))) {
+      for (const { value } of parseDocuments(readFileSync(join(ROOT, folder, name), "utf8"))) {
+        for (const manifest of manifestsIn(value)) {
+          const schema = KIND_SCHEMAS.get(String(manifest["kind"]));
+          if (schema === undefined) continue;
+          collect(manifest, schema, (member) => {
+            if (!shown.has(member)) shown.set(member, name.replace(/(\.test)?\.yaml$/, ""));
+          });
+        }
+      }
+    }
+  }
+  return shown;
+}
+
+function manifestsIn(value: unknown): Record<string, unknown>[] {
+  if (!isJsonObject(value)) return [];
+  if (value.kind !== undefined) return [value];
+  const others = Array.isArray(value.manifests) ? value.manifests : [];
+  return [value.workflow, ...others].filter(isJsonObject);
+}
+
+function collect(value: unknown, schema: Schema, add: (member: string) => void): void {
+  if (schema.kind === "struct" && isJsonObject(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      const field = schema.findField(key);
+      if (field === undefined) continue;
+      add(`${schema.goType}.${field.name}`);
+      collect(inner, field.field.schema, add);
+    }
+  } else if (schema.kind === "map" && isJsonObject(value)) {
+    for (const inner of Object.values(value)) collect(inner, schema.values, add);
+  } else if ((schema.kind === "list" || schema.kind === "stepGroup") && Array.isArray(value)) {
+    const items = schema.kind === "list" ? schema.items : schema.step;
+    for (const inner of value) collect(inner, items, add);
+  }
+}
+
+/** Tests of executors and services, as text: a member that one of them sets is shown by it. */
+function testTexts(): [name: string, text: string][] {
+  return ["test/contract", "test/e2e", "src"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name): [string, string] => [
+        join(folder, name).replaceAll("\\", "/"),
+        readFileSync(join(ROOT, folder, name), "utf8"),
+      ])
+  ).sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+/** Names that too many things have for a text to show which is meant. */
+const COMMON =
+  /^(name|key|value|kind|metadata|spec|status|namespace|path|labels|type|from|message)$/;
+
+function evidence(
+  { struct, member }: Row,
+  manifests: ReadonlyMap<string, string>,
+  tests: readonly [string, string][],
+): string {
+  const manifest = manifests.get(`${struct.goType}.${member}`);
+  if (manifest !== undefined) return `manifest \`${manifest}\``;
+  if (COMMON.test(member)) return "";
+  const pattern = new RegExp(`\\b${member}"?:`);
+  const test = tests.find(([, text]) => pattern.test(text));
+  return test === undefined ? "" : `\`${test[0]}\``;
+}
+
+const MARK = { y: "yes", n: "–" } as const;
+
+function cells(support: Support): string {
+  switch (support) {
+    case "server":
+      return "yes | yes | yes";
+    case "none":
+      return "– | – | –";
+    default:
+      return [...support].map((one) => MARK[one as "y" | "n"]).join(" | ");
+  }
+}
+
+/** The page as Markdown. */
+export function compatibilityPage(): string {
+  const all = rows();
+  const manifests = shownMembers();
+  const tests = testTexts();
+  const lines = [
+    "# Compatibility",
+    "",
+    "What becomes of every member of the manifests of Argo Workflows 4.1, by executor, and where Sluice differs on purpose.",
+    "Generated by `deno run -A tools/compatibility.ts` from `tools/support.ts` and `tools/decisions.ts`. A test holds the claims against the",
+    "schema, the sources and the pods that are made, so a member that is added, or begins or ceases to be read, must be changed there.",
+    "",
+    "In the tables, – means: accepted and shown, but without effect, or refused with a message where the note says so. The last column names a manifest of",
+    "`examples` or `test/fixtures/manifests`, which tests run, or a test that sets a member of this name; where it is empty no test here sets the member.",
+    "Rules of validation and the node trees are shown by the conformance cases besides (`deno task conformance`).",
+    "",
+    summary(all),
+    "",
+    "## Decisions where the reference is probably wrong",
+    "",
+    "| Case | What the reference does | Sluice | Why |",
+    "| --- | --- | --- | --- |",
+    ...QUIRK_DECISIONS.map(({ cases, reference, choice, why }) =>
+      `| ${cases.map((name) => `\`${name}\``).join(" ")} | ${reference} | ${choice} | ${why} |`
+    ),
+    "",
+    "## The API",
+    "",
+    "| Place | The reference | Sluice |",
+    "| --- | --- | --- |",
+    ...API_DECISIONS.map(({ place, reference, sluice }) =>
+      `| ${place} | ${reference} | ${sluice} |`
+    ),
+    "",
+    "## Members",
+  ];
+  for (const struct of structs()) {
+    const own = all.filter((row) => row.struct === struct);
+    if (own.length === 0) continue;
+    lines.push("", `### ${shortName(struct)}`, "");
+    lines.push("| Member | process | container | kubernetes | Note | Shown by |");
+    lines.push("| --- | --- | --- | --- | --- | --- |");
+    for (const row of own) {
+      const [claim] = row.claims;
+      if (claim === undefined) continue;
+      lines.push(
+        `| \`${row.member}\` | ${cells(claim.is)} | ${claim.note ?? ""} | ${
+          evidence(row, manifests, tests)
+        } |`,
+      );
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function summary(all: readonly Row[]): string {
+  const count = (at: number) =>
+    all.filter(({ claims: [claim] }) =>
+      claim !== undefined && (claim.is === "server" || claim.is[at] === "y")
+    ).length;
+  const none = all.filter(({ claims: [claim] }) => claim?.is === "none").length;
+  return `Of ${all.length} members, ${count(0)} have their effect with the process executor, ${
+    count(1)
+  } with the container executor, ${count(2)} with the kubernetes executor; ${none} with none.`;
+}
+
+if (import.meta.main) await writeFile(COMPATIBILITY_PAGE, compatibilityPage());

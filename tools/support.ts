@@ -1,0 +1,347 @@
+/**
+ * What Sluice does with every member of the manifests: the claims behind `docs/compatibility.md`. `compatibility.test.ts`
+ * holds them against the schema, the sources and the pods that are made.
+ */
+
+/**
+ * `server`: the server sees to it, the same on every executor. `none`: taken and shown, without effect. Otherwise what
+ * process, container and kubernetes do, in this order: `y` yes, `n` no, as in `nyy`.
+ */
+export type Support = "server" | "none" | `${"y" | "n"}${"y" | "n"}${"y" | "n"}`;
+
+/** One claim about some members of some structs. */
+export interface Claim {
+  /** Names of structs, apart by blanks; `core.` in front where two have the same name. */
+  of: string;
+  /** Names of members, apart by blanks; `*` = all that no other claim names. */
+  members: string;
+  is: Support;
+  /** What differs, and why. */
+  note?: string;
+}
+
+const CLUSTER = "Only a cluster has it; on one machine it has no effect";
+const CONTAINERS = "Container ScriptTemplate ContainerNode UserContainer";
+const POD_SPEC = "Template WorkflowSpec";
+
+export const CLAIMS: readonly Claim[] = [
+  // The objects.
+  {
+    of: "Workflow WorkflowTemplate ClusterWorkflowTemplate CronWorkflow WorkflowEventBinding",
+    members: "*",
+    is: "server",
+  },
+  { of: "ConfigMap Secret ServiceAccount", members: "*", is: "server" },
+  { of: "ConfigMap", members: "immutable binaryData", is: "none" },
+  { of: "Secret", members: "immutable type", is: "none" },
+  {
+    of: "ServiceAccount",
+    members: "secrets imagePullSecrets automountServiceAccountToken",
+    is: "none",
+    note: "Identities of pods are the cluster's own objects",
+  },
+  { of: "ObjectMeta OwnerReference", members: "*", is: "server" },
+  {
+    of: "ObjectMeta",
+    members: "selfLink deletionGracePeriodSeconds managedFields",
+    is: "none",
+    note: "Kubernetes' own book-keeping",
+  },
+
+  // A workflow as a whole.
+  { of: "WorkflowSpec", members: "*", is: "server" },
+  {
+    of: "WorkflowSpec",
+    members: "volumeClaimGC",
+    is: "none",
+    note: "Claims made for a workflow are not removed by it",
+  },
+  { of: "VolumeClaimGC", members: "*", is: "none" },
+  {
+    of: "WorkflowSpec",
+    members: "podDisruptionBudget",
+    is: "none",
+    note: "Make one for the namespace",
+  },
+  { of: "PodDisruptionBudgetSpec", members: "*", is: "none" },
+  {
+    of: "WorkflowSpec",
+    members: "executorPlugins",
+    is: "none",
+    note: "There are no executor plugins",
+  },
+  {
+    of: POD_SPEC,
+    members: "executor",
+    is: "none",
+    note: "Tasks report over HTTP and need no account for it",
+  },
+  { of: "ExecutorConfig", members: "*", is: "none" },
+  {
+    of: POD_SPEC,
+    members: "metrics",
+    is: "none",
+    note: "Checked, not emitted: the server has metrics of its own at /metrics",
+  },
+  { of: "Metrics Prometheus MetricLabel Gauge Histogram Counter", members: "*", is: "none" },
+  {
+    of:
+      "WorkflowMetadata LabelValueFrom TTLStrategy PodGC WorkflowTemplateRef ArtifactRepositoryRef",
+    members: "*",
+    is: "server",
+  },
+  {
+    of: "WorkflowLevelArtifactGC ArtifactGC",
+    members: "*",
+    is: "none",
+    note: "The server removes artifacts itself, without a pod",
+  },
+  { of: "WorkflowLevelArtifactGC ArtifactGC", members: "strategy", is: "server" },
+
+  // Pods.
+  {
+    of: POD_SPEC,
+    members:
+      "affinity automountServiceAccountToken nodeSelector schedulerName tolerations podResources resourceClaims podSpecPatch",
+    is: "nny",
+    note: CLUSTER,
+  },
+  { of: "Template", members: "priorityClassName", is: "nny", note: CLUSTER },
+  {
+    of: "WorkflowSpec",
+    members: "dnsConfig dnsPolicy imagePullSecrets podMetadata podPriority podPriorityClassName",
+    is: "nny",
+    note: CLUSTER,
+  },
+  { of: "Template", members: "metadata", is: "nny", note: CLUSTER },
+  {
+    of: POD_SPEC,
+    members: "serviceAccountName",
+    is: "nny",
+    note: "On one machine it is only what a fieldRef and `workflow.serviceAccountName` show",
+  },
+  {
+    of: POD_SPEC,
+    members: "hostAliases securityContext",
+    is: "nyy",
+    note: "A process is not contained",
+  },
+  {
+    of: "WorkflowSpec",
+    members: "hostNetwork",
+    is: "nyy",
+    note: "A process always uses the machine's network",
+  },
+  { of: POD_SPEC, members: "volumes", is: "yyy" },
+  {
+    of: "WorkflowSpec",
+    members: "volumeClaimTemplates",
+    is: "yyy",
+    note: "On one machine a folder that stays for the workflow",
+  },
+  {
+    of:
+      "Affinity Toleration PodDNSConfig PodDNSConfigOption PodResourceClaim LocalObjectReference Metadata PersistentVolumeClaim PersistentVolumeClaimSpec LabelSelector LabelSelectorRequirement VolumeResourceRequirements Sysctl",
+    members: "*",
+    is: "nny",
+    note: CLUSTER,
+  },
+  { of: "PersistentVolumeClaim", members: "metadata", is: "yyy" },
+  { of: "HostAlias", members: "*", is: "nyy" },
+  { of: "PodSecurityContext SecurityContext", members: "*", is: "nny" },
+  {
+    of: "PodSecurityContext SecurityContext",
+    members: "runAsUser runAsGroup",
+    is: "nyy",
+    note: "A process runs as the server's user",
+  },
+  {
+    of: "SecurityContext",
+    members: "capabilities privileged readOnlyRootFilesystem allowPrivilegeEscalation",
+    is: "nyy",
+  },
+  { of: "Capabilities", members: "*", is: "nyy" },
+  { of: "SELinuxOptions SeccompProfile", members: "*", is: "nny" },
+
+  // Templates.
+  { of: "Template", members: "*", is: "server" },
+  { of: "Template", members: "container script containerSet initContainers sidecars", is: "yyy" },
+  { of: "Template", members: "archiveLocation", is: "yyy" },
+  {
+    of: "Template",
+    members: "daemon",
+    is: "yyy",
+    note: "Ready once it runs; on Kubernetes once its probes say so",
+  },
+  {
+    of: "Template",
+    members: "resource",
+    is: "none",
+    note: "Fails with a message: no executor works on cluster resources yet",
+  },
+  { of: "ResourceTemplate ManifestFrom", members: "*", is: "none" },
+  {
+    of: "Template",
+    members: "plugin",
+    is: "none",
+    note: "Fails with a message: there are no plugins",
+  },
+  { of: "Template", members: "arguments", is: "none", note: "The reference drops it too" },
+  {
+    of:
+      "WorkflowStep DAGTask DAGTemplate Arguments Inputs Outputs Parameter ValueFrom SuppliedValueFrom TemplateRef Sequence ContinueOn LifecycleHook SuspendTemplate RetryStrategy Backoff Synchronization SemaphoreRef SyncDatabaseRef Mutex Memoize Cache",
+    members: "*",
+    is: "server",
+  },
+  { of: "Parameter", members: "description", is: "none", note: "For people" },
+  { of: "ValueFrom", members: "path", is: "yyy" },
+  {
+    of: "ValueFrom",
+    members: "jsonPath jqFilter",
+    is: "none",
+    note: "Outputs of resource templates",
+  },
+  { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },
+  { of: "RetryAffinity RetryNodeAntiAffinity", members: "*", is: "nny" },
+  {
+    of: "Data DataSource TransformationStep HTTP HTTPHeader HTTPHeaderSource HTTPBodySource",
+    members: "*",
+    is: "server",
+  },
+
+  // Containers.
+  { of: CONTAINERS, members: "*", is: "yyy" },
+  {
+    of: CONTAINERS,
+    members: "image",
+    is: "nyy",
+    note: "A process is a program of the machine; the image is only noted",
+  },
+  { of: CONTAINERS, members: "imagePullPolicy securityContext", is: "nyy" },
+  {
+    of: CONTAINERS,
+    members: "resources",
+    is: "nyy",
+    note: "Limits of a process are not enforced; requests count for resourcesDuration",
+  },
+  {
+    of: CONTAINERS,
+    members:
+      "ports resizePolicy restartPolicyRules volumeDevices livenessProbe startupProbe lifecycle terminationMessagePolicy stdin stdinOnce tty",
+    is: "nny",
+  },
+  {
+    of: CONTAINERS,
+    members: "readinessProbe",
+    is: "nny",
+    note: "On one machine a container is ready once it runs",
+  },
+  {
+    of: CONTAINERS,
+    members: "restartPolicy",
+    is: "nny",
+    note: "That of a sidecar is always Always",
+  },
+  { of: CONTAINERS, members: "terminationMessagePath", is: "nny" },
+  { of: "ContainerSetTemplate ContainerSetRetryStrategy", members: "*", is: "yyy" },
+  {
+    of: "EnvVar EnvVarSource EnvFromSource ConfigMapEnvSource SecretEnvSource",
+    members: "*",
+    is: "yyy",
+  },
+  { of: "EnvVarSource", members: "fileKeyRef", is: "nny" },
+  {
+    of: "ObjectFieldSelector ResourceFieldSelector ConfigMapKeySelector SecretKeySelector",
+    members: "*",
+    is: "yyy",
+    note: "On one machine ConfigMaps and Secrets are those of the server",
+  },
+  { of: "ObjectFieldSelector", members: "apiVersion", is: "nny" },
+  { of: "ResourceFieldSelector", members: "containerName divisor", is: "nny" },
+  { of: "ResourceRequirements", members: "*", is: "yyy" },
+  { of: "ResourceRequirements", members: "limits", is: "nyy" },
+  { of: "ResourceRequirements", members: "claims", is: "nny" },
+  {
+    of:
+      "ResourceClaim ContainerPort core.HTTPHeader Probe ExecAction HTTPGetAction TCPSocketAction GRPCAction Lifecycle LifecycleHandler SleepAction",
+    members: "*",
+    is: "nny",
+  },
+
+  // Volumes.
+  { of: "Volume", members: "*", is: "nny", note: "Fails with a message on one machine" },
+  {
+    of: "Volume",
+    members: "name hostPath emptyDir secret configMap persistentVolumeClaim",
+    is: "yyy",
+    note: "On one machine a claim is a folder that stays",
+  },
+  {
+    of: "VolumeMount HostPathVolumeSource SecretVolumeSource ConfigMapVolumeSource KeyToPath",
+    members: "*",
+    is: "yyy",
+  },
+  { of: "VolumeMount", members: "recursiveReadOnly mountPropagation subPathExpr", is: "nny" },
+  { of: "HostPathVolumeSource", members: "type", is: "nny" },
+  { of: "SecretVolumeSource ConfigMapVolumeSource", members: "defaultMode", is: "nny" },
+  { of: "PersistentVolumeClaimVolumeSource", members: "*", is: "yyy" },
+  { of: "PersistentVolumeClaimVolumeSource", members: "readOnly", is: "nny" },
+  { of: "EmptyDirVolumeSource NFSVolumeSource", members: "*", is: "nny" },
+
+  // Artifacts.
+  { of: "Artifact ArtifactPaths", members: "*", is: "yyy" },
+  {
+    of: "Artifact ArtifactPaths",
+    members: "from fromExpression globalName deleted artifactGC",
+    is: "server",
+  },
+  {
+    of: "Artifact ArtifactPaths ArtifactLocation",
+    members: "gcs oss azure hdfs",
+    is: "none",
+    note:
+      "A key alone means the server's repository and works; a bucket of its own fails with a message: use s3, which these stores speak",
+  },
+  {
+    of: "GCSArtifact OSSArtifact OSSLifecycleRule AzureArtifact HDFSArtifact",
+    members: "*",
+    is: "none",
+  },
+  { of: "GCSArtifact OSSArtifact", members: "key", is: "yyy" },
+  { of: "AzureArtifact", members: "blob", is: "yyy" },
+  { of: "HDFSArtifact", members: "path", is: "yyy" },
+  {
+    of: "Artifact ArtifactPaths ArtifactLocation",
+    members: "plugin",
+    is: "none",
+    note: "Fails with a message: there are no plugins",
+  },
+  { of: "PluginArtifact", members: "*", is: "none" },
+  { of: "ArtifactLocation S3Artifact", members: "*", is: "yyy" },
+  {
+    of: "S3Artifact",
+    members: "roleARN useSDKCreds caSecret addressingStyle encryptionOptions",
+    is: "none",
+    note: "Credentials are keys; encryption with a customer's key fails with a message",
+  },
+  { of: "CreateS3BucketOptions S3EncryptionOptions", members: "*", is: "none" },
+  {
+    of:
+      "GitArtifact HTTPArtifact Header HTTPAuth ClientCertAuth OAuth2Auth OAuth2EndpointParam BasicAuth ArtifactoryArtifact RawArtifact ArchiveStrategy TarStrategy NoneStrategy ZipStrategy",
+    members: "*",
+    is: "yyy",
+  },
+  {
+    of: "HTTPArtifact",
+    members: "saveStreamViaFile",
+    is: "none",
+    note: "Never held in memory as a whole",
+  },
+
+  // Schedules and events.
+  {
+    of: "CronWorkflowSpec StopStrategy WorkflowEventBindingSpec Event Submit Resume Stop",
+    members: "*",
+    is: "server",
+  },
+];
