@@ -190,6 +190,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
       maxEventBytes: config.maxEventBytes,
+      idempotencyTtlMs: config.idempotencyTtl,
       archive: config.archive,
       authRequired: !config.authMode.includes("server"),
     },

@@ -23,7 +23,7 @@ export interface QueueItem {
   /** Where it stood in the mailbox, if it came from there. */
   cursor?: Cursor;
   replyTo?: { replica: string; request: string };
-  idempotency?: { key: string; fingerprint: string };
+  idempotency?: { key: string; fingerprint: string; ttlMs?: number };
   /** Hears the result, once. */
   settle?: (result: Result) => void;
   /** Row of the timer that made this command. */

@@ -159,12 +159,12 @@ class Plan {
     for (const [item, outcome] of group.outcomes) {
       if (!item.idempotency || "error" in outcome || !outcome.answer) continue;
       const wire = encodeResult({ ok: true, answer: outcome.answer(undefined) });
-      const { key, fingerprint } = item.idempotency;
+      const { key, fingerprint, ttlMs: ownTtlMs } = item.idempotency;
       this.#commit.answers.push({
         key,
         fingerprint,
         answer: isJsonObject(wire) ? wire["answer"] ?? null : null,
-        expiresAt: this.#now + ttlMs,
+        expiresAt: this.#now + (ownTtlMs ?? ttlMs),
       });
     }
   }

@@ -3,8 +3,13 @@
  * replica that rendezvous hashing gives it. Two owners for a moment do no harm: what a due time makes has a name that
  * derives from it.
  */
-import { type DueRun, dueRuns, nextRunMs, scheduleText } from "../events/cron.ts";
-import { LAST_SCHEDULE_ANNOTATION } from "../events/cron.ts";
+import {
+  type DueRun,
+  dueRuns,
+  LAST_SCHEDULE_ANNOTATION,
+  nextRunMs,
+  scheduleText,
+} from "../events/cron.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
@@ -77,8 +82,15 @@ export class CronRunner {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        for await (const batch of store.query.watch(await this.#load(), signal)) {
+        const version = await this.#load();
+        // The feed costs something: it is read only while there are cron workflows.
+        if (this.#entries.size === 0) {
+          await clock.sleep(MAX_PAUSE_MS, signal);
+          continue;
+        }
+        for await (const batch of store.query.watch(version, signal)) {
           for (const change of batch) this.#see(change);
+          if (this.#entries.size === 0) break;
           this.#awake.resolve();
         }
       } catch (error) {

@@ -21,8 +21,8 @@ export type WorkflowCommand =
   | { type: "delete"; force?: boolean; uid?: string };
 
 export interface ExecuteOptions {
-  /** Idempotency key with a fingerprint of the request. */
-  idempotency?: { key: string; fingerprint: string };
+  /** Idempotency key with a fingerprint of the request. @default {24 h} `ttlMs` */
+  idempotency?: { key: string; fingerprint: string; ttlMs?: number };
   /** @default {30_000} After that the answer is a Problem DeadlineExceeded; the command may still be applied. */
   timeoutMs?: number;
 }

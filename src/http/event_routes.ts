@@ -73,7 +73,8 @@ export const EVENT_ROUTES: readonly Route[] = [
         const bindings = await testEvent(call.service, call.caller, request);
         return { bindings: bindings as unknown as Json };
       }
-      const idempotency = await idempotencyOf(call);
+      // Senders that follow Standard Webhooks repeat a delivery under the same id.
+      const idempotency = await idempotencyOf(call, ["idempotency-key", "webhook-id"]);
       await receiveEvent(call.service, call.caller, { ...request, idempotency });
       return {};
     },

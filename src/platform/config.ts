@@ -182,6 +182,14 @@ export const CONFIG_TABLE = {
     doc:
       "Folder of templates, bindings, cron workflows, config maps and secrets that are stored at start and when files change",
   },
+  idempotencyTtl: {
+    type: "duration",
+    env: "IDEMPOTENCY_TTL",
+    default: 86_400_000,
+    min: 1_000,
+    max: 366 * 86_400_000,
+    doc: "How long an Idempotency-Key gives the same answer",
+  },
   deliveryCount: {
     type: "integer",
     env: "DELIVERY_COUNT",

@@ -30,6 +30,8 @@ import { loadTemplates } from "./validation.ts";
 import { storeWorkflow } from "./workflow_create.ts";
 
 const KIND = ManifestKind.CronWorkflow;
+/** Answers are kept longer than a due time may be looked at again. */
+const KEY_TTL_MS = 3_600_000;
 const ENDED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
 
 /**
@@ -85,7 +87,7 @@ async function submit(
     made = await storeWorkflow(deps, unrestrictedCaller(), {
       namespace,
       workflow: { ...workflow, metadata: { ...workflow.metadata, namespace } },
-      idempotency: { key, fingerprint: key },
+      idempotency: { key, fingerprint: key, ttlMs: KEY_TTL_MS },
     });
   } catch (error) {
     if (!(error instanceof Problem) || isTrouble(error)) throw error;

@@ -30,6 +30,8 @@ export interface ServiceSettings {
   eventQueueSize: number;
   /** Largest body of an event, bytes. */
   maxEventBytes: number;
+  /** How long an idempotency key gives the same answer. @default 24 h */
+  idempotencyTtlMs?: number;
   /** Finished workflows are also listed by the archive routes. */
   archive: boolean;
   /** The only namespace that this deployment serves, if there is one. */

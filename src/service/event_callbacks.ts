@@ -6,6 +6,7 @@ import { parseDuration } from "../expr/go_duration.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { EVENT_KEY_TTL_MS } from "./event_identity.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { controlWorkflow } from "./workflow_control.ts";
 
@@ -33,7 +34,11 @@ export async function callBack(
   if (nodeFieldSelector === "") throw invalid("the node field selector is empty");
   const found: string[] = [];
   for (const name of await workflowsOf(deps, caller, namespace, request)) {
-    const idempotency = { key: `${key}:${action}:${name}`, fingerprint: key };
+    const idempotency = {
+      key: `${key}:${action}:${name}`,
+      fingerprint: key,
+      ttlMs: EVENT_KEY_TTL_MS,
+    };
     try {
       await controlWorkflow(
         deps,

@@ -20,6 +20,7 @@ import type { ServiceDeps } from "./deps.ts";
 import { callBack, waitMsOf } from "./event_callbacks.ts";
 import { eventCaller } from "./event_caller.ts";
 import {
+  EVENT_KEY_TTL_MS,
   eventFractions,
   eventKey,
   eventNameSuffix,
@@ -244,7 +245,7 @@ async function submit(
       namespace,
       workflow,
       uid,
-      idempotency: { key, fingerprint: key },
+      idempotency: { key, fingerprint: key, ttlMs: EVENT_KEY_TTL_MS },
     }));
   return stored.metadata.name ?? "";
 }

@@ -31,6 +31,9 @@ export function fittingName(base: string, suffix: string): string {
   return base.slice(0, MAX_NAME - suffix.length) + suffix;
 }
 
+/** How long answers to what an event does are kept: longer than any repeat takes. Later ones go by the uid. */
+export const EVENT_KEY_TTL_MS = 3_600_000;
+
 /** Key under which the answer to the submission is kept. */
 export function eventKey(event: string, binding: string, ...more: string[]): string {
   return ["event", event, binding, ...more].join(":");

@@ -69,9 +69,11 @@ export async function receiveEvent(
         receivedAt,
       },
       bound,
-      idempotency === undefined
-        ? undefined
-        : { ...idempotency, expiresAt: receivedAt + KEY_TTL_MS },
+      idempotency === undefined ? undefined : {
+        key: idempotency.key,
+        fingerprint: idempotency.fingerprint,
+        expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
+      },
     );
   };
   const received = deps.metrics && createEventMetrics(deps.metrics).received;

@@ -6,6 +6,8 @@ export interface Idempotency {
   key: string;
   /** Digest of what was asked; another one under the same key is refused. */
   fingerprint: string;
+  /** How long the answer is kept. @default 24 h */
+  ttlMs?: number;
 }
 
 /** Options of a command that carries an idempotency key. */

@@ -18,7 +18,7 @@ import { eventKey } from "./event_identity.ts";
 const KIND = ManifestKind.WaitingCallback;
 /** Callbacks that may wait in one namespace. */
 export const MAX_WAITING = 1_000;
-const LOOK_EVERY_MS = 3_000;
+const LOOK_EVERY_MS = 2_000;
 
 /** What is kept of a callback that waits. */
 export interface WaitingCallback {
@@ -63,18 +63,28 @@ export async function runWaitingCallbacks(
   replica: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const round = new Rounds(deps, replica);
-  const following = followChanges(deps, signal, () => round.wake());
+  const rounds = new Rounds(deps, replica);
+  let following: AbortController | undefined;
   while (!signal.aborted) {
-    await round.run().catch((error: unknown) => {
+    try {
+      const isWaiting = await rounds.run();
+      // The feed costs something: it is read only while something waits.
+      if (isWaiting && following === undefined) {
+        following = new AbortController();
+        void followChanges(deps, AbortSignal.any([signal, following.signal]), () => rounds.wake());
+      } else if (!isWaiting) {
+        following?.abort();
+        following = undefined;
+      }
+    } catch (error) {
       deps.log.warn({ err: error }, "waiting callbacks could not be tried");
-    });
-    await round.rest(deps, signal);
+    }
+    await rounds.rest(signal);
   }
-  await following;
+  following?.abort();
 }
 
-/** Tells when a step may have begun to wait, or a callback has come. */
+/** Tells when a step may have begun to wait. */
 async function followChanges(
   { store, clock, log }: ServiceDeps,
   signal: AbortSignal,
@@ -102,7 +112,6 @@ class Rounds {
   readonly #deps: ServiceDeps;
   readonly #replica: string;
   #awake = Promise.withResolvers<void>();
-  #isEmpty = false;
 
   constructor(deps: ServiceDeps, replica: string) {
     this.#deps = deps;
@@ -113,20 +122,19 @@ class Rounds {
     this.#awake.resolve();
   }
 
-  async rest({ clock }: ServiceDeps, signal: AbortSignal): Promise<void> {
+  async rest(signal: AbortSignal): Promise<void> {
     const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    const pause = clock.sleep(this.#isEmpty ? 10 * LOOK_EVERY_MS : LOOK_EVERY_MS, either);
+    const pause = this.#deps.clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, over.signal]));
     await Promise.race([pause, this.#awake.promise]);
     over.abort();
     this.#awake = Promise.withResolvers<void>();
   }
 
-  async run(): Promise<void> {
+  /** @returns false when nothing waits */
+  async run(): Promise<boolean> {
     const { store } = this.#deps;
     const { items } = await store.manifests.list(KIND, { limit: 0 });
-    this.#isEmpty = items.length === 0;
-    if (this.#isEmpty) return;
+    if (items.length === 0) return false;
     const replicas = await store.membership.replicas();
     for (const { namespace, name, text } of items) {
       const waiting = JSON.parse(text) as WaitingCallback;
@@ -134,6 +142,7 @@ class Rounds {
       if (owner !== undefined && owner !== this.#replica) continue;
       await this.#try(namespace, name, waiting);
     }
+    return true;
   }
 
   async #try(namespace: string, name: string, waiting: WaitingCallback): Promise<void> {

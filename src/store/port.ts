@@ -61,8 +61,8 @@ export interface Command {
   body: Json;
   /** Replica and request waiting for the answer, if any. */
   replyTo?: { replica: string; request: string };
-  /** Same key and same fingerprint → same answer, one effect. */
-  idempotency?: { key: string; fingerprint: string };
+  /** Same key and same fingerprint → same answer, one effect, for `ttlMs` (the host's default when absent). */
+  idempotency?: { key: string; fingerprint: string; ttlMs?: number };
 }
 
 export interface MailboxEntry {
