@@ -37,6 +37,10 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-write=/tmp",
 ];
 
+/** The command line reads whatever files it is given, and writes none but token files. */
+const CLI_PERMISSIONS =
+  "--no-prompt --allow-net --allow-env --allow-sys --allow-read --allow-write=/tmp";
+
 interface Blob {
   digest: string;
   size: number;
@@ -134,9 +138,8 @@ function appLayer(root: string): void {
   writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "manual" }));
   const bin = join(root, "usr/local/bin");
   mkdirSync(bin, { recursive: true });
-  const cli = `#!/bin/busybox sh\nexec /usr/local/bin/deno run --cached-only --no-lock ${
-    PERMISSIONS.join(" ")
-  } /app/src/cli/main.ts "$@"\n`;
+  const cli =
+    `#!/bin/busybox sh\nexec /usr/local/bin/deno run --cached-only --no-lock ${CLI_PERMISSIONS} /app/src/cli/main.ts "$@"\n`;
   writeFileSync(join(bin, "sluice"), cli, { mode: 0o755 });
 }
 
