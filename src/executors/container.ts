@@ -4,7 +4,7 @@
  * once the outcome is kept.
  */
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,7 +19,7 @@ import type { LocalExecutorOptions } from "./local_executor.ts";
 import type { ContainerEnd, ContainerLaunch, Machine, RunningContainer } from "./machine.ts";
 import { createPathMap } from "./path_map.ts";
 import type { LogLine, LogQuery } from "./port.ts";
-import { absolutePath } from "./scratch.ts";
+import { absolutePath, writeWhole } from "./scratch.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
 
@@ -169,23 +169,25 @@ class ContainerMachine implements Machine {
     if (facts === undefined) {
       return await readEnd(dir) ?? { fault: "container deleted" };
     }
+    const known = await readEnd(dir);
+    if (known !== undefined) return known;
     const end = endFrom(facts);
     await this.#keepOutput(dir, name);
-    await writeFile(join(dir, "end.new"), JSON.stringify(end));
-    await rename(join(dir, "end.new"), join(dir, "end"));
+    await writeWhole(join(dir, "end"), JSON.stringify(end));
     return end;
   }
 
   /** Copies both streams: exactly, for the result, and with their times, for the log. */
   async #keepOutput(dir: string, name: string): Promise<void> {
-    const { stdout } = await this.#cli.run(["logs", name]);
+    const { code, stdout } = await this.#cli.run(["logs", name]);
+    // Gone: another server has kept it.
+    if (code !== 0) return;
     await writeFile(join(dir, "stdout"), stdout);
     const lines: string[] = [];
     for await (const line of this.#stream(["logs", "--timestamps", name])) {
       lines.push(`${line.at} ${line.text}\n`);
     }
-    await writeFile(join(dir, "log.new"), sortByTime(lines).join(""));
-    await rename(join(dir, "log.new"), join(dir, "log"));
+    await writeWhole(join(dir, "log"), sortByTime(lines).join(""));
   }
 
   #running(

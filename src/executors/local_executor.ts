@@ -226,7 +226,10 @@ export class LocalExecutor implements Executor {
   close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelSampling?.();
-    for (const entry of this.#running.values()) entry.cancelDeadline();
+    for (const entry of this.#running.values()) {
+      entry.cancelDeadline();
+      entry.task.abandon();
+    }
     this.#running.clear();
     this.#machine.close();
     return Promise.resolve();

@@ -65,24 +65,28 @@ export class LocalTask {
 
   /** Runs to the end. Undefined when it was stopped meanwhile. Never rejects. */
   async run(): Promise<TaskOutcome | undefined> {
+    const kept = await this.folder.outcome();
+    if (kept !== undefined) return kept;
     try {
-      const kept = await this.folder.outcome();
-      if (kept !== undefined) return kept;
       const mounts = await this.#prepare();
       const outcome = await this.#runContainers(mounts) ?? await this.#finish();
-      if (this.#isStopped) return undefined;
-      await this.folder.saveOutcome(outcome);
-      await this.#deps.machine.release(this.folder);
-      return outcome;
+      return await this.#keep(outcome);
     } catch (error) {
-      if (this.#isStopped) return undefined;
       const message = error instanceof Error ? error.message : String(error);
-      const outcome: TaskOutcome = { phase: "Error", message };
-      await this.folder.saveOutcome(outcome).catch(() => {});
-      return outcome;
+      return await this.#keep({ phase: "Error", message });
     } finally {
       await this.#stopLive();
     }
+  }
+
+  /** Keeps the outcome, unless another server that watches the same task was first: then that one counts. */
+  async #keep(outcome: TaskOutcome): Promise<TaskOutcome | undefined> {
+    if (this.#isStopped) return undefined;
+    const first = await this.folder.outcome();
+    if (first !== undefined) return first;
+    await this.folder.saveOutcome(outcome).catch(() => {});
+    await this.#deps.machine.release(this.folder).catch(() => {});
+    return outcome;
   }
 
   /** Starts no more containers and lets `run` end without an outcome. What runs is ended by the machine. */

@@ -2,7 +2,7 @@
  * The folders of an executor on one machine. Everything that must outlive the server is a file here: a task's outcome, its
  * cancellation, and per container whatever the machine needs to find it again.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
@@ -137,9 +137,7 @@ export class TaskFolder {
   }
 
   async saveOutcome(outcome: TaskOutcome): Promise<void> {
-    const path = join(this.dir, "outcome.json");
-    await writeFile(`${path}.new`, JSON.stringify(outcome));
-    await rename(`${path}.new`, path);
+    await writeWhole(join(this.dir, "outcome.json"), JSON.stringify(outcome));
   }
 
   async isCancelled(): Promise<boolean> {
@@ -164,6 +162,13 @@ export class TaskFolder {
   async remove(): Promise<void> {
     await rm(this.dir, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Writes a file at once: others see all of it or nothing, also when two servers write it. */
+export async function writeWhole(path: string, content: string): Promise<void> {
+  const fresh = `${path}.${randomUUID()}`;
+  await writeFile(fresh, content);
+  await rename(fresh, path);
 }
 
 /** A name from a manifest as the name of one file. */

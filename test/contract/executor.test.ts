@@ -426,6 +426,23 @@ function describeExecutor(
       await next.close();
     });
 
+    test("two executors that watch one task tell the same end", async () => {
+      const task = shellTask("shared", "sleep 0.5; echo done; exit 2");
+      const other = await open(options);
+      const both = [collectReports(), collectReports()];
+      await executor.start(task, both[0]?.report ?? (() => {}));
+      await both[0]?.started;
+      await other.start(task, both[1]?.report ?? (() => {}));
+      for (const { ended } of both) {
+        expect(await ended).toMatchObject({
+          phase: "Failed",
+          message: "main: Error (exit code 2)",
+          outputs: { result: "done", exitCode: "2" },
+        });
+      }
+      await other.close();
+    });
+
     test("logs are followed while a task runs, and kept after it", async () => {
       const text = "echo one; echo err >&2; sleep 0.7; echo two; printf end";
       const task = shellTask("logs", text);
