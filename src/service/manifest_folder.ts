@@ -25,7 +25,7 @@ const DEFAULT_NAMESPACE = "default";
 /** One manifest of a file. */
 interface Found {
   file: string;
-  line: number;
+  lineOf: ParsedDocument["lineOf"];
   manifest: Exclude<AnyManifest, { kind: "Workflow" }>;
 }
 
@@ -92,7 +92,7 @@ export async function loadManifests(deps: ServiceDeps, files: readonly string[])
       }
     }
     if (failures.length === 0 || failures.length === open.length) {
-      for (const { one, error } of failures) complain(deps, one, error);
+      for (const { one, error } of failures) complain(deps, one.file, one.lineOf, error);
       break;
     }
     open = failures.map(({ one }) => one);
@@ -106,25 +106,32 @@ async function readManifests(deps: ServiceDeps, file: string): Promise<Found[]> 
     return documents.flatMap(({ value, lineOf }) => {
       try {
         const manifest = decodeAny(value);
+        if (manifest.kind !== "Workflow") return [{ file, lineOf, manifest }];
         const line = lineOf([]) ?? 1;
-        if (manifest.kind !== "Workflow") return [{ file, line, manifest }];
         deps.log.warn({ file, line }, "a Workflow in the folder of manifests is not submitted");
       } catch (error) {
-        const path = error instanceof DecodeError ? error.path : [];
-        complain(deps, { file, line: lineOf(path) ?? 1 }, error);
+        complain(deps, file, lineOf, error);
       }
       return [];
     });
   } catch (error) {
-    const line = error instanceof ParseError ? error.line ?? 1 : 1;
-    complain(deps, { file, line }, error);
+    const line = error instanceof ParseError ? error.line : undefined;
+    complain(deps, file, () => line, error);
     return [];
   }
 }
 
-function complain(deps: ServiceDeps, { file, line }: Pick<Found, "file" | "line">, error: unknown) {
+function complain(
+  { log }: ServiceDeps,
+  file: string,
+  lineOf: ParsedDocument["lineOf"],
+  error: unknown,
+): void {
   const reason = error instanceof Error ? error.message : String(error);
-  deps.log.warn({ file, line, reason }, "malformed manifest");
+  // What is wrong with a value mostly begins with its place.
+  const [place = ""] = reason.split(" ");
+  const path = error instanceof DecodeError ? error.path : place.split(".");
+  log.warn({ file, line: lineOf(path) ?? 1, reason }, "malformed manifest");
 }
 
 /** @returns false when it is stored already */
