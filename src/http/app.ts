@@ -2,7 +2,7 @@
  * The HTTP application: declared routes on Hono, in the order in which the reference looks at a request. Path first,
  * then route, body and query, then credentials, then the use case.
  */
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type Next } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
@@ -33,9 +33,22 @@ export interface AppDeps {
 /** Methods that clients of the reference know; others are refused before anything is looked at. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
+/** What a client may call its request. */
+const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
+
 /** Makes the application with these routes. */
 export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
   const app = new Hono();
+  app.use("*", async function answerHeaders(c: Context, next: Next) {
+    const given = c.req.header("x-request-id") ?? "";
+    const requestId = REQUEST_ID.test(given) ? given : deps.service.ids.uuid();
+    c.set("requestId", requestId);
+    await next();
+    c.res.headers.set("x-request-id", requestId);
+    c.res.headers.set("x-content-type-options", "nosniff");
+    c.res.headers.set("referrer-policy", "no-referrer");
+    if (!c.res.headers.has("x-frame-options")) c.res.headers.set("x-frame-options", "DENY");
+  });
   app.use("*", async function requestPath(c, next) {
     const { path, query } = rawTarget(c.req.raw, c.env);
     const clean = cleanPath(path);
@@ -63,8 +76,8 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
     return c.json({ code: 5, message: "Not Found" }, 404);
   });
-  app.onError((error) => {
-    deps.service.log.error({ err: error }, "request failed");
+  app.onError((error, c) => {
+    logDefect(error, deps, c);
     return problemResponse(asProblem(error));
   });
   return app;
@@ -101,7 +114,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
       signal,
     };
   } catch (error) {
-    return refuse(error, deps, undefined);
+    return refuse(error, deps, c, undefined);
   }
   const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
   try {
@@ -117,11 +130,11 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
       projection: parseProjection(fields),
       clock: deps.service.clock,
       onEnd: () => abort.abort(),
-      onError: (error) => logDefect(error, deps),
+      onError: (error) => logDefect(error, deps, c),
     });
   } catch (error) {
     abort.abort();
-    return refuse(error, deps, framing);
+    return refuse(error, deps, c, framing);
   }
 }
 
@@ -169,15 +182,25 @@ function unaryResponse(body: string, deps: AppDeps): Response {
   });
 }
 
-function refuse(error: unknown, deps: AppDeps, framing: "ndjson" | "sse" | undefined): Response {
-  logDefect(error, deps);
+function refuse(
+  error: unknown,
+  deps: AppDeps,
+  c: Context,
+  framing: "ndjson" | "sse" | undefined,
+): Response {
+  logDefect(error, deps, c);
   const problem = asProblem(error);
   return framing === undefined ? problemResponse(problem) : refusedStream(problem, framing);
 }
 
-function logDefect(error: unknown, deps: AppDeps): void {
+function logDefect(error: unknown, deps: AppDeps, c: Context): void {
   const problem = asProblem(error);
-  if (problem !== error) deps.service.log.error({ err: error }, "request failed");
+  if (problem === error) return;
+  const { method, path } = c.req;
+  deps.service.log.error(
+    { err: error, requestId: c.get("requestId"), method, path },
+    "request failed",
+  );
 }
 
 function redirect(c: Context, location: string): Response {

@@ -116,6 +116,16 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
       .toBe(400);
   });
 
+  test("an answer carries the id of its request, given or drawn", async () => {
+    const given = await send("/api/v1/version", { headers: { "x-request-id": "mine-1" } });
+    expect(given.headers.get("x-request-id")).toBe("mine-1");
+    expect(given.headers.get("x-content-type-options")).toBe("nosniff");
+    await given.body?.cancel();
+    const drawn = await send("/api/v1/nosuch", { headers: { "x-request-id": "not an id" } });
+    expect(drawn.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    await drawn.body?.cancel();
+  });
+
   test("what is not a route answers 501 below /api and 404 elsewhere", async () => {
     for (
       const [method, path] of [
