@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { allows, parseAccessRules } from "./access_rules.ts";
+import { allows, callersByRules, parseAccessRules } from "./access_rules.ts";
 import type { Access } from "./port.ts";
 
 const RULES = parseAccessRules(`
@@ -55,4 +55,17 @@ test.each([
   ],
 ])("parseAccessRules(%s) says %s", (text, message) => {
   expect(() => parseAccessRules(text)).toThrow(message);
+});
+
+test("callersByRules() gives everything only to who needs no token", async () => {
+  const access: Access = { verb: "get", resource: "workflows", namespace: "build" };
+  const mayOf = (isOff: boolean, takesTokens: boolean, subject?: string) =>
+    callersByRules(isOff, takesTokens, () => RULES)(subject === undefined ? {} : { subject })
+      .may(access);
+  expect(await mayOf(true, false)).toBe(true);
+  expect(await mayOf(true, false, "stranger")).toBe(true);
+  expect(await mayOf(true, true)).toBe(true);
+  expect(await mayOf(true, true, "stranger")).toBe(false);
+  expect(await mayOf(false, true)).toBe(false);
+  expect(await mayOf(false, true, "ci")).toBe(true);
 });
