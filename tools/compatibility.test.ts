@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import type { Json, JsonObject } from "../src/base/json.ts";
 import { podFor } from "../src/executors/kubernetes_pod.ts";
 import type { Schema } from "../src/spec/schema.ts";
 import type { Template, WorkflowSpec } from "../src/spec/manifest.ts";
+import { startApiServer } from "../test/support/api_server.ts";
 import { taskSpec } from "../test/support/task_spec.ts";
 import {
   COMPATIBILITY_PAGE,
@@ -14,6 +15,7 @@ import {
   shortName,
   structs,
 } from "./compatibility.ts";
+import { API_DECISIONS, QUIRK_DECISIONS } from "./decisions.ts";
 import { CLAIMS } from "./support.ts";
 
 const SRC = join(import.meta.dirname, "../src");
@@ -199,4 +201,42 @@ describe("pods", () => {
     );
     expect(made !== podOf(template as Template, {})).toBe(claimOf(row)[2] === "y");
   });
+});
+
+describe("decisions", () => {
+  const root = join(import.meta.dirname, "..");
+  const manifests = readFileSync(join(root, "test/fixtures/manifests/decisions.test.yaml"), "utf8");
+
+  it.each(QUIRK_DECISIONS.map(({ subject, shown }) => [subject, shown]))(
+    "%s",
+    (_subject, shown) => {
+      const [, file, text = ""] = /^(\S+\.test\.ts): (.*)$/.exec(shown) ?? [];
+      if (file !== undefined) expect(readFileSync(join(root, file), "utf8")).toContain(text);
+      else expect(manifests).toContain(`- name: ${shown}\n`);
+    },
+  );
+
+  let running: Awaited<ReturnType<typeof startApiServer>>;
+  beforeAll(async () => {
+    running = await startApiServer({ gatekeeper: { server: true, authenticators: [] } });
+  });
+  afterAll(() => running.stop());
+
+  it.each(API_DECISIONS.map((one): [string, typeof one] => [one.place, one]))(
+    "%s",
+    async (_place, { check, shown = "" }) => {
+      if (check === undefined) {
+        const [file = "", name = ""] = shown.split(": ");
+        expect(name).not.toBe("");
+        expect(readFileSync(join(root, file), "utf8")).toContain(name);
+        return;
+      }
+      const { method, path, body, status } = check;
+      const answer = await fetch(`http://127.0.0.1:${running.server.port}${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      expect(answer.status, await answer.text()).toBe(status);
+    },
+  );
 });

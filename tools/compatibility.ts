@@ -174,18 +174,26 @@ export function compatibilityPage(): string {
     "",
     "## Decisions where the reference is probably wrong",
     "",
-    "| Case | What the reference does | Sluice | Why |",
-    "| --- | --- | --- | --- |",
-    ...QUIRK_DECISIONS.map(({ cases, reference, choice, why }) =>
-      `| ${cases.map((name) => `\`${name}\``).join(" ")} | ${reference} | ${choice} | ${why} |`
+    "Each is shown by a test in `test/fixtures/manifests/decisions.test.yaml` or the one named.",
+    "",
+    "| Subject | The reference | Sluice | | Why |",
+    "| --- | --- | --- | --- | --- |",
+    ...QUIRK_DECISIONS.map(({ subject, reference, sluice, choice, why }) =>
+      `| ${subject} | ${reference} | ${sluice} | ${choice} | ${why} |`
     ),
     "",
     "## The API",
     "",
-    "| Place | The reference | Sluice |",
-    "| --- | --- | --- |",
-    ...API_DECISIONS.map(({ place, reference, sluice }) =>
-      `| ${place} | ${reference} | ${sluice} |`
+    "Differences made on purpose; each is shown by the request or test in the last column. Messages are the reference's.",
+    "",
+    "| Place | The reference | Sluice | Shown by |",
+    "| --- | --- | --- | --- |",
+    ...API_DECISIONS.map(({ place, reference, sluice, check, shown }) =>
+      `| ${place} | ${reference} | ${sluice} | ${
+        check === undefined
+          ? `\`${shown?.split(":")[0]}\``
+          : `\`${check.method} ${check.path}\` → ${check.status}`
+      } |`
     ),
     "",
     "## Members",

@@ -1,7 +1,273 @@
-export const QUIRK_DECISIONS: {
-  cases: string[];
+/** Where Sluice decided for itself. Each decision names what shows it; `compatibility.test.ts` looks and asks the server. */
+
+/** A case in which the reference is probably wrong. */
+export interface QuirkDecision {
+  /** What it is about. */
+  subject: string;
   reference: string;
-  choice: string;
+  /** Whether Sluice does as the reference does. */
+  choice: "same" | "better";
+  sluice: string;
   why: string;
-}[] = [];
-export const API_DECISIONS: { place: string; reference: string; sluice: string }[] = [];
+  /** Name of a test in `test/fixtures/manifests/decisions.test.yaml`, or `file: name` of another test. */
+  shown: string;
+}
+
+export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
+  {
+    subject: "Reference to an output that a failed step never made",
+    reference: "Tried again for ever; the workflow stays Running",
+    choice: "better",
+    sluice: "The group fails with what could not be resolved",
+    why: "The value can never come; a workflow that hangs is worse than one that fails",
+    shown: "a reference to what a failed step never made ends the workflow",
+  },
+  {
+    subject: "Reference to an output of a skipped step",
+    reference: "Tried again for ever; the workflow stays Running",
+    choice: "better",
+    sluice: "The step that needs it ends with an error",
+    why: "As above",
+    shown: "a reference to what a skipped step never made ends the workflow",
+  },
+  {
+    subject: "Results of a loop over an empty list",
+    reference: "Can't be resolved; the workflow stays Running",
+    choice: "better",
+    sluice: "An empty list, `[]`",
+    why:
+      "It is what the results of no element are, and what an aggregate of parameters gives already",
+    shown: "the results of an empty loop are an empty list",
+  },
+  {
+    subject: "`withItems: []`",
+    reference: "Taken for no loop: one task with the raw `{{item}}`",
+    choice: "better",
+    sluice: "An empty loop: the step is skipped",
+    why: "A task with a raw tag in its command is never meant; `withParam: '[]'` is skipped too",
+    shown: "an empty list of items is an empty loop",
+  },
+  {
+    subject: "Task named like an operator (`in`)",
+    reference: "Every dependency on it fails at run time",
+    choice: "better",
+    sluice: "A name like any other",
+    why: "Validation accepts the name, so it must work",
+    shown: "a task may have the name of an operator",
+  },
+  {
+    subject: "Daemon that ends while its group goes on",
+    reference: "The workflow ends with nodes that are still Running or Pending",
+    choice: "better",
+    sluice: "What runs comes to its end first, then the group fails",
+    why: "A finished workflow must have no running nodes",
+    shown:
+      "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
+  },
+  {
+    subject: "Plain retry after a suspend step was failed",
+    reference: "The suspend step stays failed, and the workflow fails again at once",
+    choice: "better",
+    sluice: "It waits again; the steps before it are not repeated",
+    why: "The step that failed is what a retry is for",
+    shown:
+      "a plain retry waits again at a suspend step that was failed, and repeats nothing before it",
+  },
+  {
+    subject: "Expression of a loop that can't be evaluated",
+    reference: "Passed on as written, and refused as a list that is no JSON",
+    choice: "better",
+    sluice: "Fails with the message of the expression",
+    why: "The message names the cause",
+    shown: "an expression of a loop that can't be evaluated is told as what it is",
+  },
+  {
+    subject: "Expression of an argument that can't be evaluated",
+    reference: "Passed on as written",
+    choice: "same",
+    sluice: "Passed on as written",
+    why:
+      "Tags that a later template fills in look the same; manifests rely on it. `sluice expr` and lint help to find typing errors",
+    shown: "an expression that can't be evaluated stays in an argument as it is written",
+  },
+  {
+    subject: "Stop, and a next step that `continueOn` allows",
+    reference: "The step is started and failed at once",
+    choice: "same",
+    sluice: "The step gets a node that failed; no task is started",
+    why: "The tree tells what was not done",
+    shown: "stop goes on to the step that continueOn allows, and fails it at once",
+  },
+  {
+    subject: "`failFast` and other branches",
+    reference: "Branches that run are continued with their next tasks",
+    choice: "same",
+    sluice: "The same",
+    why: "Results of long branches would be lost; manifests rely on it",
+    shown: "failFast lets a branch that runs go on",
+  },
+  {
+    subject: "Malformed `depends`",
+    reference: "Found when the dag is run",
+    choice: "same",
+    sluice: "The task ends with an error that shows the place",
+    why: "Creation keeps the reference's verdicts",
+    shown: "a malformed depends ends the workflow when it is run",
+  },
+  {
+    subject: "`enum` of a parameter of a stored template",
+    reference: "Not enforced on the workflow that runs it",
+    choice: "same",
+    sluice: "The same",
+    why: "Workflows that are accepted by the reference are accepted here",
+    shown: "the enum of a stored template's parameter does not bind who runs it",
+  },
+  {
+    subject: "Event parameter that is a text",
+    reference: "Keeps the escapes of its JSON form",
+    choice: "better",
+    sluice: "The text as it is",
+    why: "A quotation mark or line break arrives as one",
+    shown: "src/events/match.test.ts: valueFrom: {event: payload.text}",
+  },
+  {
+    subject: "Event parameter that is missing or nil",
+    reference: "The text `null`",
+    choice: "same",
+    sluice: "The text `null`",
+    why: "Templates test for it",
+    shown: "src/events/match.test.ts: valueFrom: {event: payload.none}",
+  },
+];
+
+/** A difference of the API, made on purpose. */
+export interface ApiDecision {
+  place: string;
+  reference: string;
+  sluice: string;
+  /** A request that shows it on an empty server, and the status it gets. */
+  check?: {
+    method: "GET" | "POST" | "PUT" | "DELETE";
+    path: string;
+    body?: unknown;
+    status: number;
+  };
+  /** Else a test, as `file: name`. */
+  shown?: string;
+}
+
+const HTTP_TESTS = "test/contract/http.test.ts";
+const EVENT_TESTS = "test/contract/events.test.ts";
+
+export const API_DECISIONS: readonly ApiDecision[] = [
+  {
+    place: "Events",
+    reference: "Dispatched while the sender waits; one bad binding gives 500",
+    sluice: "Queued and answered; what each binding made of it is in its delivery record",
+    shown: `${EVENT_TESTS}: what is wrong with one binding is its own outcome`,
+  },
+  {
+    place: "Events: the queue is full",
+    reference: "With asynchronous dispatch events may be lost",
+    sluice: "Refused, so that the sender tries again; what was accepted is durable",
+    shown: `${HTTP_TESTS}: events are accepted until the queue is full`,
+  },
+  {
+    place: "Events: name of the workflow",
+    reference: "Five random letters",
+    sluice: "A time-stamp and a hash of event and binding: the same event makes it once",
+    shown:
+      `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
+  },
+  {
+    place: "Event bindings",
+    reference: "Listed only; written as cluster objects",
+    sluice: "Create, get, update, delete and lint",
+    check: { method: "GET", path: "/api/v1/workflow-event-bindings/default/none", status: 404 },
+  },
+  {
+    place: "Create, submit, control, events",
+    reference: "A repeat after a lost answer has a second effect",
+    sluice: "`Idempotency-Key`: the same answer and one effect",
+    shown:
+      `${HTTP_TESTS}: the same idempotency key gives the same answer and one effect; another body is refused`,
+  },
+  {
+    place: "Bodies",
+    reference: "A form content type can reach another method's handler",
+    sluice: "The method decides; the body is JSON whatever its type says",
+    shown:
+      `${HTTP_TESTS}: bodies are read whatever their type, and bad ones are the caller's fault`,
+  },
+  {
+    place: "Unknown paths",
+    reference: "501 below /api, else the pages' HTML with 200",
+    sluice: "501 below /api, else 404",
+    shown: `${HTTP_TESTS}: what is not a route answers 501 below /api and 404 elsewhere`,
+  },
+  {
+    place: "Watch",
+    reference: "Can't be taken up where it broke off",
+    sluice: "Goes on from a resourceVersion",
+    shown: `${HTTP_TESTS}: a watch goes on from a version, and ends by itself after its time`,
+  },
+  {
+    place: "Lint of a workflow that is not valid",
+    reference: "500",
+    sluice: "400, same text",
+    check: {
+      method: "POST",
+      path: "/api/v1/workflows/default/lint",
+      body: { workflow: { metadata: { name: "x" }, spec: { entrypoint: "none" } } },
+      status: 400,
+    },
+  },
+  {
+    place: "List with a malformed label selector",
+    reference: "500",
+    sluice: "400",
+    check: {
+      method: "GET",
+      path: "/api/v1/workflows/default?listOptions.labelSelector=a%20in",
+      status: 400,
+    },
+  },
+  {
+    place: "Creation of a cron workflow without a body",
+    reference: "404",
+    sluice: "400",
+    check: { method: "POST", path: "/api/v1/cron-workflows/default", body: {}, status: 400 },
+  },
+  {
+    place: "Creation of a workflow without a body",
+    reference: "500 or 400",
+    sluice: "400",
+    check: { method: "POST", path: "/api/v1/workflows/default", body: {}, status: 400 },
+  },
+  {
+    place: "`logOptions.sinceTime` as a time",
+    reference: "Refused",
+    sluice: "Accepted; the workflow that does not exist is what is refused here",
+    check: {
+      method: "GET",
+      path: "/api/v1/workflows/default/none/log?logOptions.sinceTime=2026-01-31T12:00:00Z",
+      status: 404,
+    },
+  },
+  {
+    place: "Type of a sync limit",
+    reference: "A number only",
+    sluice: "The number or its name",
+    check: {
+      method: "GET",
+      path: "/api/v1/sync/default/none?type=CONFIGMAP&cmName=none",
+      status: 404,
+    },
+  },
+  {
+    place: "An artifact of a workflow that does not exist",
+    reference: "500, plain text",
+    sluice: "404",
+    check: { method: "GET", path: "/artifacts/default/none/none/main-logs", status: 404 },
+  },
+];
