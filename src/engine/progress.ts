@@ -1,32 +1,162 @@
 /** Progress of groups: the sum over all nodes below, each counted once. Derived when somebody looks. */
 import { parseProgress } from "./runtime.ts";
-import { isExecutable, type WorkflowState } from "./state.ts";
+import { outboundOf } from "./graph.ts";
+import { nodeId } from "./names.ts";
+import { isExecutable, type NodeRecord, workflowName, type WorkflowState } from "./state.ts";
 
-export interface Sum {
+interface Sum {
   done: number;
   total: number;
   resources: Record<string, number>;
 }
 
-/** Sums of a node and everything below it. */
-export function sumBelow(
-  state: WorkflowState,
-  children: ReadonlyMap<string, readonly string[]>,
-  id: string,
-): Sum {
-  const sum: Sum = { done: 0, total: 0, resources: {} };
-  const seen = new Set([id]);
-  for (const at of seen) {
-    const node = state.nodes.get(at);
-    if (node === undefined) continue;
-    if (isExecutable(node.type)) {
-      const [done, total] = parseProgress(node.progress ?? "");
-      sum.done += done;
-      sum.total += total;
-      addResources(sum.resources, node.resourcesDuration);
+/**
+ * Sums of a node and everything below it. Every step group stands above all later ones of its chain, so a walk for each
+ * would cost the square of the chain. What follows a step group is one node, though: the next group. So a sum is that
+ * of the node's own tree and that of the group that follows; only inside DAGs, whose branches meet again, is walked.
+ */
+export class SumsBelow {
+  readonly #index: Map<string, number>;
+  readonly #children: number[][];
+  readonly #done: number[] = [];
+  readonly #total: number[] = [];
+  readonly #resources: (Readonly<Record<string, number>> | undefined)[] = [];
+  /** Number of the walk that came by a node last. */
+  readonly #seen: Uint32Array;
+  #walk = 0;
+  readonly #state: WorkflowState;
+  /** Sums of a node and of what it is made of, without what follows. */
+  readonly #own: Sum[] = [];
+  readonly #groups = new Map<string, Sum>();
+  readonly #hasImports: boolean;
+
+  constructor(state: WorkflowState, children: ReadonlyMap<string, readonly string[]>) {
+    this.#state = state;
+    const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+    this.#hasImports = nodes.some(({ isImported }) => isImported === true);
+    this.#index = new Map(nodes.map(({ id }, at) => [id, at]));
+    this.#children = nodes.map(({ id }) =>
+      (children.get(id) ?? []).map((child) => this.#index.get(child)).filter((at) =>
+        at !== undefined
+      )
+    );
+    for (const node of nodes) {
+      const [done, total] = isExecutable(node.type) ? parseProgress(node.progress ?? "") : [0, 0];
+      this.#done.push(done);
+      this.#total.push(total);
+      this.#resources.push(isExecutable(node.type) ? node.resourcesDuration : undefined);
     }
-    for (const child of children.get(at) ?? []) seen.add(child);
+    this.#seen = new Uint32Array(nodes.length);
+    for (const at of nodes.keys()) {
+      const resources = {};
+      addResources(resources, this.#resources[at]);
+      this.#own.push({ done: this.#done[at] ?? 0, total: this.#total[at] ?? 0, resources });
+    }
+    // Owners are older than what they own.
+    for (const [at, { owner }] of [...nodes.entries()].reverse()) {
+      const above = owner === undefined ? undefined : this.#own[this.#index.get(owner) ?? -1];
+      const own = this.#own[at];
+      if (above !== undefined && own !== undefined) addSum(above, own);
+    }
   }
+
+  of(id: string): Sum {
+    const node = this.#state.nodes.get(id);
+    const next = node === undefined || this.#hasImports ? undefined : this.#following(node);
+    if (next === undefined) return this.#walked(id);
+    return joined(
+      this.#own[this.#index.get(id) ?? -1],
+      next === "nothing" ? undefined : this.#ofGroup(next),
+    );
+  }
+
+  /** Sum of a step group and of all that follows it. */
+  #ofGroup(group: NodeRecord): Sum {
+    const chain: NodeRecord[] = [];
+    let last: Sum | undefined;
+    for (let at: NodeRecord | undefined = group; at !== undefined;) {
+      last = this.#groups.get(at.id);
+      if (last !== undefined) break;
+      chain.push(at);
+      const next = this.#following(at);
+      if (next === undefined) {
+        last = this.#walked(at.id);
+        this.#groups.set(at.id, last);
+        chain.pop();
+      }
+      at = next === undefined || next === "nothing" ? undefined : next;
+    }
+    for (const at of chain.reverse()) {
+      last = joined(this.#own[this.#index.get(at.id) ?? -1], last);
+      this.#groups.set(at.id, last);
+    }
+    return last ?? emptySum();
+  }
+
+  /** The step group that follows what a node is made of; undefined where only a walk can tell. */
+  #following(node: NodeRecord): NodeRecord | "nothing" | undefined {
+    const { nodes, runtime } = this.#state;
+    let at = node;
+    while (true) {
+      const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
+      if (at.role === "hook" || owner === undefined) {
+        return at.role === "root" ? undefined : "nothing";
+      }
+      if (at.role === "attempt") {
+        const attempts = runtime.members.get(owner.id) ?? [];
+        if (attempts.at(-1) !== at.id) return "nothing";
+        at = owner;
+        continue;
+      }
+      const group = at.role === "group" ? at : owner;
+      if (group.type !== "StepGroup") return undefined;
+      if (outboundOf(this.#state, at).length === 0) return "nothing";
+      const steps = group.owner === undefined ? undefined : nodes.get(group.owner);
+      if (steps === undefined) return undefined;
+      const name = `${steps.name}[${(group.index ?? 0) + 1}]`;
+      const next = nodes.get(nodeId(workflowName(this.#state), name));
+      if (next !== undefined) return next;
+      // What follows a retry node is a child of its last attempt, not of what that is made of.
+      if (steps.role === "root" || steps.role === "attempt") return "nothing";
+      at = steps;
+    }
+  }
+
+  #walked(id: string): Sum {
+    const sum = emptySum();
+    const start = this.#index.get(id);
+    if (start === undefined) return sum;
+    const walk = ++this.#walk;
+    const stack = [start];
+    this.#seen[start] = walk;
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      sum.done += this.#done[at] ?? 0;
+      sum.total += this.#total[at] ?? 0;
+      addResources(sum.resources, this.#resources[at]);
+      for (const child of this.#children[at] ?? []) {
+        if (this.#seen[child] === walk) continue;
+        this.#seen[child] = walk;
+        stack.push(child);
+      }
+    }
+    return sum;
+  }
+}
+
+function emptySum(): Sum {
+  return { done: 0, total: 0, resources: {} };
+}
+
+function addSum(sum: Sum, more: Sum): void {
+  sum.done += more.done;
+  sum.total += more.total;
+  addResources(sum.resources, more.resources);
+}
+
+function joined(a: Sum | undefined, b: Sum | undefined): Sum {
+  const sum = emptySum();
+  if (a !== undefined) addSum(sum, a);
+  if (b !== undefined) addSum(sum, b);
   return sum;
 }
 
@@ -35,7 +165,8 @@ export function addResources(
   sum: Record<string, number>,
   more: Readonly<Record<string, number>> | undefined,
 ): void {
-  for (const [resource, seconds] of Object.entries(more ?? {})) {
+  if (more === undefined) return;
+  for (const [resource, seconds] of Object.entries(more)) {
     sum[resource] = (sum[resource] ?? 0) + seconds;
   }
 }

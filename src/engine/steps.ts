@@ -21,13 +21,11 @@ const FAIL_FAST_TEXT = "template has failed or errored children and failFast ena
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
-  const groups = (turn.state.runtime.members.get(node.id) ?? [])
-    .map((id) => turn.state.nodes.get(id))
-    .filter((group) => group?.type === "StepGroup");
-  if (failFast(turn, node, groups.at(-1))) return;
   const unit = unitOf(turn.state.runtime, node.id);
-  for (; unit.cursor < groups.length; unit.cursor++) {
-    const group = groups[unit.cursor] as NodeRecord;
+  const groupAt = (index: number) => nodeByName(turn, `${node.name}[${index}]`);
+  let group = groupAt(unit.cursor);
+  if (failFast(turn, node, group ?? groupAt(unit.cursor - 1))) return;
+  for (; group !== undefined; group = groupAt(++unit.cursor)) {
     beginIfUntouched(turn, group);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
@@ -45,9 +43,8 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     end(turn, node, "Failed", `child '${lost.id}' failed`);
     return;
   }
-  const next = groups.length;
-  if (next < (frame.template.steps?.length ?? 0)) {
-    addGroup(turn, node, next, groups.at(-1));
+  if (unit.cursor < (frame.template.steps?.length ?? 0)) {
+    addGroup(turn, node, unit.cursor, groupAt(unit.cursor - 1));
     return;
   }
   try {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { allChildren, ownOutbound } from "./graph.ts";
-import { addResources, sumBelow } from "./progress.ts";
+import { addResources, SumsBelow } from "./progress.ts";
 import {
   hasEnded,
   isExecutable,
@@ -89,7 +89,10 @@ function taskResults(state: WorkflowState): Record<string, boolean> | undefined 
 function viewNodes(state: WorkflowState): Record<string, NodeStatus> {
   const children = allChildren(state);
   const nodes: Record<string, NodeStatus> = {};
-  for (const node of state.nodes.values()) nodes[node.id] = viewNode(state, node, children);
+  const sums = new SumsBelow(state, children);
+  for (const node of state.nodes.values()) {
+    nodes[node.id] = viewNode(state, node, children.get(node.id), sums);
+  }
   return nodes;
 }
 
@@ -102,7 +105,8 @@ const MEMBERS = [
 function viewNode(
   state: WorkflowState,
   node: NodeRecord,
-  children: ReadonlyMap<string, string[]>,
+  children: string[] | undefined,
+  sums: SumsBelow,
 ): NodeStatus {
   const view: Record<string, unknown> = {};
   const source: Record<string, unknown> = { ...node };
@@ -110,8 +114,7 @@ function viewNode(
   if (node.boundary !== undefined) view["boundaryID"] = node.boundary;
   view["startedAt"] = timeText(node.startedAt);
   view["finishedAt"] = timeText(node.finishedAt);
-  const below = children.get(node.id);
-  if (below !== undefined && below.length > 0) view["children"] = below;
+  if (children !== undefined && children.length > 0) view["children"] = children;
   const isGroup = node.type === "Steps" || node.type === "DAG";
   const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
     ? ownOutbound(state, node)
@@ -121,7 +124,7 @@ function viewNode(
     if (node.progress !== undefined) view["progress"] = node.progress;
     if (node.resourcesDuration !== undefined) view["resourcesDuration"] = node.resourcesDuration;
   } else {
-    const sum = sumBelow(state, children, node.id);
+    const sum = sums.of(node.id);
     if (sum.total > 0) view["progress"] = `${sum.done}/${sum.total}`;
     else if (node.progress !== undefined) view["progress"] = node.progress;
     if (Object.keys(sum.resources).length > 0) view["resourcesDuration"] = sum.resources;

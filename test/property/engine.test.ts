@@ -382,6 +382,28 @@ function essence(state: WorkflowState) {
   return { phase: status?.phase, message: status?.message, progress: status?.progress, nodes };
 }
 
+const OWN_PROGRESS = ["Pod", "Suspend", "HTTP", "Plugin", "Container"];
+
+/** Groups show the sum over all nodes below, each counted once. */
+function checkProgress(state: WorkflowState): void {
+  const nodes = viewWorkflow(state).status?.nodes ?? {};
+  for (const node of Object.values(nodes)) {
+    if (OWN_PROGRESS.includes(node.type)) continue;
+    const below = new Set([node.id]);
+    let done = 0;
+    let total = 0;
+    for (const id of below) {
+      const one = nodes[id];
+      for (const child of one?.children ?? []) below.add(child);
+      if (one === undefined || !OWN_PROGRESS.includes(one.type)) continue;
+      const [own = 0, of = 0] = (one.progress ?? "0/0").split("/").map(Number);
+      done += own;
+      total += of;
+    }
+    expect(node.progress, node.name).toBe(total === 0 ? undefined : `${done}/${total}`);
+  }
+}
+
 const RUNS = 80;
 
 describe("any workflow", () => {
@@ -394,6 +416,7 @@ describe("any workflow", () => {
         wild.run();
         expect(essence(wild.state)).toEqual(essence(calm.state));
         for (const world of [calm, wild]) {
+          checkProgress(world.state);
           for (const node of world.state.nodes.values()) {
             expect(hasEnded(node), node.name).toBe(true);
           }
