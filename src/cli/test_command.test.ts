@@ -1,0 +1,72 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+
+const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "sluice-test-command-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function sluiceTest(...args: string[]): { status: number | null; out: string } {
+  const start = "deno" in process.versions ? ["run", "-A", MAIN] : [MAIN];
+  const { status, stdout } = spawnSync(process.execPath, [...start, "test", ...args], {
+    encoding: "utf8",
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  return { status, out: stdout };
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+file(
+  "flow.yaml",
+  `
+kind: Workflow
+metadata: { generateName: flow- }
+spec:
+  entrypoint: main
+  templates: [{ name: main, container: { image: busybox, command: ["true"] } }]
+`,
+);
+const GOOD = "{ name: works, expect: { phase: Succeeded } }";
+const BAD = "{ name: breaks, tasks: [{ outcome: Failed }], expect: { phase: Succeeded } }";
+
+test("prints each test, what differs with the tree, and the count", () => {
+  const path = file("both.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}, ${BAD}]`);
+  const { status, out } = sluiceTest(path);
+  expect(out.split("\n").map((line) => line.trimEnd())).toEqual([
+    `✔ ${path}: works`,
+    `✖ ${path}: breaks`,
+    "    phase: expected Succeeded, received Failed",
+    "      STEP         TEMPLATE  DURATION  MESSAGE",
+    "      ✖ flow-test  main      2s        main: Error (exit code 1)",
+    "1 passed, 1 failed",
+    "",
+  ]);
+  expect(status).toBe(1);
+});
+
+test("has status 0 when all pass, also when only some are picked", () => {
+  const path = file("picked.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}, ${BAD}]`);
+  const { status, out } = sluiceTest("--filter", "works", path);
+  expect(out).toMatch(/^✔ .*\n1 passed, 0 failed\n$/);
+  expect(status).toBe(0);
+});
+
+test("a file that can't be understood is a failure that says why; no test at all is none", () => {
+  const broken = file("broken.test.yaml", "workflow: nothing.yaml\ntests: [{ name: t }]");
+  const { status, out } = sluiceTest(broken);
+  expect(out).toContain("tests[0].expect must say which phase");
+  expect(status).toBe(1);
+  const missing = file("missing.test.yaml", `workflow: nothing.yaml\ntests: [${GOOD}]`);
+  expect(sluiceTest(missing).out).toContain("nothing.yaml");
+  const good = file("good.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}]`);
+  expect(sluiceTest("--filter", "nonsense", good).status).toBe(1);
+});
