@@ -1,11 +1,12 @@
 /** Log lines of a workflow's steps, merged in the order of time, live or from what is kept. */
+import { createInterface } from "node:readline";
 import { RE2JS } from "re2js";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { podName } from "../engine/names.ts";
 import type { Executor, LogLine } from "../executors/port.ts";
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
-import { LABEL_PREFIX, type NodeStatus, type Workflow } from "../spec/manifest.ts";
+import { type Artifact, LABEL_PREFIX, type NodeStatus, type Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
@@ -46,6 +47,8 @@ interface Pod {
   id: string;
   podName: string;
   namespace: string;
+  /** Where its lines were archived, if they were. */
+  archived: { artifact: Artifact; at: number } | undefined;
 }
 
 /** Lines that wait for a slow client. */
@@ -71,27 +74,30 @@ export async function workflowLogs(
   if (logs === undefined) return none();
 
   const workflow = workflowFromStored(stored);
+  const container = request.container ?? "main";
   const podsOf = (shown: Workflow, starts: (node: string) => number): Pod[] =>
     Object.values(shown.status?.nodes ?? {}).filter(hasLog).map((node) => ({
       id: `${shown.metadata.uid}/${node.id}/${starts(node.id)}`,
       podName: podName(name, node.name, node.templateRef?.template ?? node.templateName),
       namespace,
+      archived: archivedLog(node, container),
     })).filter((pod) =>
       ((request.podName ?? "") === "" || request.podName === pod.podName) &&
       matchesLabels(labels, { [`${LABEL_PREFIX}workflow`]: name })
     );
   const follow = request.follow === true && (workflow.status?.finishedAt ?? null) === null;
-  const read = (pod: Pod) =>
-    limited(
-      logs.logs(pod, {
-        container: request.container ?? "main",
-        follow,
-        ...(request.tailLines === undefined ? {} : { tailLines: request.tailLines }),
-        ...(request.sinceMs === undefined ? {} : { sinceMs: request.sinceMs }),
-        signal,
-      }),
-      request.limitBytes,
-    );
+  const read = (pod: Pod) => {
+    const { id, podName, archived } = pod;
+    const lines = logs.logs({ id, podName, namespace }, {
+      container,
+      follow,
+      ...(request.tailLines === undefined ? {} : { tailLines: request.tailLines }),
+      ...(request.sinceMs === undefined ? {} : { sinceMs: request.sinceMs }),
+      signal,
+    });
+    const kept = archived === undefined ? none() : archivedLines(deps, workflow, archived, request);
+    return limited(orElse(lines, kept), request.limitBytes);
+  };
   const entry = (pod: Pod, line: LogLine): LogEntry => ({
     content: request.timestamps === true
       ? `${new Date(line.at).toISOString()} ${line.text}`
@@ -250,4 +256,49 @@ async function* limited(
   }
 }
 
-async function* none(): AsyncIterable<LogEntry> {}
+/** The artifact that holds a container's lines. */
+function archivedLog(node: NodeStatus, container: string): Pod["archived"] {
+  const artifact = node.outputs?.artifacts?.find(({ name }) => name === `${container}-logs`);
+  return artifact && { artifact, at: Date.parse(node.finishedAt ?? "") || 0 };
+}
+
+/** Lines from the archive, all with the time at which the step ended. */
+async function* archivedLines(
+  deps: ServiceDeps,
+  workflow: Workflow,
+  { artifact, at }: NonNullable<Pod["archived"]>,
+  { tailLines, sinceMs }: LogRequest,
+): AsyncIterable<LogLine> {
+  const { namespace = "" } = workflow.metadata;
+  const { artifactRepositoryRef: repositoryRef } = workflow.spec;
+  if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
+  const scope = repositoryRef === undefined ? { namespace } : { namespace, repositoryRef };
+  const content = await deps.artifacts.open(artifact, scope);
+  if (content === undefined) return;
+  const last: string[] = [];
+  for await (const text of createInterface({ input: content.body, crlfDelay: Infinity })) {
+    if (tailLines === undefined) yield { at, text };
+    else {
+      last.push(text);
+      if (last.length > tailLines) last.shift();
+    }
+  }
+  for (const text of last) yield { at, text };
+}
+
+/** The first source, or the second when that has nothing. */
+async function* orElse(
+  first: AsyncIterable<LogLine>,
+  second: AsyncIterable<LogLine>,
+): AsyncIterable<LogLine> {
+  let isEmpty = true;
+  for await (const line of first) {
+    isEmpty = false;
+    yield line;
+  }
+  if (isEmpty) yield* second;
+}
+
+async function* none(): AsyncIterable<never> {
+  yield* [];
+}
