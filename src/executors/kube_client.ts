@@ -6,7 +6,7 @@ import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
-import type { JsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import type { KubeConfig } from "./kube_config.ts";
 
 /** An answer of the API server that isn't what was asked for. */
@@ -38,7 +38,9 @@ export interface KubeRequest {
   /** From `/api/…`. */
   path: string;
   query?: Record<string, string>;
-  body?: JsonObject;
+  body?: Json;
+  /** Acts as this user, for example `system:serviceaccount:NAMESPACE:NAME`. */
+  as?: string;
   /** @default {"application/merge-patch+json"} for PATCH */
   contentType?: string;
   signal?: AbortSignal;
@@ -102,6 +104,7 @@ export class KubeClient {
     path: string,
     query: Record<string, string>,
     signal: AbortSignal,
+    as?: string,
   ): AsyncGenerator<WatchEvent> {
     const all = {
       ...query,
@@ -111,7 +114,8 @@ export class KubeClient {
     };
     const overdue = AbortSignal.timeout((WATCH_SECONDS + 10) * 1000);
     const until = AbortSignal.any([signal, overdue]);
-    for await (const line of this.lines({ path, query: all, signal: until })) {
+    const call = { path, query: all, signal: until, ...(as !== undefined && { as }) };
+    for await (const line of this.lines(call)) {
       if (line !== "") yield JSON.parse(line) as WatchEvent;
     }
   }
@@ -131,6 +135,7 @@ export class KubeClient {
         accept: "application/json, */*",
         "user-agent": "sluice",
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(call.as !== undefined && { "impersonate-user": call.as }),
         ...(payload !== undefined && {
           "content-type": call.contentType ??
             (method === "PATCH" ? "application/merge-patch+json" : "application/json"),

@@ -14,6 +14,7 @@ import { loadKubeConfig } from "./kube_config.ts";
 import { KubernetesExecutor } from "./kubernetes.ts";
 import type { Executor } from "./port.ts";
 import { createProcessExecutor } from "./process.ts";
+import { ResourceExecutor } from "./resource.ts";
 import { RoutingExecutor } from "./routing.ts";
 import { createTaskCallback } from "./task_callback.ts";
 import type { TaskMemory } from "./task_report.ts";
@@ -66,19 +67,28 @@ export async function openExecutor(options: OpenExecutorOptions): Promise<Opened
   if (kind === "process") executors.push(createProcessExecutor(local));
   if (kind === "container") executors.push(await createContainerExecutor(local));
   if (kind !== "kubernetes") return { executor: new RoutingExecutor(executors) };
-  const { executor, callback } = await openKubernetes(options);
-  return { executor: new RoutingExecutor([...executors, executor]), callback };
+  const { cluster, callback } = await openKubernetes(options);
+  return { executor: new RoutingExecutor([...executors, ...cluster]), callback };
 }
 
 async function openKubernetes(
   { artifacts, clock, log, memory, kubernetes }: OpenExecutorOptions,
-): Promise<Required<OpenedExecutor>> {
+): Promise<{ cluster: Executor[]; callback: (request: Request) => Promise<Response> }> {
   if (kubernetes === undefined) throw new Error("kubernetes needs its setting");
   const { env, ...setting } = kubernetes;
   const client = new KubeClient(await loadKubeConfig(env));
   const secret = await sharedSecret(memory, clock);
+  const { serviceAccount } = setting;
   return {
-    executor: new KubernetesExecutor({ ...setting, client, clock, log, memory, secret, artifacts }),
+    cluster: [
+      new ResourceExecutor({
+        client,
+        clock,
+        memory,
+        ...(serviceAccount !== undefined && { serviceAccount }),
+      }),
+      new KubernetesExecutor({ ...setting, client, clock, log, memory, secret, artifacts }),
+    ],
     callback: createTaskCallback({ client, artifacts, memory, secret }),
   };
 }

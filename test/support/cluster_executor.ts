@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { KubeClient, KubeError } from "../../src/executors/kube_client.ts";
 import { loadKubeConfig } from "../../src/executors/kube_config.ts";
+import type { KubeConfig } from "../../src/executors/kube_config.ts";
 import { KubernetesExecutor } from "../../src/executors/kubernetes.ts";
 import type { LocalExecutorOptions } from "../../src/executors/local_executor.ts";
 import type { Executor } from "../../src/executors/port.ts";
@@ -20,6 +21,11 @@ const { SLUICE_TEST_KUBECONFIG, SLUICE_TEST_HOST = "10.99.0.1" } = process.env;
 export const clusterMissing = SLUICE_TEST_KUBECONFIG === undefined
   ? "no cluster; set SLUICE_TEST_KUBECONFIG"
   : undefined;
+
+/** The test cluster's configuration. */
+export function loadTestKubeConfig(): Promise<KubeConfig> {
+  return loadKubeConfig({ KUBECONFIG: SLUICE_TEST_KUBECONFIG });
+}
 
 /** What replicas of one deployment share. */
 export interface Deployment {
@@ -47,8 +53,7 @@ export async function openClusterExecutor(
   options: LocalExecutorOptions,
   { instance, memory }: Deployment,
 ): Promise<Executor> {
-  const config = await loadKubeConfig({ KUBECONFIG: SLUICE_TEST_KUBECONFIG });
-  const client = new KubeClient(config);
+  const client = new KubeClient(await loadTestKubeConfig());
   const { artifacts, clock } = options;
   if (artifacts === undefined) throw new Error("the test needs artifacts");
   await client.call({

@@ -1,0 +1,340 @@
+/**
+ * Resource templates: the server makes, changes, reads or deletes an object of the cluster and waits for its condition. It
+ * does so as the workflow's service account (impersonation), so a workflow may do no more than its account may.
+ */
+import { parseAllDocuments } from "yaml";
+import { isJsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { notFound } from "../base/problem.ts";
+import type { TaskOutcome } from "../engine/command.ts";
+import type { TaskSpec } from "../engine/effect.ts";
+import type { Clock } from "../platform/clock.ts";
+import { MAX_TIMER_MS } from "../platform/clock.ts";
+import type { Parameter, ResourceTemplate } from "../spec/manifest.ts";
+import { trimNewline } from "./capture.ts";
+import { DEADLINE_MESSAGE } from "./deadline.ts";
+import { KubeError } from "./kube_client.ts";
+import type { KubeClient, KubeRequest } from "./kube_client.ts";
+import type { Executor, LogLine, Report } from "./port.ts";
+import { conditionHolds, readJsonPathTemplate } from "./resource_condition.ts";
+import { memoryKey } from "./task_report.ts";
+import type { TaskMemory } from "./task_report.ts";
+
+const MAX_WAIT_MS = 10_000;
+
+const PATCH_TYPES: Record<string, string> = {
+  strategic: "application/strategic-merge-patch+json",
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+export interface ResourceExecutorOptions {
+  client: KubeClient;
+  clock: Clock;
+  memory: TaskMemory;
+  /** Service account of workflows that name none. @default {"default"} */
+  serviceAccount?: string;
+}
+
+/** An object by its address. */
+interface Place {
+  /** Of the collection. */
+  path: string;
+  name: string;
+}
+
+export class ResourceExecutor implements Executor {
+  readonly name = "kubernetes";
+  readonly #options: ResourceExecutorOptions;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(options: ResourceExecutorOptions) {
+    this.#options = options;
+  }
+
+  refuses({ template }: TaskSpec): string | undefined {
+    return template.resource === undefined
+      ? "This executor runs resource templates only"
+      : undefined;
+  }
+
+  start(task: TaskSpec, report: Report): Promise<void> {
+    const { resource } = task.template;
+    if (resource === undefined || this.#running.has(task.id)) return Promise.resolve();
+    const stop = new AbortController();
+    this.#running.set(task.id, stop);
+    const cancelDeadline = this.#abortAt(task.deadline, stop);
+    report({ type: "task-started", task: task.id });
+    void this.#run(task, resource, stop.signal).catch((error): TaskOutcome => {
+      const message = error instanceof Error ? error.message : String(error);
+      return stop.signal.aborted
+        ? { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE }
+        : { phase: "Error", message };
+    }).then((outcome) => {
+      cancelDeadline();
+      if (this.#running.get(task.id) !== stop) return;
+      this.#running.delete(task.id);
+      report({ type: "task-ended", task: task.id, outcome });
+    });
+    return Promise.resolve();
+  }
+
+  async #run(
+    task: TaskSpec,
+    resource: ResourceTemplate,
+    signal: AbortSignal,
+  ): Promise<TaskOutcome> {
+    const act = new ResourceAction(task, resource, this.#options, signal);
+    const object = await act.perform();
+    if (object === undefined) return { phase: "Succeeded" };
+    const { object: last, failure } = await act.wait(object);
+    if (failure !== undefined) return { phase: "Failed", message: failure };
+    const parameters = (task.template.outputs?.parameters ?? []).map((parameter) =>
+      readOutput(parameter, last)
+    );
+    return {
+      phase: "Succeeded",
+      ...(parameters.length > 0 && { outputs: { parameters } }),
+    };
+  }
+
+  #abortAt(deadline: number | undefined, stop: AbortController): () => void {
+    if (deadline === undefined) return () => {};
+    const { clock } = this.#options;
+    let cancel = () => {};
+    const look = () => {
+      const left = deadline - clock.now();
+      if (left <= 0) stop.abort();
+      else cancel = clock.after(Math.min(left, MAX_TIMER_MS), look);
+    };
+    look();
+    return () => cancel();
+  }
+
+  /** Stops waiting; the object stays, as with the reference. */
+  cancel(taskId: string): Promise<void> {
+    const stop = this.#running.get(taskId);
+    this.#running.delete(taskId);
+    stop?.abort();
+    return Promise.resolve();
+  }
+
+  // deno-lint-ignore require-yield
+  async *logs(task: { podName: string }): AsyncGenerator<LogLine> {
+    throw notFound(`"${task.podName}" is a resource template, which has no log`);
+  }
+
+  clean(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort();
+    this.#running.clear();
+    return Promise.resolve();
+  }
+}
+
+/** One action on one object. */
+class ResourceAction {
+  readonly #task: TaskSpec;
+  readonly #resource: ResourceTemplate;
+  readonly #options: ResourceExecutorOptions;
+  readonly #signal: AbortSignal;
+  readonly #as: string;
+  #place: Place | undefined;
+
+  constructor(
+    task: TaskSpec,
+    resource: ResourceTemplate,
+    options: ResourceExecutorOptions,
+    signal: AbortSignal,
+  ) {
+    this.#task = task;
+    this.#resource = resource;
+    this.#options = options;
+    this.#signal = signal;
+    const account = task.template.serviceAccountName ?? task.podSpec.serviceAccountName ??
+      options.serviceAccount ?? "default";
+    this.#as = `system:serviceaccount:${task.namespace}:${account}`;
+  }
+
+  /** Repeats a call while the API server can't answer it. */
+  async #call(request: KubeRequest): Promise<JsonObject> {
+    for (let wait = 500;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      try {
+        return await this.#options.client.call({ ...request, as: this.#as, signal: this.#signal });
+      } catch (error) {
+        if (this.#signal.aborted || !(error instanceof KubeError && error.isTransient)) throw error;
+        await this.#options.clock.sleep(wait, this.#signal);
+      }
+    }
+  }
+
+  /** Does it; gives the object, undefined after a deletion. */
+  async perform(): Promise<JsonObject | undefined> {
+    const { action = "", mergeStrategy = "strategic", flags = [] } = this.#resource;
+    if (flags.length > 0) throw new Error("flags of resource templates are not supported");
+    if (this.#resource.setOwnerReference === true) {
+      throw new Error(
+        "setOwnerReference is not supported: the workflow is no object of the cluster",
+      );
+    }
+    const manifest = readManifest(this.#resource);
+    const { name, path } = this.#place = await this.#find(manifest);
+    const at = `${path}/${name}`;
+    switch (action) {
+      case "get":
+        return await this.#call({ path: at });
+      case "create":
+        return await this.#create(manifest);
+      case "apply":
+        return await this.#call({
+          method: "PATCH",
+          path: at,
+          query: { fieldManager: "sluice", force: "true" },
+          contentType: "application/apply-patch+yaml",
+          body: manifest,
+        });
+      case "replace":
+        return await this.#call({ method: "PUT", path: at, body: manifest });
+      case "patch": {
+        const contentType = PATCH_TYPES[mergeStrategy];
+        if (contentType === undefined || mergeStrategy === "json") {
+          throw new Error(
+            `mergeStrategy ${mergeStrategy} is not supported; use strategic or merge`,
+          );
+        }
+        return await this.#call({ method: "PATCH", path: at, contentType, body: manifest });
+      }
+      case "delete":
+        await this.#call({ method: "DELETE", path: at });
+        return undefined;
+      default:
+        throw new Error(
+          `resource.action "${action}" is none of get, create, apply, delete, replace, patch`,
+        );
+    }
+  }
+
+  /** Once, also when the replica died right after it. */
+  async #create(manifest: JsonObject): Promise<JsonObject> {
+    const { memory } = this.#options;
+    const place = this.#place;
+    if (place === undefined) throw new Error("no place");
+    const key = memoryKey(this.#task.id, "created");
+    const known = await memory.getBlob(key);
+    if (known !== undefined) {
+      place.name = Buffer.from(known).toString();
+      return await this.#call({ path: `${place.path}/${place.name}` });
+    }
+    const made = await this.#call({ method: "POST", path: place.path, body: manifest });
+    place.name = String(isJsonObject(made["metadata"]) ? made["metadata"]["name"] : "");
+    await memory.putBlob(key, Buffer.from(place.name));
+    return made;
+  }
+
+  /** Where objects of the manifest's kind are, as the API server tells. */
+  async #find(manifest: JsonObject): Promise<Place> {
+    const { apiVersion, kind, metadata } = manifest;
+    const { name = "", namespace } = isJsonObject(metadata) ? metadata : {};
+    if (typeof apiVersion !== "string" || typeof kind !== "string") {
+      throw new Error("resource.manifest has no apiVersion or no kind");
+    }
+    const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const list = await this.#call({ path: root });
+    const resource = (Array.isArray(list["resources"]) ? list["resources"] : []).find((entry) =>
+      isJsonObject(entry) && entry["kind"] === kind && !String(entry["name"]).includes("/")
+    );
+    if (!isJsonObject(resource)) throw new Error(`the cluster has no ${kind} in ${apiVersion}`);
+    const plural = String(resource["name"]);
+    const scope = typeof namespace === "string" ? namespace : this.#task.namespace;
+    return {
+      path: resource["namespaced"] === true
+        ? `${root}/namespaces/${scope}/${plural}`
+        : `${root}/${plural}`,
+      name: String(name),
+    };
+  }
+
+  /** Watches the object until a condition holds. */
+  async wait(first: JsonObject): Promise<{ object: JsonObject; failure?: string }> {
+    const { successCondition = "", failureCondition = "" } = this.#resource;
+    if (successCondition === "" && failureCondition === "") return { object: first };
+    const place = this.#place;
+    if (place === undefined) throw new Error("no place");
+    for (let object = first;;) {
+      const verdict = this.#judge(object);
+      if (verdict !== undefined) return verdict;
+      try {
+        const version = isJsonObject(object["metadata"])
+          ? object["metadata"]["resourceVersion"]
+          : "";
+        const query = {
+          fieldSelector: `metadata.name=${place.name}`,
+          resourceVersion: String(version),
+        };
+        const { client } = this.#options;
+        for await (const event of client.watch(place.path, query, this.#signal, this.#as)) {
+          if (event.type === "DELETED") {
+            throw new Error(`${place.name} was deleted while it was waited for`);
+          }
+          if (event.type === "ERROR") break;
+          if (event.type === "BOOKMARK") continue;
+          object = event.object;
+          const now = this.#judge(object);
+          if (now !== undefined) return now;
+        }
+      } catch (error) {
+        if (this.#signal.aborted || !(error instanceof KubeError)) throw error;
+      }
+      if (this.#signal.aborted) throw new Error("stopped");
+      await this.#options.clock.sleep(500, this.#signal);
+      object = await this.#call({ path: `${place.path}/${place.name}` });
+    }
+  }
+
+  #judge(object: JsonObject): { object: JsonObject; failure?: string } | undefined {
+    const { successCondition = "", failureCondition = "" } = this.#resource;
+    if (failureCondition !== "" && conditionHolds(failureCondition, object, true)) {
+      return { object, failure: `failure condition '{${failureCondition}}' evaluated true` };
+    }
+    if (successCondition === "" || conditionHolds(successCondition, object, false)) {
+      return successCondition === "" ? undefined : { object };
+    }
+    return undefined;
+  }
+}
+
+function readManifest({ manifest, manifestFrom }: ResourceTemplate): JsonObject {
+  if (manifest === undefined || manifest.trim() === "") {
+    throw new Error(
+      manifestFrom === undefined
+        ? "resource template has no manifest"
+        : "manifestFrom is not supported; put the text into manifest",
+    );
+  }
+  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Json)
+    .filter(isJsonObject);
+  const [only] = documents;
+  if (only === undefined || documents.length > 1) {
+    throw new Error(`resource.manifest has ${documents.length} objects, it must have one`);
+  }
+  return only;
+}
+
+function readOutput(parameter: Parameter, object: JsonObject): Parameter {
+  const { jsonPath, jqFilter, default: fallback } = parameter.valueFrom ?? {};
+  if (jqFilter !== undefined) {
+    throw new Error(
+      `Output parameter "${parameter.name}": jqFilter is not supported; use jsonPath`,
+    );
+  }
+  if (jsonPath === undefined) return parameter;
+  try {
+    return { ...parameter, value: trimNewline(readJsonPathTemplate(jsonPath, object)) };
+  } catch (error) {
+    if (fallback !== undefined) return { ...parameter, value: fallback };
+    throw new Error(`Output parameter "${parameter.name}": ${String(error)}`);
+  }
+}
