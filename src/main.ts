@@ -27,6 +27,7 @@ import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { createApp } from "./http/app.ts";
+import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
 import { systemClock } from "./platform/clock.ts";
 import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
@@ -208,6 +209,9 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     maxBodyBytes: config.maxBodyBytes,
     ready: () => store.ping(),
     closing: closing.signal,
+    ...(config.apiRateLimit === 0
+      ? {}
+      : { rateLimiter: createRateLimiter(config.apiRateLimit, clock) }),
   }, ROUTES);
   if (config.manifests !== "") {
     await followManifestFolder(service, config.manifests, closing.signal);

@@ -14,6 +14,7 @@ import { decodeBody, readBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
+import { type RateLimiter, senderOf } from "./rate_limit.ts";
 import { cleanPath, rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { framingOf, refusedStream, streamResponse } from "./stream.ts";
@@ -28,6 +29,8 @@ export interface AppDeps {
   ready: () => Promise<void>;
   /** Aborts when the server is about to end: open streams are closed properly. */
   closing: AbortSignal;
+  /** Absent: no bound on requests. */
+  rateLimiter?: RateLimiter;
 }
 
 /** Methods that clients of the reference know; others are refused before anything is looked at. */
@@ -49,6 +52,16 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     c.res.headers.set("referrer-policy", "no-referrer");
     if (!c.res.headers.has("x-frame-options")) c.res.headers.set("x-frame-options", "DENY");
   });
+  const { rateLimiter } = deps;
+  if (rateLimiter !== undefined) {
+    app.use("/api/*", async function rateLimit(c, next) {
+      const { allowed, headers } = rateLimiter.take(senderOf(c.req.raw, c.env));
+      if (!allowed) return c.text("Too Many Requests", 429, headers);
+      await next();
+      for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
+      return undefined;
+    });
+  }
   app.use("*", async function requestPath(c, next) {
     const { path, query } = rawTarget(c.req.raw, c.env);
     const clean = cleanPath(path);

@@ -284,6 +284,14 @@ export const CONFIG_TABLE = {
     max: 2 ** 30,
     doc: "Largest body of an event",
   },
+  apiRateLimit: {
+    type: "integer",
+    env: "API_RATE_LIMIT",
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    doc: "Requests a second that each sender may make, on each replica; 0 sets no bound",
+  },
   archive: {
     type: "switch",
     env: "ARCHIVE",

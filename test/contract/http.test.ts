@@ -364,6 +364,19 @@ describe("access", () => {
   );
 });
 
+test("a sender that is too fast is told to wait, others are not", async () => {
+  const instance = await startInstance({ gatekeeper: OPEN, rateLimit: 3 });
+  const send = (authorization: string) =>
+    instance.fetch(new Request("http://app/api/v1/version", { headers: { authorization } }));
+  const statuses: number[] = [];
+  for (let i = 0; i < 8; i++) statuses.push((await send("Bearer fast")).status);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+  const other = await send("Bearer calm");
+  expect(other.status).toBe(200);
+  expect(other.headers.get("x-ratelimit-remaining")).toBe("2");
+  await instance.stop();
+});
+
 describe("the archive", () => {
   const UID = "00000000-0000-4000-8000-000000000001";
   const finished = {

@@ -7,6 +7,7 @@ import { Host } from "../../src/actors/host.ts";
 import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { createApp } from "../../src/http/app.ts";
+import { createRateLimiter } from "../../src/http/rate_limit.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemIds } from "../../src/platform/ids.ts";
@@ -28,6 +29,8 @@ import { workflowKind } from "../../src/actors/workflow_actor.ts";
 export interface ApiServerOptions {
   gatekeeper: GatekeeperOptions;
   settings?: Partial<ServiceSettings>;
+  /** Requests a second for each sender. @default no bound */
+  rateLimit?: number;
   /** Workers on the event queue. @default {0} */
   eventWorkers?: number;
 }
@@ -98,6 +101,9 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     maxBodyBytes: 16 * 1024 * 1024,
     ready: () => store.ping(),
     closing: closing.signal,
+    ...(options.rateLimit === undefined
+      ? {}
+      : { rateLimiter: createRateLimiter(options.rateLimit, systemClock) }),
   }, ROUTES);
   const events = startEventProcessing(service, {
     replica: "test",
