@@ -30,7 +30,6 @@ export { evaluateDepends, expandDepends, type TaskResults } from "../expr/depend
 export { type FieldTerm, parseFieldSelector } from "../expr/field_selector.ts";
 export { matchesNode } from "../expr/node_field_selector.ts";
 export { evaluateWhen } from "../expr/when.ts";
-export { TemplateError } from "../expr/template.ts";
 
 /** JSON on one line, keys sorted, `<`, `>` and `&` escaped. */
 export function compactJson(value: Json): string {

@@ -3,7 +3,6 @@
  * them and lives in memory only, so that a finished child costs its parent one counter and no bytes.
  */
 import type {
-  Artifact,
   Condition,
   Inputs,
   NodePhase,
@@ -182,8 +181,6 @@ export interface Turn {
   /** Looks at a new group at once, so that what is in it takes its places before its neighbours do. */
   visit?: (node: NodeRecord) => void;
 }
-
-export type { Artifact };
 
 export function isCompleted(phase: NodePhase | WorkflowPhase): boolean {
   return phase === "Succeeded" || phase === "Failed" || phase === "Error";

@@ -17,7 +17,7 @@ import type { RunOptions } from "../expr/run_context.ts";
 import { CronConditionError, mayRun, mustStop } from "./cron_conditions.ts";
 
 export const CRON_LABEL = `${LABEL_PREFIX}cron-workflow`;
-export const SCHEDULED_TIME_ANNOTATION = `${LABEL_PREFIX}scheduled-time`;
+const SCHEDULED_TIME_ANNOTATION = `${LABEL_PREFIX}scheduled-time`;
 /** On the cron workflow: the schedules for which its last due time was computed. */
 export const LAST_SCHEDULE_ANNOTATION = "cronworkflows.argoproj.io/last-used-schedule";
 /** On the cron workflow: it will never run again. */

@@ -4,7 +4,7 @@
  */
 import type { ArtifactContent } from "../service/artifacts.ts";
 import type { Caller } from "../auth/port.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import type { StructSchema } from "../spec/schema.ts";
 import type { QuerySchema, QueryValues } from "./query.ts";
@@ -127,6 +127,3 @@ export function download(
 export function param(call: { params: Record<string, string> }, name: string): string {
   return call.params[name] ?? "";
 }
-
-/** A JSON value that a body holds as it is. */
-export type OpenBody = Json | undefined;

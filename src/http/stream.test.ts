@@ -56,6 +56,7 @@ test("a silent server-sent stream shows every 15 seconds that it lives", async (
   const never = Promise.withResolvers<void>();
   const silent = (async function* (): AsyncIterable<JsonObject> {
     await never.promise;
+    yield {};
   })();
   const { clock, response, ended } = respond(silent, "sse");
   const reader = response.body?.getReader();

@@ -9,7 +9,7 @@ import { DecodeError } from "../spec/decode.ts";
 import { type AnyManifest, decodeAny, KINDS } from "../spec/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
-import { parseDocuments, ParseError } from "../spec/parse.ts";
+import { type ParsedDocument, parseDocuments, ParseError } from "../spec/parse.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
 import { createBinding, updateBinding } from "./bindings.ts";
 import { createCronWorkflow, updateCronWorkflow } from "./cron_workflows.ts";

@@ -3,7 +3,6 @@
  * adds (validation, labels) is done by its callers before they come here.
  */
 import type { Caller } from "../auth/port.ts";
-import type { JsonObject } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
 import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
@@ -215,7 +214,21 @@ async function putManifest<T extends ManifestObject>(
     labels: metadata.labels ?? {},
   }, expect);
   if ("conflict" in result) return undefined;
+  if (kind === "ConfigMap") await tellLimits(deps, normal);
   return { ...normal, metadata: { ...normal.metadata, resourceVersion: result.version } };
+}
+
+/** Those who wait for a semaphore hear of its new size. The object is stored already: trouble with this is only logged. */
+async function tellLimits(
+  deps: ServiceDeps,
+  { metadata, data }: ManifestObject & { data?: Record<string, string> },
+): Promise<void> {
+  const { namespace = "", name = "" } = metadata;
+  try {
+    await deps.host.limitsChanged(namespace, name, data ?? {});
+  } catch (error) {
+    deps.log.warn({ namespace, configMap: name, err: error }, "semaphore sizes were not told");
+  }
 }
 
 /** Removes a manifest. */
@@ -297,6 +310,3 @@ function comparePlaces(a: StoredManifest, b: StoredManifest): number {
   const right = `${b.namespace}/${b.name}`;
   return left === right ? 0 : left < right ? -1 : 1;
 }
-
-/** What a delete answers. */
-export const NOTHING: JsonObject = Object.freeze({}) as JsonObject;

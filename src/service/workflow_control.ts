@@ -1,6 +1,6 @@
 /** What users do to a workflow that exists: suspend, resume, stop, terminate, set, retry, delete. */
 import type { Caller, Verb } from "../auth/port.ts";
-import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { invalid } from "../base/problem.ts";
 import type { ControlRequest, User } from "../engine/command.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
@@ -120,12 +120,4 @@ export function checkParameters(parameters: readonly string[] | undefined): void
       throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${parameter}`);
     }
   }
-}
-
-/** The refusal of a retry while the workflow is still there. */
-export function stillLive(name: string): Problem {
-  return new Problem(
-    ProblemCode.AlreadyExists,
-    `Workflow already exists on cluster, use argo retry ${name} instead`,
-  );
 }
