@@ -6,7 +6,14 @@ import { cancelTask, change, emit, end, holderOf, markIndex } from "./change.ts"
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
-import { endContainersWith, taskEnded, taskPending, taskProgressed, taskStarted } from "./leaf.ts";
+import {
+  endContainersWith,
+  findTaskNode,
+  taskEnded,
+  taskPending,
+  taskProgressed,
+  taskStarted,
+} from "./leaf.ts";
 import { wake } from "./runtime.ts";
 import { failNode } from "./fail_node.ts";
 import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
@@ -22,9 +29,15 @@ export function accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
   try {
     take(turn, fact);
   } catch (error) {
-    if (!(error instanceof ManifestNeeded)) throw error;
-    const { ref } = error;
-    state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
+    if (error instanceof ManifestNeeded) {
+      const { ref } = error;
+      state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
+      return;
+    }
+    // The manifest does not fit the node any more; the node can't go on, but the others can.
+    const node = "task" in fact ? findTaskNode(turn, fact.task) : undefined;
+    if (node === undefined || !(error instanceof Error)) throw error;
+    failNode(turn, node, error.message);
   }
 }
 

@@ -9,7 +9,8 @@ import { rootCall } from "./call.ts";
 import { emit, markHeader, markIndex, refreshProgress } from "./change.ts";
 import { evaluateDag, evaluateTaskGroup } from "./dag.ts";
 import { labelText } from "./expressions.ts";
-import { findStored, ManifestNeeded, NodeFailure } from "./failure.ts";
+import { failNode } from "./fail_node.ts";
+import { findStored, isFailure, ManifestNeeded, NodeFailure } from "./failure.ts";
 import {
   complete,
   finishWorkflow,
@@ -54,9 +55,16 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
     settle(turn);
     refreshProgress(turn);
   } catch (error) {
-    if (!(error instanceof ManifestNeeded)) throw error;
-    need(turn, error);
+    if (error instanceof ManifestNeeded) need(turn, error);
+    else if (error instanceof Error) endWithError(turn, error);
+    else throw error;
   }
+}
+
+/** Nothing a manifest or an imported tree may hold stops the host: what can't be decided ends the workflow, and says so. */
+function endWithError(turn: Turn, error: Error): void {
+  const { message } = error;
+  complete(turn, "Error", isFailure(error) ? message : `internal error: ${message}`);
 }
 
 function need(turn: Turn, { ref }: ManifestNeeded): void {
@@ -270,9 +278,7 @@ function drain(turn: Turn): void {
       try {
         look(turn, node);
       } catch (error) {
-        if (!(error instanceof ManifestNeeded)) throw error;
-        need(turn, error);
-        left.push(id);
+        if (takeUp(turn, node, error)) left.push(id);
       }
     }
   } finally {
@@ -286,10 +292,19 @@ function visit(turn: Turn, node: NodeRecord): void {
   try {
     look(turn, node);
   } catch (error) {
-    if (!(error instanceof ManifestNeeded)) throw error;
-    need(turn, error);
-    wake(turn.state.runtime, node.id);
+    if (takeUp(turn, node, error)) wake(turn.state.runtime, node.id);
   }
+}
+
+/** What went wrong while a node was looked at. True when it is to be looked at again. */
+function takeUp(turn: Turn, node: NodeRecord, error: unknown): boolean {
+  if (error instanceof ManifestNeeded) {
+    need(turn, error);
+    return true;
+  }
+  if (!isFailure(error) || hasEnded(node)) throw error;
+  failNode(turn, node, error.message);
+  return false;
 }
 
 /** Looks at one node: what it is to do next, and whether it is done for those who wait for it. */

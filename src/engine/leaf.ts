@@ -165,7 +165,7 @@ function createContainers(turn: Turn, node: NodeRecord, template: Template): voi
 }
 
 /** The node whose present task this is and that can still change. */
-function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
+export function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
   const uid = `${turn.state.header.metadata.uid ?? ""}/`;
   if (!task.startsWith(uid)) return undefined;
   const slash = task.lastIndexOf("/");
