@@ -137,6 +137,23 @@ test("a command during which the actor throws is refused, and the others of its 
   expect(await countOf(store, "w")).toBe(2);
 });
 
+test("a command for an actor of an unknown kind is refused and harms no other of its shard", async () => {
+  const { store, replica } = world();
+  const host = await replica("a");
+  const names = Array.from({ length: 16 }, (_, index) => `w${index}`);
+  await Promise.all(names.map((name) => send(host, name, { type: "submit" })));
+  for (let shard = 0; shard < 8; shard++) {
+    const command = { id: `x${shard}`, actor: "future/ns/x", body: { type: "submit" } };
+    await store.shards.append([{ shard, command }]);
+  }
+  await settle(20);
+  await Promise.all(names.map((name) => send(host, name, { type: "add" })));
+  expect(host.owned).toBe(8);
+  for (let shard = 0; shard < 8; shard++) {
+    expect((await store.shards.loadShard(shard)).cursor).not.toBe("");
+  }
+});
+
 test("replicas share the shards, and a command reaches its actor through any of them", async () => {
   const { clock, replica } = world();
   const a = await replica("a");

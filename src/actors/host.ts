@@ -12,7 +12,7 @@ import type { Metrics } from "../platform/metrics.ts";
 import type { Artifact, Workflow } from "../spec/manifest.ts";
 import type { ActorId, Lease, ShardState, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
-import { shardOf, workflowActorId } from "./actor_ids.ts";
+import { LOCKS_ACTOR, shardOf, workflowActorId } from "./actor_ids.ts";
 import { typeOf } from "./batch.ts";
 import { parseTimerRowId, type RecordEvent } from "./batch_plan.ts";
 import { Effects } from "./effects.ts";
@@ -236,6 +236,21 @@ export class Host implements WorkflowHost {
     const result = await this.#call(actor, command as unknown as Json, options);
     if (!result.ok) throw toProblem(result.error);
     return result.answer as Workflow;
+  }
+
+  async limitsChanged(
+    namespace: string,
+    configMap: string,
+    data: Record<string, string>,
+  ): Promise<void> {
+    const limits: Record<string, number> = {};
+    for (const [key, text] of Object.entries(data)) {
+      if (/^\s*\d+\s*$/.test(text)) {
+        limits[`${namespace}/ConfigMap/${configMap}/${key}`] = Number(text);
+      }
+    }
+    if (Object.keys(limits).length === 0) return;
+    await this.deliver(this.#deps.ids.uuid(), LOCKS_ACTOR, { type: "resize", limits });
   }
 
   /**

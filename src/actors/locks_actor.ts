@@ -50,7 +50,10 @@ class LocksActor implements HotActor {
         return this.#tell(releaseLocks(this.#table, command.holder));
       case "resize":
         for (const [key, limit] of Object.entries(command.limits)) {
-          this.#tell(resizeLock(this.#table, key, limit));
+          const isWanted = this.#table.waiting.some(({ keys }) =>
+            keys.some((one) => one.key === key)
+          );
+          if (isWanted) this.#tell(resizeLock(this.#table, key, limit));
         }
         return;
       default:

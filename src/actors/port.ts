@@ -41,4 +41,10 @@ export interface WorkflowHost {
     command: WorkflowCommand,
     options?: ExecuteOptions,
   ): Promise<Workflow>;
+  /**
+   * Tells that a ConfigMap has changed, for those who wait for a semaphore whose size is in it.
+   *
+   * @throws {Problem} Unavailable; those who wait then see the new size when somebody gives back the semaphore
+   */
+  limitsChanged(namespace: string, configMap: string, data: Record<string, string>): Promise<void>;
 }

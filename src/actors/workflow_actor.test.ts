@@ -176,6 +176,35 @@ test("a mutex lets one workflow after the other run", async () => {
   await until(async () => (await deployment.workflow("three")).status?.phase === "Succeeded");
 });
 
+test("a semaphore that grows lets more of those in who wait", async () => {
+  const deployment = deploy(() => undefined);
+  const host = await deployment.replica("a");
+  const put = (size: string) =>
+    deployment.store.manifests.put({
+      kind: "ConfigMap",
+      namespace: "default",
+      name: "sizes",
+      labels: {},
+      text: JSON.stringify({ metadata: { name: "sizes" }, data: { jobs: size } }),
+    }, "*");
+  await put("1");
+  const configMapKeyRef = { name: "sizes", key: "jobs" };
+  const spec: WorkflowSpec = {
+    entrypoint: "main",
+    synchronization: { semaphores: [{ configMapKeyRef }] },
+    templates: [{ name: "main", container }],
+  };
+  for (const name of ["one", "two", "three"]) await deployment.submit(host, name, spec);
+  await until(() => deployment.executor.tasks.size === 1);
+  await deployment.clock.advance(2_000);
+  expect(deployment.executor.tasks.size).toBe(1);
+  await put("2");
+  await host.limitsChanged("default", "sizes", { jobs: "2", other: "text" });
+  await until(() => deployment.executor.tasks.size === 2);
+  await deployment.clock.advance(2_000);
+  expect(deployment.executor.tasks.size).toBe(2);
+});
+
 test("deleting a workflow gives back its lock", async () => {
   const deployment = deploy(() => undefined);
   const host = await deployment.replica("a");

@@ -205,6 +205,7 @@ describe("dispatchEvent()", () => {
             ? Promise.reject(unavailable("away"))
             : host.execute(namespace, name, command, options);
         },
+        limitsChanged: () => Promise.resolve(),
       },
     };
     const event = await taken({});
@@ -225,6 +226,24 @@ describe("dispatchEvent()", () => {
     expect(last.delivery.state).toBe("dead");
     const beyond = await dispatchEvent(deps, bindings, { ...event, attempts: MAX_ATTEMPTS });
     expect(beyond.delivery.state).toBe("dead");
+  });
+
+  test("trouble with the store brings the event back, and is no defect", async () => {
+    await template("t");
+    await bind("b", submitting("true"));
+    const event = await taken({});
+    let troubles = 1;
+    const { manifests } = deps.store;
+    const shaky = new BindingSource({
+      ...manifests,
+      list: (...args) =>
+        troubles-- > 0 ? Promise.reject(unavailable("away")) : manifests.list(...args),
+    }, deps.log);
+    const { delivery, retryAt } = await dispatchEvent(deps, shaky, event);
+    expect(delivery).toMatchObject({ state: "queued", attempts: 1, bindings: [] });
+    expect(retryAt).toBeGreaterThan(deps.clock.now());
+    const again = await ended(dispatchEvent(deps, shaky, { ...event, attempts: 1 }));
+    expect(again.bindings[0]?.outcome).toBe("submitted");
   });
 
   test("the sender's rights count when the event is dispatched", async () => {
