@@ -61,7 +61,7 @@ interface Work {
   isRepeat: boolean;
 }
 
-/** Dispatches an event to the bindings of its namespace. Never rejects for what one of them does. */
+/** Dispatches an event to the bindings of its namespace. Rejects for defects only, never for what a binding does. */
 export async function dispatchEvent(
   deps: ServiceDeps,
   bindings: BindingSource,
@@ -69,7 +69,24 @@ export async function dispatchEvent(
 ): Promise<Verdict> {
   const envelope = readEnvelope(event.text);
   if (envelope === undefined) return give(event, [], "the stored event cannot be read");
-  const earlier = await earlierOutcomes(deps, event, envelope);
+  let earlier: BindingOutcome[] = envelope.outcomes ?? [];
+  try {
+    earlier = await earlierOutcomes(deps, event, envelope);
+    return await dispatchTo(await bindings.of(event.namespace), deps, event, envelope, earlier);
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");
+    return comesBack(deps, event, earlier);
+  }
+}
+
+async function dispatchTo(
+  bindings: readonly WorkflowEventBinding[],
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+  earlier: readonly BindingOutcome[],
+): Promise<Verdict> {
   if (event.attempts >= MAX_ATTEMPTS) {
     return give(event, final(earlier), `given up after ${event.attempts} attempts`);
   }
@@ -81,19 +98,23 @@ export async function dispatchEvent(
     isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
   };
   const settled = earlier.filter((one) => one.transient !== true);
-  const fresh = await runBindings(work, await bindings.of(event.namespace), settled);
+  const fresh = await runBindings(work, bindings, settled);
   report(work, fresh);
   const outcomes = [...settled, ...fresh];
-  if (outcomes.some((outcome) => outcome.transient)) {
-    const attempts = event.attempts + 1;
-    const state = attempts >= MAX_ATTEMPTS ? "dead" : "queued";
-    const delivery = deliveryOf(event, outcomes, { state, attempts });
-    if (state === "dead") return { delivery: { ...delivery, bindings: final(outcomes) } };
-    const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
-    return { delivery, retryAt: deps.clock.now() + wait * (0.5 + deps.ids.fraction()) };
-  }
+  if (outcomes.some((outcome) => outcome.transient)) return comesBack(deps, event, outcomes);
   const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
   return { delivery: deliveryOf(event, outcomes, { state, attempts: event.attempts + 1 }) };
+}
+
+/** The event is tried again later, unless it was tried often enough. */
+function comesBack(deps: ServiceDeps, event: QueuedEvent, outcomes: BindingOutcome[]): Verdict {
+  const attempts = event.attempts + 1;
+  if (attempts >= MAX_ATTEMPTS) {
+    return give(event, final(outcomes), `given up after ${attempts} attempts`);
+  }
+  const delivery = deliveryOf(event, outcomes, { state: "queued", attempts });
+  const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
+  return { delivery, retryAt: deps.clock.now() + wait * (0.5 + deps.ids.fraction()) };
 }
 
 /** The record of an event that is over because of a defect of ours. */
@@ -124,6 +145,7 @@ async function earlierOutcomes(
   ).values()];
 }
 
+/** Outcomes that nothing will change any more. */
 function final(outcomes: readonly BindingOutcome[]): BindingOutcome[] {
   return outcomes.map(({ transient: _, ...outcome }) => outcome);
 }
@@ -313,9 +335,13 @@ function failed({ deps, event }: Work, binding: string, error: unknown): Binding
   const isKnown = error instanceof Problem || error instanceof ExpressionError;
   if (!isKnown) deps.log.error({ event: event.id, binding, err: error }, "binding failed");
   const message = isKnown ? error.message : "internal error; the server's log has the cause";
-  const isTransient = error instanceof Problem &&
+  return { binding, outcome: "error", message, ...(isTransient(error) ? { transient: true } : {}) };
+}
+
+/** Trouble that may be over at the next try. */
+function isTransient(error: unknown): boolean {
+  return error instanceof Problem &&
     (error.code === ProblemCode.Unavailable || error.code === ProblemCode.DeadlineExceeded);
-  return { binding, outcome: "error", message, ...(isTransient ? { transient: true } : {}) };
 }
 
 /** Tells log, metrics and watchers of events what the bindings did. */
