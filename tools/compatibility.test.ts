@@ -48,6 +48,14 @@ describe("the claims", () => {
   });
 });
 
+describe("tests that claims name", () => {
+  const named = CLAIMS.filter(({ shown }) => shown !== undefined);
+  it.each(named.map(({ members, shown = "" }) => [members, shown]))("%s", (members, shown) => {
+    const text = readFileSync(join(SRC, "..", shown), "utf8");
+    for (const member of members.split(" ")) expect(text).toMatch(new RegExp(`\\b${member}\\b`));
+  });
+});
+
 /** Text of the sources that could give a member an effect: not its declarations, nor what only passes objects on. */
 const SOURCES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => name.replaceAll("\\", "/"))
@@ -62,7 +70,7 @@ function readers(member: string, files: RegExp): string[] {
   );
 }
 
-/** Members without effect whose names mean something else elsewhere, so that looking for the word shows nothing. */
+/** Members without effect whose names mean something else elsewhere, or are read to be refused: the word shows nothing. */
 const OTHER_MEANINGS = new Set([
   ...["name", "key", "value", "type", "path", "action", "flags", "resource", "plugin", "force"],
   ...["labels", "help", "when", "counter", "gauge", "histogram", "metrics", "operation", "buckets"],
@@ -96,7 +104,7 @@ const OTHER_MEANINGS = new Set([
     "automountServiceAccountToken",
   ],
   ...["accessKeySecret", "secretKeySecret", "createBucketIfNotPresent", "encryptionOptions"],
-  ...["serverSideCustomerKeySecret"],
+  ...["serverSideCustomerKeySecret", "jqFilter", "setOwnerReference"],
 ]);
 
 describe("members without effect", () => {
@@ -110,6 +118,15 @@ describe("members without effect", () => {
   it.each(silent.map((row): [string, string] => [nameOf(row), row.member]))(
     "%s is read nowhere",
     (_name, member) => expect(readers(member, /./)).toEqual([]),
+  );
+});
+
+describe("members that the server sees to", () => {
+  const seen = all.filter((row) => claimOf(row) === "server")
+    .filter(({ struct }) => !/^core\./.test(shortName(struct)));
+  it.each(seen.map((row): [string, string] => [nameOf(row), row.member]))(
+    "%s is read",
+    (_name, member) => expect(readers(member, /./)).not.toEqual([]),
   );
 });
 
@@ -183,7 +200,9 @@ describe("pods", () => {
 
   const ofPod = all.filter((row) => ["Template", "WorkflowSpec"].includes(shortName(row.struct)))
     .filter((row) => row.struct.fields().get(row.member)?.schema.kind !== "stepGroup")
-    .filter((row) => /^n/.test(claimOf(row)) && claimOf(row) !== "none");
+    .filter((row) => /^n/.test(claimOf(row)) && claimOf(row) !== "none")
+    // A resource is no pod.
+    .filter(({ member }) => member !== "resource");
   it("have many members of their own", () => expect(ofPod.length).toBeGreaterThan(20));
   it.each(ofPod.map((row): [string, Row] => [nameOf(row), row]))("%s", (_name, row) => {
     const schema = row.struct.fields().get(row.member)?.schema;

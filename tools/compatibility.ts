@@ -112,33 +112,13 @@ function collect(value: unknown, schema: Schema, add: (member: string) => void):
   }
 }
 
-/** Tests of executors and services, as text: a member that one of them sets is shown by it. */
-function testTexts(): [name: string, text: string][] {
-  return ["test/contract", "test/e2e", "src"].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".test.ts"))
-      .map((name): [string, string] => [
-        join(folder, name).replaceAll("\\", "/"),
-        readFileSync(join(ROOT, folder, name), "utf8"),
-      ])
-  ).sort(([a], [b]) => a < b ? -1 : 1);
-}
-
-/** Names that too many things have for a text to show which is meant. */
-const COMMON =
-  /^(name|key|value|kind|metadata|spec|status|namespace|path|labels|type|from|message)$/;
-
 function evidence(
-  { struct, member }: Row,
+  { struct, member, claims: [claim] }: Row,
   manifests: ReadonlyMap<string, string>,
-  tests: readonly [string, string][],
 ): string {
   const manifest = manifests.get(`${struct.goType}.${member}`);
   if (manifest !== undefined) return `manifest \`${manifest}\``;
-  if (COMMON.test(member)) return "";
-  const pattern = new RegExp(`\\b${member}"?:`);
-  const test = tests.find(([, text]) => pattern.test(text));
-  return test === undefined ? "" : `\`${test[0]}\``;
+  return claim?.shown === undefined ? "" : `\`${claim.shown}\``;
 }
 
 const MARK = { y: "yes", n: "–" } as const;
@@ -158,7 +138,6 @@ function cells(support: Support): string {
 export function compatibilityPage(): string {
   const all = rows();
   const manifests = shownMembers();
-  const tests = testTexts();
   const lines = [
     "# Compatibility",
     "",
@@ -167,7 +146,7 @@ export function compatibilityPage(): string {
     "schema, the sources and the pods that are made, so a member that is added, or begins or ceases to be read, must be changed there.",
     "",
     "In the tables, – means: accepted and shown, but without effect, or refused with a message where the note says so. The last column names a manifest of",
-    "`examples` or `test/fixtures/manifests`, which tests run, or a test that sets a member of this name; where it is empty no test here sets the member.",
+    "`examples` or `test/fixtures/manifests` that has the member, which tests run, or a test of executors that sets it; where it is empty there is neither.",
     "Rules of validation and the node trees are shown by the conformance cases besides (`deno task conformance`).",
     "",
     summary(all),
@@ -209,7 +188,7 @@ export function compatibilityPage(): string {
       if (claim === undefined) continue;
       lines.push(
         `| \`${row.member}\` | ${cells(claim.is)} | ${claim.note ?? ""} | ${
-          evidence(row, manifests, tests)
+          evidence(row, manifests)
         } |`,
       );
     }

@@ -18,6 +18,8 @@ export interface Claim {
   is: Support;
   /** What differs, and why. */
   note?: string;
+  /** A test that sets each of the members named. */
+  shown?: string;
 }
 
 const CLUSTER = "Only a cluster has it; on one machine it has no effect";
@@ -101,15 +103,14 @@ export const CLAIMS: readonly Claim[] = [
   // Pods.
   {
     of: POD_SPEC,
-    members:
-      "affinity automountServiceAccountToken nodeSelector schedulerName tolerations podResources resourceClaims podSpecPatch",
+    members: "automountServiceAccountToken schedulerName podResources resourceClaims",
     is: "nny",
     note: CLUSTER,
   },
   { of: "Template", members: "priorityClassName", is: "nny", note: CLUSTER },
   {
     of: "WorkflowSpec",
-    members: "dnsConfig dnsPolicy imagePullSecrets podMetadata podPriority podPriorityClassName",
+    members: "dnsConfig dnsPolicy imagePullSecrets podPriority podPriorityClassName",
     is: "nny",
     note: CLUSTER,
   },
@@ -163,6 +164,21 @@ export const CLAIMS: readonly Claim[] = [
   { of: "Capabilities", members: "*", is: "nyy" },
   { of: "SELinuxOptions SeccompProfile", members: "*", is: "nny" },
 
+  {
+    of: POD_SPEC,
+    members: "affinity nodeSelector tolerations podSpecPatch",
+    is: "nny",
+    note: CLUSTER,
+    shown: "src/executors/kubernetes_pod.test.ts",
+  },
+  {
+    of: "WorkflowSpec",
+    members: "podMetadata",
+    is: "nny",
+    note: CLUSTER,
+    shown: "src/executors/kubernetes_pod.test.ts",
+  },
+
   // Templates.
   { of: "Template", members: "*", is: "server" },
   { of: "Template", members: "container script containerSet initContainers sidecars", is: "yyy" },
@@ -176,10 +192,30 @@ export const CLAIMS: readonly Claim[] = [
   {
     of: "Template",
     members: "resource",
-    is: "none",
-    note: "Fails with a message: no executor works on cluster resources yet",
+    is: "nny",
+    note:
+      "The server does it, as the workflow's service account; without a cluster it fails with a message",
   },
-  { of: "ResourceTemplate ManifestFrom", members: "*", is: "none" },
+  { of: "ResourceTemplate", members: "*", is: "nny" },
+  {
+    of: "ResourceTemplate",
+    members: "mergeStrategy",
+    is: "nny",
+    note: "strategic and merge; json fails with a message",
+  },
+  {
+    of: "ResourceTemplate",
+    members: "flags manifestFrom",
+    is: "none",
+    note: "Fails with a message",
+  },
+  {
+    of: "ResourceTemplate",
+    members: "setOwnerReference",
+    is: "none",
+    note: "Fails with a message: a workflow is no object of the cluster",
+  },
+  { of: "ManifestFrom", members: "*", is: "none" },
   {
     of: "Template",
     members: "plugin",
@@ -195,12 +231,8 @@ export const CLAIMS: readonly Claim[] = [
   },
   { of: "Parameter", members: "description", is: "none", note: "For people" },
   { of: "ValueFrom", members: "path", is: "yyy" },
-  {
-    of: "ValueFrom",
-    members: "jsonPath jqFilter",
-    is: "none",
-    note: "Outputs of resource templates",
-  },
+  { of: "ValueFrom", members: "jsonPath", is: "nny", note: "Outputs of resource templates" },
+  { of: "ValueFrom", members: "jqFilter", is: "none", note: "Fails with a message: use jsonPath" },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },
   { of: "RetryAffinity RetryNodeAntiAffinity", members: "*", is: "nny" },
   {
@@ -336,6 +368,38 @@ export const CLAIMS: readonly Claim[] = [
     members: "saveStreamViaFile",
     is: "none",
     note: "Never held in memory as a whole",
+  },
+
+  {
+    of: "ArchiveStrategy",
+    members: "tar zip none",
+    is: "yyy",
+    shown: "test/contract/artifacts.test.ts",
+  },
+  {
+    of: "TarStrategy",
+    members: "compressionLevel",
+    is: "yyy",
+    shown: "test/contract/artifacts.test.ts",
+  },
+  {
+    of: "Artifact",
+    members: "mode recurseMode subPath",
+    is: "yyy",
+    shown: "test/contract/artifacts.test.ts",
+  },
+  { of: "HTTPAuth", members: "basicAuth", is: "yyy", shown: "test/contract/artifacts.test.ts" },
+  {
+    of: "GitArtifact",
+    members: "branch depth revision singleBranch fetch usernameSecret passwordSecret",
+    is: "yyy",
+    shown: "test/contract/artifacts.test.ts",
+  },
+  {
+    of: "HTTP",
+    members: "bodyFrom insecureSkipVerify",
+    is: "server",
+    shown: "src/executors/http.test.ts",
   },
 
   // Schedules and events.
