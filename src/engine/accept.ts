@@ -18,7 +18,6 @@ import { wake } from "./runtime.ts";
 import { failNode } from "./fail_node.ts";
 import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
 import { workflowDeadline } from "./stop_reason.ts";
-import { checkSuspend } from "./suspend.ts";
 
 /**
  * Takes in a fact; `advance` then goes on. Never refuses. When a manifest is missing that the fact needs, it is listed
@@ -93,7 +92,9 @@ function timerFired(turn: Turn, timer: string): void {
 function nodeIsDue(turn: Turn, node: NodeRecord): void {
   switch (node.type) {
     case "Suspend":
-      return checkSuspend(turn, node);
+      // It goes on when it is looked at, which a suspended workflow does not do.
+      wake(turn.state.runtime, node.id);
+      return;
     case "Pod":
     case "HTTP":
     case "Plugin":
@@ -161,13 +162,12 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
 
 function locksFailed(turn: Turn, holder: string, message: string): void {
   const node = findWaiting(turn, holder);
-  const text = `Failed to acquire the synchronization lock. ${message}`;
   if (node !== undefined) {
-    failNode(turn, node, text);
+    failNode(turn, node, message);
     return;
   }
   const { header } = turn.state;
   if (holder !== workflowHolder(turn) || header.lock?.isHeld !== false) return;
-  header.message = text;
+  header.message = `Failed to acquire the synchronization lock. ${message}`;
   markIndex(turn);
 }

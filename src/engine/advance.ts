@@ -39,6 +39,7 @@ import {
 } from "./state.ts";
 import { evaluateGroup, evaluateSteps } from "./steps.ts";
 import { workflowDeadline } from "./stop_reason.ts";
+import { checkSuspend } from "./suspend.ts";
 import type { EngineEnv } from "./engine.ts";
 import { findInvalidSpec } from "./spec_check.ts";
 
@@ -182,7 +183,7 @@ function holdsLocks(turn: Turn): boolean {
       });
     } catch (error) {
       if (!(error instanceof NodeFailure)) throw error;
-      complete(turn, "Error", error.message);
+      complete(turn, "Failed", `Failed to acquire the synchronization lock. ${error.message}`);
     }
   }
   return false;
@@ -330,8 +331,10 @@ function look(turn: Turn, node: NodeRecord): void {
     case "HTTP":
     case "Plugin":
     case "Container":
-    case "Suspend":
     case "Skipped":
+      break;
+    case "Suspend":
+      checkSuspend(turn, node);
       break;
   }
   const owner = node.owner === undefined ? undefined : turn.state.nodes.get(node.owner);

@@ -49,7 +49,7 @@ function semaphoreSize(
   const text = map?.data?.[key];
   if (text === undefined || !/^\s*\d+\s*$/.test(text)) {
     throw new NodeFailure(
-      `Failed to acquire the synchronization lock. Failed to get semaphore limit for ${lock}`,
+      `Failed to get semaphore limit for ${lock}`,
     );
   }
   return Number(text);
