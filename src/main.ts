@@ -18,7 +18,7 @@ import type { Authenticator } from "./auth/port.ts";
 import { createKubernetesAuthenticator, type KubernetesPost } from "./auth/kubernetes_tokens.ts";
 import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
-import { unavailable } from "./base/problem.ts";
+import { Problem, unavailable } from "./base/problem.ts";
 import { parseRepository } from "./artifacts/repository_setting.ts";
 import { KubeClient } from "./executors/kube_client.ts";
 import { loadKubeConfig } from "./executors/kube_config.ts";
@@ -158,6 +158,18 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ids,
     log,
     metrics,
+    async collectArtifacts(actor, unwanted) {
+      const namespace = parseWorkflowActorId(actor)?.namespace ?? "";
+      for (const artifact of unwanted) {
+        try {
+          await artifacts.remove(artifact, { namespace });
+        } catch (cause) {
+          // What can't be reached now is tried again; what can't be removed at all stays, with a word in the log.
+          if (cause instanceof Problem && cause.status === 503) throw cause;
+          log.warn({ actor, artifact: artifact.name, err: cause }, "artifact could not be removed");
+        }
+      }
+    },
     onEvent(actor, event) {
       const workflow = parseWorkflowActorId(actor);
       if (!workflow) return;
