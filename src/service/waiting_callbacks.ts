@@ -17,7 +17,7 @@ import { eventKey } from "./event_identity.ts";
 
 const KIND = ManifestKind.WaitingCallback;
 /** Callbacks that may wait in one namespace. */
-export const MAX_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 const LOOK_EVERY_MS = 2_000;
 
 /** What is kept of a callback that waits. */
