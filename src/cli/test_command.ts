@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Json } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
+import type { SimulationOptions } from "../simulation/simulation.ts";
 import { runTest, testedManifest, type TestResult } from "../simulation/test_run.ts";
 import { decodeTestFile } from "../simulation/test_file.ts";
 import { type AnyManifest, decodeAny } from "../spec/decode_manifest.ts";
@@ -12,7 +13,10 @@ import { hasColour, print } from "./output.ts";
 import { treeLines } from "./tree.ts";
 
 /** Runs every test of one file, in order. @throws {Error} when the file or one of its manifests can't be understood */
-export async function runTestFile(path: string): Promise<TestResult[]> {
+export async function runTestFile(
+  path: string,
+  options: Pick<SimulationOptions, "isForgetful"> = {},
+): Promise<TestResult[]> {
   const results: TestResult[] = [];
   for (const { value } of parseDocuments(await readSource(path))) {
     const file = decodeTestFile(value);
@@ -20,7 +24,7 @@ export async function runTestFile(path: string): Promise<TestResult[]> {
     const others = await Promise.all((file.manifests ?? []).map((one) => readBeside(path, one)));
     const tested = testedManifest(beside);
     const rest = [...beside, ...others.flat()].filter((manifest) => manifest !== tested);
-    for (const test of file.tests) results.push(runTest(test, tested, rest));
+    for (const test of file.tests) results.push(runTest(test, tested, rest, options));
   }
   return results;
 }

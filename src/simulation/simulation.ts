@@ -32,7 +32,7 @@ export const SIMULATION_START: number = Date.UTC(2024, 0, 1);
 export interface SimulationOptions {
   /** Rules of tasks; the first that fits counts. */
   rules?: readonly TaskRule[];
-  /** Loads every workflow anew from its stored parts before each use. */
+  /** Loads every workflow anew from its stored parts after each commit, as after a crash. */
   isForgetful?: boolean;
   /** Does what executors see to besides the script: output artifacts of tasks that succeed are there, deadlines end tasks. */
   isLikeExecutors?: boolean;
@@ -147,7 +147,10 @@ export class Simulation {
         const parts = this.#parts.get(name) ?? {};
         for (const key of changes.drop) delete parts[key];
         Object.assign(parts, changes.put);
-        if (Object.keys(changes.put).length + changes.drop.length > 0) hasChanged = true;
+        if (Object.keys(changes.put).length + changes.drop.length > 0) {
+          hasChanged = true;
+          if (this.#isForgetful) this.#states.set(name, loadWorkflow(parts));
+        }
         for (const effect of changes.effects) {
           if (this.#perform(name, effect)) isQuiet = false;
         }
@@ -224,18 +227,8 @@ export class Simulation {
   }
 
   #state(name: string): WorkflowState {
-    let state = this.#states.get(name);
+    const state = this.#states.get(name);
     if (state === undefined) throw new Error(`no workflow ${name}`);
-    const parts = this.#parts.get(name);
-    if (this.#isForgetful && parts?.["h"] !== undefined) {
-      const changes = takeChanges(state);
-      for (const key of changes.drop) delete parts[key];
-      Object.assign(parts, changes.put);
-      const effects = changes.effects;
-      state = loadWorkflow(parts);
-      state.pending.effects.push(...effects);
-      this.#states.set(name, state);
-    }
     return state;
   }
 

@@ -10,7 +10,12 @@ import { templateFinder } from "../spec/lint.ts";
 import { LABEL_PREFIX, type Parameter, type Workflow } from "../spec/manifest.ts";
 import { validateWorkflow } from "../spec/validate.ts";
 import { unmetExpectations } from "./expectation.ts";
-import { Simulation, SIMULATION_NAMESPACE, SIMULATION_START } from "./simulation.ts";
+import {
+  Simulation,
+  SIMULATION_NAMESPACE,
+  SIMULATION_START,
+  type SimulationOptions,
+} from "./simulation.ts";
 import type { TaskRule } from "./task_rule.ts";
 import { type TestAction, type TestTask, textOf, type WorkflowTest } from "./test_file.ts";
 
@@ -52,11 +57,13 @@ export function runTest(
   test: WorkflowTest,
   tested: AnyManifest,
   others: readonly AnyManifest[],
+  options: Pick<SimulationOptions, "isForgetful"> = {},
 ): TestResult {
   const { name, expect } = test;
   const simulation = new Simulation({
     rules: (test.tasks ?? []).map(ruleFrom),
     isLikeExecutors: true,
+    ...options,
   });
   const all = [...others, tested];
   for (const manifest of all) addManifest(simulation, manifest);

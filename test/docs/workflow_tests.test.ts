@@ -26,4 +26,10 @@ describe.each([
   it.each(files)("%s", async (file) => {
     for (const { name, failures } of await runTestFile(file)) expect(failures, name).toEqual([]);
   });
+
+  it.each(files)("%s, with a crash after each commit", async (file) => {
+    for (const { name, failures } of await runTestFile(file, { isForgetful: true })) {
+      expect(failures, name).toEqual([]);
+    }
+  });
 });
