@@ -8,6 +8,7 @@ import { alreadyExists, notFound, Problem, ProblemCode } from "../base/problem.t
 import { loadWorkflow, takeChanges } from "../engine/codec.ts";
 import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
+import { deletionEffects } from "../engine/deletion.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/time_text.ts";
@@ -167,7 +168,7 @@ class WorkflowActor implements HotActor {
       return this.#view(state);
     }
     const view = this.#view(state);
-    this.#lastEffects.push(...releases(state));
+    this.#lastEffects.push(...releases(state), ...deletionEffects(state));
     this.#actor?.stop();
     this.#actor = undefined;
     this.#state = undefined;

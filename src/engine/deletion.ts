@@ -1,0 +1,28 @@
+/** What a deleted workflow leaves outside: scratch folders, containers, pods and logs of its tasks, artifacts it gives up. */
+import { artifactsToCollect } from "./artifact_gc.ts";
+import type { Effect } from "./effect.ts";
+import type { WorkflowState } from "./state.ts";
+
+type DeletionEffect = Extract<Effect, { type: "clean-tasks" | "collect-artifacts" }>;
+
+/** Effects that remove it. Tasks that still run are to be cancelled before. */
+export function deletionEffects(state: WorkflowState): DeletionEffect[] {
+  const uid = state.header.metadata.uid ?? "";
+  const tasks = [...state.nodes.values()].flatMap((node) =>
+    Array.from({ length: node.starts ?? 0 }, (_, index) => `${uid}/${node.id}/${index + 1}`)
+  );
+  const artifacts = artifactsToCollect(state, "OnWorkflowDeletion");
+  const effects: DeletionEffect[] = [];
+  if (tasks.length > 0) {
+    effects.push({ type: "clean-tasks", id: `delete/${uid}`, tasks, delayMs: 0 });
+  }
+  if (artifacts.length > 0) {
+    effects.push({
+      type: "collect-artifacts",
+      id: `collect/delete/${uid}`,
+      artifacts,
+      strategy: "OnWorkflowDeletion",
+    });
+  }
+  return effects;
+}
