@@ -1,11 +1,11 @@
 /** Bodies of the routes, described with the vocabulary of the manifests, and the types they decode to. */
 import type { Json } from "../base/json.ts";
+import type { SubmitOptions } from "../service/workflow_submit.ts";
 import { boolean, int32, json, list, string, struct, type StructSchema } from "../spec/schema.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
 import { OWNER_REFERENCE } from "../spec/schema_kubernetes.ts";
 import type {
   CronWorkflow,
-  OwnerReference,
   Workflow,
   WorkflowEventBinding,
   WorkflowTemplate,
@@ -49,21 +49,6 @@ export const WORKFLOW_LINT: StructSchema = struct("WorkflowLintRequest", () => (
   workflow: kindSchema("Workflow"),
 }), "workflow");
 
-export interface SubmitOptions {
-  name?: string;
-  generateName?: string;
-  entryPoint?: string;
-  parameters?: string[];
-  serviceAccount?: string;
-  dryRun?: boolean;
-  serverDryRun?: boolean;
-  labels?: string;
-  annotations?: string;
-  ownerReference?: OwnerReference;
-  podPriorityClassName?: string;
-  priority?: number;
-  artifacts?: string[];
-}
 export interface WorkflowSubmitBody {
   resourceKind?: string;
   resourceName?: string;
