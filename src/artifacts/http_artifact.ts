@@ -3,10 +3,10 @@
  * reach what the server can reach. Limit that by the network, not here.
  */
 import { Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { openHttp } from "../platform/http_request.ts";
 import type { StoredObject } from "./object_store.ts";
 
 /** Value of a `{name, key}` reference to a Secret. */
@@ -18,17 +18,26 @@ export async function readUrl(
   secret: ReadSecret,
 ): Promise<StoredObject | undefined> {
   const url = urlOf(location);
-  const response = await fetch(url, { headers: await headersOf(location, secret) });
-  if (response.status === 404) {
-    await response.body?.cancel();
-    return undefined;
+  return await download(url, await headersOf(location, secret));
+}
+
+/**
+ * Opens what a GET answers; undefined for 404.
+ *
+ * @throws {Problem} for any other status but 2xx; {Error} when there is no answer.
+ */
+export async function download(
+  url: URL,
+  headers?: Iterable<[string, string]>,
+): Promise<StoredObject | undefined> {
+  const body = await openHttp({ url, ...(headers && { headers }) });
+  const status = body.statusCode ?? 0;
+  if (status >= 200 && status < 300) {
+    return { size: Number(body.headers["content-length"] ?? 0), body };
   }
-  if (!response.ok) throw await refused("GET", url, response);
-  const body = response.body as NodeReadableStream | null;
-  return {
-    size: Number(response.headers.get("content-length") ?? 0),
-    body: body === null ? Readable.from([]) : Readable.fromWeb(body),
-  };
+  body.destroy();
+  if (status === 404) return undefined;
+  throw refused("GET", url, status);
 }
 
 /** Puts the bytes. */
@@ -45,8 +54,8 @@ export async function writeUrl(
     duplex: "half",
   };
   const response = await fetch(url, init);
-  if (!response.ok) throw await refused("PUT", url, response);
   await response.body?.cancel();
+  if (!response.ok) throw refused("PUT", url, response.status);
 }
 
 function urlOf(location: JsonObject): URL {
@@ -97,17 +106,19 @@ async function fetchToken(oauth: JsonObject, secret: ReadSecret): Promise<string
     if (isJsonObject(item)) form.append(String(item["key"]), String(item["value"] ?? ""));
   }
   const response = await fetch(url, { method: "POST", body: form });
-  if (!response.ok) throw await refused("POST", new URL(url), response);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw refused("POST", new URL(url), response.status);
+  }
   const answer = await response.json() as { access_token?: unknown };
   if (typeof answer.access_token !== "string") throw invalid("Token answer has no access_token");
   return answer.access_token;
 }
 
-async function refused(method: string, url: URL, response: Response): Promise<Problem> {
-  await response.body?.cancel();
+function refused(method: string, url: URL, status: number): Problem {
   // Without the query, which may hold a signature.
   return new Problem(
     ProblemCode.Unknown,
-    `${method} ${url.origin}${url.pathname} answered ${response.status}`,
+    `${method} ${url.origin}${url.pathname} answered ${status}`,
   );
 }

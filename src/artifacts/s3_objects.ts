@@ -1,11 +1,14 @@
 /** Objects in a bucket of an S3-compatible server. */
 import { Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
+import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
 /** Uploads go in parts of this size, which is what each keeps in memory. */
 const PART_BYTES = 16 * 1024 * 1024;
+
+/** For how long the signed address of an object may be used to begin reading. */
+const READ_SECONDS = 300;
 
 export interface S3Options {
   /** Host, with port if needed; a scheme overrides `insecure`. */
@@ -46,17 +49,19 @@ export class S3Objects implements ObjectStore {
   }
 
   async read(key: string): Promise<StoredObject | undefined> {
-    try {
-      const response = await this.#client.getObject(key);
-      const body = response.body as NodeReadableStream | null;
-      return {
-        size: Number(response.headers.get("content-length") ?? 0),
-        body: body === null ? Readable.from([]) : Readable.fromWeb(body),
-      };
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
+    return await download(new URL(await this.#urlOf(key)));
+  }
+
+  #urlOf(key: string): string | Promise<string> {
+    const { bucket, accessKey } = this.#options;
+    if (accessKey !== undefined) {
+      return this.#client.presignedGetObject(key, { expirySeconds: READ_SECONDS });
     }
+    const { protocol, host, pathStyle } = this.#client;
+    const path = key.split("/").map(encodeURIComponent).join("/");
+    return pathStyle
+      ? `${protocol}//${host}/${bucket}/${path}`
+      : `${protocol}//${bucket}.${host}/${path}`;
   }
 
   async write(key: string, body: Readable): Promise<void> {

@@ -260,9 +260,14 @@ describe("other locations", () => {
     });
   let server: Server;
   let base = "";
+  let large = Buffer.alloc(0);
   const received = new Map<string, string>();
   beforeAll(async () => {
     server = createServer(async (request, response) => {
+      if (request.url === "/large") {
+        response.writeHead(200, { connection: "close", "content-length": large.length }).end(large);
+        return;
+      }
       const key = `${request.method} ${request.url}`;
       if (request.method === "PUT") received.set(key, await text(request));
       if (request.url === "/none") response.statusCode = 404;
@@ -294,6 +299,19 @@ describe("other locations", () => {
     const out = { name: "p", http: { url: `${base}/put` }, archive: { none: {} } };
     expect(await store().save(out, join(dir, "put"), "p", SCOPE)).toEqual(out);
     expect(received.get("PUT /put")).toBe("body");
+  });
+
+  test("http: a server that closes the connection before a slow reader is done loses nothing", async () => {
+    const bytes = Buffer.alloc(20 * 1024 * 1024, "0123456789abcdef!");
+    large = bytes;
+    const found = await store().open({ name: "a", http: { url: `${base}/large` } }, SCOPE);
+    expect(found?.size).toBe(bytes.length);
+    const parts: Buffer[] = [];
+    for await (const part of found?.body ?? []) {
+      parts.push(part as Buffer);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(Buffer.concat(parts).equals(bytes)).toBe(true);
   });
 
   test("raw is written as it is, and can't be an output", async () => {

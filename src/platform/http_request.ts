@@ -1,6 +1,7 @@
 /**
- * One HTTP request of a manifest. Made with the runtime's own client rather than `fetch`, because manifests may send a
- * body with GET, set any header, and skip the check of certificates.
+ * One HTTP request that a manifest asks for. Made with `node:http` rather than `fetch`: manifests may send a body with GET, set
+ * any header and skip the check of certificates; and on Node `fetch` brings the process down when a server closes the
+ * connection while a large body is read slowly (undici 7.29: an assertion outside of any promise).
  */
 import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
@@ -10,14 +11,15 @@ import { request as secureRequest } from "node:https";
 const MAX_REDIRECTS = 10;
 
 export interface HttpCall {
-  method: string;
-  url: string;
-  headers: [string, string][];
-  body: Uint8Array | undefined;
-  insecureSkipVerify: boolean;
+  /** @default {"GET"} */
+  method?: string;
+  url: string | URL;
+  headers?: Iterable<[string, string]>;
+  body?: Uint8Array | undefined;
+  insecureSkipVerify?: boolean;
   /** Most bytes of an answer. */
   maxBytes: number;
-  signal: AbortSignal;
+  signal?: AbortSignal;
 }
 
 export interface HttpAnswer {
@@ -28,21 +30,33 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends a request and follows redirects as browsers do.
+ * Sends a request, follows redirects as browsers do, and reads the answer.
  *
  * @throws {Error} when there is no answer, or one that is too long.
  */
 export async function sendHttp(call: HttpCall): Promise<HttpAnswer> {
-  let { method, body } = call;
+  const response = await openHttp(call);
+  return {
+    status: response.statusCode ?? 0,
+    headers: headersOf(response),
+    body: await read(response, call.maxBytes),
+  };
+}
+
+/**
+ * Sends a request and follows redirects as browsers do. The answer's body is a stream that the caller reads or destroys.
+ *
+ * @throws {Error} when there is no answer.
+ */
+export async function openHttp(call: Omit<HttpCall, "maxBytes">): Promise<IncomingMessage> {
+  let { method = "GET", body } = call;
   let url = new URL(call.url);
-  let headers = call.headers;
+  let headers = [...call.headers ?? []];
   for (let redirects = 0;; redirects++) {
     const response = await sendOnce({ ...call, method, headers, body }, url);
     const status = response.statusCode ?? 0;
     const { location } = response.headers;
-    if (![301, 302, 303, 307, 308].includes(status) || location === undefined) {
-      return { status, headers: headersOf(response), body: await read(response, call.maxBytes) };
-    }
+    if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return response;
     response.destroy();
     if (redirects === MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
     const next = new URL(location, url);
@@ -59,13 +73,13 @@ export async function sendHttp(call: HttpCall): Promise<HttpAnswer> {
   }
 }
 
-function sendOnce(call: HttpCall, url: URL): Promise<IncomingMessage> {
-  const { method, body, signal, insecureSkipVerify } = call;
+function sendOnce(call: Omit<HttpCall, "maxBytes">, url: URL): Promise<IncomingMessage> {
+  const { method, body, signal, insecureSkipVerify = false } = call;
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return Promise.reject(new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`));
   }
   const headers: Record<string, string[]> = {};
-  for (const [name, value] of call.headers) (headers[name] ??= []).push(value);
+  for (const [name, value] of call.headers ?? []) (headers[name] ??= []).push(value);
   const named = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   if (!named.has("user-agent")) headers["User-Agent"] = ["sluice"];
   if (body !== undefined && !named.has("content-length")) {
@@ -73,7 +87,7 @@ function sendOnce(call: HttpCall, url: URL): Promise<IncomingMessage> {
   }
   const options = {
     method,
-    signal,
+    ...(signal && { signal }),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, values]) => [
         name,
