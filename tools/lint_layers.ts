@@ -15,7 +15,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   platform: ["base"],
   store: ["base", "expr", "spec", "engine", "platform"],
   artifacts: ["base", "spec", "platform"],
-  executors: ["base", "expr", "spec", "engine", "artifacts", "platform"],
+  kubernetes: ["base", "spec", "store", "platform"],
+  executors: ["base", "expr", "spec", "engine", "artifacts", "kubernetes", "platform"],
   auth: ["base", "expr", "spec", "platform"],
   actors: [
     "base",
@@ -39,6 +40,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     "artifacts",
     "actors",
     "auth",
+    "kubernetes",
     "platform",
   ],
   http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform", "ui"],

@@ -16,7 +16,7 @@ import { LABEL_PREFIX } from "../spec/manifest.ts";
 import type { Artifact, Outputs } from "../spec/manifest.ts";
 import { saveLog, writeLines } from "./archived_log.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
-import { KubeClient, KubeError } from "./kube_client.ts";
+import { KubeClient, KubeError } from "../kubernetes/kube_client.ts";
 import { INSTANCE_LABEL, needsWrapper, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import {
   hasEnded,

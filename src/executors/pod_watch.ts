@@ -4,8 +4,8 @@
  */
 import type { JsonObject } from "../base/json.ts";
 import type { Clock } from "../platform/clock.ts";
-import { KubeError } from "./kube_client.ts";
-import type { KubeClient } from "./kube_client.ts";
+import { KubeError } from "../kubernetes/kube_client.ts";
+import type { KubeClient } from "../kubernetes/kube_client.ts";
 import { TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import { isPod } from "./kubernetes_outcome.ts";
 import type { Pod } from "./kubernetes_outcome.ts";

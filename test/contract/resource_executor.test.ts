@@ -1,6 +1,6 @@
 /** Resource templates against a real API server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { KubeClient } from "../../src/executors/kube_client.ts";
+import { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { ResourceExecutor } from "../../src/executors/resource.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { ResourceTemplate, Template } from "../../src/spec/manifest.ts";

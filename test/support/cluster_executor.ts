@@ -5,9 +5,9 @@
  */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
-import { KubeClient, KubeError } from "../../src/executors/kube_client.ts";
-import { loadKubeConfig } from "../../src/executors/kube_config.ts";
-import type { KubeConfig } from "../../src/executors/kube_config.ts";
+import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
+import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
+import type { KubeConfig } from "../../src/kubernetes/kube_config.ts";
 import { KubernetesExecutor } from "../../src/executors/kubernetes.ts";
 import type { LocalExecutorOptions } from "../../src/executors/local_executor.ts";
 import type { Executor } from "../../src/executors/port.ts";
