@@ -13,7 +13,8 @@ export interface User {
 /** What a user asks of one workflow. */
 export type ControlRequest =
   | { type: "suspend" }
-  | { type: "resume"; nodeFieldSelector?: string; user?: User }
+  /** `onlyWorkflow`: its suspend nodes go on waiting. */
+  | { type: "resume"; nodeFieldSelector?: string; user?: User; onlyWorkflow?: true }
   | { type: "stop"; nodeFieldSelector?: string; message?: string }
   | { type: "terminate" }
   | {

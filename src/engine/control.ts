@@ -37,7 +37,7 @@ function carryOut(turn: Turn, request: ControlRequest): void {
     case "suspend":
       return suspend(turn);
     case "resume":
-      return resume(turn, request.nodeFieldSelector, request.user);
+      return resume(turn, request);
     case "stop":
       if ((request.nodeFieldSelector ?? "") === "") return shutDown(turn, "Stop");
       return stopNodes(turn, request.nodeFieldSelector ?? "", request.message);
@@ -77,8 +77,9 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate"): void {
   state.pending.specs = true;
 }
 
-function resume(turn: Turn, selector: string | undefined, user: User | undefined): void {
+function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>): void {
   const { state } = turn;
+  const { nodeFieldSelector: selector, user, onlyWorkflow } = request;
   if ((selector ?? "") !== "") {
     // Outputs that nobody has supplied stay open, as clients that select a step are used to.
     const options = { isByUser: true, keepsOpen: true };
@@ -87,7 +88,7 @@ function resume(turn: Turn, selector: string | undefined, user: User | undefined
     }
     return;
   }
-  const nodes = waitingNodes(turn);
+  const nodes = onlyWorkflow === true ? [] : waitingNodes(turn);
   checkDefaults(nodes);
   if (state.specs.spec.suspend !== undefined) {
     const { suspend: _suspend, ...spec } = state.specs.spec;

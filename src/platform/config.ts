@@ -10,6 +10,9 @@ export type AuthMode = typeof AuthMode[number];
 export const ExecutorName = ["process", "container", "kubernetes", "none"] as const;
 export type ExecutorName = typeof ExecutorName[number];
 
+export const ManifestSource = ["store", "kubernetes"] as const;
+export type ManifestSource = typeof ManifestSource[number];
+
 export const Durability = ["always", "everysec"] as const;
 export type Durability = typeof Durability[number];
 
@@ -182,6 +185,29 @@ export const CONFIG_TABLE = {
     doc:
       "Folder of templates, bindings, cron workflows, config maps and secrets that are stored at start and when files change",
   },
+  manifestSource: {
+    type: "choice",
+    env: "MANIFEST_SOURCE",
+    default: "store",
+    choices: ManifestSource,
+    doc:
+      "Where templates, bindings and cron workflows live: store, or kubernetes (objects of the cluster, for kubectl and GitOps; Workflow objects are run)",
+  },
+  manifestNamespaces: {
+    type: "text",
+    env: "MANIFEST_NAMESPACES",
+    default: "",
+    doc:
+      "With --manifest-source kubernetes: the namespaces to watch, separated by commas; empty: that of --namespace, or all",
+  },
+  statusWriteRate: {
+    type: "integer",
+    env: "STATUS_WRITE_RATE",
+    default: 20,
+    min: 1,
+    max: 1_000,
+    doc: "Writes a second of the status of Workflow objects, at most",
+  },
   idempotencyTtl: {
     type: "duration",
     env: "IDEMPOTENCY_TTL",
@@ -304,7 +330,7 @@ export const CONFIG_TABLE = {
     default: 20_000,
     min: 0,
     max: 600_000,
-    doc: "How long running requests may take to end after SIGTERM",
+    doc: "How long the server may take to end after SIGTERM; running requests get half of it",
   },
 } as const satisfies Record<string, Row>;
 
@@ -478,6 +504,12 @@ function checkTogether(config: Config, problems: string[]): void {
   }
   if (config.authMode.includes("sso") && (config.ssoIssuer === "" || config.ssoAudience === "")) {
     problems.push("--auth-mode sso needs --sso-issuer and --sso-audience");
+  }
+  if (config.manifests !== "" && config.manifestSource === "kubernetes") {
+    problems.push(
+      "--manifests is for --manifest-source store; with kubernetes: kubectl apply -f " +
+        config.manifests,
+    );
   }
   const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
   if (needsRules && config.accessFile === "") {

@@ -215,7 +215,8 @@ async function putManifest<T extends ManifestObject>(
   }, expect);
   if ("conflict" in result) return undefined;
   if (kind === "ConfigMap") await tellLimits(deps, normal);
-  return { ...normal, metadata: { ...normal.metadata, resourceVersion: result.version } };
+  const stored = result.text === undefined ? normal : JSON.parse(result.text) as T;
+  return { ...stored, metadata: { ...stored.metadata, resourceVersion: result.version } };
 }
 
 /** Those who wait for a semaphore hear of its new size. The object is stored already: trouble with this is only logged. */
@@ -248,15 +249,18 @@ export async function deleteManifest(
     namespace,
     name,
   });
-  const stored = await readManifest(deps, kind, namespace, name);
-  const { uid, resourceVersion } = stored.metadata;
-  if (
-    (request.uid !== undefined && request.uid !== uid) ||
-    (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
-  ) throw objectModified(resource, name);
-  if ((request.dryRun ?? []).length > 0) return;
-  const removed = await deps.store.manifests.remove(kind, namespace, name, resourceVersion);
-  if (removed === undefined) throw objectModified(resource, name);
+  for (let attempt = 1;; attempt++) {
+    const stored = await readManifest(deps, kind, namespace, name);
+    const { uid, resourceVersion } = stored.metadata;
+    if (
+      (request.uid !== undefined && request.uid !== uid) ||
+      (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
+    ) throw objectModified(resource, name);
+    if ((request.dryRun ?? []).length > 0) return;
+    const removed = await deps.store.manifests.remove(kind, namespace, name, resourceVersion);
+    if (removed !== undefined) return;
+    if (attempt === NAME_ATTEMPTS) throw objectModified(resource, name);
+  }
 }
 
 /** Lists manifests in the order of `namespace/name`. */

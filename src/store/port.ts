@@ -290,11 +290,14 @@ export interface ManifestStore {
       continue?: string;
     },
   ): Promise<{ items: StoredManifest[]; continue?: string; version: Version }>;
-  /** Writes when the stored version equals `expect`: undefined = must not exist, "*" = whatever is there. Otherwise returns the conflict. */
+  /**
+   * Writes when the stored version equals `expect`: undefined = must not exist, "*" = whatever is there. Otherwise returns
+   * the conflict. `text` comes back where it is not the given one: the cluster gives objects their own uid and times.
+   */
   put(
     manifest: Omit<StoredManifest, "version">,
     expect: Version | undefined | "*",
-  ): Promise<{ version: Version } | { conflict: "exists" | "missing" | "changed" }>;
+  ): Promise<{ version: Version; text?: string } | { conflict: "exists" | "missing" | "changed" }>;
   /** Removes it and returns what was removed; undefined when there is none, or none of version `expect`. */
   remove(
     kind: ManifestKind,

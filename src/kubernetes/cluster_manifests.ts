@@ -1,0 +1,252 @@
+/**
+ * Stored manifests where the cluster is the truth: writes of the workflow kinds go to the API server and come back into the
+ * store at once, so that a reader on any replica sees them; reads come from the store. Versions are the cluster's own. Other
+ * kinds (config maps, secrets, callbacks) stay in the store.
+ */
+import type { JsonObject } from "../base/json.ts";
+import { invalid, notFound, Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import type { ManifestStore, Store, StoredManifest } from "../store/port.ts";
+import {
+  apiVersionOf,
+  asObject,
+  type ClusterKind,
+  collectionPath,
+  isClusterKind,
+  objectPath,
+} from "./cluster_object.ts";
+import { type KubeClient, KubeError } from "./kube_client.ts";
+import { clusterVersion, ManifestMirror } from "./manifest_mirror.ts";
+import { mergePatch } from "./merge_patch.ts";
+
+/** How long a manifest that neither the store nor the cluster has is not asked for again. */
+const MISSING_MS = 500;
+const MAX_MISSING = 1_000;
+
+export interface ClusterManifestsOptions {
+  client: KubeClient;
+  /** API group of the kinds. */
+  group: string;
+  /** The store's own manifests. */
+  inner: ManifestStore;
+  mirror: ManifestMirror;
+  /** Milliseconds that only grow. */
+  monotonic(): number;
+}
+
+/** The store with other manifests. */
+export function withManifests(store: Store, manifests: ManifestStore): Store {
+  return {
+    membership: store.membership,
+    shards: store.shards,
+    query: store.query,
+    manifests,
+    events: store.events,
+    blobs: store.blobs,
+    ping: () => store.ping(),
+    durability: () => store.durability?.() ?? "unknown",
+    clear: () => store.clear(),
+    close: () => store.close(),
+  };
+}
+
+/** Makes manifests whose workflow kinds are in the cluster. */
+export function createClusterManifests(options: ClusterManifestsOptions): ManifestStore {
+  const { client, group, inner, mirror, monotonic } = options;
+  /** When each was last found missing. */
+  const missing = new Map<string, number>();
+
+  /** Reads an object anew; what is gone goes from the store too. */
+  async function refresh(
+    kind: ClusterKind,
+    namespace: string,
+    name: string,
+  ): Promise<StoredManifest | undefined> {
+    try {
+      const path = objectPath(group, kind, namespace, name);
+      return await mirror.keep(kind, asObject(await client.call({ path })));
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 404) throw error;
+      const before = await inner.get(ManifestKind[kind], namespace, name);
+      const version = before && clusterVersion(before);
+      if (version !== undefined) await mirror.drop(kind, namespace, name, version);
+      return undefined;
+    }
+  }
+
+  /** One that the store doesn't have may have been applied this moment. */
+  async function lookUp(
+    kind: ClusterKind,
+    namespace: string,
+    name: string,
+  ): Promise<StoredManifest | undefined> {
+    const key = `${kind}/${namespace}/${name}`;
+    const now = monotonic();
+    if (now - (missing.get(key) ?? -Infinity) < MISSING_MS) return undefined;
+    const found = await asProblem(() => refresh(kind, namespace, name));
+    missing.delete(key);
+    if (found === undefined) missing.set(key, now);
+    const [oldest] = missing.keys();
+    if (missing.size > MAX_MISSING && oldest !== undefined) missing.delete(oldest);
+    return found;
+  }
+
+  async function create(kind: ClusterKind, manifest: Unversioned): Promise<StoredManifest> {
+    const object = JSON.parse(manifest.text) as JsonObject;
+    const answer = await client.call({
+      method: "POST",
+      path: collectionPath(group, kind, manifest.namespace),
+      body: {
+        apiVersion: apiVersionOf(group),
+        kind,
+        ...object,
+        metadata: ownMetadata(object),
+      },
+    });
+    missing.delete(`${kind}/${manifest.namespace}/${manifest.name}`);
+    return await mirror.keep(kind, asObject(answer));
+  }
+
+  /** Sends what differs from the stored state, on condition that nobody was faster. */
+  async function change(
+    kind: ClusterKind,
+    before: StoredManifest,
+    manifest: Unversioned,
+  ): Promise<StoredManifest> {
+    const patch = mergePatch(content(before), content(manifest));
+    if (patch === undefined) return before;
+    const resourceVersion = clusterVersion(before) ?? "";
+    const answer = await client.call({
+      method: "PATCH",
+      path: objectPath(group, kind, manifest.namespace, manifest.name),
+      body: { ...patch, metadata: { ...patch["metadata"] as JsonObject, resourceVersion } },
+    });
+    return await mirror.keep(kind, asObject(answer));
+  }
+
+  async function put(
+    kind: ClusterKind,
+    manifest: Unversioned,
+    expect: string | undefined,
+  ): ReturnType<ManifestStore["put"]> {
+    const { namespace, name } = manifest;
+    const before = expect === undefined
+      ? undefined
+      : await inner.get(manifest.kind, namespace, name);
+    if (expect !== undefined) {
+      if (before === undefined) return { conflict: "missing" };
+      if (expect !== "*" && expect !== versioned(before).version) return { conflict: "changed" };
+    }
+    const known = before !== undefined && clusterVersion(before) !== undefined ? before : undefined;
+    try {
+      return written(
+        known === undefined ? await create(kind, manifest) : await change(kind, known, manifest),
+      );
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const isConflict = error.status === 409 &&
+        (error.reason === "Conflict" || error.reason === "AlreadyExists");
+      const isGone = error.status === 404 && known !== undefined;
+      if (!isConflict && !isGone) throw problemFrom(error);
+      await refresh(kind, namespace, name);
+      return { conflict: isGone ? "missing" : expect === undefined ? "exists" : "changed" };
+    }
+  }
+
+  async function remove(
+    kind: ClusterKind,
+    namespace: string,
+    name: string,
+    expect: string | undefined,
+  ): Promise<StoredManifest | undefined> {
+    const before = await inner.get(ManifestKind[kind], namespace, name);
+    if (before === undefined) return undefined;
+    if (expect !== undefined && versioned(before).version !== expect) return undefined;
+    const version = clusterVersion(before);
+    if (version === undefined) return await inner.remove(before.kind, namespace, name);
+    try {
+      const answer = await client.call({
+        method: "DELETE",
+        path: objectPath(group, kind, namespace, name),
+        ...(expect !== undefined && { body: { preconditions: { resourceVersion: version } } }),
+      });
+      // With finalizers it is there for a while yet, as an object that goes.
+      if (answer["kind"] === kind) await mirror.keep(kind, asObject(answer));
+      else await mirror.drop(kind, namespace, name, version);
+      return before;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      if (error.status !== 404 && error.status !== 409) throw problemFrom(error);
+      await refresh(kind, namespace, name);
+      return undefined;
+    }
+  }
+
+  return {
+    async get(kind, namespace, name) {
+      const stored = await inner.get(kind, namespace, name) ??
+        (isClusterKind(kind) ? await lookUp(kind, namespace, name) : undefined);
+      return stored && versioned(stored);
+    },
+    async list(kind, query) {
+      const page = await inner.list(kind, query);
+      return isClusterKind(kind) ? { ...page, items: page.items.map(versioned) } : page;
+    },
+    put: (manifest, expect) =>
+      isClusterKind(manifest.kind)
+        ? asProblem(() => put(manifest.kind as ClusterKind, manifest, expect))
+        : inner.put(manifest, expect),
+    remove: (kind, namespace, name, expect) =>
+      isClusterKind(kind)
+        ? asProblem(() => remove(kind, namespace, name, expect))
+        : inner.remove(kind, namespace, name, expect),
+  };
+}
+
+type Unversioned = Omit<StoredManifest, "version">;
+
+/** The manifest under the cluster's version, if it has one. */
+function versioned(stored: StoredManifest): StoredManifest {
+  return { ...stored, version: clusterVersion(stored) ?? stored.version };
+}
+
+function written(stored: StoredManifest): { version: string; text: string } {
+  return { version: versioned(stored).version, text: stored.text };
+}
+
+/** The metadata that a writer decides. */
+function ownMetadata({ metadata }: JsonObject): JsonObject {
+  const {
+    uid: _uid,
+    creationTimestamp: _created,
+    generation: _generation,
+    resourceVersion: _version,
+    deletionTimestamp: _deleted,
+    ...own
+  } = metadata as JsonObject;
+  return own;
+}
+
+function content({ text }: Unversioned): JsonObject {
+  const object = JSON.parse(text) as JsonObject;
+  return { ...object, metadata: ownMetadata(object) };
+}
+
+async function asProblem<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw error instanceof KubeError ? problemFrom(error) : error;
+  }
+}
+
+/** The API server's refusal as a caller of ours may read it. */
+export function problemFrom(error: KubeError): Problem {
+  const { status, message, retryAfterSeconds = 1 } = error;
+  if (status === 403 && !error.isTransient) {
+    return new Problem(ProblemCode.PermissionDenied, message, { cause: error });
+  }
+  if (error.isTransient) return unavailable(`the API server: ${message}`, retryAfterSeconds);
+  if (status === 404) return notFound(message);
+  return invalid(message);
+}

@@ -1,0 +1,112 @@
+/**
+ * The cluster's objects as manifests of the store, so that every replica reads them as fast as any other, also while the
+ * API server is away. Writing here never goes back in time: an object is put in only when its version is newer than the one
+ * that is there, whoever writes. Manifests that were stored before the cluster was the source are left alone.
+ */
+import type { JsonObject } from "../base/json.ts";
+import { decodeManifest } from "../spec/decode_manifest.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import { normalForm } from "../spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import type { ManifestStore, StoredManifest } from "../store/port.ts";
+import { type ClusterKind, type ClusterObject, isOlderVersion } from "./cluster_object.ts";
+
+/** How often a write is tried again when somebody else was faster. */
+const ATTEMPTS = 8;
+/** The version stands first in the text, so that it is found without reading all of it. */
+const VERSION = /^\{"metadata":\{"resourceVersion":"([^"]+)"/;
+
+/** The cluster's version of a mirrored manifest; undefined for one that is only in the store. */
+export function clusterVersion({ text }: Pick<StoredManifest, "text">): string | undefined {
+  return VERSION.exec(text)?.[1];
+}
+
+export class ManifestMirror {
+  readonly #inner: ManifestStore;
+
+  /** @param inner the store's own manifests */
+  constructor(inner: ManifestStore) {
+    this.#inner = inner;
+  }
+
+  /**
+   * Takes in a state of an object, unless a newer one is there.
+   * @returns what is stored now
+   * @throws {DecodeError} when it is no manifest of its kind; what was stored before stays
+   * @throws {Problem} Unavailable
+   */
+  async keep(kind: ClusterKind, object: ClusterObject): Promise<StoredManifest> {
+    const manifest = manifestOf(kind, object);
+    const version = object.metadata.resourceVersion;
+    for (let attempt = 1;; attempt++) {
+      const before = await this.#inner.get(ManifestKind[kind], manifest.namespace, manifest.name);
+      const known = before === undefined ? undefined : clusterVersion(before);
+      if (before !== undefined && known !== undefined && !isOlderVersion(known, version)) {
+        return before;
+      }
+      const written = await this.#inner.put(manifest, before?.version);
+      if ("version" in written) return { ...manifest, version: written.version };
+      if (attempt === ATTEMPTS) throw new Error(`${kind} ${manifest.name} changes all the time`);
+    }
+  }
+
+  /** Removes what mirrors an object that was gone at `version`; no effect when a later one has its name. */
+  async drop(
+    kind: ClusterKind,
+    namespace: string,
+    name: string,
+    version: string,
+  ): Promise<StoredManifest | undefined> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const before = await this.#inner.get(ManifestKind[kind], namespace, name);
+      const known = before === undefined ? undefined : clusterVersion(before);
+      if (before === undefined || known === undefined || isOlderVersion(version, known)) return;
+      const removed = await this.#inner.remove(before.kind, namespace, name, before.version);
+      if (removed !== undefined) return removed;
+    }
+    return undefined;
+  }
+
+  /**
+   * Removes what mirrors objects that no longer exist.
+   * @param keys what existed at `version`, as `namespace/name`
+   * @returns how many manifests are in the store only
+   */
+  async sweep(
+    kind: ClusterKind,
+    namespace: string | undefined,
+    keys: ReadonlySet<string>,
+    version: string,
+  ): Promise<number> {
+    const { items } = await this.#inner.list(ManifestKind[kind], {
+      ...(namespace !== undefined && { namespace }),
+      limit: 0,
+    });
+    let strangers = 0;
+    for (const item of items) {
+      if (keys.has(`${item.namespace}/${item.name}`)) continue;
+      if (clusterVersion(item) === undefined) strangers++;
+      else await this.drop(kind, item.namespace, item.name, version);
+    }
+    return strangers;
+  }
+}
+
+/** @throws {DecodeError} */
+function manifestOf(kind: ClusterKind, object: ClusterObject): Omit<StoredManifest, "version"> {
+  const schema = KIND_SCHEMAS.get(kind);
+  if (schema === undefined) throw new RangeError(`Kind ${kind} has no schema`);
+  const decoded = decodeManifest(kind, object) as unknown as JsonObject;
+  const { apiVersion: _api, kind: _kind, metadata, ...rest } = normalForm(decoded, schema);
+  const { namespace = "", name, resourceVersion, labels = {} } = object.metadata;
+  return {
+    kind: ManifestKind[kind],
+    namespace,
+    name,
+    text: JSON.stringify({
+      metadata: { resourceVersion, ...(metadata as JsonObject) },
+      ...rest,
+    }),
+    labels,
+  };
+}
