@@ -29,7 +29,7 @@ import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.t
 import { createApp } from "./http/app.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
-import { systemClock } from "./platform/clock.ts";
+import { endsWithin, systemClock } from "./platform/clock.ts";
 import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
 import { systemIds } from "./platform/ids.ts";
 import { createLogger, type Logger, maskUrl } from "./platform/log.ts";
@@ -54,6 +54,11 @@ import facts from "../package.json" with { type: "json" };
 
 /** Events of a silent worker are not taken over earlier, ms. */
 const MIN_CLAIM_MS = 2_000;
+
+/** Part of the time for stopping that running requests may take; the rest is for handing over. */
+const REQUESTS_SHARE = 0.5;
+/** Longest wait for executors and store to let go, ms. */
+const CLOSE_MS = 2_000;
 
 /** What pods call; they prove themselves by a token of their task. */
 const TASK_PATH = "/api/v1/tasks/";
@@ -286,7 +291,7 @@ async function createAuthenticators(
   return authenticators;
 }
 
-/** Stops taking requests, finishes what was begun, gives the shards to others. */
+/** Stops taking requests, finishes what was begun, gives the shards to others; gives up on what takes too long. */
 async function shutDown(
   system: System,
   server: Server,
@@ -295,15 +300,22 @@ async function shutDown(
 ): Promise<void> {
   log.info("stopping");
   system.closing.abort();
-  await server.close(config.drainTimeout);
-  await Promise.race([
-    Promise.all([system.eventProcessing.stop(), system.cron.stop()]),
-    systemClock.sleep(config.drainTimeout),
-  ]);
-  await Promise.race([system.host.drain(), systemClock.sleep(config.drainTimeout)]);
+  const deadline = systemClock.monotonic() + config.drainTimeout;
+  const inTime = (step: Promise<unknown>) =>
+    endsWithin(systemClock, deadline - systemClock.monotonic(), step);
+  await server.close(config.drainTimeout * REQUESTS_SHARE);
+  await inTime(Promise.all([system.eventProcessing.stop(), system.cron.stop()]));
+  const isHandedOver = await inTime(system.host.drain());
+  if (!isHandedOver) {
+    log.warn("the store does not answer: others take over when the leases have run out");
+    system.host.halt();
+  }
   system.service.watches.close();
-  await system.executor.close();
-  await system.store.close();
+  await endsWithin(
+    systemClock,
+    CLOSE_MS,
+    Promise.all([system.executor.close(), system.store.close()]),
+  );
   log.info("stopped");
 }
 

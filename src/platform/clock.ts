@@ -35,3 +35,18 @@ export const systemClock: Clock = {
     });
   },
 };
+
+/** Waits for something, but no longer than `ms`; true when it came to its end, also by an error. Never rejects. */
+export async function endsWithin(
+  clock: Clock,
+  ms: number,
+  waited: Promise<unknown>,
+): Promise<boolean> {
+  const over = new AbortController();
+  const ended = waited.then(() => true, () => true);
+  try {
+    return await Promise.race([ended, clock.sleep(ms, over.signal).then(() => false)]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,5 +1,11 @@
 /** Puts a fetch handler on a TCP port: with `Deno.serve` on Deno, with `@hono/node-server` on Node. */
 import type { AddressInfo, Socket } from "node:net";
+import { endsWithin, systemClock } from "./clock.ts";
+
+/** How long connections may take to end after their requests were cut off, ms. */
+const CUT_MS = 500;
+/** How often idle connections are closed while running requests end, ms. */
+const SWEEP_MS = 20;
 
 export type FetchHandler = (request: Request, info?: unknown) => Response | Promise<Response>;
 
@@ -7,7 +13,7 @@ export interface Server {
   readonly hostname: string;
   /** The port it listens on, also when 0 was asked for. */
   readonly port: number;
-  /** Takes no new connections, lets running requests end for up to `graceMs`, then cuts them off. */
+  /** Takes no new connections, lets running requests end for up to `graceMs`, then cuts them off or answers 503. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -22,7 +28,6 @@ interface DenoRuntime {
     options: {
       hostname: string;
       port: number;
-      signal: AbortSignal;
       onListen: () => void;
       onError: (cause: unknown) => Response;
     },
@@ -46,24 +51,40 @@ function serveDeno(
   hostname: string,
   port: number,
 ): Promise<Server> {
-  const cut = new AbortController();
+  /** Answer the requests that are being handled. */
+  const running = new Set<(response: Response) => void>();
+  const track: FetchHandler = (request, info) => {
+    const answer = handler(request, info);
+    if (answer instanceof Response) return answer;
+    return new Promise((resolve, reject) => {
+      running.add(resolve);
+      void answer.then(resolve, reject).then(() => running.delete(resolve));
+    });
+  };
   const listening = Promise.withResolvers<void>();
   const server = deno.serve({
     hostname,
     port,
-    signal: cut.signal,
     onListen: () => listening.resolve(),
     onError: () => Response.json({ code: 13, message: "internal error" }, { status: 500 }),
-  }, handler);
+  }, track);
   return listening.promise.then(() => ({
     hostname,
     port: server.addr.port,
     async close(graceMs) {
-      const timer = setTimeout(() => cut.abort(), graceMs);
-      await server.shutdown().catch(() => {});
-      clearTimeout(timer);
+      // Deno can't cut connections once it shuts down (its signal then throws), so what still runs is answered.
+      const closed = server.shutdown().catch(() => {});
+      if (await endsWithin(systemClock, graceMs, closed)) return;
+      for (const answer of running) answer(ending());
+      await endsWithin(systemClock, CUT_MS, closed);
     },
   }));
+}
+
+/** The answer to requests that outlast the grace period. */
+function ending(): Response {
+  const body = { code: 14, message: "the server stops; try again" };
+  return Response.json(body, { status: 503, headers: { "retry-after": "1" } });
 }
 
 async function serveNode(handler: FetchHandler, hostname: string, port: number): Promise<Server> {
@@ -89,11 +110,15 @@ async function serveNode(handler: FetchHandler, hostname: string, port: number):
         const timer = setTimeout(() => {
           for (const socket of sockets) socket.destroy();
         }, graceMs);
+        // Connections that are kept open fall idle one by one.
+        const sweep = setInterval(() => {
+          if ("closeIdleConnections" in server) server.closeIdleConnections();
+        }, SWEEP_MS);
         server.close(() => {
           clearTimeout(timer);
+          clearInterval(sweep);
           resolve();
         });
-        if ("closeIdleConnections" in server) server.closeIdleConnections();
       });
     },
   };
