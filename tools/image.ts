@@ -6,7 +6,6 @@
  * Needs Debian with apt-get, dpkg-deb and tar.
  */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
@@ -20,6 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import { writeImageArchive } from "./oci_archive.ts";
 
 const DENO_VERSION = "2.9.6";
 const DEBIAN_PACKAGES = ["libc6", "libgcc-s1", "busybox-static", "ca-certificates", "tzdata"];
@@ -28,7 +28,7 @@ const ARCHITECTURES: Record<string, { deno: string; debian: string }> = {
   arm64: { deno: "@deno/linux-arm64-glibc", debian: "arm64" },
 };
 /** What the server may do inside its container: no subprocesses, no writes but its temporary folder. */
-export const PERMISSIONS: readonly string[] = [
+const PERMISSIONS: readonly string[] = [
   "--no-prompt",
   "--allow-net",
   "--allow-env",
@@ -41,11 +41,27 @@ export const PERMISSIONS: readonly string[] = [
 const CLI_PERMISSIONS =
   "--no-prompt --allow-net --allow-env --allow-sys --allow-read --allow-write=/tmp";
 
-interface Blob {
-  digest: string;
-  size: number;
-  mediaType: string;
-}
+/** How a container of the image starts. */
+const IMAGE_CONFIG = {
+  User: "65532:65532",
+  WorkingDir: "/app",
+  Env: [
+    "PATH=/usr/local/bin:/usr/bin:/bin",
+    "HOME=/tmp",
+    "DENO_DIR=/tmp/deno",
+    "DENO_NO_UPDATE_CHECK=1",
+    "SLUICE_HOST=0.0.0.0",
+  ],
+  Entrypoint: [
+    "/usr/local/bin/deno",
+    "run",
+    "--cached-only",
+    "--no-lock",
+    ...PERMISSIONS,
+    "/app/src/main.ts",
+  ],
+  ExposedPorts: { "2746/tcp": {} },
+};
 
 function run(command: string, args: string[], cwd?: string): string {
   return execFileSync(command, args, {
@@ -143,33 +159,8 @@ function appLayer(root: string): void {
   writeFileSync(join(bin, "sluice"), cli, { mode: 0o755 });
 }
 
-/** Packs a tree reproducibly and returns its blob. */
-function pack(root: string, blobs: string): Blob {
-  const file = join(blobs, "layer.tmp");
-  run("tar", [
-    "--sort=name",
-    "--owner=0",
-    "--group=0",
-    "--numeric-owner",
-    "--mtime=@0",
-    "--format=gnu",
-    "-C",
-    root,
-    "-cf",
-    file,
-    ".",
-  ]);
-  return store(readFileSync(file), "application/vnd.oci.image.layer.v1.tar", blobs);
-}
-
-function store(data: Uint8Array, mediaType: string, blobs: string): Blob {
-  const hex = createHash("sha256").update(data).digest("hex");
-  writeFileSync(join(blobs, hex), data);
-  return { digest: `sha256:${hex}`, size: data.length, mediaType };
-}
-
 /** CycloneDX list of everything inside. */
-export function sbom(
+function sbom(
   name: string,
   debian: { name: string; version: string }[],
   lock: { npm?: Record<string, unknown> },
@@ -217,87 +208,19 @@ function main(argv: string[]): void {
   }
   const work = mkdtempSync(join(tmpdir(), "sluice-image-"));
   try {
-    const layout = join(work, "layout");
-    const blobs = join(layout, "blobs/sha256");
-    for (const folder of [blobs, join(work, "base"), join(work, "app")]) {
-      mkdirSync(folder, { recursive: true });
-    }
-    const debian = baseLayer(join(work, "base"), join(work, "download"), arch);
-    appLayer(join(work, "app"));
-    const lock = JSON.parse(readFileSync(join(work, "app/app/deno.lock"), "utf8"));
-    const layers = [pack(join(work, "base"), blobs), pack(join(work, "app"), blobs)];
-    rmSync(join(blobs, "layer.tmp"), { force: true });
-    const config = store(
-      Buffer.from(JSON.stringify({
-        architecture: arch,
-        os: "linux",
-        config: {
-          User: "65532:65532",
-          WorkingDir: "/app",
-          Env: [
-            "PATH=/usr/local/bin:/usr/bin:/bin",
-            "HOME=/tmp",
-            "DENO_DIR=/tmp/deno",
-            "DENO_NO_UPDATE_CHECK=1",
-            "SLUICE_HOST=0.0.0.0",
-          ],
-          Entrypoint: [
-            "/usr/local/bin/deno",
-            "run",
-            "--cached-only",
-            "--no-lock",
-            ...PERMISSIONS,
-            "/app/src/main.ts",
-          ],
-          ExposedPorts: { "2746/tcp": {} },
-        },
-        rootfs: { type: "layers", diff_ids: layers.map((layer) => layer.digest) },
-      })),
-      "application/vnd.oci.image.config.v1+json",
-      blobs,
-    );
-    const manifest = store(
-      Buffer.from(
-        JSON.stringify({
-          schemaVersion: 2,
-          mediaType: "application/vnd.oci.image.manifest.v1+json",
-          config,
-          layers,
-        }),
-      ),
-      "application/vnd.oci.image.manifest.v1+json",
-      blobs,
-    );
-    const annotations = {
-      "io.containerd.image.name": name.includes("/") ? name : `docker.io/library/${name}`,
-      "org.opencontainers.image.ref.name": name,
-    };
-    writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-    writeFileSync(
-      join(layout, "index.json"),
-      JSON.stringify({
-        schemaVersion: 2,
-        manifests: [{ ...manifest, platform: { architecture: arch, os: "linux" }, annotations }],
-      }),
-    );
-    run("tar", [
-      "--sort=name",
-      "--owner=0",
-      "--group=0",
-      "--numeric-owner",
-      "--mtime=@0",
-      "-C",
-      layout,
-      "-cf",
-      resolve(out),
-      ".",
-    ]);
+    const [base, app] = [join(work, "base"), join(work, "app")];
+    mkdirSync(base);
+    const debian = baseLayer(base, join(work, "download"), arch);
+    appLayer(app);
+    const lock = JSON.parse(readFileSync(join(app, "app/deno.lock"), "utf8"));
+    const config = IMAGE_CONFIG;
+    const { digest, sizes } = writeImageArchive({ out, name, arch, layers: [base, app], config });
     writeFileSync(
       `${resolve(out).replace(/\.tar$/, "")}.sbom.json`,
       JSON.stringify(sbom(name, debian, lock), null, 2),
     );
-    const mib = layers.map((layer) => (layer.size / (1 << 20)).toFixed(0));
-    console.log(`${name} (${arch}): ${manifest.digest}, layers ${mib.join(" + ")} MiB`);
+    const mib = sizes.map((size) => (size / (1 << 20)).toFixed(0));
+    console.log(`${name} (${arch}): ${digest}, layers ${mib.join(" + ")} MiB`);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
