@@ -17,6 +17,7 @@ import {
   clusterMissing,
   createDeployment,
   openClusterExecutor,
+  removeDeployment,
 } from "../support/cluster_executor.ts";
 import { openContainerBox } from "../support/container_box.ts";
 import { collectReports, shell, shellTask, taskSpec } from "../support/task_spec.ts";
@@ -40,6 +41,7 @@ describeExecutor(
 );
 
 const deployment = createDeployment();
+afterAll(() => removeDeployment(deployment));
 describeExecutor(
   "kubernetes",
   (options) => openClusterExecutor(options, deployment),

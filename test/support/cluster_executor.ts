@@ -1,10 +1,11 @@
 /**
- * The kubernetes executor on a real cluster, for tests: needs `SLUICE_TEST_KUBECONFIG`, and on its node the images
- * `localhost/busybox:1` (with a static `/bin/busybox`) and `localhost/box:1`. `SLUICE_TEST_HOST` is this machine's address
- * as pods reach it.
+ * The kubernetes executor on a real cluster, for tests: needs `SLUICE_TEST_KUBECONFIG`, and on its node the image
+ * `localhost/box:1` (`deno task e2e:cluster` brings it). `SLUICE_TEST_HOST` is this machine's address as
+ * pods reach it. Each deployment has a namespace of its own, so that no test meets another run's pods.
  */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
+import type { JsonObject } from "../../src/base/json.ts";
 import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
 import type { KubeConfig } from "../../src/kubernetes/kube_config.ts";
@@ -30,13 +31,16 @@ export function loadTestKubeConfig(): Promise<KubeConfig> {
 /** What replicas of one deployment share. */
 export interface Deployment {
   instance: string;
+  namespace: string;
   memory: TaskMemory;
 }
 
 export function createDeployment(): Deployment {
   const blobs = new Map<string, Uint8Array>();
+  const instance = randomUUID();
   return {
-    instance: randomUUID(),
+    instance,
+    namespace: `sl-test-${instance.slice(0, 8)}`,
     memory: {
       putBlob: (key, value) => Promise.resolve(void blobs.set(key, value)),
       getBlob: (key) => Promise.resolve(blobs.get(key)),
@@ -48,25 +52,36 @@ export function createDeployment(): Deployment {
   };
 }
 
-/** One replica's executor, with the server that pods call. */
+/** Creates an object unless it is there. */
+async function ensure(client: KubeClient, path: string, body: JsonObject): Promise<void> {
+  await client.call({ method: "POST", path, body }).catch((error) => {
+    if (!(error instanceof KubeError && error.reason === "AlreadyExists")) throw error;
+  });
+}
+
+/** Removes the deployment's namespace with all that is in it. */
+export async function removeDeployment({ namespace }: Deployment): Promise<void> {
+  if (clusterMissing !== undefined) return;
+  const client = new KubeClient(await loadTestKubeConfig());
+  await client.call({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` }).catch(() => {});
+  client.close();
+}
+
+/** One replica's executor, with the server that pods call. It runs every task in the deployment's namespace. */
 export async function openClusterExecutor(
   options: LocalExecutorOptions,
-  { instance, memory }: Deployment,
+  { instance, memory, namespace }: Deployment,
 ): Promise<Executor> {
   const client = new KubeClient(await loadTestKubeConfig());
   const { artifacts, clock } = options;
   if (artifacts === undefined) throw new Error("the test needs artifacts");
-  await client.call({
-    method: "POST",
-    path: "/api/v1/namespaces/default/configmaps",
-    body: {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: "cm" },
-      data: { "a.txt": "from map" },
-    },
-  }).catch((error) => {
-    if (!(error instanceof KubeError && error.reason === "AlreadyExists")) throw error;
+  await ensure(client, "/api/v1/namespaces", { metadata: { name: namespace } });
+  const inside = `/api/v1/namespaces/${namespace}`;
+  // The controller makes it a moment later; pods are refused until then.
+  await ensure(client, `${inside}/serviceaccounts`, { metadata: { name: "default" } });
+  await ensure(client, `${inside}/configmaps`, {
+    metadata: { name: "cm" },
+    data: { "a.txt": "from map" },
   });
   const secret = `secret of ${instance}`;
   const server = await serve(
@@ -82,13 +97,19 @@ export async function openClusterExecutor(
     secret,
     artifacts,
     log: createLogger("warn"),
-    helperImage: "localhost/busybox:1",
+    helperImage: "localhost/box:1",
     callbackUrl: `http://${SLUICE_TEST_HOST}:${server.port}`,
   });
-  const close = executor.close.bind(executor);
-  executor.close = async () => {
-    await close();
-    await server.close(1_000);
+  return {
+    name: executor.name,
+    refuses: (task) => executor.refuses(task),
+    start: (task, report) => executor.start({ ...task, namespace }, report),
+    cancel: (id, graceMs) => executor.cancel(id, graceMs),
+    logs: (task, query) => executor.logs({ ...task, namespace }, query),
+    clean: (ids) => executor.clean(ids),
+    async close() {
+      await executor.close();
+      await server.close(1_000);
+    },
   };
-  return executor;
 }

@@ -1,0 +1,64 @@
+/**
+ * The cluster that the tests run on. `KUBECONFIG` names one that is there; else `SLUICE_CLUSTER_TOOL`, a program with the
+ * commands `up` (starts one; its last line is the kubeconfig's path), `load FILE…` (imports image archives into its
+ * nodes) and `down`. With `KUBECONFIG` alone, `SLUICE_CLUSTER_LOAD` is the command that imports an archive, such as
+ * `kind load image-archive`.
+ */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { KubeClient } from "../../src/kubernetes/kube_client.ts";
+import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
+
+export interface Cluster {
+  kubeconfig: string;
+  client: KubeClient;
+  /** Kubernetes' version, as `v1.33.1`. */
+  version: string;
+  /** Imports image archives. */
+  load(files: readonly string[]): void;
+  /** Takes down what `openCluster` brought up. */
+  close(): void;
+}
+
+const HELP =
+  "No cluster: set KUBECONFIG (and SLUICE_CLUSTER_LOAD, the command that imports an image archive), or " +
+  "SLUICE_CLUSTER_TOOL, a program with the commands up, load FILE… and down";
+
+/** Finds or starts a cluster. @throws {Error} with what to set when there is none */
+export async function openCluster(env: NodeJS.ProcessEnv): Promise<Cluster> {
+  const { SLUICE_CLUSTER_TOOL: tool, SLUICE_CLUSTER_LOAD: loader } = env;
+  let { KUBECONFIG: kubeconfig } = env;
+  if (kubeconfig === undefined && tool === undefined) throw new Error(HELP);
+  const isOurs = kubeconfig === undefined;
+  kubeconfig ??= run([tool ?? "", "up"]).trim().split("\n").at(-1) ?? "";
+  const client = new KubeClient(await loadKubeConfig({ KUBECONFIG: kubeconfig }));
+  const { gitVersion } = await client.call<{ gitVersion: string }>({ path: "/version" });
+  const command = loader?.split(" ") ?? (tool === undefined ? undefined : [tool, "load"]);
+  return {
+    kubeconfig,
+    client,
+    version: gitVersion,
+    load(files) {
+      if (command === undefined) {
+        throw new Error("Images can't be imported: set SLUICE_CLUSTER_LOAD or SLUICE_CLUSTER_TOOL");
+      }
+      for (const file of files) run([...command, file]);
+    },
+    close() {
+      client.close();
+      if (isOurs) run([tool ?? "", "down"]);
+    },
+  };
+}
+
+/** Runs a program to its end; gives what it printed. @throws {Error} with its last words when it failed */
+export function run([command = "", ...args]: readonly string[], env = process.env): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    env,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
+  if (status === 0) return stdout;
+  const words = [stdout, stderr, String(error ?? "")].join("\n").trim().slice(-4_000);
+  throw new Error(`${command} ${args.join(" ")} failed:\n${words}`);
+}
