@@ -105,8 +105,8 @@ function routePaths(path: string): string[] {
 async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response> {
   const request = c.req.raw;
   const { path, query } = rawTarget(request, c.env);
-  const abort = new AbortController();
-  const signal = AbortSignal.any([abort.signal, deps.closing]);
+  const abort = route.kind === "stream" ? new AbortController() : undefined;
+  const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
   let known: Caller | undefined;
   let reading: Promise<Uint8Array> | undefined;
@@ -142,11 +142,11 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
       framing: framing ?? "ndjson",
       projection: parseProjection(fields),
       clock: deps.service.clock,
-      onEnd: () => abort.abort(),
+      onEnd: () => abort?.abort(),
       onError: (error) => logDefect(error, deps, c),
     });
   } catch (error) {
-    abort.abort();
+    abort?.abort();
     return refuse(error, deps, c, framing);
   }
 }

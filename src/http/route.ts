@@ -20,7 +20,7 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   query: QueryValues<Q>;
   body: B;
   headers: Headers;
-  /** Aborts when the client is gone. */
+  /** Aborts when the server ends; of a stream also when its client is gone. */
   signal: AbortSignal;
 }
 

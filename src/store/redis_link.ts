@@ -10,7 +10,9 @@ import {
 } from "./redis_connection.ts";
 import { listOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
-import { bounded, problemOf } from "./redis_trouble.ts";
+import { Deadlines } from "../platform/deadlines.ts";
+import { systemClock } from "../platform/clock.ts";
+import { lateAnswer, problemOf } from "./redis_trouble.ts";
 
 export interface RedisLink {
   /** True when one command may name keys of several hash tags. */
@@ -37,9 +39,11 @@ export interface RedisLink {
 export async function openRedisLink(options: RedisConnectionOptions): Promise<RedisLink> {
   const { address, timeoutMs } = options;
   const connection = await connectRedis(options);
+  const deadlines = new Deadlines(systemClock, timeoutMs);
+  const bounded = <T>(call: Promise<T>) => deadlines.bound(call, () => lateAnswer(timeoutMs));
   const send = async (key: string, args: RedisArgument[], more: object = {}) => {
     try {
-      return await bounded(connection.send(key, args, more), timeoutMs);
+      return await bounded(connection.send(key, args, more));
     } catch (error) {
       throw problemOf(error);
     }
@@ -58,18 +62,18 @@ export async function openRedisLink(options: RedisConnectionOptions): Promise<Re
         return await Promise.all(masters.map((sendTo) => sendTo(args)));
       };
       try {
-        return await bounded(replies(), timeoutMs);
+        return await bounded(replies());
       } catch (error) {
         throw problemOf(error);
       }
     },
     async *scan(pattern) {
       try {
-        for (const sendTo of await bounded(connection.masters(), timeoutMs)) {
+        for (const sendTo of await bounded(connection.masters())) {
           let cursor = "0";
           do {
             const args = ["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"];
-            const [next, found] = listOf(await bounded(sendTo(args), timeoutMs));
+            const [next, found] = listOf(await bounded(sendTo(args)));
             cursor = String(next);
             yield listOf(found).map(String);
           } while (cursor !== "0");
@@ -80,10 +84,7 @@ export async function openRedisLink(options: RedisConnectionOptions): Promise<Re
     },
     async run({ sha, source }, key, args) {
       try {
-        return await bounded(
-          connection.send(key, ["EVALSHA", sha, "1", key, ...args], {}),
-          timeoutMs,
-        );
+        return await bounded(connection.send(key, ["EVALSHA", sha, "1", key, ...args], {}));
       } catch (error) {
         if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {
           throw problemOf(error);
@@ -93,20 +94,21 @@ export async function openRedisLink(options: RedisConnectionOptions): Promise<Re
     },
     async subscribe(channel, hear) {
       try {
-        await bounded(connection.subscribe(channel, hear), timeoutMs);
+        await bounded(connection.subscribe(channel, hear));
       } catch (error) {
         throw problemOf(error);
       }
     },
     async unsubscribe(channel, hear) {
       try {
-        await bounded(connection.unsubscribe(channel, hear), timeoutMs);
+        await bounded(connection.unsubscribe(channel, hear));
       } catch (error) {
         throw problemOf(error);
       }
     },
     close() {
       connection.destroy();
+      deadlines.expire();
       return Promise.resolve();
     },
   };

@@ -24,11 +24,16 @@ export function wasRefused(error: unknown): boolean {
   return cause instanceof ErrorReply || cause instanceof ClientOfflineError;
 }
 
+/** What a caller is told whose call was not answered in time. */
+export function lateAnswer(timeoutMs: number): Problem {
+  return unavailable(`Redis did not answer within ${timeoutMs} ms`);
+}
+
 /** Fails when the promise has not settled in time; it may still settle later, and nobody hears of it. */
 export function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(unavailable(`Redis did not answer within ${timeoutMs} ms`)),
+      () => reject(lateAnswer(timeoutMs)),
       timeoutMs,
     );
     promise.then(

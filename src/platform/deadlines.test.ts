@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual_clock.ts";
+import { Deadlines } from "./deadlines.ts";
+
+test("ends each wait at its own time, unless it was over before", async () => {
+  const clock = new ManualClock();
+  const deadlines = new Deadlines(clock, 1_000);
+  const late: string[] = [];
+  const over = deadlines.add(() => late.push("a"));
+  await clock.advance(300);
+  deadlines.add(() => {
+    late.push("b");
+    deadlines.add(() => late.push("d"));
+  });
+  await clock.advance(300);
+  deadlines.add(() => late.push("c"));
+  over();
+  await clock.advance(600);
+  expect(late).toEqual([]);
+  await clock.advance(100);
+  expect(late).toEqual(["b"]);
+  await clock.advance(300);
+  expect(late).toEqual(["b", "c"]);
+  await clock.advance(700);
+  expect(late).toEqual(["b", "c", "d"]);
+});
+
+test("a promise that settles in time keeps its outcome, another one fails", async () => {
+  const clock = new ManualClock();
+  const deadlines = new Deadlines(clock, 1_000);
+  const quick = deadlines.bound(Promise.resolve(1), () => new Error("late"));
+  const slow = deadlines.bound(new Promise(() => {}), () => new Error("late"));
+  const outcome = expect(slow).rejects.toThrow("late");
+  expect(await quick).toBe(1);
+  await clock.advance(1_000);
+  await outcome;
+});
+
+test("all waits can be ended at once", async () => {
+  const clock = new ManualClock();
+  const deadlines = new Deadlines(clock, 1_000);
+  let late = 0;
+  deadlines.add(() => late++);
+  deadlines.add(() => late++);
+  deadlines.expire();
+  expect(late).toBe(2);
+  await clock.advance(5_000);
+  expect(late).toBe(2);
+});

@@ -1,0 +1,76 @@
+/**
+ * Many waits of one length with one timer: they end in the order in which they began, so only the oldest needs a timer,
+ * and a wait that is over early costs nothing but its removal.
+ */
+import type { Clock } from "./clock.ts";
+
+interface Wait {
+  /** Monotonic, ms. */
+  due: number;
+  onLate: () => void;
+}
+
+export class Deadlines {
+  readonly #clock: Pick<Clock, "after" | "monotonic">;
+  readonly #ms: number;
+  /** In order of `due`. */
+  readonly #waits = new Set<Wait>();
+  #disarm: (() => void) | undefined;
+
+  /** @param ms length of every wait */
+  constructor(clock: Pick<Clock, "after" | "monotonic">, ms: number) {
+    this.#clock = clock;
+    this.#ms = ms;
+  }
+
+  /** Runs `onLate` once when the time is over; the result ends the wait. */
+  add(onLate: () => void): () => void {
+    const wait: Wait = { due: this.#clock.monotonic() + this.#ms, onLate };
+    this.#waits.add(wait);
+    if (this.#disarm === undefined) this.#arm(this.#ms);
+    return () => void this.#waits.delete(wait);
+  }
+
+  /** The promise, or a failure with `late()` when it has not settled in time. It may still settle later, unheard. */
+  bound<T>(promise: Promise<T>, late: () => Error): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const over = this.add(() => reject(late()));
+      promise.then(
+        (value) => {
+          over();
+          resolve(value);
+        },
+        (error: unknown) => {
+          over();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Ends all waits now, as if their time were over. */
+  expire(): void {
+    this.#disarm?.();
+    this.#disarm = undefined;
+    const waits = [...this.#waits];
+    this.#waits.clear();
+    for (const { onLate } of waits) onLate();
+  }
+
+  #arm(ms: number): void {
+    this.#disarm = this.#clock.after(Math.ceil(ms), () => {
+      this.#disarm = undefined;
+      const now = this.#clock.monotonic();
+      const late: Wait[] = [];
+      for (const wait of this.#waits) {
+        if (wait.due > now) {
+          this.#arm(wait.due - now);
+          break;
+        }
+        this.#waits.delete(wait);
+        late.push(wait);
+      }
+      for (const { onLate } of late) onLate();
+    });
+  }
+}
