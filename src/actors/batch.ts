@@ -13,6 +13,7 @@ import type { Logger } from "../platform/log.ts";
 import type { ActorChange, ActorId, Cursor, IndexEntry, Lease, Store } from "../store/port.ts";
 import type { ActorCache } from "./actor_cache.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "./hot_actor.ts";
+import { kindOf } from "./kinds.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Result } from "./result.ts";
 
@@ -109,7 +110,7 @@ async function applyToActor(
   env: BatchEnv,
   deps: BatchDeps,
 ): Promise<Group> {
-  const kind = deps.kinds.find((one) => id.startsWith(one.prefix)) ?? unknownKind;
+  const kind = kindOf(deps.kinds, id) ?? unknownKind;
   const isNew = items[0] !== undefined && kind.creates(items[0].body) && !suspects.has(id);
   const poison = new Map<QueueItem, unknown>();
   let entry = deps.cache.pin(id, lease);

@@ -17,7 +17,10 @@ import {
   rowIdOf,
   taskRowId,
 } from "./outbox.ts";
-import { encodeResult } from "./result.ts";
+import { encodeResult, receiptKey, type Result } from "./result.ts";
+
+/** How long a receipt is kept: longer than anybody waits for an answer. */
+const RECEIPT_TTL_MS = 60_000;
 
 export type RecordEvent = Extract<Effect, { type: "record-event" }>;
 
@@ -50,10 +53,12 @@ export function parseTimerRowId(id: string): { actor: ActorId; timer: string } {
   return { actor: id.slice(0, space), timer: id.slice(space + 1) };
 }
 
+/** @param known results of items that are not in the groups */
 export function planBatch(
   shard: PlanShard,
   groups: Group[],
   items: QueueItem[],
+  known: ReadonlyMap<QueueItem, Result | QueueItem> | undefined,
   options: { clock: Clock; timers: { idsWith(shard: number, prefix: string): string[] } },
   sequence: number,
   answerTtlMs: number,
@@ -67,6 +72,7 @@ export function planBatch(
     for (const effect of group.effects) plan.addEffect(group.id, effect);
     plan.addAnswers(group, answerTtlMs);
   }
+  plan.addReceipts(groups, known);
   return plan.finish(items);
 }
 
@@ -156,6 +162,8 @@ class Plan {
   }
 
   addAnswers(group: Group, ttlMs: number): void {
+    const { id, changes, entry: { version } } = group;
+    const versioned = changes.length > 0 ? { actor: id } : version === undefined ? {} : { version };
     for (const [item, outcome] of group.outcomes) {
       if (!item.idempotency || "error" in outcome || !outcome.answer) continue;
       const wire = encodeResult({ ok: true, answer: outcome.answer(undefined) });
@@ -165,6 +173,28 @@ class Plan {
         fingerprint,
         answer: isJsonObject(wire) ? wire["answer"] ?? null : null,
         expiresAt: this.#now + (ownTtlMs ?? ttlMs),
+        ...versioned,
+      });
+    }
+  }
+
+  /** Notes what became of commands that somebody elsewhere waits for, in case the answer gets lost on its way. */
+  addReceipts(groups: Group[], known: ReadonlyMap<QueueItem, Result | QueueItem> = new Map()) {
+    const outcomes = new Map<QueueItem, object & { error?: unknown }>();
+    for (const group of groups) {
+      for (const [item, outcome] of group.outcomes) outcomes.set(item, outcome);
+    }
+    for (const [item, found] of known) {
+      if (!("ok" in found)) outcomes.set(item, outcomes.get(found) ?? {});
+      else outcomes.set(item, found.ok ? {} : { error: found.error });
+    }
+    for (const [item, outcome] of outcomes) {
+      if (!item.replyTo) continue;
+      this.#commit.answers.push({
+        key: receiptKey(item.replyTo.request),
+        fingerprint: "",
+        answer: "error" in outcome ? encodeResult({ ok: false, error: outcome.error }) : null,
+        expiresAt: this.#now + RECEIPT_TTL_MS,
       });
     }
   }

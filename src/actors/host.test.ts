@@ -287,10 +287,45 @@ test("a repeated idempotency key gives the first answer and one effect, across b
   expect(both.map((answer) => answer.count)).toEqual([1, 1]);
   await a.drain();
   const b = await replica("b");
-  expect((await send(b, "w", { type: "add" }, { idempotency })).count).toBe(1);
+  expect(both[0]?.version).toBeDefined();
+  await send(b, "w", { type: "add" });
+  expect(await send(b, "w", { type: "add" }, { idempotency })).toEqual(both[0]);
   await expect(send(b, "w", { type: "add" }, { idempotency: { key: "k", fingerprint: "g" } }))
     .rejects.toMatchObject({ status: 422 });
-  expect(await countOf(store, "w")).toBe(1);
+  expect(await countOf(store, "w")).toBe(2);
+});
+
+test("callers through another replica are told what was decided when the owner died before it could answer", async () => {
+  const { clock, replica } = world();
+  let isDying = false;
+  const owner = await replica("a", (point) => {
+    if (!isDying || point !== "before-reply") return;
+    owner.halt();
+    down();
+  });
+  await send(owner, "w", { type: "submit" });
+  // Frozen membership: it never takes a shard while the owner's leases run.
+  const other = await replica("b", (point) => {
+    if (point === "before-acquire" && !isDying) down();
+  });
+  const idempotency = { key: "k", fingerprint: "f" };
+  isDying = true;
+  const answers = Promise.allSettled([
+    send(other, "w", { type: "add" }),
+    send(other, "w", { type: "add" }, { idempotency }),
+    send(other, "w", { type: "submit" }),
+    send(other, "w", { type: "add" }, { idempotency: { key: "k", fingerprint: "g" } }),
+  ]);
+  await clock.advance(1_100);
+  expect(await answers).toMatchObject([
+    { status: "fulfilled", value: { count: 2, version: "2" } },
+    { status: "fulfilled", value: { count: 2, version: "2" } },
+    { status: "rejected", reason: { message: "exists" } },
+    { status: "rejected", reason: { status: 422 } },
+  ]);
+  const gone = send(other, "w", { type: "delete" });
+  await clock.advance(3 * TTL_MS);
+  await expect(gone).resolves.toBeDefined();
 });
 
 test("actors beyond the limit leave memory and come back when they are touched", async () => {

@@ -114,7 +114,8 @@ export class Host implements WorkflowHost {
       labelPrefix: options.labelPrefix,
       deliver: (id, actor, body) => this.deliver(id, actor, body),
     });
-    this.#calls = new RemoteCalls(store.shards, options.replica);
+    const { kinds } = deps;
+    this.#calls = new RemoteCalls({ store: store.shards, clock, kinds, replica: options.replica });
     this.#reader = new MailboxReader({ store: store.shards, clock, log, workers: this.#workers });
     this.#workerDeps = {
       replica: options.replica,
@@ -286,6 +287,7 @@ export class Host implements WorkflowHost {
   /** Stops at once and gives nothing back, as a crash would. */
   halt(): void {
     this.#stop.abort();
+    this.#calls.stop();
     this.#reader.stop();
     this.#membership?.halt();
     for (const shard of [...this.#workers.keys()]) this.#drop(shard);

@@ -61,6 +61,16 @@ export interface ActorKind {
   /** Tells bodies that make an actor which normally doesn't exist yet: the host then need not look for it first. */
   creates(body: Json): boolean;
   hydrate(id: ActorId, stored: StoredActor | undefined): HotActor;
+  /** Absent: nobody waits for answers of these actors. */
+  readonly answers?: StoredAnswers;
+}
+
+/** Answers to those who were not told when their command was applied. */
+export interface StoredAnswers {
+  /** A stored answer, with the version that its commit made. */
+  withVersion(answer: Json, version: Version): object;
+  /** The actor as it is stored, for a sender whose own answer was not kept. */
+  view(stored: StoredActor): object;
 }
 
 /** An actor in memory with what the host must remember of it. */

@@ -26,6 +26,14 @@ export function decodeResult(wire: Json): Result {
   };
 }
 
+/**
+ * Key under which the outcome of a command is stored for the replica that waits for the answer: null when it was applied,
+ * else the refusal as `encodeResult` writes it. Idempotency keys of callers look different.
+ */
+export function receiptKey(request: string): string {
+  return `@${request}`;
+}
+
 /** The command was certainly not applied, because its shard moved: it may be sent again. */
 export class Moved extends Error {
   constructor() {

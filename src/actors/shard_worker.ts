@@ -23,6 +23,7 @@ import {
   type QueueItem,
   StoreTrouble,
 } from "./batch.ts";
+import { keptAnswer } from "./kinds.ts";
 import type { Limiter } from "./limiter.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
 import { COMMIT_MARK, decodeRows, encodeRow, OutboxIndex, type OutboxRow } from "./outbox.ts";
@@ -228,7 +229,7 @@ export class ShardWorker {
     const known = await this.#findAnswers(items);
     const fresh = items.filter((item) => !known?.has(item) && this.#isDue(item));
     const groups = await applyBatch(this.lease, fresh, suspects, this.#deps);
-    const plan = planBatch(this, groups, items, this.#deps, ++this.#sequence, ANSWER_TTL_MS);
+    const plan = planBatch(this, groups, items, known, this.#deps, ++this.#sequence, ANSWER_TTL_MS);
     const dropped = [...this.#drops];
     plan.commit.outboxDrop.push(...dropped);
     const claims = this.#takeClaims(plan.commit);
@@ -348,7 +349,7 @@ export class ShardWorker {
     const keyed = items.filter((item) => item.idempotency);
     if (keyed.length === 0) return undefined;
     const keys = [...new Set(keyed.map((item) => item.idempotency?.key ?? ""))];
-    const { store } = this.#deps;
+    const { store, kinds } = this.#deps;
     const stored = await store.shards.findAnswers(this.shard, keys).catch((cause) => {
       throw new StoreTrouble(cause);
     });
@@ -361,8 +362,9 @@ export class ShardWorker {
       if ((answer ?? first?.idempotency)?.fingerprint !== undefined) {
         const same = (answer ?? first?.idempotency)?.fingerprint === fingerprint;
         if (!same) known.set(item, { ok: false, error: keyReused() });
-        else if (answer) known.set(item, { ok: true, answer: answer.answer as object });
-        else if (first) known.set(item, first);
+        else if (answer) {
+          known.set(item, { ok: true, answer: keptAnswer(kinds, item.actor, answer) });
+        } else if (first) known.set(item, first);
       } else firsts.set(key, item);
     }
     return known;

@@ -233,6 +233,10 @@ function releases({ header, nodes }: WorkflowState): HostEffect[] {
   return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
 }
 
+function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
+  return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
+}
+
 function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
   const { metadata } = state.header;
   const merged = { ...metadata.labels };
@@ -251,4 +255,8 @@ export const workflowKind: ActorKind = {
   silent: false,
   creates: (body) => isJsonObject(body) && body["type"] === "submit",
   hydrate: (id, stored) => new WorkflowActor(id, stored),
+  answers: {
+    withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
+    view: ({ parts, version }) => withVersion(viewWorkflow(loadWorkflow(parts)), version),
+  },
 };

@@ -54,7 +54,7 @@ export function createMemoryShards(state: MemoryState): ShardStore {
         const version = changeActor(state, change);
         if (version !== undefined) versions[change.id] = version;
       }
-      changeShard(shard, commit);
+      changeShard(shard, commit, versions);
       return { versions };
     },
 
@@ -147,12 +147,22 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
   return version;
 }
 
-function changeShard(shard: MemoryShard, commit: ShardCommit): void {
+function changeShard(
+  shard: MemoryShard,
+  commit: ShardCommit,
+  versions: Record<string, string>,
+): void {
   for (const id of commit.outboxDrop) shard.outbox.delete(id);
   for (const [id, text] of Object.entries(commit.outboxPut)) shard.outbox.set(id, text);
   for (const id of commit.timersClear) shard.timers.delete(id);
   for (const [id, due] of Object.entries(commit.timersSet)) shard.timers.set(id, due);
-  for (const answer of commit.answers) shard.answers.set(answer.key, structuredClone(answer));
+  for (const { actor = "", ...answer } of commit.answers) {
+    const version = versions[actor] ?? answer.version;
+    shard.answers.set(
+      answer.key,
+      structuredClone({ ...answer, ...(version !== undefined && { version }) }),
+    );
+  }
   const { cursor } = commit;
   if (cursor === undefined) return;
   shard.cursor = cursor;

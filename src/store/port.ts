@@ -94,6 +94,10 @@ export interface Answer {
   answer: Json;
   /** Epoch ms after which the key is free again. */
   expiresAt: number;
+  /** In a commit: the store adds the version that the commit gives to this actor. Not part of what is found. */
+  actor?: ActorId;
+  /** Version that belongs to the answer. */
+  version?: Version;
 }
 
 /** Actors are changed in the order of the list; the same one may be there twice (removed, then created). */

@@ -146,7 +146,7 @@ local function announce(version, actor, type, index)
   end
 end
 
-local reply = {'ok'}
+local reply, versions = {'ok'}, {}
 local version = version_after(lease[3]) - 1
 for i, actor in ipairs(actors) do
   local before = actor.before or
@@ -156,6 +156,7 @@ for i, actor in ipairs(actors) do
   if not actor.removes or before[1] then
     version = version + 1
     reply[i + 1] = number(version)
+    versions[actor.id] = reply[i + 1]
   end
   if not actor.removes then
     in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
@@ -201,9 +202,11 @@ in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
 in_slices(take_list(2), function(...) redis.call('HSET', outbox, ...) end)
 in_slices(take_list(1), function(...) redis.call('HDEL', timers, ...) end)
 in_slices(take_list(2), function(...) redis.call('HSET', timers, ...) end)
-local answers = take_list(3)
-for i = 1, #answers, 3 do
-  redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], answers[i + 1], 'PXAT', answers[i + 2])
+local answers = take_list(4)
+for i = 1, #answers, 4 do
+  local text, version = answers[i + 1], versions[answers[i + 3]]
+  if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
+  redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
 end
 if ARGV[4] ~= '' then
   local milliseconds, sequence = string.match(ARGV[4], '^(%d+)%-(%d+)$')

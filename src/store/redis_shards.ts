@@ -173,9 +173,9 @@ function commitLists(commit: ShardCommit): string[] {
   pushPairs(lists, timersSet);
   lists.push(String(answers.length));
   for (const answer of answers) {
-    const { key, fingerprint, expiresAt } = answer;
-    const text = JSON.stringify({ key, fingerprint, answer: answer.answer, expiresAt });
-    lists.push(key, text, String(Math.max(1, Math.trunc(expiresAt))));
+    const { actor = "", ...stored } = answer;
+    const expiresAt = String(Math.max(1, Math.trunc(answer.expiresAt)));
+    lists.push(answer.key, JSON.stringify(stored), expiresAt, actor);
   }
   return lists;
 }

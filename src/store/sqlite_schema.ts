@@ -68,4 +68,5 @@ export const MIGRATIONS: readonly string[] = [
   -- A blob is the pieces of its key one after the other, so that appending writes the new piece only.
   CREATE TABLE blob (key TEXT, start INTEGER, piece BLOB NOT NULL, PRIMARY KEY (key, start));
   `,
+  "ALTER TABLE answer ADD COLUMN version TEXT",
 ];

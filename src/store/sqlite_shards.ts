@@ -44,7 +44,7 @@ export function createSqliteShards(
       const version = changeActor(change);
       if (version !== undefined) versions[change.id] = version;
     }
-    changeShard(commit);
+    changeShard(commit, versions);
     if (commits++ % SWEEP_EVERY === 0) {
       database.run("DELETE FROM answer WHERE expires_at <= ?", now());
     }
@@ -132,7 +132,7 @@ export function createSqliteShards(
     return String(version);
   }
 
-  function changeShard({ shard, ...commit }: ShardCommit): void {
+  function changeShard({ shard, ...commit }: ShardCommit, versions: Record<string, string>): void {
     for (const id of commit.outboxDrop) {
       database.run("DELETE FROM outbox WHERE shard = ? AND id = ?", shard, id);
     }
@@ -145,9 +145,10 @@ export function createSqliteShards(
     for (const [id, due] of Object.entries(commit.timersSet)) {
       database.run("INSERT OR REPLACE INTO timer VALUES (?, ?, ?)", shard, id, due);
     }
-    for (const { key, fingerprint, answer, expiresAt } of commit.answers) {
-      const sql = "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?)";
-      database.run(sql, shard, key, fingerprint, JSON.stringify(answer), expiresAt);
+    for (const { key, fingerprint, answer, expiresAt, actor, version: given } of commit.answers) {
+      const sql = "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?)";
+      const version = versions[actor ?? ""] ?? given ?? null;
+      database.run(sql, shard, key, fingerprint, JSON.stringify(answer), expiresAt, version);
     }
     if (commit.cursor !== undefined) {
       database.run("UPDATE shard SET cursor = ? WHERE shard = ?", commit.cursor, shard);
@@ -245,6 +246,7 @@ export function createSqliteShards(
           fingerprint: String(row["fingerprint"]),
           answer: JSON.parse(String(row["answer"])) as Json,
           expiresAt: Number(row["expires_at"]),
+          ...(typeof row["version"] === "string" && { version: row["version"] }),
         };
       }
       return found;

@@ -238,6 +238,26 @@ export function describeShards(open: OpenStore): void {
       });
     });
 
+    test("an answer is kept with the version that its commit gives to its actor", async () => {
+      const { shards } = store();
+      const epoch = await acquired(store(), 1);
+      const shared = { fingerprint: "f", answer: { text: 'a "}' }, expiresAt: FAR_FUTURE };
+      const { versions } = await shards.commit(commitOf(1, epoch, {
+        actors: [changeOf("wf/a/one", { put: { h: "1" } }), changeOf("wf/a/two")],
+        answers: [
+          { key: "changed", actor: "wf/a/one", ...shared },
+          { key: "untouched", actor: "wf/a/three", ...shared },
+          { key: "given", version: "7", ...shared },
+        ],
+      }));
+      await shards.commit(commitOf(1, epoch, { actors: [changeOf("wf/a/one")] }));
+      expect(await shards.findAnswers(1, ["changed", "untouched", "given"])).toEqual({
+        changed: { key: "changed", version: versions["wf/a/one"], ...shared },
+        untouched: { key: "untouched", ...shared },
+        given: { key: "given", version: "7", ...shared },
+      });
+    });
+
     test("a stale epoch writes nothing", async () => {
       const { membership, shards } = store();
       const old = await acquired(store(), 1);

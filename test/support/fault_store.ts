@@ -11,6 +11,7 @@ export type FaultPoint = `${"before" | "after"}-${
   | "append"
   | "load-actor"
   | "load-shard"
+  | "reply"
   | "renew"
   | "acquire"}`;
 
@@ -26,7 +27,7 @@ export function faultStore(store: Store, fault: Fault): Store {
     return fault(point, count);
   };
   const around = <A extends unknown[], R>(
-    name: "commit" | "append" | "load-actor" | "load-shard" | "renew" | "acquire",
+    name: "commit" | "append" | "load-actor" | "load-shard" | "reply" | "renew" | "acquire",
     call: (...args: A) => Promise<R>,
   ) =>
   async (...args: A): Promise<R> => {
@@ -49,6 +50,7 @@ export function faultStore(store: Store, fault: Fault): Store {
       append: around("append", shards.append),
       loadActor: around("load-actor", shards.loadActor),
       loadShard: around("load-shard", shards.loadShard),
+      reply: around("reply", shards.reply),
     },
   };
 }

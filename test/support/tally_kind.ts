@@ -92,4 +92,8 @@ export const tallyKind: ActorKind = {
   silent: false,
   creates: (body) => (body as unknown as TallyBody).type === "submit",
   hydrate: (id, stored) => new Tally(id, stored),
+  answers: {
+    withVersion: (answer, version) => ({ ...(answer as object), version }),
+    view: ({ parts, version }) => ({ count: Number(parts["count"]), version }),
+  },
 };
