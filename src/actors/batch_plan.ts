@@ -3,7 +3,7 @@
  * nothing is done here.
  */
 import { isJsonObject } from "../base/json.ts";
-import type { Effect } from "../engine/effect.ts";
+import type { Effect, TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ActorId, Lease, ShardCommit } from "../store/port.ts";
 import type { Group, QueueItem } from "./batch.ts";
@@ -41,6 +41,8 @@ export interface PlanShard {
   readonly replica: string;
   /** The next number for an outbox row of this shard. */
   nextSeq(): number;
+  /** Where this replica runs a task, see `Executor.placeOf`. */
+  placeOf(task: TaskSpec): string | undefined;
 }
 
 /** Key of a timer's row: the actor and the timer's own id. */
@@ -219,7 +221,11 @@ class Plan {
   #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {
     const seq = this.#shard.nextSeq();
     const row: OutboxRow = { id: rowIdOf(actor, effect, seq), actor, seq, effect };
-    if (effect.type === "start-task") row.replica = this.#shard.replica;
+    if (effect.type === "start-task") {
+      row.replica = this.#shard.replica;
+      const place = this.#shard.placeOf(effect.task);
+      if (place !== undefined) row.place = place;
+    }
     if (notBefore !== undefined && notBefore > this.#now) row.notBefore = notBefore;
     this.#rows.set(row.id, row);
   }

@@ -87,7 +87,8 @@ export class Effects {
     for (const entry of this.#elsewhere) {
       if (!lost.has(entry.row.id)) continue;
       this.#elsewhere.delete(entry);
-      this.#takeOver(entry.shard, entry.row);
+      const { place: _, ...row } = entry.row;
+      this.#takeOver(entry.shard, row);
     }
   }
 
@@ -124,8 +125,20 @@ export class Effects {
   }
 
   #takeOver(shard: EffectShard, row: OutboxRow): void {
-    if (row.effect.type === "start-task" && row.replica !== this.#deps.replica) shard.claim(row);
+    const { effect, replica } = row;
+    const isClaimed = effect.type === "start-task" && replica !== this.#deps.replica;
+    if (isClaimed && !this.#isOutOfReach(row)) {
+      const { place: _, ...rest } = row;
+      const place = this.#deps.tasks.placeOf(effect.task);
+      shard.claim(place === undefined ? rest : { ...rest, place });
+    }
     this.#begin(shard, row);
+  }
+
+  /** True for a task that may still run where no server is any more. */
+  #isOutOfReach({ effect, place }: OutboxRow): boolean {
+    return effect.type === "start-task" && place !== undefined &&
+      place !== this.#deps.tasks.placeOf(effect.task);
   }
 
   #begin(shard: EffectShard, row: OutboxRow): void {
@@ -168,6 +181,10 @@ export class Effects {
     const { actor, effect } = row;
     switch (effect.type) {
       case "start-task":
+        if (this.#isOutOfReach(row)) {
+          tasks.giveUp(actor, effect.task, lostMessage(row));
+          return Promise.resolve();
+        }
         return tasks.start(actor, effect.task, () => {
           return shard.isHeld && shard.rows.has(taskRowId(effect.task.id));
         });
@@ -195,6 +212,11 @@ export class Effects {
         return unreachable(effect);
     }
   }
+}
+
+function lostMessage({ replica, place }: OutboxRow): string {
+  return `The server ${replica} that ran this step is gone, and no other one is at its place (${place}): what became of ` +
+    "the step is unknown. A retryStrategy with retryPolicy OnError or Always runs it again";
 }
 
 /** What must be done one after the other: everything about one lock holder. Undefined for what needs no order. */

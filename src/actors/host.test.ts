@@ -429,6 +429,39 @@ test("a task that only its replica can go on with is left to it while it lives",
   await until(async () => await countOf(store, "w") === 201);
 });
 
+test("a task at a place where no replica is any more ends, and is started nowhere else", async () => {
+  const { clock, store, replica } = world();
+  const [here, there] = ["here", "there"].map((place) =>
+    new ScriptedExecutor(() => undefined, true, place)
+  );
+  const a = await replica("a", undefined, {}, here);
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await until(() => here?.tasks.size === 1);
+  a.halt();
+  await replica("b", undefined, {}, there);
+  await clock.advance(3 * TTL_MS);
+  // The outcome of an ended task counts 100.
+  expect(await countOf(store, "w")).toBe(100);
+  expect(there?.tasks.size).toBe(0);
+});
+
+test("a task is found again by another replica at its place", async () => {
+  const { clock, store, replica } = world();
+  const machine = new ScriptedExecutor(() => undefined, true, "here");
+  const a = await replica("a", undefined, {}, machine);
+  await send(a, "w", { type: "submit" });
+  await send(a, "w", { type: "task" });
+  await until(() => machine.tasks.size === 1);
+  a.halt();
+  await replica("b", undefined, {}, machine);
+  await clock.advance(3 * TTL_MS);
+  expect(await countOf(store, "w")).toBe(0);
+  const [id = ""] = machine.tasks.keys();
+  machine.end(id);
+  await until(async () => await countOf(store, "w") === 100);
+});
+
 test("a task that its replica never came to start is started by the next owner", async () => {
   const { clock, store, replica } = world();
   const [first, second] = [1, 2].map(() => new ScriptedExecutor(() => undefined, true));

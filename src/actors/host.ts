@@ -125,6 +125,7 @@ export class Host implements WorkflowHost {
       log,
       cache: this.#cache,
       timers: this.#timers,
+      placeOf: (task) => this.#tasks.placeOf(task),
       kinds: deps.kinds,
       loads: new Limiter(MAX_LOADS),
       slots: new Limiter(MAX_WORKING),

@@ -21,6 +21,8 @@ export interface OutboxRow {
   effect: KeptEffect;
   /** Of a task: the replica that runs it. */
   replica?: string;
+  /** Of a task: where it lives, if only a replica at that place finds it again. */
+  place?: string;
 }
 
 /** Row whose text tells which commit was the last one; not an effect. */

@@ -4,6 +4,7 @@
  * stale epoch means that somebody else owns the shard: nothing is answered, nothing is done, all is forgotten.
  */
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import type { TaskSpec } from "../engine/effect.ts";
 import type { Histogram } from "../platform/metrics.ts";
 import {
   ActorExists,
@@ -45,6 +46,8 @@ export interface WorkerDeps extends BatchDeps {
   /** Name of this replica. */
   replica: string;
   timers: Timers;
+  /** Where this replica runs a task, see `Executor.placeOf`. */
+  placeOf(task: TaskSpec): string | undefined;
   /** Does a committed effect; calls `rowDone` of the worker when it is done for good. */
   perform(worker: ShardWorker, rows: OutboxRow[]): void;
   /** Does the effects that the last owner left. */
@@ -151,6 +154,10 @@ export class ShardWorker {
     if (this.#state === "gone" || !this.rows.has(row.id)) return;
     this.#claims.set(row.id, { ...row, replica: this.replica });
     this.#commitSoon();
+  }
+
+  placeOf(task: TaskSpec): string | undefined {
+    return this.#deps.placeOf(task);
   }
 
   /** Takes no more commands; resolves when those that wait are committed. */

@@ -67,6 +67,16 @@ export class Tasks {
     return this.#choose(task).executor?.isTied?.(task) ?? false;
   }
 
+  /** Where this replica runs a task, see `Executor.placeOf`. */
+  placeOf(task: TaskSpec): string | undefined {
+    return this.#choose(task).executor?.placeOf?.(task);
+  }
+
+  /** Ends a task that nobody can reach any more. */
+  giveUp(actor: ActorId, task: TaskSpec, message: string): void {
+    this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+  }
+
   /** Those of the tasks that this replica neither runs nor is about to start, and whose outcome is not on its way. */
   unknownOf(tasks: string[]): string[] {
     return tasks.filter((task) => !this.#known.has(task));

@@ -3,6 +3,7 @@
  * processes and containers; what those are is the `Machine`'s business.
  */
 import { mkdir } from "node:fs/promises";
+import { hostname } from "node:os";
 import { notFound } from "../base/problem.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
@@ -66,6 +67,11 @@ export class LocalExecutor implements Executor {
 
   isTied(): boolean {
     return true;
+  }
+
+  /** Processes and containers go on without their server; their folder is the way back to them. */
+  placeOf(): string {
+    return `${hostname()}:${this.#scratch.dir}`;
   }
 
   refuses(task: TaskSpec): string | undefined {

@@ -40,6 +40,11 @@ export interface Executor {
    * Absent: any replica can adopt it.
    */
   isTied?(task: TaskSpec): boolean;
+  /**
+   * Where a task lives that its server's death does not end: only a replica at the same place finds it again. Absent or
+   * undefined: nowhere, or any replica does.
+   */
+  placeOf?(task: TaskSpec): string | undefined;
   /** Starts or adopts. Resolves when the start is on its way; trouble is reported as an outcome, never thrown. */
   start(task: TaskSpec, report: Report): Promise<void>;
   cancel(taskId: string, graceMs: number): Promise<void>;

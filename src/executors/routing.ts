@@ -24,6 +24,10 @@ export class RoutingExecutor implements Executor {
     return this.#find(task)?.isTied?.(task) ?? false;
   }
 
+  placeOf(task: TaskSpec): string | undefined {
+    return this.#find(task)?.placeOf?.(task);
+  }
+
   #find(task: TaskSpec): Executor | undefined {
     return this.#executors.find((executor) => executor.refuses(task) === undefined);
   }

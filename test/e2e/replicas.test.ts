@@ -33,9 +33,10 @@ test("replicas that die, freeze or leave lose and repeat nothing", async () => {
   const redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "always"]);
   cleanUp.push(() => redis.stop());
   const servers: ServerProcess[] = [];
+  // One machine, one folder: processes of a dead replica are found again by the others.
+  const folder = await mkdtemp(join(tmpdir(), "sluice-replica-"));
+  cleanUp.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const start = async (index: number, port = 0) => {
-    const folder = await mkdtemp(join(tmpdir(), "sluice-replica-"));
-    cleanUp.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const flags = [`--store=${redis.url}`, `--work-dir=${folder}`, `--lease-ttl=${TTL_MS}ms`];
     servers[index] = await startServer([...flags, `--port=${port}`]);
   };

@@ -25,11 +25,24 @@ export class ScriptedExecutor implements Executor {
   readonly #reports = new Map<string, Set<Report>>();
   readonly #script: Script;
   readonly #isTied: boolean;
+  readonly #place: string | undefined;
 
-  /** @param isTied no other replica can go on with its tasks */
-  constructor(script: Script = () => ({ phase: "Succeeded" }), isTied = false) {
+  /**
+   * @param isTied no other replica can go on with its tasks
+   * @param place where its tasks go on without it
+   */
+  constructor(
+    script: Script = () => ({ phase: "Succeeded" }),
+    isTied = false,
+    place?: string,
+  ) {
     this.#script = script;
     this.#isTied = isTied;
+    this.#place = place;
+  }
+
+  placeOf(): string | undefined {
+    return this.#place;
   }
 
   isTied(): boolean {
