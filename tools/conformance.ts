@@ -9,7 +9,7 @@ import process from "node:process";
 
 import type { ConformanceResult } from "../test/conformance/result.ts";
 
-const KINDS = ["expr", "validation", "engine", "api", "cli"];
+const KINDS = ["expr", "validation", "engine", "api", "cli", "own-cli"];
 
 async function main(args: readonly string[]): Promise<number> {
   const [kind, dir] = args;
@@ -17,7 +17,7 @@ async function main(args: readonly string[]): Promise<number> {
     return usage(`Usage: deno task conformance KIND DIR, with KIND one of ${KINDS.join(", ")}`);
   }
   if (!existsSync(dir)) return usage(`Cannot read "${dir}": no such folder`);
-  const module = new URL(`../test/conformance/${kind}.ts`, import.meta.url);
+  const module = new URL(`../test/conformance/${kind.replace("-", "_")}.ts`, import.meta.url);
   if (!existsSync(fileURLToPath(module))) {
     return usage(`Cannot run kind "${kind}": ${fileURLToPath(module)} does not exist yet`);
   }

@@ -1,15 +1,16 @@
-/** What every command needs: connection, namespace, output format, reading of manifests. */
-import { readFile } from "node:fs/promises";
+/** What every command needs: the connection, the namespace, and how wrong use is told. */
 import process from "node:process";
-import { Command, Option } from "commander";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { parseDocuments } from "../spec/parse.ts";
+import { type Command, Option } from "commander";
 import { type Client, createClient } from "../client/client.ts";
-import type { Format } from "./output.ts";
+import { ClientError } from "../client/transport.ts";
 
+/** Options of the program, which every command has. */
 export interface GlobalOptions {
   namespace: string;
-  server: string;
+  server?: string;
+  argoServer?: string;
+  argoBaseHref?: string;
+  secure?: boolean;
   token?: string;
   header?: string[];
 }
@@ -23,23 +24,56 @@ export interface Context {
 /** Wrong use of the command line: exit status 2. */
 export class UsageError extends Error {}
 
-/** Adds `-o`. */
-export function outputOption(): Option {
-  return new Option("-o, --output <format>", "output format").choices([
-    "json",
-    "yaml",
-    "wide",
-    "name",
-  ]);
+type Environment = Record<string, string | undefined>;
+
+/** Adds the options of the program. Where Sluice's own variable is not set, the reference's is read. */
+export function addGlobalOptions(program: Command, env: Environment): Command {
+  return program
+    .option(
+      "-n, --namespace <name>",
+      "namespace (SLUICE_NAMESPACE, ARGO_NAMESPACE)",
+      env["SLUICE_NAMESPACE"] ?? env["ARGO_NAMESPACE"] ?? "default",
+    )
+    .option(
+      "-s, --server <address>",
+      "http://HOST:PORT or HOST:PORT (SLUICE_SERVER, ARGO_SERVER; else http://127.0.0.1:2746)",
+    )
+    .addOption(new Option("--argo-server <address>", "same as --server").hideHelp())
+    .option("-e, --secure", "TLS, when the address does not say (ARGO_SECURE)")
+    .addOption(new Option("--no-secure", "no TLS, when the address does not say").hideHelp())
+    .option("--argo-base-href <path>", "path in front of the API (ARGO_BASE_HREF)")
+    .addOption(new Option("--argo-http1", "accepted: it is always HTTP/1.1").hideHelp())
+    .option(
+      "--token <token>",
+      "sent as Authorization (SLUICE_TOKEN, ARGO_TOKEN)",
+      env["SLUICE_TOKEN"] ?? env["ARGO_TOKEN"],
+    )
+    .option("-H, --header <name:value>", "extra header", collect)
+    .addOption(new Option("--loglevel <level>", "accepted, without effect").hideHelp())
+    .addOption(new Option("--log-format <format>", "accepted, without effect").hideHelp());
 }
 
-export interface OutputOptions {
-  output?: Format;
+/** The server's URL, without a slash at the end. */
+export function serverUrl(options: GlobalOptions, env: Environment): string {
+  const given = options.server ?? options.argoServer ?? env["SLUICE_SERVER"];
+  const address = given ?? env["ARGO_SERVER"] ?? "http://127.0.0.1:2746";
+  // Who brings the reference's variables has its default too: TLS, unless they say otherwise.
+  const isSecure = options.secure ??
+    (env["ARGO_SECURE"] === undefined ? given === undefined : env["ARGO_SECURE"] !== "false");
+  const url = /^https?:\/\//.test(address)
+    ? address
+    : `${isSecure ? "https" : "http"}://${address}`;
+  const path = (options.argoBaseHref ?? env["ARGO_BASE_HREF"] ?? "").replace(/^\/+|\/+$/g, "");
+  return `${url.replace(/\/+$/, "")}${path === "" ? "" : `/${path}`}`;
 }
 
 /** Builds the context from the options of the program's root. */
 export function contextOf(command: Command): Context {
-  const options = command.optsWithGlobals<GlobalOptions>();
+  return contextFrom(command.optsWithGlobals<GlobalOptions>());
+}
+
+/** Builds the context. @throws {UsageError} when an option can't be understood */
+export function contextFrom(options: GlobalOptions): Context {
   const headers = Object.fromEntries((options.header ?? []).map((text) => {
     const at = text.indexOf(":");
     if (at < 1) {
@@ -47,70 +81,19 @@ export function contextOf(command: Command): Context {
     }
     return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   }));
-  const server = /^https?:\/\//.test(options.server) ? options.server : `http://${options.server}`;
+  const server = serverUrl(options, process.env);
+  if (!URL.canParse(server)) throw new UsageError(`Cannot read the server's address ${server}`);
   const client = createClient({
-    server: server.replace(/\/+$/, ""),
+    server,
     headers,
     ...(options.token === undefined ? {} : { token: options.token }),
   });
   return { client, namespace: options.namespace, now: () => Date.now() };
 }
 
-/** Reads a file, standard input (`-`) or a URL. */
-export async function readSource(name: string): Promise<string> {
-  if (name === "-") {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-    return Buffer.concat(chunks).toString("utf8");
-  }
-  if (/^https?:\/\//.test(name)) {
-    const response = await fetch(name);
-    if (!response.ok) {
-      throw new Error(`Cannot read ${name}: ${response.status} ${response.statusText}`);
-    }
-    return await response.text();
-  }
-  try {
-    return await readFile(name, "utf8");
-  } catch (error) {
-    throw new Error(
-      `Cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-}
-
-/** All manifests of some files, in order. */
-export async function readManifests(files: string[]): Promise<JsonObject[]> {
-  if (files.length === 0) throw new UsageError("Name at least one file (- is standard input)");
-  const found: JsonObject[] = [];
-  for (const file of files) {
-    // Only the text is read here: what the fields must be is the server's verdict, the same for every client.
-    const text = await readSource(file);
-    let documents: unknown[];
-    try {
-      documents = parseDocuments(text).map((document) => document.value);
-    } catch (error) {
-      throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-    const objects = documents.filter(isJsonObject);
-    if (objects.length === 0 || objects.length < documents.length) {
-      throw new Error(
-        `${file} holds ${documents.length === 0 ? "no manifest" : "something that is no manifest"}`,
-      );
-    }
-    found.push(...objects);
-  }
-  return found;
-}
-
-/** Merges `-p name=value` texts and a parameter file's members into `spec.arguments.parameters`. */
-export function withParameters(spec: JsonObject, given: Map<string, string>): JsonObject {
-  if (given.size === 0) return spec;
-  const args = (spec["arguments"] ?? {}) as JsonObject;
-  const old = Array.isArray(args["parameters"]) ? args["parameters"] as JsonObject[] : [];
-  const rest = old.filter((parameter) => !given.has(String(parameter["name"])));
-  const set = [...given].map(([name, value]) => ({ name, value }));
-  return { ...spec, arguments: { ...args, parameters: [...set, ...rest] } };
+/** Tells whether the server said that something does not exist. */
+export function isNotFound(error: unknown): error is ClientError {
+  return error instanceof ClientError && error.status === 404;
 }
 
 /** Splits `name=value` on the first `=`. */
@@ -129,4 +112,39 @@ export function pairs(texts: string[] | undefined, what: string): Map<string, st
 /** Collects a repeatable option. */
 export function collect(value: string, all: string[] | undefined): string[] {
   return [...(all ?? []), value];
+}
+
+/** Reads the whole number of an option. @throws {UsageError} */
+export function wholeNumber(option: string): (text: string) => number {
+  return (text) => {
+    if (!/^-?\d{1,15}$/.test(text)) {
+      throw new UsageError(`${option} takes a whole number, received ${JSON.stringify(text)}`);
+    }
+    return Number(text);
+  };
+}
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3600_000, d: 86_400_000 } as const;
+
+/** Reads a length of time such as `90`, `30s`, `1h30m`, `2d` as milliseconds; a bare number is seconds. @throws {UsageError} */
+export function lengthOfTime(option: string): (text: string) => number {
+  return (text) => {
+    if (/^\d+$/.test(text)) return Number(text) * 1000;
+    if (!/^(\d+[smhd])+$/.test(text)) {
+      throw new UsageError(
+        `${option} takes a length of time such as 30s, 10m, 3h or 2d, received ${
+          JSON.stringify(text)
+        }`,
+      );
+    }
+    return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
+      (sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS],
+      0,
+    );
+  };
+}
+
+/** Ends a description with an example. */
+export function example(...lines: string[]): [position: "after", text: string] {
+  return ["after", `\nExample${lines.length > 1 ? "s" : ""}:\n  ${lines.join("\n  ")}`];
 }

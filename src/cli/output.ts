@@ -1,11 +1,19 @@
-/** What commands print: data on stdout (tables, JSON, YAML, names), everything else on stderr. */
+/** How commands print: data on stdout (tables, JSON, YAML, names), everything else on stderr. */
 import process from "node:process";
+import { Option } from "commander";
 import { stringify } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
-import type { Workflow } from "../spec/manifest.ts";
-import { durationMs, icon, paint, span, treeLines } from "./tree.ts";
 
-export type Format = "json" | "yaml" | "wide" | "name" | undefined;
+export type Format = "json" | "yaml" | "wide" | "short" | "name";
+
+export interface OutputOptions {
+  output?: Format;
+}
+
+/** Adds `-o` with the given formats. */
+export function outputOption(...formats: Format[]): Option {
+  return new Option("-o, --output <format>", "output format").choices(formats);
+}
 
 export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
@@ -20,99 +28,42 @@ export function hasColour(): boolean {
   return process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
 }
 
+/** YAML as Kubernetes' tools write it: sorted, lists not indented, text that YAML 1.1 would take for something else quoted. */
+export function yamlText(value: Json): string {
+  return stringify(value, {
+    version: "1.1",
+    sortMapEntries: true,
+    indentSeq: false,
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  });
+}
+
 /** Prints an object as JSON or YAML. */
 export function printObject(value: Json | JsonObject, format: "json" | "yaml"): void {
-  print(format === "json" ? JSON.stringify(value, null, 2) : stringify(value));
+  print(format === "json" ? JSON.stringify(value, null, 4) : yamlText(value));
+}
+
+/** Columns, aligned. Without `head` there is no first row. */
+export function tableLines(head: string[] | undefined, rows: string[][], gap: number): string[] {
+  const all = head === undefined ? rows : [head, ...rows];
+  const widths: number[] = [];
+  for (const row of all) {
+    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, width(cell))));
+  }
+  return all.map((row) =>
+    row.map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - width(cell))).join(" ".repeat(gap))
+      .trimEnd()
+  );
 }
 
 /** Prints aligned columns under upper-case heads. */
-export function printTable(head: string[], rows: string[][]): void {
-  const widths = head.map((title, i) =>
-    Math.max(title.length, ...rows.map((row) => (row[i] ?? "").length))
-  );
-  for (const row of [head, ...rows]) {
-    print(
-      row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0))).join("   ")
-        .trimEnd(),
-    );
-  }
+export function printTable(head: string[] | undefined, rows: string[][]): void {
+  for (const line of tableLines(head, rows, 3)) print(line);
 }
 
-/** Age of a time stamp, `-` when there is none. */
-export function age(stamp: string | null | undefined, now: number): string {
-  return stamp ? span(now - Date.parse(stamp)) : "-";
-}
-
-/** Phase as people read it: a running workflow with `spec.suspend` or a waiting step says so. */
-export function statusText(workflow: Workflow): string {
-  const phase = workflow.status?.phase || "Pending";
-  if (phase !== "Running") return phase;
-  const waits = Object.values(workflow.status?.nodes ?? {}).some((node) =>
-    node.type === "Suspend" && node.phase === "Running"
-  );
-  return workflow.spec.suspend === true || waits ? "Running (Suspended)" : phase;
-}
-
-/** The `list` table. */
-export function printWorkflows(workflows: Workflow[], format: Format, now: number): void {
-  if (format === "json" || format === "yaml") {
-    return printObject(workflows as unknown as Json, format);
-  }
-  if (format === "name") {
-    return workflows.forEach((workflow) => print(workflow.metadata.name ?? ""));
-  }
-  const wide = format === "wide";
-  printTable(
-    ["NAME", "STATUS", "AGE", "DURATION", "PROGRESS", ...(wide ? ["PARAMETERS"] : []), "MESSAGE"],
-    workflows.map((workflow) => [
-      workflow.metadata.name ?? "",
-      statusText(workflow),
-      age(workflow.metadata.creationTimestamp, now),
-      span(durationMs(workflow.status, now) ?? 0),
-      workflow.status?.progress ?? "",
-      ...(wide
-        ? [
-          (workflow.spec.arguments?.parameters ?? []).map((p) => `${p.name}=${p.value ?? ""}`).join(
-            ",",
-          ),
-        ]
-        : []),
-      workflow.status?.message ?? "",
-    ]),
-  );
-}
-
-/** The text of `get`: facts, parameters, outputs, tree. */
-export function workflowText(workflow: Workflow, now: number, colour: boolean): string {
-  const { metadata, status, spec } = workflow;
-  const lines: string[] = [];
-  const fact = (name: string, value: string | undefined) => {
-    if (value !== undefined && value !== "") lines.push(`${`${name}:`.padEnd(16)}${value}`);
-  };
-  const when = (
-    stamp: string | null | undefined,
-  ) => (stamp ? `${stamp} (${age(stamp, now)} ago)` : undefined);
-  fact("Name", metadata.name);
-  fact("Namespace", metadata.namespace);
-  fact("Status", `${paint(icon(status?.phase), status?.phase, colour)} ${statusText(workflow)}`);
-  fact("Message", status?.message);
-  fact("Created", when(metadata.creationTimestamp));
-  fact("Started", when(status?.startedAt));
-  fact("Finished", when(status?.finishedAt));
-  const ms = durationMs(status, now);
-  fact("Duration", ms === undefined ? undefined : span(ms));
-  fact("Progress", status?.progress);
-  const list = (title: string, parameters: { name: string; value?: string }[] | undefined) => {
-    if (parameters === undefined || parameters.length === 0) return;
-    lines.push(`${title}:`);
-    for (const parameter of parameters) {
-      lines.push(`  ${`${parameter.name}:`.padEnd(14)}${parameter.value ?? ""}`);
-    }
-  };
-  list("Parameters", spec.arguments?.parameters);
-  list("Outputs", status?.outputs?.parameters);
-  if (Object.keys(status?.nodes ?? {}).length > 0) {
-    lines.push("", ...treeLines(workflow, { now, colour }));
-  }
-  return lines.join("\n");
+/** Places that a text takes on a terminal, without colours. */
+function width(text: string): number {
+  // deno-lint-ignore no-control-regex -- what is left out is made of control characters
+  return [...text.replace(/\u001b\[[0-9;]*m/g, "")].length;
 }

@@ -45,8 +45,8 @@ test("prints each test, what differs with the tree, and the count", () => {
     `✔ ${path}: works`,
     `✖ ${path}: breaks`,
     "    phase: expected Succeeded, received Failed",
-    "      STEP         TEMPLATE  DURATION  MESSAGE",
-    "      ✖ flow-test  main      2s        main: Error (exit code 1)",
+    "      STEP          TEMPLATE  DURATION  MESSAGE",
+    "       ✖ flow-test  main      2s        main: Error (exit code 1)",
     "1 passed, 1 failed",
     "",
   ]);

@@ -8,7 +8,8 @@ import { runTest, testedManifest, type TestResult } from "../simulation/test_run
 import { decodeTestFile } from "../simulation/test_file.ts";
 import { type AnyManifest, decodeAny } from "../spec/decode_manifest.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
-import { readSource, UsageError } from "./context.ts";
+import { UsageError } from "./context.ts";
+import { readSource } from "./manifests.ts";
 import { hasColour, print } from "./output.ts";
 import { treeLines } from "./tree.ts";
 
@@ -73,5 +74,7 @@ function report(file: string, { name, failures, workflow }: TestResult): void {
   for (const failure of failures) print(`    ${failure}`);
   if (isGood || workflow === undefined) return;
   const now = Date.parse(workflow.status?.finishedAt ?? workflow.metadata.creationTimestamp ?? "");
-  for (const line of treeLines(workflow, { now, colour: hasColour() })) print(`      ${line}`);
+  for (const line of treeLines(workflow, { now, colour: hasColour(), columns: "short" })) {
+    print(`      ${line}`);
+  }
 }

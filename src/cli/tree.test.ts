@@ -1,13 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
-import { span, treeLines } from "./tree.ts";
-
-test.each([[0, "0s"], [999, "0s"], [61_000, "1m1s"], [3_600_000, "1h"], [90_061_000, "1d1h"]])(
-  "span(%d) is %s",
-  (ms, text) => {
-    expect(span(ms)).toBe(text);
-  },
-);
+import { treeLines, type TreeOptions } from "./tree.ts";
 
 function node(name: string, more: Partial<NodeStatus>): NodeStatus {
   return {
@@ -22,25 +15,7 @@ function node(name: string, more: Partial<NodeStatus>): NodeStatus {
   };
 }
 
-test("treeLines() nests attempts under their retry node and hides step groups", () => {
-  const nodes = [
-    node("wf", { type: "Steps", templateName: "main" }),
-    node("wf[0]", { type: "StepGroup", boundaryID: "wf" }),
-    node("wf[0].a", { displayName: "a", type: "Retry", boundaryID: "wf" }),
-    node("wf[0].a(0)", {
-      displayName: "a(0)",
-      phase: "Failed",
-      boundaryID: "wf",
-      message: "main: Error (exit code 1)",
-    }),
-    node("wf[1].wait", {
-      displayName: "wait",
-      type: "Suspend",
-      phase: "Running",
-      finishedAt: null,
-      boundaryID: "wf",
-    }),
-  ];
+function lines(nodes: NodeStatus[], options: Partial<TreeOptions> = {}): string[] {
   const workflow: Workflow = {
     metadata: { name: "wf" },
     spec: {},
@@ -50,11 +25,67 @@ test("treeLines() nests attempts under their retry node and hides step groups", 
       nodes: Object.fromEntries(nodes.map((n) => [n.id, n])),
     },
   };
-  expect(treeLines(workflow, { now: Date.parse("2026-01-01T00:01:00Z"), colour: false })).toEqual([
-    "STEP         TEMPLATE  DURATION  MESSAGE",
-    "✔ wf         main      5s",
-    " ├─✔ a                 5s",
-    " │ └─✖ a(0)            5s        main: Error (exit code 1)",
-    " └─ǁ wait              1m",
+  return treeLines(workflow, {
+    now: Date.parse("2026-01-01T00:01:00Z"),
+    colour: false,
+    columns: "short",
+    ...options,
+  });
+}
+
+const STEPS = [
+  node("wf", { type: "Steps", templateName: "main", phase: "Running", children: ["wf[0]"] }),
+  node("wf[0]", { type: "StepGroup", boundaryID: "wf", children: ["a", "b"] }),
+  node("a", {
+    name: "wf[0].a",
+    type: "Retry",
+    boundaryID: "wf",
+    templateName: "work",
+    children: ["wf-1"],
+  }),
+  node("wf-1", {
+    name: "wf[0].a(0)",
+    displayName: "a(0)",
+    phase: "Failed",
+    boundaryID: "wf",
+    templateName: "work",
+    message: "main: Error (exit code 1)",
+  }),
+  node("b", { name: "wf[0].b", boundaryID: "wf", templateName: "work", children: ["wf[1]"] }),
+  node("wf[1]", { type: "StepGroup", phase: "Running", boundaryID: "wf", children: ["c"] }),
+  node("c", {
+    name: "wf[1].c",
+    displayName: "wait",
+    type: "Suspend",
+    phase: "Running",
+    finishedAt: null,
+    boundaryID: "wf",
+  }),
+];
+
+test("treeLines() shows groups of steps by their members, and attempts under what is tried again", () => {
+  expect(lines(STEPS)).toEqual([
+    "STEP           TEMPLATE  DURATION  MESSAGE",
+    " ● wf          main",
+    " ├─┬─✔ a       work",
+    " │ │ └─✖ a(0)  work      5s        main: Error (exit code 1)",
+    " │ └─✔ b       work      5s",
+    " └───ǁ wait",
   ]);
+});
+
+test("treeLines() names pods", () => {
+  const [, , , attempt] = lines(STEPS, { columns: "normal" });
+  expect(attempt).toMatch(/ a\(0\) +work +wf-work-1 +5s /);
+});
+
+test("treeLines() hangs what a filter lets through where its shown parents are", () => {
+  expect(lines(STEPS, { selector: "phase=Failed" }).slice(1)).toEqual([
+    " ──✖ a(0)  work      5s        main: Error (exit code 1)",
+  ]);
+  expect(lines(STEPS, { phase: "Running" }).slice(1)).toEqual([" ● wf       main", " └───ǁ wait"]);
+});
+
+test("treeLines() can do without symbols", () => {
+  expect(lines(STEPS, { plain: true }).at(-1)).toBe(" `---Suspended wait");
 });

@@ -3,23 +3,30 @@
  * PATH. The figures are commands.
  */
 import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { startApiServer } from "../support/api_server.ts";
 import { exists, locate, play } from "./api.ts";
 import type { ConformanceResult } from "./result.ts";
 
-/** Plays every session in `dir`, or in its folder `cli`. */
+/** Plays every session in `dir`, or in its folder `cli`. Without the official client nothing passes. */
 export async function run(dir: string): Promise<ConformanceResult> {
-  const hasArgo = await promisify(execFile)("argo", ["version", "--short"])
-    .then(() => true, () => false);
-  if (!hasArgo) {
-    return {
-      passed: 0,
-      total: 0,
-      lines: ["Nothing was played: the official client is not on PATH as argo"],
-    };
+  const version = await promisify(execFile)("argo", ["version", "--short"])
+    .then(({ stdout }) => stdout.trim(), () => undefined);
+  if (version === undefined) {
+    const line = "Nothing was played: the official client is not on PATH as argo. " +
+      "`deno task conformance own-cli` plays the same sessions with this project's command line";
+    return { passed: 0, total: 0, lines: [line] };
   }
+  const result = await playSessions(dir, "argo");
+  return { ...result, lines: [version, ...result.lines] };
+}
+
+/** Plays the sessions with a command that takes the arguments of `argo`, against a server of this process. */
+export async function playSessions(
+  dir: string,
+  argo: string,
+): Promise<{ passed: number; total: number; lines: string[] }> {
   const { runner } = await locate(dir);
   const nested = join(dir, "cli");
   const sessions = await exists(nested) ? nested : dir;
@@ -29,10 +36,18 @@ export async function run(dir: string): Promise<ConformanceResult> {
   });
   try {
     const url = `http://127.0.0.1:${server.port}`;
-    const output = await play(runner, ["--cli", sessions, "--argo", "argo", "--base-url", url]);
+    const output = await play(runner, [
+      "--cli",
+      sessions,
+      "--argo",
+      argo,
+      "--base-url",
+      url,
+      "--show",
+    ]);
     const summary = /steps (\d+)\/(\d+)/.exec(output);
     if (summary === null) throw new Error(`The runner printed no summary:\n${output}`);
-    const lines = output.split("\n").filter((line) => line !== "" && line !== summary.input);
+    const lines = output.split("\n").filter((line) => line !== "" && !/^scenarios /.test(line));
     return { passed: Number(summary[1]), total: Number(summary[2]), lines };
   } finally {
     await stop();

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { lengthOfTime, pairs, serverUrl, UsageError, wholeNumber } from "./context.ts";
+
+const OPTIONS = { namespace: "default" };
+
+test.each([
+  ["nothing", {}, {}, "http://127.0.0.1:2746"],
+  ["our variable", {}, { SLUICE_SERVER: "https://wf.example/" }, "https://wf.example"],
+  ["the reference's variable, which means TLS", {}, { ARGO_SERVER: "h:1" }, "https://h:1"],
+  ["… unless told", {}, { ARGO_SERVER: "h:1", ARGO_SECURE: "false" }, "http://h:1"],
+  ["the option before variables", { server: "h:2" }, { ARGO_SERVER: "h:1" }, "http://h:2"],
+  ["an option about TLS", { server: "h:2", secure: true }, {}, "https://h:2"],
+  ["a path", { argoBaseHref: "/argo/" }, { SLUICE_SERVER: "h:1" }, "http://h:1/argo"],
+])("the server is found by %s", (_, options, env, url) => {
+  expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
+});
+
+test("values of options are read, or refused with what they should be", () => {
+  expect(lengthOfTime("--since")("90")).toBe(90_000);
+  expect(lengthOfTime("--since")("1h30m")).toBe(5_400_000);
+  expect(() => lengthOfTime("--since")("soon")).toThrow(/--since takes a length of time such as/);
+  expect(wholeNumber("--tail")("10")).toBe(10);
+  expect(() => wholeNumber("--tail")("1.5")).toThrow(UsageError);
+  expect([...pairs(["a=b=c", "d="], "a parameter")]).toEqual([["a", "b=c"], ["d", ""]]);
+  expect(() => pairs(["a"], "a parameter")).toThrow(/Expected a parameter of the form NAME=VALUE/);
+});

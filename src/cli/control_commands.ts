@@ -1,0 +1,253 @@
+/** Verbs that change workflows: suspend, resume, stop, terminate, retry, resubmit, node set, delete. */
+import type { Command } from "commander";
+import { ClientError } from "../client/transport.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { collect, type Context, contextOf, example, isNotFound, pairs } from "./context.ts";
+import {
+  addFollowing,
+  checkWatched,
+  followAll,
+  type FollowOptions,
+  type WatchLook,
+} from "./follow.ts";
+import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
+import {
+  addChunkSize,
+  addFilters,
+  addSelectors,
+  type Target,
+  targets,
+  type WorkflowFilters,
+} from "./select_workflows.ts";
+import { printWorkflow } from "./workflow_text.ts";
+
+const NODE_SELECTOR =
+  "nodes by id, name, displayName, templateName, phase, templateRef.name or inputs.parameters.NAME.value";
+
+interface ControlOptions extends OutputOptions, FollowOptions, WatchLook, WorkflowFilters {
+  message?: string;
+  restartSuccessful?: boolean;
+  parameter?: string[];
+  memoized?: boolean;
+  priority?: number;
+  dryRun?: boolean;
+  phase?: string;
+  outputParameter?: string[];
+  idempotencyKey?: string;
+}
+
+/** Operation of each verb, and what became of the workflow. */
+const VERBS = {
+  suspend: { operation: "WorkflowService_SuspendWorkflow", done: "suspended" },
+  resume: { operation: "WorkflowService_ResumeWorkflow", done: "resumed" },
+  stop: { operation: "WorkflowService_StopWorkflow", done: "stopped" },
+  terminate: { operation: "WorkflowService_TerminateWorkflow", done: "terminated" },
+} as const;
+type Verb = keyof typeof VERBS;
+
+/** Sends one verb to each selected workflow and says what became of it. */
+async function change(
+  context: Context,
+  verb: Verb,
+  names: string[],
+  options: ControlOptions,
+): Promise<void> {
+  const { operation, done } = VERBS[verb];
+  for (const { namespace, name } of await targets(context, names, options)) {
+    if (options.dryRun) {
+      print(`workflow ${name} ${done} (dry-run)`);
+      continue;
+    }
+    let answer: Workflow;
+    try {
+      answer = await context.client.call(operation, {
+        params: { namespace, name },
+        body: {
+          namespace,
+          name,
+          nodeFieldSelector: options.nodeFieldSelector,
+          message: options.message,
+        },
+        idempotencyKey: options.idempotencyKey,
+      });
+    } catch (error) {
+      const isRefusal = error instanceof ClientError && error.status !== 0;
+      if (!isRefusal || verb === "stop" || verb === "terminate") throw error;
+      throw new ClientError(`failed to ${verb} ${name}: ${error.message}`, error.status);
+    }
+    if (options.output !== undefined) {
+      printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+    } else print(`workflow ${answer.metadata.name ?? name} ${done}`);
+  }
+}
+
+const AGAIN = {
+  retry: "WorkflowService_RetryWorkflow",
+  resubmit: "WorkflowService_ResubmitWorkflow",
+} as const;
+
+/** Retries or resubmits each selected workflow, shows it, and follows it if that is asked for. */
+async function runAgain(
+  context: Context,
+  verb: keyof typeof AGAIN,
+  names: string[],
+  options: ControlOptions,
+): Promise<number> {
+  const chosen = await targets(context, names, options);
+  checkWatched(chosen.length, options);
+  const running: Target[] = [];
+  for (const { namespace, name } of chosen) {
+    const answer = await context.client.call(AGAIN[verb], {
+      params: { namespace, name },
+      body: {
+        namespace,
+        name,
+        nodeFieldSelector: options.nodeFieldSelector,
+        restartSuccessful: options.restartSuccessful,
+        memoized: options.memoized,
+        parameters: options.parameter,
+      },
+      idempotencyKey: options.idempotencyKey,
+    });
+    if (!options.watch || options.output !== undefined) {
+      printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+    }
+    running.push({ namespace, name: answer.metadata.name ?? name });
+  }
+  // The selector said what to run again, not what to show.
+  const look = { ...options, nodeFieldSelector: undefined };
+  return await followAll(context, running, look as FollowOptions, options.output === "name");
+}
+
+async function setNode(context: Context, name: string, options: ControlOptions): Promise<void> {
+  const outputs = options.outputParameter;
+  const answer = await context.client.call("WorkflowService_SetWorkflow", {
+    params: { namespace: context.namespace, name },
+    body: {
+      namespace: context.namespace,
+      name,
+      nodeFieldSelector: options.nodeFieldSelector,
+      message: options.message,
+      phase: options.phase,
+      outputParameters: outputs === undefined
+        ? undefined
+        : JSON.stringify(Object.fromEntries(pairs(outputs, "an output parameter"))),
+    },
+  });
+  if (options.output === undefined) print("workflow values set");
+  else printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+}
+
+interface DeleteOptions extends WorkflowFilters {
+  all?: boolean;
+  allNamespaces?: boolean;
+  force?: boolean;
+  dryRun?: boolean;
+}
+
+async function remove(context: Context, names: string[], options: DeleteOptions): Promise<void> {
+  const { force, dryRun, ...filters } = options;
+  const chosen = await targets(context, names, filters);
+  if (chosen.length === 0) print("No resources found");
+  for (const { namespace, name } of chosen) {
+    if (dryRun) {
+      print(`Workflow '${name}' deleted (dry-run)`);
+      continue;
+    }
+    try {
+      await context.client.call("WorkflowService_DeleteWorkflow", {
+        params: { namespace, name },
+        query: { force },
+      });
+      print(`Workflow '${name}' deleted`);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      print(`Workflow '${name}' not found`);
+    }
+  }
+}
+
+function addVerb(program: Command, name: Verb, description: string): Command {
+  return addSelectors(program.command(`${name} [names...]`).description(description))
+    .option("--idempotency-key <key>", "the same key and request have one effect")
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .action(async (names: string[], options: ControlOptions, command: Command) =>
+      await change(contextOf(command), name, names, options)
+    );
+}
+
+/** Registers the verbs. `exit` receives the exit status of a command that ran. */
+export function addControlCommands(program: Command, exit: (status: number) => void): void {
+  addVerb(program, "suspend", "start no new steps until resumed")
+    .addHelpText(...example("sluice suspend my-wf"));
+  addVerb(program, "resume", "end waiting suspend steps as succeeded, or go on after suspend")
+    .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
+    .addHelpText(...example(
+      "sluice resume my-wf --node-field-selector inputs.parameters.uuid.value=4a1f",
+    ));
+  addVerb(
+    program,
+    "stop",
+    "end workflows (exit handlers run), or with a selector end waiting steps as failed",
+  )
+    .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
+    .option("--message <text>", "failure message of the steps")
+    .option("--dry-run", "only say what would be stopped")
+    .addHelpText(...example(
+      "sluice stop my-wf",
+      "sluice stop my-wf --node-field-selector displayName=approve --message declined",
+    ));
+  addVerb(program, "terminate", "end workflows at once; exit handlers do not run")
+    .option("--dry-run", "only say what would be terminated")
+    .addHelpText(...example("sluice terminate my-wf", "sluice terminate -l app=shop"));
+
+  const again = (name: keyof typeof AGAIN, description: string) =>
+    addFollowing(addSelectors(program.command(`${name} [names...]`).description(description)))
+      .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
+      .option("--idempotency-key <key>", "the same key and request have one effect")
+      .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+      .action(async (names: string[], options: ControlOptions, command: Command) =>
+        exit(await runAgain(contextOf(command), name, names, options))
+      );
+  again("retry", "run failed workflows again from where they failed")
+    .option("--restart-successful", "also run the selected nodes again that succeeded")
+    .option("--node-field-selector <terms>", `with --restart-successful: ${NODE_SELECTOR}`)
+    .addHelpText(...example(
+      "sluice retry my-wf --watch",
+      "sluice retry my-wf --restart-successful --node-field-selector templateName=trigger",
+    ));
+  again("resubmit", "submit copies of workflows")
+    .option("--memoized", "keep the steps that succeeded")
+    .addHelpText(...example("sluice resubmit my-wf -p branch=main --wait"));
+
+  const node = program.command("node").description("operations on nodes");
+  node.command("set <name>").description("set outputs, phase or message of waiting suspend steps")
+    .requiredOption("--node-field-selector <terms>", NODE_SELECTOR)
+    .option("--phase <phase>", "Succeeded, Failed, Error or Skipped; the step ends")
+    .option("-m, --message <text>", "message of the step")
+    .option(
+      "-p, --output-parameter <name=value>",
+      "set a supplied output; may be repeated",
+      collect,
+    )
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .addHelpText(...example(
+      "sluice node set my-wf --node-field-selector displayName=approve -p verdict=yes",
+    ))
+    .action(async (name: string, options: ControlOptions, command: Command) =>
+      await setNode(contextOf(command), name, options)
+    );
+
+  const deletion = addFilters(
+    program.command("delete [names...]").description("delete workflows"),
+  );
+  addChunkSize(deletion, "query-chunk-size")
+    .option("--all", "every workflow of the namespace")
+    .option("-A, --all-namespaces", "in every namespace")
+    .option("--force", "also when finalizers are set")
+    .option("--dry-run", "only say what would be deleted")
+    .addHelpText(...example("sluice delete my-wf", "sluice delete --completed --older 7d"))
+    .action(async (names: string[], options: DeleteOptions, command: Command) =>
+      await remove(contextOf(command), names, options)
+    );
+}

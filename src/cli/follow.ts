@@ -1,0 +1,213 @@
+/** Following a workflow: until it is finished, as a picture, by its logs. */
+import process from "node:process";
+import { Command, Option } from "commander";
+import { ClientError } from "../client/transport.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
+import { hasColour, print, say } from "./output.ts";
+import { workflowText } from "./workflow_text.ts";
+
+const FINISHED = new Set(["Succeeded", "Failed", "Error"]);
+
+/** Longest pause before a broken stream is taken up again. */
+const MAX_PAUSE_MS = 5000;
+
+/** Follows one workflow until it is finished; calls `show` with every state. A broken stream is taken up again. */
+async function follow(
+  context: Context,
+  namespace: string,
+  name: string,
+  show: (workflow: Workflow) => void,
+): Promise<Workflow> {
+  const query = {
+    "listOptions.fieldSelector": `metadata.name=${name}`,
+    "listOptions.resourceVersion": "0",
+  };
+  for (let pause = 100;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+    try {
+      const changes = context.client.stream("WorkflowService_WatchWorkflows", {
+        params: { namespace },
+        query,
+      });
+      for await (const { type, object: workflow } of changes) {
+        pause = 100;
+        if (type === "DELETED") throw new Error(`workflow ${name} was deleted`);
+        show(workflow);
+        if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) {
+          return workflow;
+        }
+      }
+    } catch (error) {
+      const gone = error instanceof ClientError && error.status >= 400 && error.status < 500;
+      if (gone || !(error instanceof ClientError || error instanceof TypeError)) throw error;
+      say(`${error.message}; trying again`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/** Waits and returns the exit status: 0 when it Succeeded, 1 otherwise. */
+export async function waitFor(
+  context: Context,
+  namespace: string,
+  name: string,
+  quiet: boolean,
+): Promise<number> {
+  const { metadata, status } = await follow(context, namespace, name, () => {});
+  if (!quiet) print(`${metadata.name} ${status?.phase} at ${status?.finishedAt}`);
+  return status?.phase === "Succeeded" ? 0 : 1;
+}
+
+/** What `watch` shows of the nodes. */
+export interface WatchLook {
+  /** Only nodes of this phase. */
+  status?: string;
+  nodeFieldSelector?: string;
+}
+
+/** Redraws the tree on a terminal; elsewhere prints a line for every change of a node, and the tree at the end. */
+export async function watchLive(
+  context: Context,
+  namespace: string,
+  name: string,
+  look: WatchLook,
+): Promise<number> {
+  const live = process.stdout.isTTY === true;
+  const seen = new Map<string, string>();
+  const text = (workflow: Workflow) =>
+    workflowText(workflow, {
+      now: context.now(),
+      colour: hasColour(),
+      phase: look.status,
+      selector: look.nodeFieldSelector,
+    });
+  const done = await follow(context, namespace, name, (workflow) => {
+    if (live) return print(`\u001b[2J\u001b[H${text(workflow)}`);
+    for (const node of Object.values(workflow.status?.nodes ?? {})) {
+      const state = `${node.phase}${node.message ? `: ${node.message}` : ""}`;
+      if (node.type === "StepGroup" || seen.get(node.id) === state) continue;
+      seen.set(node.id, state);
+      print(`${node.name}  ${state}`);
+    }
+  });
+  if (!live) print(text(done));
+  return done.status?.phase === "Succeeded" ? 0 : 1;
+}
+
+export interface FollowOptions {
+  wait?: boolean;
+  watch?: boolean;
+  log?: boolean;
+}
+
+/** Adds `--wait`, `--watch` and `--log`. */
+export function addFollowing(command: Command): Command {
+  return command
+    .option("-w, --wait", "wait until it is finished; exit status 1 when it failed")
+    .addOption(
+      new Option("--watch", "follow it live; exit status 1 when it failed").conflicts("wait"),
+    )
+    .option("--log", "print its logs until it is finished");
+}
+
+/** Refuses to watch several workflows, before anything is done. @throws {UsageError} */
+export function checkWatched(count: number, { watch }: FollowOptions): void {
+  if (watch && count > 1) {
+    throw new UsageError("--watch follows one workflow; use --wait for several");
+  }
+}
+
+/** Does what `--wait`, `--watch` and `--log` ask for; returns the exit status. */
+export async function followAll(
+  context: Context,
+  workflows: readonly { namespace: string; name: string }[],
+  options: FollowOptions & WatchLook,
+  quiet: boolean,
+): Promise<number> {
+  let status = 0;
+  for (const { namespace, name } of workflows) {
+    if (options.log) await printLogs(context, namespace, name, { follow: true });
+  }
+  for (const { namespace, name } of workflows) {
+    if (options.watch) status = await watchLive(context, namespace, name, options);
+  }
+  if (options.wait || options.log && !options.watch) {
+    const all = workflows.map(({ namespace, name }) => waitFor(context, namespace, name, quiet));
+    status = Math.max(status, ...await Promise.all(all));
+  }
+  return status;
+}
+
+/** Options of `logs`. */
+export interface LogOptions {
+  follow?: boolean;
+  previous?: boolean;
+  container?: string;
+  tail?: number;
+  /** Milliseconds. */
+  since?: number;
+  sinceTime?: string;
+  grep?: string;
+  selector?: string;
+  timestamps?: boolean;
+  color?: boolean;
+}
+
+/** Adds the options of `logs`. */
+export function addLogOptions(command: Command): Command {
+  return command
+    .option("-f, --follow", "go on until the workflow is finished")
+    .option("-c, --container <name>", "container of the pods", "main")
+    .option("-p, --previous", "logs of the attempt before, where the executor keeps them")
+    .option("--tail <lines>", "only so many of the last lines of each step", wholeNumber("--tail"))
+    .addOption(
+      new Option("--since <time>", "only lines of the last 30s, 5m, 2h")
+        .argParser(lengthOfTime("--since")).conflicts("sinceTime"),
+    )
+    .option("--since-time <time>", "only lines after this time (RFC 3339)")
+    .option("--grep <regexp>", "only lines that match")
+    .option("-l, --selector <labels>", "only steps whose pods have these labels")
+    .option("--timestamps", "put the time in front of each line")
+    .option("--no-color", "no colours");
+}
+
+/** Prints the lines of a workflow's logs, each with its pod in front. */
+export async function printLogs(
+  context: Context,
+  namespace: string,
+  name: string,
+  options: LogOptions & { pod?: string },
+): Promise<void> {
+  const { sinceTime } = options;
+  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
+    throw new UsageError(`--since-time takes a time such as 2026-01-31T12:00:00Z`);
+  }
+  const query = {
+    "logOptions.container": options.container ?? "main",
+    "logOptions.follow": options.follow,
+    "logOptions.previous": options.previous,
+    "logOptions.tailLines": options.tail,
+    "logOptions.sinceSeconds": options.since === undefined
+      ? undefined
+      : Math.ceil(options.since / 1000),
+    "logOptions.sinceTime": sinceTime,
+    "logOptions.timestamps": options.timestamps,
+    grep: options.grep,
+    selector: options.selector,
+    podName: options.pod,
+  };
+  const lines = context.client.stream("WorkflowService_WorkflowLogs", {
+    params: { namespace, name },
+    query,
+  });
+  const isColoured = hasColour() && options.color !== false;
+  for await (const { podName = "", content = "" } of lines) {
+    print(`${isColoured ? coloured(podName) : podName}: ${content}`);
+  }
+}
+
+/** The same colour for the same pod. */
+function coloured(pod: string): string {
+  const sum = [...pod].reduce((all, char) => (all * 31 + (char.codePointAt(0) ?? 0)) % 65_521, 7);
+  return `\u001b[${31 + sum % 6}m${pod}\u001b[0m`;
+}

@@ -1,0 +1,192 @@
+/** `lint`: the server's verdict on manifests, or with `--offline` that of this program. */
+import { type Command, Option } from "commander";
+import type { JsonObject } from "../base/json.ts";
+import { Problem } from "../base/problem.ts";
+import { ClientError } from "../client/transport.ts";
+import { decodeAny } from "../spec/decode_manifest.ts";
+import { lintLines, lintManifests } from "../spec/lint.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { type Context, contextOf, example, UsageError } from "./context.ts";
+import { expandFolders, metadataOf, objectsIn, readSource } from "./manifests.ts";
+import { print } from "./output.ts";
+import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
+
+export interface LintOptions {
+  output?: "pretty" | "simple";
+  strict: boolean;
+}
+
+/** Kinds that `--kinds` knows, by their words; `all` is every one of them. */
+const KINDS: Record<string, string> = {
+  workflows: "Workflow",
+  workflowtemplates: RESOURCES.template.kind,
+  clusterworkflowtemplates: RESOURCES["cluster-template"].kind,
+  cronworkflows: RESOURCES.cron.kind,
+  workfloweventbindings: RESOURCES.binding.kind,
+};
+
+/** One manifest of one file. */
+interface Piece {
+  file: string;
+  object: JsonObject;
+}
+
+/** Adds the options that every `lint` has. */
+export function addLintOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("-o, --output <format>", "pretty, or simple: one line for each error")
+        .choices(["pretty", "simple"]).default("pretty"),
+    )
+    .option("--no-strict", "let fields pass that do not exist")
+    .addOption(new Option("--strict", "refuse fields that do not exist").hideHelp())
+    .addOption(new Option("--no-color", "accepted: there are no colours").hideHelp());
+}
+
+/** Checks the manifests in files and folders, prints what is wrong, returns the exit status. */
+export async function lintFiles(
+  context: Context,
+  names: string[],
+  options: LintOptions & { kinds: readonly string[]; offline?: boolean },
+): Promise<number> {
+  const faults = new Map<string, string[]>();
+  const fault = (file: string, text: string) => faults.set(file, [...faults.get(file) ?? [], text]);
+  const pieces: Piece[] = [];
+  for (const file of await expandFolders(names)) {
+    const text = await readSource(file);
+    try {
+      pieces.push(...objectsIn(text, file).map((object) => ({ file, object })));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      fault(file, error.message.replace(`${file}: `, ""));
+    }
+  }
+  const chosen = pieces.filter(({ object }) =>
+    options.kinds.includes(String(object["kind"] ?? "Workflow"))
+  );
+  if (chosen.length === 0 && faults.size === 0) {
+    print("✖ found nothing to lint in the specified paths, failing...");
+    return 1;
+  }
+  const verdicts = options.offline
+    ? ownVerdicts(pieces, options.kinds)
+    : await serverVerdicts(context, chosen);
+  for (const { file, text } of verdicts) fault(file, text);
+  if (options.strict) {
+    for (const { file, object } of chosen) {
+      for (const path of unknownFields(object)) {
+        const text = `in ${label(object)}: unknown field ${JSON.stringify(path)}`;
+        if (!faults.get(file)?.some((one) => one.includes(JSON.stringify(path)))) fault(file, text);
+      }
+    }
+  }
+  report(faults, options.output ?? "pretty");
+  return faults.size === 0 ? 0 : 1;
+}
+
+function report(faults: ReadonlyMap<string, string[]>, format: "pretty" | "simple"): void {
+  let count = 0;
+  for (const [file, texts] of faults) {
+    count += texts.length;
+    if (format === "pretty") print(`${file}:`);
+    for (const text of texts) print(format === "pretty" ? `   ✖ ${text}` : `${file}: ${text}`);
+    if (format === "pretty") print("\n");
+  }
+  if (format === "simple") return;
+  print(count === 0 ? "✔ no linting errors found!" : `✖ ${count} linting errors found!`);
+}
+
+function label(object: JsonObject): string {
+  const { name, generateName } = metadataOf(object);
+  return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
+}
+
+/** Paths of members that the schema does not know; what can't be read at all is told by the verdict. */
+function unknownFields(object: JsonObject): string[] {
+  const unknown: string[] = [];
+  try {
+    decodeAny({ kind: "Workflow", ...object }, { onUnknown: ({ path }) => unknown.push(path) });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+  return unknown;
+}
+
+function ownVerdicts(
+  pieces: readonly Piece[],
+  kinds: readonly string[],
+): { file: string; text: string }[] {
+  const results = lintManifests(pieces.map(({ object }) => ({ kind: "Workflow", ...object })));
+  return results.flatMap((result, index) => {
+    const piece = pieces[index];
+    if (piece === undefined || !kinds.includes(String(piece.object["kind"] ?? "Workflow"))) {
+      return [];
+    }
+    return lintLines(result).map((text) => ({ file: piece.file, text }));
+  });
+}
+
+async function serverVerdicts(
+  context: Context,
+  pieces: readonly Piece[],
+): Promise<{ file: string; text: string }[]> {
+  const found: { file: string; text: string }[] = [];
+  for (const { file, object } of pieces) {
+    const namespace = namespaceOf(object, context);
+    const resource = resourceOf(object["kind"]);
+    const params = { namespace };
+    try {
+      if (resource === undefined) {
+        await context.client.call("WorkflowService_LintWorkflow", {
+          params,
+          body: { namespace, workflow: object as unknown as Workflow },
+        });
+      } else {
+        await context.client.call(resource.lint, {
+          params,
+          body: bodyOf(resource, namespace, object),
+        });
+      }
+    } catch (error) {
+      // Only a verdict is one: trouble with the connection or the credentials ends the command.
+      const isVerdict = error instanceof ClientError &&
+        [400, 404, 409, 422, 500].includes(error.status);
+      if (!isVerdict) throw error;
+      found.push({ file, text: `in ${label(object)}: ${error.message}` });
+    }
+  }
+  return found;
+}
+
+/** Registers `lint`. `exit` receives the exit status of a command that ran. */
+export function addLintCommand(program: Command, exit: (status: number) => void): void {
+  addLintOptions(
+    program.command("lint <files...>").description(
+      "check manifests in files and folders without storing them; exit status 1 when one is wrong",
+    ),
+  )
+    .option("--kinds <kinds>", `all, or some of ${Object.keys(KINDS).join(",")}`, "all")
+    .option("--offline", "ask no server: templates are looked for among the given files")
+    .addHelpText(...example("sluice lint examples", "sluice lint --offline -o simple wf.yaml"))
+    .action(
+      async (
+        files: string[],
+        options: LintOptions & { kinds: string; offline?: boolean },
+        command: Command,
+      ) => {
+        const words = options.kinds === "all" ? Object.keys(KINDS) : options.kinds.split(",");
+        const kinds = words.map((word) => {
+          const kind = KINDS[word];
+          if (kind === undefined) {
+            throw new UsageError(
+              `--kinds does not know ${JSON.stringify(word)}: all, ${
+                Object.keys(KINDS).join(", ")
+              }`,
+            );
+          }
+          return kind;
+        });
+        exit(await lintFiles(contextOf(command), files, { ...options, kinds }));
+      },
+    );
+}

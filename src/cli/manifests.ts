@@ -1,0 +1,113 @@
+/** Reads manifests from files, folders, standard input and URLs, and merges what options say into them. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { parseDocuments, parseManifests } from "../spec/parse.ts";
+import { UsageError } from "./context.ts";
+
+/** Reads a file, standard input (`-`) or a URL. */
+export async function readSource(name: string): Promise<string> {
+  if (name === "-") {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+    return Buffer.concat(chunks).toString("utf8");
+  }
+  if (/^https?:\/\//.test(name)) {
+    const response = await fetch(name);
+    if (!response.ok) {
+      throw new Error(`Cannot read ${name}: ${response.status} ${response.statusText}`);
+    }
+    return await response.text();
+  }
+  try {
+    return await readFile(name, "utf8");
+  } catch (error) {
+    throw new Error(
+      `Cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** The files among some names; a folder stands for the YAML and JSON files in and below it. */
+export async function expandFolders(names: string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of names) {
+    const isFolder = name !== "-" && await stat(name).then((one) => one.isDirectory(), () => false);
+    if (!isFolder) {
+      found.push(name);
+      continue;
+    }
+    const inside = await readdir(name, { recursive: true });
+    found.push(
+      ...inside.filter((one) => /\.(ya?ml|json)$/.test(one)).sort().map((one) => join(name, one)),
+    );
+  }
+  return found;
+}
+
+/** The objects in one text. @throws {Error} when it can't be read, or holds something else */
+export function objectsIn(text: string, file: string): JsonObject[] {
+  let documents: unknown[];
+  try {
+    documents = parseDocuments(text).map((document) => document.value);
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const objects = documents.filter(isJsonObject);
+  if (objects.length === 0 || objects.length < documents.length) {
+    throw new Error(
+      `${file} holds ${documents.length === 0 ? "no manifest" : "something that is no manifest"}`,
+    );
+  }
+  return objects;
+}
+
+/**
+ * All manifests of some files, in order, as they were written. What the fields must hold is the server's verdict, the
+ * same for every client; names of fields that do not exist are refused here when `isStrict`, since a server drops them
+ * without a word.
+ */
+export async function readManifests(files: string[], isStrict: boolean): Promise<JsonObject[]> {
+  if (files.length === 0) throw new UsageError("Name at least one file (- is standard input)");
+  const found: JsonObject[] = [];
+  for (const file of files) {
+    const text = await readSource(file);
+    const objects = objectsIn(text, file);
+    if (isStrict) refuseUnknown(text, file);
+    found.push(...objects);
+  }
+  return found;
+}
+
+function refuseUnknown(text: string, file: string): void {
+  const unknown: string[] = [];
+  try {
+    parseManifests(text, { onUnknown: ({ path }) => unknown.push(path) });
+  } catch {
+    // Anything but an unknown name is the server's to tell, in its words.
+    return;
+  }
+  if (unknown.length > 0) {
+    throw new Error(
+      `${file}: unknown field${unknown.length > 1 ? "s" : ""} ${
+        unknown.map((path) => JSON.stringify(path)).join(", ")
+      } (--no-strict lets them pass)`,
+    );
+  }
+}
+
+/** The metadata of an object; empty when there is none. */
+export function metadataOf(object: JsonObject): JsonObject {
+  return isJsonObject(object["metadata"]) ? object["metadata"] : {};
+}
+
+/** Merges `-p name=value` texts and a parameter file's members into `spec.arguments.parameters`. */
+export function withParameters(spec: JsonObject, given: Map<string, string>): JsonObject {
+  if (given.size === 0) return spec;
+  const args = (spec["arguments"] ?? {}) as JsonObject;
+  const old = Array.isArray(args["parameters"]) ? args["parameters"] as JsonObject[] : [];
+  const rest = old.filter((parameter) => !given.has(String(parameter["name"])));
+  const set = [...given].map(([name, value]) => ({ name, value }));
+  return { ...spec, arguments: { ...args, parameters: [...set, ...rest] } };
+}

@@ -1,0 +1,107 @@
+/** Stored objects as text: the facts of `get`, the rows of `list`. */
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { CronWorkflow } from "../spec/manifest.ts";
+import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { metadataOf } from "./manifests.ts";
+import { type Format, print, printObject, printTable } from "./output.ts";
+import type { Resource } from "./resources.ts";
+import { age, moment } from "./times.ts";
+import { factLines } from "./workflow_text.ts";
+
+/** Prints one object in the format of `-o`. */
+export function printResource(object: JsonObject, format: Format | undefined, now: number): void {
+  if (format === "json" || format === "yaml") return printObject(object, format);
+  const { name, namespace, creationTimestamp } = metadataOf(object);
+  if (format === "name") return print(String(name));
+  const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
+  const lines = factLines([
+    ["Name", String(name)],
+    ["Namespace", namespace === undefined ? undefined : String(namespace)],
+    [
+      "Created",
+      typeof creationTimestamp === "string" ? moment(creationTimestamp, now) : undefined,
+    ],
+    ...("workflowSpec" in spec ? cronFacts(object as unknown as CronWorkflow, now) : []),
+  ]);
+  for (const line of lines) print(line);
+}
+
+function cronFacts({ spec, status }: CronWorkflow, now: number): [string, string | undefined][] {
+  const next = nextRun(spec, now);
+  return [
+    ["Schedules", (spec.schedules ?? []).join(",")],
+    ["Suspended", String(spec.suspend ?? false)],
+    ["Timezone", spec.timezone],
+    ["StartingDeadlineSeconds", spec.startingDeadlineSeconds?.toString()],
+    ["ConcurrencyPolicy", spec.concurrencyPolicy],
+    ["StopStrategy", spec.stopStrategy?.expression],
+    ["LastScheduledTime", status?.lastScheduledTime ? moment(status.lastScheduledTime, now) : ""],
+    ["NextScheduledTime", next === undefined ? "" : moment(new Date(next).toISOString(), now)],
+    ["Active Workflows", (status?.active ?? []).map((one) => String(one["name"])).join(", ")],
+    ["Phase", status?.phase],
+    ...(status?.conditions ?? []).map(({ type, status: state, message }): [string, string] => [
+      `Condition ${type}`,
+      message || state,
+    ]),
+  ];
+}
+
+/** Epoch milliseconds; undefined when it never runs again or can't be told. */
+function nextRun(spec: CronWorkflow["spec"], now: number): number | undefined {
+  if (spec.suspend) return undefined;
+  const times = (spec.schedules ?? []).flatMap((text) => {
+    try {
+      return nextDue(parseSchedule(text), now, spec.timezone ?? "") ?? [];
+    } catch {
+      return [];
+    }
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Prints the table, documents or names of a list of one kind. */
+export function printResources(
+  resource: Resource,
+  items: JsonObject[],
+  look: { format: Format | undefined; namespaces: boolean; heads: boolean; now: number },
+): void {
+  const { format, namespaces, now } = look;
+  if (format === "json" || format === "yaml") return printObject(items, format);
+  const nameOf = (item: JsonObject) => String(metadataOf(item)["name"]);
+  if (format === "name") return items.forEach((item) => print(nameOf(item)));
+  const isCron = resource.kind === "CronWorkflow";
+  if (isCron && items.length === 0) return print("No cron workflows found");
+  const head = [
+    ...(namespaces && resource.namespaced ? ["NAMESPACE"] : []),
+    "NAME",
+    ...(isCron ? ["AGE", "LAST RUN", "NEXT RUN", "SCHEDULES", "TIMEZONE", "SUSPENDED"] : []),
+    ...(format === "wide" && !isCron ? ["AGE"] : []),
+  ];
+  const rows = items.map((item) => {
+    const { creationTimestamp, namespace } = metadataOf(item);
+    const created = typeof creationTimestamp === "string" ? creationTimestamp : undefined;
+    return [
+      ...(namespaces && resource.namespaced ? [String(namespace)] : []),
+      nameOf(item),
+      ...(isCron ? cronCells(item as unknown as CronWorkflow, created, now) : []),
+      ...(format === "wide" && !isCron ? [age(created, now)] : []),
+    ];
+  });
+  printTable(look.heads ? head : undefined, rows);
+}
+
+function cronCells(
+  { spec, status }: CronWorkflow,
+  created: string | undefined,
+  now: number,
+): string[] {
+  const next = nextRun(spec, now);
+  return [
+    age(created, now),
+    age(status?.lastScheduledTime, now),
+    next === undefined ? "-" : age(new Date(2 * now - next).toISOString(), now),
+    (spec.schedules ?? []).join(", "),
+    spec.timezone ?? "",
+    String(spec.suspend ?? false),
+  ];
+}

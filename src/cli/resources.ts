@@ -1,0 +1,134 @@
+/** Stored kinds as the commands know them: their operations, and the words for each. */
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Input } from "../client/client.ts";
+import { type Context, isNotFound } from "./context.ts";
+import { metadataOf } from "./manifests.ts";
+
+/** The operations of each kind, and the member of create and update bodies that holds the object. */
+export const RESOURCES = {
+  template: {
+    kind: "WorkflowTemplate",
+    words: "workflow template",
+    member: "template",
+    namespaced: true,
+    create: "WorkflowTemplateService_CreateWorkflowTemplate",
+    update: "WorkflowTemplateService_UpdateWorkflowTemplate",
+    get: "WorkflowTemplateService_GetWorkflowTemplate",
+    list: "WorkflowTemplateService_ListWorkflowTemplates",
+    remove: "WorkflowTemplateService_DeleteWorkflowTemplate",
+    lint: "WorkflowTemplateService_LintWorkflowTemplate",
+  },
+  "cluster-template": {
+    kind: "ClusterWorkflowTemplate",
+    words: "cluster workflow template",
+    member: "template",
+    namespaced: false,
+    create: "ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate",
+    update: "ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate",
+    get: "ClusterWorkflowTemplateService_GetClusterWorkflowTemplate",
+    list: "ClusterWorkflowTemplateService_ListClusterWorkflowTemplates",
+    remove: "ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate",
+    lint: "ClusterWorkflowTemplateService_LintClusterWorkflowTemplate",
+  },
+  cron: {
+    kind: "CronWorkflow",
+    words: "cron workflow",
+    member: "cronWorkflow",
+    namespaced: true,
+    create: "CronWorkflowService_CreateCronWorkflow",
+    update: "CronWorkflowService_UpdateCronWorkflow",
+    get: "CronWorkflowService_GetCronWorkflow",
+    list: "CronWorkflowService_ListCronWorkflows",
+    remove: "CronWorkflowService_DeleteCronWorkflow",
+    lint: "CronWorkflowService_LintCronWorkflow",
+  },
+  binding: {
+    kind: "WorkflowEventBinding",
+    words: "workflow event binding",
+    member: "binding",
+    namespaced: true,
+    create: "EventService_CreateWorkflowEventBinding",
+    update: "EventService_UpdateWorkflowEventBinding",
+    get: "EventService_GetWorkflowEventBinding",
+    list: "EventService_ListWorkflowEventBindings",
+    remove: "EventService_DeleteWorkflowEventBinding",
+    lint: "EventService_LintWorkflowEventBinding",
+  },
+} as const;
+
+/** A word of the command line for a stored kind. */
+export type ResourceWord = keyof typeof RESOURCES;
+export type Resource = typeof RESOURCES[ResourceWord];
+
+/** The stored kind of a manifest; undefined for workflows and what is not known. */
+export function resourceOf(kind: Json | undefined): Resource | undefined {
+  return Object.values(RESOURCES).find((resource) => resource.kind === kind);
+}
+
+/** What a body holds is the server's to judge: the object goes as it was written. */
+export function bodyOf(
+  { member }: Resource,
+  namespace: string,
+  object: JsonObject,
+): NonNullable<Input<Resource["create"]>["body"]> {
+  return { namespace, [member]: object };
+}
+
+/** An answer without its type. */
+export function asJson(object: unknown): JsonObject {
+  return object as JsonObject;
+}
+
+/** The namespace an object names, or the command's. */
+export function namespaceOf(object: JsonObject, context: Context): string {
+  return String(metadataOf(object)["namespace"] ?? context.namespace);
+}
+
+/** Creates an object; resolves with it as it is stored. */
+export async function createObject(
+  context: Context,
+  resource: Resource,
+  object: JsonObject,
+): Promise<JsonObject> {
+  const namespace = namespaceOf(object, context);
+  return asJson(
+    await context.client.call(resource.create, {
+      params: { namespace },
+      body: bodyOf(resource, namespace, object),
+    }),
+  );
+}
+
+/** Replaces the object of the same name, whatever its version is now; resolves with what is stored. */
+export async function updateObject(
+  context: Context,
+  resource: Resource,
+  object: JsonObject,
+): Promise<JsonObject> {
+  const namespace = namespaceOf(object, context);
+  const params = { namespace, name: String(metadataOf(object)["name"] ?? "") };
+  const { metadata: { resourceVersion } } = await context.client.call(resource.get, { params });
+  const next = {
+    ...object,
+    metadata: {
+      ...metadataOf(object),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+  };
+  const body = bodyOf(resource, namespace, next);
+  return asJson(await context.client.call(resource.update, { params, body }));
+}
+
+/** Updates the object, or creates it when it is not there. */
+export async function applyObject(
+  context: Context,
+  resource: Resource,
+  object: JsonObject,
+): Promise<{ made: JsonObject; done: "created" | "updated" }> {
+  try {
+    return { made: await updateObject(context, resource, object), done: "updated" };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return { made: await createObject(context, resource, object), done: "created" };
+  }
+}

@@ -1,0 +1,149 @@
+/** Which workflows a command is about: names, or the filters that `list` has. */
+import { Command } from "commander";
+import type { Input } from "../client/client.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
+
+const LABELS = "workflows.argoproj.io";
+
+/** The filters; `since` and `older` are lengths of time in milliseconds. */
+export interface WorkflowFilters {
+  selector?: string;
+  fieldSelector?: string;
+  status?: string;
+  running?: boolean;
+  completed?: boolean;
+  resubmitted?: boolean;
+  prefix?: string;
+  since?: number;
+  older?: number;
+  chunkSize?: number;
+  queryChunkSize?: number;
+}
+
+/** Adds `-l` and `--field-selector`. */
+export function addSelectors(command: Command): Command {
+  return command
+    .option(
+      "-l, --selector <labels>",
+      "only workflows with these labels, for example app=shop,!old",
+    )
+    .option("--field-selector <terms>", "only workflows with these fields: metadata.name=NAME");
+}
+
+/** Adds every filter. */
+export function addFilters(command: Command): Command {
+  return addSelectors(command)
+    .option("--status <phases>", "only these phases, comma separated")
+    .option("--running", "only workflows that are not finished")
+    .option("--completed", "only finished workflows")
+    .option("--resubmitted", "only copies made by resubmit")
+    .option("--prefix <text>", "only names that start with it")
+    .option(
+      "--since <time>",
+      "only workflows created in the last 30m, 3h, 2d",
+      lengthOfTime("--since"),
+    )
+    .option(
+      "--older <time>",
+      "only workflows finished more than 10m, 3h, 2d ago",
+      lengthOfTime("--older"),
+    );
+}
+
+/** Adds the option with the size of pages. */
+export function addChunkSize(command: Command, name: "chunk-size" | "query-chunk-size"): Command {
+  return command.option(
+    `--${name} <number>`,
+    "workflows to ask for at a time; 0 asks for all at once",
+    wholeNumber(`--${name}`),
+  );
+}
+
+/** Tells whether anything is filtered, `false` when every workflow would be let through. */
+function hasFilter(filters: WorkflowFilters): boolean {
+  return [
+    filters.selector,
+    filters.fieldSelector,
+    filters.status,
+    filters.prefix,
+    filters.since,
+    filters.older,
+    filters.running || undefined,
+    filters.completed || undefined,
+    filters.resubmitted || undefined,
+  ].some((value) => value !== undefined);
+}
+
+type ListQuery = NonNullable<Input<"WorkflowService_ListWorkflows">["query"]>;
+
+/** All workflows that the filters let through, page by page, the server's order. */
+export async function filteredWorkflows(
+  context: Context,
+  namespace: string,
+  filters: WorkflowFilters,
+  fields?: string,
+): Promise<Workflow[]> {
+  const labels = [
+    filters.selector,
+    filters.running ? `${LABELS}/completed!=true` : undefined,
+    filters.completed ? `${LABELS}/completed=true` : undefined,
+    filters.status ? `${LABELS}/phase in (${filters.status})` : undefined,
+    filters.resubmitted ? `${LABELS}/resubmitted-from-workflow` : undefined,
+  ].filter((term) => term !== undefined && term !== "").join(",");
+  const query: ListQuery = {
+    "listOptions.labelSelector": labels || undefined,
+    "listOptions.fieldSelector": filters.fieldSelector,
+    "listOptions.limit": filters.chunkSize || filters.queryChunkSize || undefined,
+    fields,
+  };
+  const items: Workflow[] = [];
+  let next: string | undefined;
+  do {
+    const page = await context.client.call("WorkflowService_ListWorkflows", {
+      params: { namespace },
+      query: { ...query, "listOptions.continue": next },
+    });
+    items.push(...page.items ?? []);
+    next = page.metadata.continue;
+  } while (next !== undefined && next !== "");
+  const now = context.now();
+  return items.filter(({ metadata, status }) => {
+    if (filters.prefix !== undefined && metadata.name?.startsWith(filters.prefix) !== true) {
+      return false;
+    }
+    const created = Date.parse(metadata.creationTimestamp ?? "");
+    if (filters.since !== undefined && !(created > now - filters.since)) return false;
+    const finished = Date.parse(status?.finishedAt ?? "");
+    return filters.older === undefined || finished < now - filters.older;
+  });
+}
+
+export interface Target {
+  namespace: string;
+  name: string;
+}
+
+/** The names given, or the workflows that the filters let through. @throws {UsageError} when there are neither */
+export async function targets(
+  context: Context,
+  names: string[],
+  filters: WorkflowFilters & { all?: boolean; allNamespaces?: boolean },
+): Promise<Target[]> {
+  if (names.length > 0) return names.map((name) => ({ namespace: context.namespace, name }));
+  const { all = false, allNamespaces = false } = filters;
+  if (!all && !hasFilter(filters)) {
+    throw new UsageError("Name a workflow, or choose some with --selector or --field-selector");
+  }
+  const namespace = allNamespaces ? "" : context.namespace;
+  const items = await filteredWorkflows(
+    context,
+    namespace,
+    filters,
+    "metadata,items.metadata,items.status.finishedAt",
+  );
+  return items.map(({ metadata }) => ({
+    namespace: metadata.namespace ?? context.namespace,
+    name: metadata.name ?? "",
+  }));
+}

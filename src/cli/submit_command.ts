@@ -1,0 +1,245 @@
+/** `submit`: workflows from files, or from a stored template. */
+import { type Command, Option } from "commander";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import {
+  collect,
+  type Context,
+  contextOf,
+  example,
+  pairs,
+  UsageError,
+  wholeNumber,
+} from "./context.ts";
+import {
+  addFollowing,
+  checkWatched,
+  followAll,
+  type FollowOptions,
+  type WatchLook,
+} from "./follow.ts";
+import { metadataOf, readManifests, readSource, withParameters } from "./manifests.ts";
+import { hasColour, outputOption, type OutputOptions } from "./output.ts";
+import { printWorkflow } from "./workflow_text.ts";
+
+/** Options that change a manifest before it is sent. */
+export interface Overrides {
+  parameter?: string[];
+  parameterFile?: string;
+  name?: string;
+  generateName?: string;
+  labels?: string;
+  annotations?: string;
+  entrypoint?: string;
+  serviceaccount?: string;
+  priority?: number;
+  podPriorityClassName?: string;
+}
+
+interface SubmitOptions extends OutputOptions, Overrides, FollowOptions, WatchLook {
+  from?: string;
+  scheduledTime?: string;
+  dryRun?: boolean;
+  serverDryRun?: boolean;
+  strict: boolean;
+  idempotencyKey?: string;
+}
+
+/** Adds the options of `Overrides` that cron workflows have too. */
+export function addOverrides(command: Command): Command {
+  return command
+    .option("-p, --parameter <name=value>", "set an argument; may be repeated", collect)
+    .option("-f, --parameter-file <file>", "YAML or JSON file of arguments")
+    .option("--name <name>", "name instead of the manifest's")
+    .option("--generate-name <prefix>", "generateName instead of the manifest's")
+    .option("-l, --labels <a=b,...>", "labels to add")
+    .option("--entrypoint <template>", "template to begin with")
+    .option("--serviceaccount <name>", "service account of the steps' pods");
+}
+
+/** Arguments of `-p` and `-f`; those of `-p` win. */
+export async function parametersOf(options: Overrides): Promise<Map<string, string>> {
+  const given = pairs(options.parameter, "a parameter");
+  if (options.parameterFile === undefined) return given;
+  const { parse } = await import("yaml");
+  const file: unknown = parse(await readSource(options.parameterFile));
+  if (!isJsonObject(file)) {
+    throw new UsageError(`${options.parameterFile} does not hold names and values`);
+  }
+  const texts = Object.entries(file).map((
+    [name, value],
+  ): [string, string] => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+  return new Map([...texts, ...given]);
+}
+
+/** Metadata with the name and labels that options give. */
+export function withMetadata(metadata: JsonObject, options: Overrides): JsonObject {
+  const next = { ...metadata };
+  if (options.name !== undefined) next["name"] = options.name;
+  if (options.generateName !== undefined) next["generateName"] = options.generateName;
+  for (const key of ["labels", "annotations"] as const) {
+    const text = options[key];
+    if (text === undefined) continue;
+    const old = isJsonObject(next[key]) ? next[key] : {};
+    next[key] = { ...old, ...Object.fromEntries(pairs(text.split(","), key)) };
+  }
+  return next;
+}
+
+/** A workflow spec with what options give. */
+export function withSpec(
+  spec: JsonObject,
+  options: Overrides,
+  given: Map<string, string>,
+): JsonObject {
+  const next = { ...withParameters(spec, given) };
+  if (options.entrypoint !== undefined) next["entrypoint"] = options.entrypoint;
+  if (options.serviceaccount !== undefined) next["serviceAccountName"] = options.serviceaccount;
+  if (options.priority !== undefined) next["priority"] = options.priority;
+  if (options.podPriorityClassName !== undefined) {
+    next["podPriorityClassName"] = options.podPriorityClassName;
+  }
+  return next;
+}
+
+async function submitFrom(
+  context: Context,
+  from: string,
+  options: SubmitOptions,
+): Promise<Workflow> {
+  const [kind, name, ...more] = from.split("/");
+  if (!kind || !name || more.length > 0) {
+    throw new UsageError(
+      `--from takes KIND/NAME, for example workflowtemplate/build; received ${from}`,
+    );
+  }
+  return await context.client.call("WorkflowService_SubmitWorkflow", {
+    params: { namespace: context.namespace },
+    body: {
+      namespace: context.namespace,
+      resourceKind: kind,
+      resourceName: name,
+      submitOptions: {
+        name: options.name,
+        generateName: options.generateName,
+        entryPoint: options.entrypoint,
+        parameters: [...await parametersOf(options)].map(([key, value]) => `${key}=${value}`),
+        serviceAccount: options.serviceaccount,
+        dryRun: options.dryRun,
+        serverDryRun: options.serverDryRun,
+        labels: options.labels,
+        annotations: options.annotations,
+        priority: options.priority,
+        podPriorityClassName: options.podPriorityClassName,
+      },
+    },
+    idempotencyKey: options.idempotencyKey,
+  });
+}
+
+async function submitFiles(
+  context: Context,
+  files: string[],
+  options: SubmitOptions,
+): Promise<Workflow[]> {
+  const given = await parametersOf(options);
+  const manifests = await readManifests(files, options.strict);
+  for (const { kind } of manifests) {
+    if (kind !== undefined && kind !== "Workflow") {
+      throw new UsageError(
+        `submit takes Workflows, ${files.join(", ")} holds a ${kind}; use "sluice apply -f" for it`,
+      );
+    }
+  }
+  checkWatched(manifests.length, options);
+  if (options.name !== undefined && manifests.length > 1) {
+    throw new UsageError("--name is for one workflow, the files hold several");
+  }
+  const created: Workflow[] = [];
+  for (const manifest of manifests) {
+    let metadata = withMetadata(metadataOf(manifest), options);
+    if (options.scheduledTime !== undefined) {
+      metadata = {
+        ...metadata,
+        annotations: {
+          ...(isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {}),
+          "workflows.argoproj.io/scheduled-time": options.scheduledTime,
+        },
+      };
+    }
+    const spec = isJsonObject(manifest["spec"]) ? manifest["spec"] : {};
+    const workflow = { ...manifest, metadata, spec: withSpec(spec, options, given) };
+    const namespace = String(metadata["namespace"] ?? context.namespace);
+    created.push(
+      await context.client.call("WorkflowService_CreateWorkflow", {
+        params: { namespace },
+        body: {
+          namespace,
+          workflow: workflow as unknown as Workflow,
+          serverDryRun: options.serverDryRun,
+          createOptions: options.dryRun ? { dryRun: ["All"] } : undefined,
+        },
+        idempotencyKey: options.idempotencyKey,
+      }),
+    );
+  }
+  return created;
+}
+
+async function submit(context: Context, files: string[], options: SubmitOptions): Promise<number> {
+  const { from, output } = options;
+  if (from !== undefined && files.length > 0) {
+    throw new UsageError("Give files or --from, not both");
+  }
+  const created = from === undefined
+    ? await submitFiles(context, files, options)
+    : [await submitFrom(context, from, options)];
+  for (const workflow of created) {
+    if (options.watch && output === undefined) continue;
+    printWorkflow(workflow, output, { now: context.now(), colour: hasColour() });
+  }
+  if (options.dryRun || options.serverDryRun) return 0;
+  const made = created.map(({ metadata }) => ({
+    namespace: metadata.namespace ?? context.namespace,
+    name: metadata.name ?? "",
+  }));
+  return await followAll(context, made, options, output === "name");
+}
+
+/** Registers `submit`. */
+export function addSubmitCommand(program: Command, exit: (status: number) => void): void {
+  const command = program.command("submit [files...]").description(
+    "create workflows from files, - or URLs, or --from a stored template",
+  );
+  addOverrides(command)
+    .option("--annotations <a=b,...>", "annotations to add")
+    .option(
+      "--priority <number>",
+      "workflows with a higher one go first",
+      wholeNumber("--priority"),
+    )
+    .option("--pod-priority-class-name <name>", "priority class of the steps' pods")
+    .option(
+      "--from <kind/name>",
+      "workflowtemplate/NAME, clusterworkflowtemplate/NAME or cronwf/NAME",
+    )
+    .option("--scheduled-time <time>", "the time that {{workflow.scheduledTime}} gives (RFC 3339)")
+    .addOption(
+      new Option("--dry-run", "validate and show, store nothing").conflicts("serverDryRun"),
+    )
+    .option("--server-dry-run", "as --dry-run, with what the server adds")
+    .option("--no-strict", "let fields pass that do not exist")
+    .addOption(new Option("--strict", "refuse fields that do not exist").hideHelp())
+    .option("--idempotency-key <key>", "the same key and manifest make one workflow")
+    .option("--status <phase>", "with --watch: only nodes of this phase")
+    .option("--node-field-selector <terms>", "with --watch: only nodes that match");
+  addFollowing(command)
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .addHelpText(...example(
+      "sluice submit examples/async-job.yaml -p target=build --watch",
+      "sluice submit --from workflowtemplate/build -p branch=main -o name",
+    ))
+    .action(async (files: string[], options: SubmitOptions, command: Command) =>
+      exit(await submit(contextOf(command), files, options))
+    );
+}

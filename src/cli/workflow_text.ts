@@ -1,0 +1,141 @@
+/** A workflow as text: the facts and the tree of `get`, the rows of `list`. */
+import type { Json } from "../base/json.ts";
+import type { Parameter, Workflow } from "../spec/manifest.ts";
+import { type Format, print, printObject, printTable, tableLines } from "./output.ts";
+import { durationMs, moment, span, spanWords } from "./times.ts";
+import { resourcesText, treeLines, type TreeOptions } from "./tree.ts";
+
+/** Phase as people read it: a running workflow with `spec.suspend` or a waiting step says so. */
+function statusText(workflow: Workflow): string {
+  const phase = workflow.status?.phase || "Pending";
+  if (phase !== "Running") return phase;
+  const waits = Object.values(workflow.status?.nodes ?? {}).some((node) =>
+    node.type === "Suspend" && node.phase === "Running"
+  );
+  return workflow.spec.suspend === true || waits ? "Running (Suspended)" : phase;
+}
+
+/** The text of `get`: facts, parameters, outputs, tree. */
+export function workflowText(workflow: Workflow, options: TreeOptions): string {
+  const { metadata, status, spec } = workflow;
+  const { now } = options;
+  const facts: string[][] = [];
+  const fact = (name: string, value: string | undefined) => {
+    if (value !== undefined && value !== "") facts.push([`${name}:`, value]);
+  };
+  const when = (stamp: string | null | undefined) => stamp ? moment(stamp, now) : undefined;
+  fact("Name", metadata.name ?? metadata.generateName);
+  fact("Namespace", metadata.namespace);
+  fact(
+    "ServiceAccount",
+    spec.serviceAccountName || "unset (will run with the default ServiceAccount)",
+  );
+  fact("Status", statusText(workflow));
+  fact("Message", status?.message);
+  const conditions = status?.conditions ?? [];
+  if (conditions.length > 0) facts.push(["Conditions:"]);
+  for (const { type = "", status: state = "", message } of conditions) {
+    facts.push([` ${type}`, message || state]);
+  }
+  fact("Created", when(metadata.creationTimestamp));
+  fact("Started", when(status?.startedAt));
+  fact("Finished", when(status?.finishedAt));
+  const ms = durationMs(status, now);
+  fact("Duration", ms === undefined ? undefined : spanWords(ms));
+  if (status?.estimatedDuration) {
+    fact("EstimatedDuration", spanWords(status.estimatedDuration * 1000));
+  }
+  if (status?.startedAt) facts.push(["Progress:", status.progress ?? ""]);
+  fact("ResourcesDuration", resourcesText(status?.resourcesDuration));
+  const list = (title: string, parameters: readonly Parameter[] | undefined) => {
+    const known = (parameters ?? []).filter(({ value }) => value !== undefined);
+    if (known.length > 0) facts.push([`${title}:`]);
+    for (const { name, value = "" } of known) facts.push([`  ${name}:`, value]);
+  };
+  list("Parameters", spec.arguments?.parameters);
+  list("Output Parameters", status?.outputs?.parameters);
+  const artifacts = status?.outputs?.artifacts ?? [];
+  if (artifacts.length > 0) facts.push(["Output Artifacts:", artifacts.map((a) => a.name).join()]);
+  const lines = facts.map(([name = "", value]) =>
+    value === undefined ? name : `${name.padEnd(20)} ${value}`.trimEnd()
+  );
+  if (Object.keys(status?.nodes ?? {}).length > 0) lines.push("", ...treeLines(workflow, options));
+  return lines.join("\n");
+}
+
+/** Prints one workflow in the format of `-o`. */
+export function printWorkflow(
+  workflow: Workflow,
+  format: Format | undefined,
+  options: TreeOptions,
+): void {
+  if (format === "json" || format === "yaml") printObject(workflow as unknown as Json, format);
+  else if (format === "name") print(workflow.metadata.name ?? "");
+  else {
+    const columns = format === "wide" || format === "short" ? format : "normal";
+    print(workflowText(workflow, { ...options, columns }));
+  }
+}
+
+export interface ListLook {
+  format: Format | undefined;
+  /** Namespaces have a column. */
+  namespaces: boolean;
+  heads: boolean;
+  now: number;
+}
+
+/** The table, documents or names of `list`. */
+export function printWorkflows(workflows: Workflow[], look: ListLook): void {
+  const { format, now } = look;
+  if (format === "json" || format === "yaml") {
+    return printObject(workflows as unknown as Json, format);
+  }
+  if (format === "name") {
+    return workflows.forEach((workflow) => print(workflow.metadata.name ?? ""));
+  }
+  if (workflows.length === 0) return print("No workflows found");
+  const isWide = format === "wide";
+  const head = ["NAME", "STATUS", "AGE", "DURATION", "PRIORITY", "MESSAGE"];
+  if (look.namespaces) head.unshift("NAMESPACE");
+  if (isWide) head.push("P/R/C", "PARAMETERS");
+  const rows = workflows.map((workflow) => {
+    const { metadata, spec, status } = workflow;
+    return [
+      ...(look.namespaces ? [metadata.namespace ?? ""] : []),
+      metadata.name ?? "",
+      statusText(workflow),
+      metadata.creationTimestamp ? span(now - Date.parse(metadata.creationTimestamp)) : "-",
+      span(durationMs(status, now) ?? 0),
+      String(spec.priority ?? 0),
+      (status?.message ?? "").replaceAll("\n", " "),
+      ...(isWide ? [podCounts(workflow), parameterTexts(workflow)] : []),
+    ];
+  });
+  printTable(look.heads ? head : undefined, rows);
+}
+
+/** Pods that are pending, running and completed. */
+function podCounts({ status }: Workflow): string {
+  const pods = Object.values(status?.nodes ?? {}).filter(({ type }) => type === "Pod");
+  const pending = pods.filter(({ phase }) => phase === undefined || phase === "Pending").length;
+  const running = pods.filter(({ phase }) => phase === "Running").length;
+  return `${pending}/${running}/${pods.length - pending - running}`;
+}
+
+function parameterTexts({ spec }: Workflow): string {
+  return (spec.arguments?.parameters ?? [])
+    .filter(({ value }) => value !== undefined)
+    .map(({ name, value }) => `${name}=${value}`).join(",");
+}
+
+/** Facts of a stored object, aligned as those of a workflow. */
+export function factLines(facts: [name: string, value: string | undefined][]): string[] {
+  return tableLines(
+    undefined,
+    facts.filter(([, value]) => value !== undefined && value !== "").map((
+      [name, value = ""],
+    ) => [`${name}:`.padEnd(20), value]),
+    1,
+  );
+}
