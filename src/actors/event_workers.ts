@@ -10,7 +10,7 @@ import type { Delivery, EventStore, QueuedEvent } from "../store/port.ts";
 import { eventWorkerMachine } from "./event_worker_machine.ts";
 
 /** Events in one batch. */
-const MAX_BATCH = 16;
+const MAX_BATCH = 64;
 /** How long a worker waits for events before it looks again. */
 const TAKE_WAIT_MS = 20_000;
 const REST_MS = 500;

@@ -28,6 +28,8 @@ export interface ExecuteOptions {
 }
 
 export interface WorkflowHost {
+  /** Live replicas, as of the last look. */
+  readonly replicas: readonly string[];
   /**
    * Sends a command to the workflow `namespace/name` and waits for the answer: the object after the command, before the
    * engine went on (as the reference's answers show it), with its new resourceVersion.

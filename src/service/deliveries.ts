@@ -83,7 +83,7 @@ export async function replayDelivery(
 ): Promise<void> {
   await requireReplay(caller, namespace);
   const delivery = await readDelivery(deps, namespace, id);
-  if (!await replay(deps, delivery, await queueBound(deps))) {
+  if (!await replay(deps, delivery, queueBound(deps))) {
     throw unavailable("operation queue full");
   }
 }
@@ -110,7 +110,7 @@ export async function replayDeliveries(
 ): Promise<{ replayed: number; remaining: number }> {
   const { namespace } = request;
   await requireReplay(caller, namespace);
-  const bound = await queueBound(deps);
+  const bound = queueBound(deps);
   let replayed = 0;
   let remaining = 0;
   let isFull = false;

@@ -29,8 +29,6 @@ export interface EventRequest {
   idempotency?: Idempotency | undefined;
 }
 
-/** Longest wait for the store. */
-const OFFER_TIMEOUT_MS = 8_000;
 /** How long an idempotency key is kept. */
 const KEY_TTL_MS = 24 * 3600_000;
 /** When a full queue may have room again, seconds. */
@@ -57,27 +55,16 @@ export async function receiveEvent(
   const receivedAt = deps.clock.now();
   const text = JSON.stringify(envelope);
   const size = Buffer.byteLength(JSON.stringify(request.payload));
-  const offer = async () => {
-    const bound = await queueBound(deps);
-    return await deps.store.events.offer(
-      {
-        id: deps.ids.uuid(),
-        namespace,
-        discriminator,
-        text,
-        size,
-        receivedAt,
-      },
-      bound,
-      idempotency === undefined ? undefined : {
-        key: idempotency.key,
-        fingerprint: idempotency.fingerprint,
-        expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
-      },
-    );
-  };
   const received = deps.metrics && createEventMetrics(deps.metrics).received;
-  const { result } = await withTimeout(deps, offer()).catch((error: unknown) => {
+  const { result } = await deps.store.events.offer(
+    { id: deps.ids.uuid(), namespace, discriminator, text, size, receivedAt },
+    queueBound(deps),
+    idempotency === undefined ? undefined : {
+      key: idempotency.key,
+      fingerprint: idempotency.fingerprint,
+      expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
+    },
+  ).catch((error: unknown) => {
     received?.inc({ result: "failed" });
     throw error;
   });
@@ -93,9 +80,8 @@ export async function receiveEvent(
 }
 
 /** Most events that may be queued or in work now. */
-export async function queueBound({ store, settings }: ServiceDeps): Promise<number> {
-  const replicas = await store.membership.replicas();
-  return settings.eventQueueSize * Math.max(1, replicas.length);
+export function queueBound({ host, settings }: ServiceDeps): number {
+  return settings.eventQueueSize * Math.max(1, host.replicas.length);
 }
 
 /** Headers that expressions may read. */
@@ -105,17 +91,4 @@ export function eventMetadata(headers: Headers): Record<string, string[]> {
     if (name.startsWith("x-")) metadata[name] = [value];
   }
   return metadata;
-}
-
-async function withTimeout<T>(deps: ServiceDeps, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = deps.clock.after(
-    OFFER_TIMEOUT_MS,
-    () => late.reject(unavailable("the store does not answer; the event may or may not be queued")),
-  );
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    cancel();
-  }
 }

@@ -16,16 +16,41 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Writes the delivery record of an event.
-local function save_delivery(id, namespace, time, state, record)
-  local by_time = base .. '${EVENT_KEY.byTime}' .. namespace
-  redis.call('HSET', base .. '${EVENT_KEY.deliveries}', id, record)
-  redis.call('ZADD', by_time, time, id)
-  for _, other in ipairs({'queued', 'done', 'dead'}) do
-    if other ~= state then redis.call('ZREM', by_time .. ':' .. other, id) end
+local function in_slices(list, call)
+  for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
+end
+
+-- Calls a command once for each key, with all that was gathered for it.
+local function for_each_key(command, gathered)
+  for key, list in pairs(gathered) do
+    in_slices(list, function(...) redis.call(command, key, ...) end)
   end
-  redis.call('ZADD', by_time .. ':' .. state, time, id)
-  redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
+end
+
+local function gather(gathered, key, ...)
+  local list = gathered[key] or {}
+  gathered[key] = list
+  for _, item in ipairs({...}) do list[#list + 1] = item end
+end
+
+-- Writes delivery records: a flat list of id, namespace, time, state, record. New ones are in no other list yet.
+local function save_deliveries(list, are_new)
+  local records, places, gone = {}, {}, {}
+  for i = 1, #list, 5 do
+    local id, time, state = list[i], list[i + 2], list[i + 3]
+    local by_time = base .. '${EVENT_KEY.byTime}' .. list[i + 1]
+    records[#records + 1] = id
+    records[#records + 1] = list[i + 4]
+    if not places[by_time] then redis.call('SADD', base .. '${EVENT_KEY.namespaces}', list[i + 1]) end
+    gather(places, by_time, time, id)
+    gather(places, by_time .. ':' .. state, time, id)
+    for _, other in ipairs(are_new and {} or {'queued', 'done', 'dead'}) do
+      if other ~= state then gather(gone, by_time .. ':' .. other, id) end
+    end
+  end
+  in_slices(records, function(...) redis.call('HSET', base .. '${EVENT_KEY.deliveries}', ...) end)
+  for_each_key('ZREM', gone)
+  for_each_key('ZADD', places)
 end
 
 -- How often a taken entry was claimed from a silent worker.
@@ -36,32 +61,54 @@ end
 `;
 
 /**
- * Puts an event into the queue unless it is full or a repeat.
+ * Puts events into the queue, each unless the queue is full or it is a repeat.
  *
  * KEYS  1 base
- * ARGV  1 id, 2 event as JSON, 3 bound, 4 namespace, 5 time, 6 delivery record as JSON, 7 channel,
- *       8 deduplication key ('' = none), 9 fingerprint, 10 time when the key expires
- * Returns  {'accepted' | 'full' | 'duplicate' | 'mismatch', event id}
+ * ARGV  1 channel, then for each event: id, event as JSON, bound, namespace, time, delivery record as JSON,
+ *       deduplication key ('' = none), fingerprint, time when the key expires
+ * Returns  for each event: 'accepted' | 'full' | 'duplicate' | 'mismatch', event id
  */
 export const OFFER = defineScript(`
 ${COMMON}
-local id = ARGV[1]
-local marker = base .. '${EVENT_KEY.dedupe}' .. ARGV[8]
-if ARGV[8] ~= '' then
-  local known = redis.call('GET', marker)
-  if known then
-    local first, fingerprint = string.match(known, '^(.-) (.*)$')
-    return {fingerprint == ARGV[9] and 'duplicate' or 'mismatch', first}
+local ids, known = {}, {}
+for i = 2, #ARGV, 9 do ids[#ids + 1] = ARGV[i] end
+for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do known[ids[i]] = place end
+
+local reply, accepted, records = {}, {}, {}
+local count = redis.call('HLEN', places)
+local function answer(result, id)
+  reply[#reply + 1] = result
+  reply[#reply + 1] = id
+end
+for i = 2, #ARGV, 9 do
+  local id, key, fingerprint = ARGV[i], ARGV[i + 6], ARGV[i + 7]
+  local marker = base .. '${EVENT_KEY.dedupe}' .. key
+  local before = key ~= '' and redis.call('GET', marker)
+  if before then
+    local first, own = string.match(before, '^(.-) (.*)$')
+    answer(own == fingerprint and 'duplicate' or 'mismatch', first)
+  elseif known[id] then
+    answer('duplicate', id)
+  elseif count >= tonumber(ARGV[i + 2]) then
+    answer('full', id)
+  else
+    count = count + 1
+    known[id] = redis.call('XADD', queue, '*', 'e', ARGV[i + 1], 'n', 0)
+    accepted[#accepted + 1] = id
+    accepted[#accepted + 1] = known[id]
+    for _, item in ipairs({id, ARGV[i + 3], ARGV[i + 4], 'queued', ARGV[i + 5]}) do
+      records[#records + 1] = item
+    end
+    if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 8]) end
+    answer('accepted', id)
   end
 end
-if redis.call('HEXISTS', places, id) == 1 then return {'duplicate', id} end
-if redis.call('HLEN', places) >= tonumber(ARGV[3]) then return {'full', id} end
-local place = redis.call('XADD', queue, '*', 'e', ARGV[2], 'n', 0)
-redis.call('HSET', places, id, place)
-save_delivery(id, ARGV[4], ARGV[5], 'queued', ARGV[6])
-if ARGV[8] ~= '' then redis.call('SET', marker, id .. ' ' .. ARGV[9], 'PXAT', ARGV[10]) end
-redis.call('PUBLISH', ARGV[7], '')
-return {'accepted', id}
+if #accepted > 0 then
+  in_slices(accepted, function(...) redis.call('HSET', places, ...) end)
+  save_deliveries(records, true)
+  redis.call('PUBLISH', ARGV[1], '')
+end
+return reply
 `);
 
 /**
@@ -143,24 +190,30 @@ return touched
  */
 export const FINISH = defineScript(`
 ${COMMON}
-local ended = 0
-for i = 1, #ARGV, 5 do
-  local id = ARGV[i]
-  local place = redis.call('HGET', places, id)
-  if place then
-    if place == '${LATER}' then
-      redis.call('ZREM', later, id)
-      redis.call('HDEL', held, id)
-    else
-      redis.call('XACK', queue, '${EVENT_GROUP}', place)
-      redis.call('XDEL', queue, place)
-    end
-    redis.call('HDEL', places, id)
-    save_delivery(id, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
-    ended = ended + 1
+local ids, waited, entries, records = {}, {}, {}, {}
+for i = 1, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
+local found, ended = redis.call('HMGET', places, unpack(ids)), {}
+for i, id in ipairs(ids) do
+  local place = found[i]
+  if place and not ended[id] then
+    ended[id] = true
+    if place == '${LATER}' then waited[#waited + 1] = id else entries[#entries + 1] = place end
+    for j = i * 5 - 4, i * 5 do records[#records + 1] = ARGV[j] end
   end
 end
-return ended
+in_slices(waited, function(...)
+  redis.call('ZREM', later, ...)
+  redis.call('HDEL', held, ...)
+end)
+in_slices(entries, function(...)
+  redis.call('XACK', queue, '${EVENT_GROUP}', ...)
+  redis.call('XDEL', queue, ...)
+end)
+if #records > 0 then
+  in_slices(ids, function(...) redis.call('HDEL', places, ...) end)
+  save_deliveries(records)
+end
+return #records / 5
 `);
 
 /**
@@ -174,7 +227,7 @@ export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
 if redis.call('HEXISTS', base .. '${EVENT_KEY.deliveries}', ARGV[1]) == 0 then return 0 end
-save_delivery(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+save_deliveries(ARGV)
 return 1
 `);
 
@@ -202,7 +255,7 @@ end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
 redis.call('ZADD', later, ARGV[6], id)
-save_delivery(id, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]})
 redis.call('PUBLISH', ARGV[7], '')
 return 1
 `);

@@ -1,5 +1,6 @@
 /** The event queue and the delivery records of the Redis adapter. */
 import { ErrorReply } from "redis";
+import { CallBatches } from "./call_batches.ts";
 import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
 import { continueAfter, parseContinue } from "./list_query.ts";
 import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
@@ -17,6 +18,9 @@ import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
 import { SCAN_DOWN } from "./redis_scripts.ts";
+
+/** Events in one call. */
+const MAX_OFFERS = 256;
 
 type OfferResult = Awaited<ReturnType<EventStore["offer"]>>["result"];
 
@@ -61,6 +65,18 @@ export function createRedisEvents(context: RedisContext): EventStore {
     return { events, nextMs: Number(nextMs) };
   }
 
+  /** Those that come while a call is under way go together with the next one. */
+  const offers = new CallBatches<string[], { result: OfferResult; id: string }>(
+    MAX_OFFERS,
+    async (batch) => {
+      const reply = textsOf(await run(OFFER, [keys.eventChannel, ...batch.flat()]));
+      return batch.map((_, index) => ({
+        result: reply[2 * index] as OfferResult,
+        id: reply[2 * index + 1] ?? "",
+      }));
+    },
+  );
+
   const recordArgs = (delivery: Delivery) => [
     delivery.id,
     delivery.namespace,
@@ -70,22 +86,18 @@ export function createRedisEvents(context: RedisContext): EventStore {
   ];
 
   return {
-    async offer(event, bound, dedupe) {
-      const reply = await run(OFFER, [
+    offer: (event, bound, dedupe) =>
+      offers.add([
         event.id,
         JSON.stringify(event),
         String(bound),
         event.namespace,
         String(event.receivedAt),
         JSON.stringify(queuedDelivery(event)),
-        keys.eventChannel,
         dedupe?.key ?? "",
         dedupe?.fingerprint ?? "",
         String(Math.max(1, Math.trunc(dedupe?.expiresAt ?? 0))),
-      ]);
-      const [result, id = event.id] = textsOf(reply);
-      return { result: result as OfferResult, id };
-    },
+      ]),
 
     async take(worker, max, claimAfterMs, waitMs, signal) {
       await untilClosed(context, hear());

@@ -10,10 +10,11 @@ import {
 import type { ManifestStore, StoredManifest } from "./port.ts";
 import { encodeChange, NO_CHANGE } from "./redis_change.ts";
 import type { RedisContext } from "./redis_context.ts";
-import { MANIFEST_KEY } from "./redis_keys.ts";
+import { MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { textsOf } from "./redis_replies.ts";
 import { PUT_MANIFEST, REMOVE_MANIFEST } from "./redis_scripts.ts";
 import { readVersion } from "./redis_version.ts";
+import { sharedCall } from "./shared_call.ts";
 
 /** Manifests that a list looks at in one go. */
 const CHUNK = 200;
@@ -37,14 +38,29 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
     return textsOf(await link.send(base, args)).map((place) => place ?? "");
   }
 
+  /** Grows with every change of a manifest. */
+  const readGeneration = sharedCall(async () =>
+    Number(await link.send(base, ["HGET", base + SHARD_KEY.meta, "version"]))
+  );
+  const known = new KnownManifests();
+
   return {
     async get(kind, namespace, name) {
-      return (await load(kind, [manifestOrder(namespace, name)]))[0];
+      const place = manifestOrder(namespace, name);
+      const generation = await readGeneration();
+      const found = known.get(generation, `${kind} ${place}`);
+      if (found !== undefined) return found[0];
+      const loaded = await load(kind, [place]);
+      known.set(generation, `${kind} ${place}`, loaded);
+      return loaded[0];
     },
 
     async list(kind, query) {
-      const version = await readVersion(context);
+      const [version, generation] = await Promise.all([readVersion(context), readGeneration()]);
       const { namespace, limit } = query;
+      const key = `${kind} ${JSON.stringify(query)}`;
+      const found = limit === 0 ? known.get(generation, key) : undefined;
+      if (found !== undefined) return { items: [...found], version };
       const after = parseManifestContinue(query.continue);
       const to = namespace === undefined ? "+" : `(${namespace}\x01`;
       const begin = namespace === undefined ? "-" : `[${namespace}\0`;
@@ -62,7 +78,10 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
           items.push(manifest);
         }
         const last = places.at(-1);
-        if (last === undefined || places.length < CHUNK) return { items, version };
+        if (last === undefined || places.length < CHUNK) {
+          if (limit === 0) known.set(generation, key, items);
+          return { items: [...items], version };
+        }
         from = `(${last}`;
       }
     },
@@ -97,6 +116,38 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
       return typeof removed === "string" ? manifestOf(kind, place, removed) : undefined;
     },
   };
+}
+
+/** Most characters of manifests that are kept in memory. */
+const MAX_KNOWN = 8 << 20;
+/** Most answers that are kept. */
+const MAX_ANSWERS = 2_000;
+
+/** Answers to reads, as long as no manifest has changed since. */
+class KnownManifests {
+  readonly #answers = new Map<string, readonly StoredManifest[]>();
+  #generation = -1;
+  #size = 0;
+
+  /** @param generation read after the question was asked */
+  get(generation: number, key: string): readonly StoredManifest[] | undefined {
+    if (generation !== this.#generation) this.#begin(generation);
+    return this.#answers.get(key);
+  }
+
+  /** @param generation read before the answer was; it may be younger, then it is found to be old a little too early */
+  set(generation: number, key: string, answer: readonly StoredManifest[]): void {
+    if (generation !== this.#generation || this.#answers.has(key)) return;
+    this.#size += answer.reduce((sum, { text }) => sum + text.length, key.length);
+    if (this.#size > MAX_KNOWN || this.#answers.size >= MAX_ANSWERS) this.#begin(generation);
+    else this.#answers.set(key, answer);
+  }
+
+  #begin(generation: number): void {
+    this.#answers.clear();
+    this.#generation = generation;
+    this.#size = 0;
+  }
 }
 
 function manifestOf(kind: ManifestKind, place: string, stored: string): StoredManifest {

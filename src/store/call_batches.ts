@@ -1,0 +1,49 @@
+/**
+ * Requests of many callers, carried out several at a time: those that come while one call is under way go together with
+ * the next. The busier it is, the larger are the batches.
+ */
+interface Waiting<T, R> {
+  request: T;
+  resolve: (result: R) => void;
+  reject: (error: unknown) => void;
+}
+
+export class CallBatches<T, R> {
+  readonly #max: number;
+  readonly #call: (requests: T[]) => Promise<R[]>;
+  #waiting: Waiting<T, R>[] = [];
+  #isCalling = false;
+
+  /**
+   * @param max requests in one call
+   * @param call carries them out; its results are in the order of the requests
+   */
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
+    this.#max = max;
+    this.#call = call;
+  }
+
+  /** Fails as the call fails; when one fails, those that wait for the next one are refused with it. */
+  add(request: T): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      if (this.#isCalling) return;
+      this.#isCalling = true;
+      queueMicrotask(() => void this.#run());
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.#max);
+      try {
+        const results = await this.#call(batch.map(({ request }) => request));
+        batch.forEach(({ resolve }, index) => resolve(results[index] as R));
+      } catch (error) {
+        // What waits would only wait as long again.
+        for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
+      }
+    }
+    this.#isCalling = false;
+  }
+}
