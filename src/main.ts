@@ -224,6 +224,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     gatekeeper,
     metrics,
     maxBodyBytes: config.maxBodyBytes,
+    maxUploadBytes: config.maxUploadBytes,
     ready: () => store.ping(),
     closing: closing.signal,
     ...(config.apiRateLimit === 0

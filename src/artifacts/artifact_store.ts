@@ -45,6 +45,9 @@ interface Repository {
   keyFormat?: string;
 }
 
+/** Most entries of a folder that are shown. */
+const MAX_ENTRIES = 10_000;
+
 /** Most buckets that are kept open. */
 const MAX_OPEN = 100;
 
@@ -254,6 +257,31 @@ class LocatedArtifacts implements ArtifactStore {
     });
   }
 
+  async entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {
+    const location = this.#locate(artifact);
+    if (location.type !== "repository" && location.type !== "s3") return [];
+    const { objects, key } = await this.#objects(location, scope);
+    const prefix = `${key.replace(/\/+$/, "")}/`;
+    return await this.#naming(artifact, objects, async () => {
+      const names = new Set<string>();
+      for await (const found of objects.list(prefix)) {
+        const [name = "", ...below] = found.slice(prefix.length).split("/");
+        if (name !== "") names.add(below.length === 0 ? name : `${name}/`);
+        if (names.size >= MAX_ENTRIES) break;
+      }
+      return [...names];
+    });
+  }
+
+  async write(artifact: Artifact, body: Readable, scope: ArtifactScope): Promise<void> {
+    const location = this.#locate(artifact);
+    if (location.type !== "repository" && location.type !== "s3") {
+      throw invalid(`Only s3 artifacts can be uploaded; "${artifact.name}" is ${location.type}`);
+    }
+    const { objects, key } = await this.#objects(location, scope);
+    await this.#naming(artifact, objects, () => objects.write(key, body));
+  }
+
   async remove(artifact: Artifact, scope: ArtifactScope): Promise<void> {
     const location = this.#locate(artifact);
     if (location.type !== "repository" && location.type !== "s3") return;
@@ -388,6 +416,7 @@ class LocatedArtifacts implements ArtifactStore {
       const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
       throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
         cause: error,
+        ...(error instanceof Problem && { status: error.status }),
       });
     }
   }

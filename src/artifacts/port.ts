@@ -42,8 +42,15 @@ export interface ArtifactStore {
   save(artifact: Artifact, path: string, prefix: string, scope: ArtifactScope): Promise<Artifact>;
   /** The stored bytes, for a download. Undefined when nothing is stored there. */
   open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined>;
+  /** Stores bytes as they are, at the artifact's key: a file that somebody uploads. All of them, or nothing. */
+  write(artifact: Artifact, body: Readable, scope: ArtifactScope): Promise<void>;
   /** Keys below the artifact's key, sorted. */
   list(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
+  /**
+   * What lies directly in an artifact that was stored as a folder, sorted, folders with a slash at the end; none when it
+   * is no folder, or what it lies in knows no folders.
+   */
+  entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
   /** Removes what is stored, a folder with all in it. Nothing there is fine. */
   remove(artifact: Artifact, scope: ArtifactScope): Promise<void>;
 }

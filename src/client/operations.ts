@@ -65,6 +65,22 @@ export interface Operations {
     body: { uid?: string | undefined; name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
     answer: Workflow;
   };
+  /** Download an artifact; of one that was stored as a folder, go to the list of its files. */
+  ArtifactService_GetArtifactFile: {
+    kind: "download";
+    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; side: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
+  /** Download a file of an artifact that was stored as a folder; with a slash at the end, list it. */
+  ArtifactService_GetFileOfArtifact: {
+    kind: "download";
+    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; side: string; artifactName: string; path: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: Uint8Array;
+  };
   /** Download an artifact of a step's inputs. */
   ArtifactService_GetInputArtifact: {
     kind: "download";
@@ -96,6 +112,14 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: Uint8Array;
+  };
+  /** Upload a file for an argument of a workflow template; the answer's key goes into `submitOptions.artifacts`. */
+  ArtifactService_UploadArtifact: {
+    kind: "upload";
+    params: { namespace: string; templateName: string; artifactName: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
   };
   /** Store a new cluster workflow template. */
   ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate: {
@@ -556,10 +580,13 @@ export const OPERATIONS = {
   ArchivedWorkflowService_ListArchivedWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows"},
   ArchivedWorkflowService_ResubmitArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/resubmit"},
   ArchivedWorkflowService_RetryArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/retry"},
+  ArtifactService_GetArtifactFile: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{side}/{artifactName}"},
+  ArtifactService_GetFileOfArtifact: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{side}/{artifactName}/{path}"},
   ArtifactService_GetInputArtifact: {"kind":"download","method":"GET","path":"/input-artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
   ArtifactService_GetInputArtifactByUID: {"kind":"download","method":"GET","path":"/input-artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
   ArtifactService_GetOutputArtifact: {"kind":"download","method":"GET","path":"/artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
   ArtifactService_GetOutputArtifactByUID: {"kind":"download","method":"GET","path":"/artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
+  ArtifactService_UploadArtifact: {"kind":"upload","method":"POST","path":"/upload-artifacts/{namespace}/{templateName}/{artifactName}"},
   ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/cluster-workflow-templates"},
   ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate: {"kind":"unary","method":"DELETE","path":"/api/v1/cluster-workflow-templates/{name}"},
   ClusterWorkflowTemplateService_GetClusterWorkflowTemplate: {"kind":"unary","method":"GET","path":"/api/v1/cluster-workflow-templates/{name}"},

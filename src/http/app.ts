@@ -6,12 +6,14 @@ import { type Context, Hono, type Next } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
+import { notFound } from "../base/problem.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
-import { fileResponse } from "./download.ts";
+import { downloadResponse } from "./download.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, readBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
+import { readUpload } from "./multipart.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import { type RateLimiter, senderOf } from "./rate_limit.ts";
@@ -25,6 +27,8 @@ export interface AppDeps {
   metrics: Metrics;
   /** Largest request body, bytes; events have a limit of their own. */
   maxBodyBytes: number;
+  /** Largest file that can be uploaded as an artifact, bytes. */
+  maxUploadBytes: number;
   /** Rejects with the reason when the server can't do its work now. */
   ready: () => Promise<void>;
   /** Aborts when the server is about to end: open streams are closed properly. */
@@ -84,6 +88,13 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     const handler = (c: Context) => measure(route, deps, () => answer(route, deps, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
+  // Below /api clients rely on another answer.
+  for (const { method, path } of routes.filter((route) => !route.path.startsWith("/api/"))) {
+    const allow = method === "GET" ? "GET, HEAD" : method;
+    for (const plain of routePaths(path)) {
+      app.all(plain, (c) => c.json({ code: 12, message: "Method Not Allowed" }, 405, { allow }));
+    }
+  }
   app.notFound((c) => {
     const { path } = rawTarget(c.req.raw, c.env);
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
@@ -96,9 +107,9 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
   return app;
 }
 
-/** Paths in Hono's form; a parameter at the end may also be empty. */
+/** Paths in Hono's form; a parameter at the end may also be empty, and `{path}` takes slashes. */
 function routePaths(path: string): string[] {
-  const plain = path.replace(/\{(\w+)\}/g, ":$1");
+  const plain = path.replace(/\{path\}$/, ":path{.+}").replace(/\{(\w+)\}/g, ":$1");
   return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
 }
 
@@ -135,7 +146,14 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
     if (route.kind === "unary") {
       return unaryResponse(writeJson(await route.run({ ...call, caller })), deps);
     }
-    if (route.kind === "download") return fileResponse(await route.open({ ...call, caller }));
+    if (route.kind === "download") {
+      return downloadResponse(await route.open({ ...call, caller }), request.method);
+    }
+    if (route.kind === "upload") {
+      const store = await route.open({ ...call, caller });
+      const file = await readUpload(request, deps.maxUploadBytes);
+      return unaryResponse(writeJson(await store(file)), deps);
+    }
     const source = await route.open({ ...call, caller });
     const fields = (call.query as { fields?: string }).fields;
     return streamResponse(source, {
@@ -160,28 +178,30 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** @throws {Problem} Unimplemented for what the reference's router doesn't match: an escaped slash, a colon at the end */
+/** @throws {Problem} when a segment is what the reference's router doesn't match: an escaped slash, a colon at the end */
 function readParams(template: string, path: string): Record<string, string> {
   const names = template.split("/");
   const segments = path.split("/");
   const params: Record<string, string> = {};
   names.forEach((name, index) => {
     if (!name.startsWith("{")) return;
-    const value = decodeSegment(segments[index] ?? "");
-    const isLastOfApi = template.startsWith("/api/") && index === names.length - 1;
-    if (value.includes("/") || (isLastOfApi && value.includes(":"))) {
-      throw noSuchRoute();
-    }
-    params[name.slice(1, -1)] = value;
+    const isApi = template.startsWith("/api/");
+    const isLast = index === names.length - 1;
+    const sent = name === "{path}" ? segments.slice(index) : segments.slice(index, index + 1);
+    const values = sent.map(decodeSegment);
+    const isStrange = (value: string | undefined) =>
+      value === undefined || value.includes("/") || (isApi && isLast && value.includes(":"));
+    if (values.some(isStrange)) throw isApi ? noSuchRoute() : notFound("Not Found");
+    params[name.slice(1, -1)] = values.join("/");
   });
   return params;
 }
 
-function decodeSegment(segment: string): string {
+function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw noSuchRoute();
+    return undefined;
   }
 }
 

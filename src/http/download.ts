@@ -1,6 +1,7 @@
 /** Answers that are files. */
 import { Readable } from "node:stream";
 import type { ArtifactContent } from "../service/artifacts.ts";
+import type { Download } from "./route.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -25,19 +26,58 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-/** Serves stored bytes so that a browser shows them without giving them any rights of this origin. */
-export function fileResponse(content: ArtifactContent): Response {
+/** Lets a browser show what steps left behind without giving it any rights of this origin. */
+const SANDBOX = {
+  "content-security-policy":
+    "sandbox allow-same-origin; base-uri 'none'; default-src 'none'; img-src 'self'; style-src 'self' 'unsafe-inline'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "SAMEORIGIN",
+};
+
+/** The answer to a download. A file is not read when only its headers are wanted. */
+export function downloadResponse(found: Download, method: string): Response {
+  switch (found.type) {
+    case "file":
+      return fileResponse(found.content, method);
+    case "page":
+      return new Response(method === "HEAD" ? null : found.html, {
+        headers: { "content-type": "text/html; charset=utf-8", ...SANDBOX },
+      });
+    case "redirect":
+      return new Response(null, { status: 307, headers: { location: found.to } });
+  }
+}
+
+function fileResponse(content: ArtifactContent, method: string): Response {
   const name = content.name.replace(/[^\x20-\x7e]|["\\]/g, "_");
   const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
-  return new Response(Readable.toWeb(content.body) as unknown as ReadableStream<Uint8Array>, {
+  if (method === "HEAD") content.body.destroy();
+  const body = method === "HEAD"
+    ? null
+    : Readable.toWeb(content.body) as unknown as ReadableStream<Uint8Array>;
+  return new Response(body, {
     headers: {
       "content-disposition": `filename="${name}"`,
-      "content-type": TYPES[ending] ?? "application/octet-stream",
-      "content-security-policy":
-        "sandbox allow-same-origin; base-uri 'none'; default-src 'none'; img-src 'self'; style-src 'self' 'unsafe-inline'",
-      "x-content-type-options": "nosniff",
-      "x-frame-options": "SAMEORIGIN",
+      "content-type": Object.hasOwn(TYPES, ending)
+        ? TYPES[ending] ?? ""
+        : "application/octet-stream",
+      ...SANDBOX,
       ...(content.size === undefined ? {} : { "content-length": String(content.size) }),
     },
   });
+}
+
+/** A page of links to what lies in a folder. */
+export function folderPage(entries: readonly string[]): string {
+  const item = (href: string, text: string) => `<li><a href="${href}">${text}</a></li>\n`;
+  const links = entries.map((name) => {
+    const bare = name.replace(/\/$/, "");
+    return item(`./${encodeURIComponent(bare)}${name.slice(bare.length)}`, escapeHtml(name));
+  });
+  return `<html><body><ul>\n${item("..", "..")}${links.join("")}</ul></body></html>\n`;
+}
+
+function escapeHtml(text: string): string {
+  const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);
 }

@@ -31,12 +31,31 @@ const QUERY_FACTS: Readonly<Record<string, JsonObject>> = {
   finishedBefore: { description: "RFC 3339 time" },
 };
 
+/** Path parameters of which more is known than their form. */
+const PATH_FACTS: Readonly<Record<string, JsonObject>> = {
+  idDiscriminator: { type: "string", enum: ["workflows", "archived-workflows"] },
+  side: { type: "string", enum: ["inputs", "outputs"] },
+};
+
 const ERROR: JsonObject = {
   type: "object",
   required: ["code", "message"],
   properties: {
     code: { type: "integer", description: "gRPC status code" },
     message: { type: "string" },
+  },
+};
+
+const UPLOAD_BODY: JsonObject = {
+  required: true,
+  content: {
+    "multipart/form-data": {
+      schema: {
+        type: "object",
+        required: ["file"],
+        properties: { file: { type: "string", format: "binary" } },
+      },
+    },
   },
 };
 
@@ -104,6 +123,7 @@ function operation(
         },
       },
     }),
+    ...(route.kind === "upload" ? { requestBody: UPLOAD_BODY } : {}),
     responses: {
       "200": successAnswer(route, answers),
       default: {
@@ -121,7 +141,7 @@ function pathParameters(route: Route): JsonObject[] {
     name,
     in: "path",
     required: true,
-    schema: {
+    schema: PATH_FACTS[name] ?? {
       type: "string",
       pattern: stores && name === "namespace" ? NAMESPACE : name === last ? "^[^/:]+$" : "^[^/]+$",
     },
@@ -172,6 +192,7 @@ function successAnswer(route: Route, answers: SchemaDefinitions): JsonObject {
         },
       };
     case "unary":
+    case "upload":
       return {
         description: "Done",
         content: { "application/json": { schema: answerSchema(route.answer, answers) } },

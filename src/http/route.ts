@@ -2,6 +2,7 @@
  * What a route is: method, path, parameters, body and use case, declared once. Routing, `/openapi.json`, `/apidocs` and
  * the typed client all come from the same declarations.
  */
+import type { Readable } from "node:stream";
 import type { ArtifactContent } from "../service/artifacts.ts";
 import type { Caller } from "../auth/port.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -26,7 +27,7 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
 
 interface RouteBase {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With parameters in braces: `/api/v1/workflows/{namespace}/{name}`. */
+  /** With parameters in braces: `/api/v1/workflows/{namespace}/{name}`; `{path}` at the end takes all that follows. */
   path: string;
   /** Unique name, for clients that are made from the description. */
   operation: string;
@@ -80,13 +81,33 @@ export interface StreamRoute extends RouteBase {
   open(call: Call): Promise<AsyncIterable<JsonObject>>;
 }
 
+/** What a download gives: bytes, a page of links, or the place where they are. */
+export type Download =
+  | { type: "file"; content: ArtifactContent }
+  | { type: "page"; html: string }
+  /** Relative to the request's path. */
+  | { type: "redirect"; to: string };
+
 /** A route that answers with a file. */
 export interface DownloadRoute extends RouteBase {
   kind: "download";
-  open(call: Call): Promise<ArtifactContent>;
+  open(call: Call): Promise<Download>;
 }
 
-export type Route = UnaryRoute | StreamRoute | DownloadRoute;
+/** A route that takes a file as a form sends it, in the field `file`, and answers with JSON. */
+export interface UploadRoute extends RouteBase {
+  kind: "upload";
+  /** Refuses, or says what to do with the file, which is not read before. */
+  open(call: Call): Promise<(file: UploadedFile) => Promise<JsonObject>>;
+}
+
+export interface UploadedFile {
+  /** As the sender calls it. */
+  fileName: string;
+  body: Readable;
+}
+
+export type Route = UnaryRoute | StreamRoute | DownloadRoute | UploadRoute;
 
 type RouteInput<R extends RouteBase, Q extends QuerySchema> =
   & Omit<R, "query" | "kind" | "run" | "open">
@@ -121,6 +142,13 @@ export function download(
   input: Omit<DownloadRoute, "kind" | "query" | "method" | "body">,
 ): DownloadRoute {
   return { ...input, kind: "download", method: "GET", query: {} };
+}
+
+/** Declares an upload. */
+export function upload(
+  input: Omit<UploadRoute, "kind" | "query" | "method" | "body">,
+): UploadRoute {
+  return { ...input, kind: "upload", method: "POST", query: {} };
 }
 
 /** Reads a path parameter; "" when the segment is empty. */

@@ -310,6 +310,14 @@ export const CONFIG_TABLE = {
     max: 2 ** 30,
     doc: "Largest body of an event",
   },
+  maxUploadBytes: {
+    type: "integer",
+    env: "MAX_UPLOAD_BYTES",
+    default: 2 ** 30,
+    min: 1024,
+    max: 2 ** 40,
+    doc: "Largest file that can be uploaded as an artifact",
+  },
   apiRateLimit: {
     type: "integer",
     env: "API_RATE_LIMIT",

@@ -1,17 +1,21 @@
-/** Downloads of artifacts that steps took in or left behind. */
-import type { ArtifactContent, ArtifactStore } from "../artifacts/port.ts";
+/** Downloads of artifacts that steps took in or left behind, and uploads of those that a workflow will take in. */
+import type { Readable } from "node:stream";
+import type { ArtifactContent, ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
 import type { Caller } from "../auth/port.ts";
-import { notFound, unavailable } from "../base/problem.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import { invalid, notFound, unavailable } from "../base/problem.ts";
+import type { Artifact, Workflow } from "../spec/manifest.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { requireAccess } from "./access.ts";
+import { getArchived } from "./archive.ts";
 import { WORKFLOW } from "./kinds.ts";
+import { getTemplate } from "./templates.ts";
 import { findWorkflowByUid, getWorkflow } from "./workflow_reads.ts";
+import { uploadKey, withKey } from "./workflow_submit.ts";
 
 export type { ArtifactContent };
 
-/** Where the bytes of artifacts are read. */
-export type ArtifactSource = Pick<ArtifactStore, "open">;
+/** Where the bytes of artifacts are read and written. */
+export type ArtifactSource = Pick<ArtifactStore, "open" | "entries" | "write">;
 
 /** Which artifact of a workflow is meant. */
 export interface ArtifactRef {
@@ -45,24 +49,140 @@ export async function openArtifactByUid(
   return await open(deps, workflow, ref);
 }
 
+/** Where a file below an artifact is looked for. */
+export interface ArtifactFileRef extends ArtifactRef {
+  namespace: string;
+  /** By which name the workflow is found: its name, or its uid in the archive. */
+  by: "workflows" | "archived-workflows";
+  id: string;
+  /** Path below the artifact; "" = the artifact itself; with a slash at the end: what lies in that folder. */
+  path: string;
+  /** The artifact itself is asked for as a folder. */
+  isFolder: boolean;
+}
+
+/** What is found there. */
+export type ArtifactFile =
+  | { type: "file"; content: ArtifactContent }
+  /** Names directly in it, folders with a slash at the end. */
+  | { type: "folder"; entries: string[] }
+  /** It is a folder, but was asked for as a file. */
+  | { type: "is-folder" };
+
+/** Opens a file of an artifact that was stored as a folder, or shows what lies in it. */
+export async function openArtifactFile(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: ArtifactFileRef,
+): Promise<ArtifactFile> {
+  const { namespace, id, path, isFolder } = ref;
+  const workflow = ref.by === "workflows"
+    ? await getWorkflow(deps, caller, { namespace, name: id })
+    : await getArchived(deps, caller, { uid: id });
+  if (workflow.metadata.namespace !== namespace) throw notFound("not found");
+  const { artifact, source, scope } = find(deps, workflow, ref);
+  const parts = path.replace(/\/$/, "").split("/").filter((part) => part !== "");
+  if (parts.some((part) => part === "." || part === "..")) throw notFound("not found");
+  const subPath = [artifact.subPath ?? "", ...parts].filter((part) => part !== "").join("/");
+  const wanted = subPath === "" ? artifact : { ...artifact, subPath };
+  const hasPath = artifact.raw === undefined && artifact.http === undefined &&
+    artifact.artifactory === undefined;
+  if (hasPath || parts.length === 0) {
+    if (isFolder) {
+      const entries = await source.entries(wanted, scope);
+      if (entries.length > 0) return { type: "folder", entries };
+    } else {
+      const content = await source.open(wanted, scope);
+      if (content !== undefined) return { type: "file", content };
+      if ((await source.entries(wanted, scope)).length > 0) return { type: "is-folder" };
+    }
+  }
+  throw notFound(`artifact "${ref.artifact}" has no ${isFolder ? "folder" : "file"} "${path}"`);
+}
+
+/** A file for an argument of a stored template. */
+export interface UploadRequest {
+  namespace: string;
+  template: string;
+  /** Name of an artifact of the template's arguments. */
+  artifact: string;
+  /** As the sender calls it; only the last part of a path counts. */
+  fileName: string;
+  body: Readable;
+}
+
+/**
+ * Checks that a caller may upload a file for an argument of a template.
+ *
+ * @returns Stores the file, once; gives the key for `submitOptions.artifacts`.
+ */
+export async function uploadArtifact(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, template, artifact: name }: Omit<UploadRequest, "fileName" | "body">,
+): Promise<(file: Pick<UploadRequest, "fileName" | "body">) => Promise<string>> {
+  const stored = await getTemplate(deps, caller, "WorkflowTemplate", namespace, template);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const artifact = stored.spec.arguments?.artifacts?.find((one) => one.name === name);
+  if (artifact === undefined) {
+    throw notFound(`workflow template "${template}" has no artifact "${name}" in its arguments`);
+  }
+  const source = sourceOf(deps);
+  const { artifactRepositoryRef: repositoryRef } = stored.spec;
+  return async ({ fileName, body }) => {
+    const base = fileName.split(/[/\\]/).at(-1) ?? "";
+    if (base === "" || base === "." || base === ".." || /\p{Cc}/u.test(base)) {
+      throw invalid(`"${fileName}" is no name for a file`);
+    }
+    const key = uploadKey(namespace, deps.ids.uuid(), base);
+    await source.write(withKey(artifact, key), body, {
+      namespace,
+      ...(repositoryRef === undefined ? {} : { repositoryRef }),
+    });
+    return key;
+  };
+}
+
 async function open(
   deps: ServiceDeps,
   workflow: Workflow,
   ref: ArtifactRef,
 ): Promise<ArtifactContent> {
+  const { artifact, source, scope } = find(deps, workflow, ref);
+  const content = await source.open(artifact, scope);
+  if (content === undefined) {
+    const isFolder = (await source.entries(artifact, scope)).length > 0;
+    throw notFound(
+      isFolder
+        ? `artifact "${ref.artifact}" is a folder: its files are below /artifact-files/`
+        : `artifact "${ref.artifact}" is no longer stored`,
+    );
+  }
+  return content;
+}
+
+function find(
+  deps: ServiceDeps,
+  workflow: Workflow,
+  ref: ArtifactRef,
+): { artifact: Artifact; source: ArtifactSource; scope: ArtifactScope } {
   const { namespace = "", name = "" } = workflow.metadata;
-  const node = workflow.status?.nodes?.[ref.nodeId];
+  const nodes = workflow.status?.nodes ?? {};
+  const node = Object.hasOwn(nodes, ref.nodeId) ? nodes[ref.nodeId] : undefined;
   if (node === undefined) throw notFound(`workflow "${name}" has no node "${ref.nodeId}"`);
   const artifact = node[ref.side]?.artifacts?.find((one) => one.name === ref.artifact);
   if (artifact === undefined) {
     throw notFound(`node "${ref.nodeId}" has no artifact "${ref.artifact}" in its ${ref.side}`);
   }
-  if (deps.artifacts === undefined) throw unavailable("this server keeps no artifacts");
-  const { artifactRepositoryRef } = workflow.spec;
-  const content = await deps.artifacts.open(artifact, {
-    namespace,
-    ...(artifactRepositoryRef === undefined ? {} : { repositoryRef: artifactRepositoryRef }),
-  });
-  if (content === undefined) throw notFound(`artifact "${ref.artifact}" is no longer stored`);
-  return content;
+  const { artifactRepositoryRef: repositoryRef } = workflow.spec;
+  return {
+    artifact,
+    source: sourceOf(deps),
+    scope: { namespace, ...(repositoryRef === undefined ? {} : { repositoryRef }) },
+  };
+}
+
+function sourceOf({ artifacts }: ServiceDeps): ArtifactSource {
+  if (artifacts === undefined) throw unavailable("this server keeps no artifacts");
+  return artifacts;
 }

@@ -28,6 +28,8 @@ beforeEach(async () => {
             ? { name: "main.log", body: Readable.from(["one\ntwo\n", "three\n"]) }
             : undefined,
         ),
+      entries: () => Promise.resolve([]),
+      write: () => Promise.reject(new Error("not used")),
     },
   };
 });

@@ -273,6 +273,11 @@ export function withArtifacts(
   };
 }
 
+/** Key of an uploaded file, as `checkUploadKey` takes it. */
+export function uploadKey(namespace: string, id: string, fileName: string): string {
+  return `uploads/${namespace}/${id}/${fileName}`;
+}
+
 function checkUploadKey(key: string, namespace: string): void {
   const [folder, owner, id, ...file] = key.split("/");
   const isUpload = folder === "uploads" && owner === namespace &&
@@ -284,7 +289,7 @@ function checkUploadKey(key: string, namespace: string): void {
 }
 
 /** The artifact at another key of the same kind of location; s3 when it has none. */
-function withKey(artifact: Artifact, key: string): Artifact {
+export function withKey(artifact: Artifact, key: string): Artifact {
   for (const kind of ["s3", "gcs", "oss", "azure", "hdfs"] as const) {
     const location = artifact[kind];
     if (location === undefined) continue;

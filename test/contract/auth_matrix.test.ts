@@ -44,6 +44,12 @@ const BODY = JSON.stringify({
   cmName: "x",
   limit: 1,
 });
+/** What stands in paths; "x" where nothing is said. */
+const SEGMENTS: Record<string, string> = {
+  namespace: "here",
+  idDiscriminator: "workflows",
+  side: "outputs",
+};
 const QUERY = "listOptions.labelSelector=x&cmName=x&namespace=here&name=x";
 
 const made = ["admin", "elsewhere", "nobody"].map((subject) => ({
@@ -73,7 +79,7 @@ async function statusOf(
 ): Promise<{ status: number; body: string }> {
   const path = route.path.replaceAll(
     /\{(\w+)\}/g,
-    (_, name: string) => name === "namespace" ? "here" : "x",
+    (_, name: string) => SEGMENTS[name] ?? "x",
   );
   const controller = new AbortController();
   const request = new Request(`http://127.0.0.1${path}?${QUERY}`, {

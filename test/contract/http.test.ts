@@ -344,7 +344,8 @@ describe("access", () => {
   test.each(ROUTES.map((route) => [route.operation, route] as const))(
     "%s",
     async (operation, route) => {
-      const path = route.path.replaceAll(/\{\w+\}/g, "n");
+      const path = route.path.replace("{idDiscriminator}", "workflows").replace("{side}", "outputs")
+        .replaceAll(/\{\w+\}/g, "n");
       const query = operation.endsWith("LabelValues") ? "?listOptions.labelSelector=k" : "";
       const request = (headers: Record<string, string>): RequestInit => ({
         method: route.method,

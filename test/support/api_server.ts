@@ -14,6 +14,7 @@ import { systemIds } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
+import type { ArtifactSource } from "../../src/service/artifacts.ts";
 import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { createEventLog } from "../../src/service/event_log.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
@@ -31,6 +32,10 @@ export interface ApiServerOptions {
   settings?: Partial<ServiceSettings>;
   /** Requests a second for each sender. @default no bound */
   rateLimit?: number;
+  /** Largest upload, bytes. @default {1 Gi} */
+  maxUploadBytes?: number;
+  /** Bytes of artifacts. @default none are kept */
+  artifacts?: ArtifactSource;
   /** Workers on the event queue. @default {0} */
   eventWorkers?: number;
 }
@@ -92,6 +97,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     watches: createWatchHub(store, workflows),
     events: createEventLog(),
     settings: { ...TEST_SETTINGS, ...options.settings },
+    ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
   };
   const closing = new AbortController();
   const app = createApp({
@@ -99,6 +105,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     gatekeeper: createGatekeeper(options.gatekeeper),
     metrics,
     maxBodyBytes: 16 * 1024 * 1024,
+    maxUploadBytes: options.maxUploadBytes ?? 2 ** 30,
     ready: () => store.ping(),
     closing: closing.signal,
     ...(options.rateLimit === undefined

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { readUpload } from "./multipart.ts";
+
+const TYPE = 'multipart/form-data; charset=utf-8; boundary="--x"';
+
+function form(chunks: string[], type = TYPE): Request {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
+      controller.close();
+    },
+  });
+  return new Request("http://x/", {
+    method: "POST",
+    body,
+    headers: { "content-type": type },
+    duplex: "half",
+  } as RequestInit);
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+const TEXT = [
+  '----x\r\nContent-Disposition: form-data; name="note"\r\n\r\nsmall\r\n',
+  '----x\r\nContent-Type: text/plain\r\ncontent-disposition: form-data; filename="a\\"b.txt"; name="file"\r\n\r\n',
+  "one\r\n----two\r\nthree\r\n----x--\r\n",
+].join("");
+
+test("readUpload() finds the file, wherever the chunks are cut", async () => {
+  for (const size of [1, 2, 7, 64, TEXT.length]) {
+    const chunks = TEXT.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+    const { fileName, body } = await readUpload(form(chunks), 10_000);
+    expect([size, fileName, await textOf(body)]).toEqual([
+      size,
+      'a"b.txt',
+      "one\r\n----two\r\nthree",
+    ]);
+  }
+});
+
+test("readUpload() refuses what is no form with a file, and fails when it ends early or is too large", async () => {
+  await expect(readUpload(form([TEXT], "text/plain"), 1_000)).rejects.toMatchObject({
+    status: 400,
+  });
+  const other = TEXT.replace('name="file"', 'name="other"');
+  await expect(readUpload(form([other]), 1_000)).rejects.toMatchObject({ status: 400 });
+  const early = await readUpload(form([TEXT.slice(0, -8)]), 1_000);
+  await expect(textOf(early.body)).rejects.toMatchObject({ status: 400 });
+  const large = await readUpload(form([TEXT.slice(0, -20), "y".repeat(2_000)]), 1_000);
+  await expect(textOf(large.body)).rejects.toMatchObject({ status: 413 });
+});

@@ -1,0 +1,121 @@
+/**
+ * The one file of a form (multipart/form-data, RFC 7578), read as it comes: nothing of it is held but what arrived last.
+ */
+import { Readable } from "node:stream";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { UploadedFile } from "./route.ts";
+
+/** Name of the form's field. */
+const FIELD = "file";
+/** Header lines of one part. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Other fields before the file. */
+const MAX_PARTS = 100;
+
+/**
+ * Finds the file of a form.
+ *
+ * @param maxBytes of the whole body
+ * @throws {Problem} InvalidArgument when there is none. The file's stream fails with 413 when it is too large, and when it
+ * ends early
+ */
+export async function readUpload(request: Request, maxBytes: number): Promise<UploadedFile> {
+  const type = request.headers.get("content-type") ?? "";
+  const [, quoted, bare] = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
+    .exec(type) ?? [];
+  const boundary = quoted ?? bare;
+  if (boundary === undefined || boundary.length > 70) {
+    throw invalid(`an upload is multipart/form-data with the file in the field "${FIELD}"`);
+  }
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const source = request.body ?? new Blob([]).stream();
+  const form = new FormReader(source[Symbol.asyncIterator](), `\r\n--${boundary}`, maxBytes);
+  for (let parts = 0; parts < MAX_PARTS && await form.next(); parts++) {
+    const { name, fileName } = dispositionOf(await form.headers());
+    if (name === FIELD && fileName !== undefined) {
+      return { fileName, body: Readable.from(form.content(), { objectMode: false }) };
+    }
+  }
+  throw invalid(`the form has no file in the field "${FIELD}"`);
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem(
+    ProblemCode.ResourceExhausted,
+    `the upload is larger than the limit of ${maxBytes} bytes`,
+    { status: 413 },
+  );
+}
+
+function dispositionOf(headers: string): { name?: string; fileName?: string } {
+  const line = headers.split("\r\n").find((one) => /^content-disposition:/i.test(one)) ?? "";
+  const parameter = (key: string) => {
+    const match = new RegExp(`;\\s*${key}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, "i").exec(line);
+    return match?.[1]?.replace(/\\(["\\])/g, "$1") ?? match?.[2];
+  };
+  const [name, fileName] = [parameter("name"), parameter("filename")];
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(fileName === undefined ? {} : { fileName }),
+  };
+}
+
+class FormReader {
+  readonly #source: AsyncIterator<Uint8Array>;
+  readonly #delimiter: Buffer;
+  readonly #maxBytes: number;
+  /** What has arrived and was not looked at. The first boundary has no line break before it, so one is put there. */
+  #rest = Buffer.from("\r\n");
+  #size = 0;
+
+  constructor(source: AsyncIterator<Uint8Array>, delimiter: string, maxBytes: number) {
+    this.#source = source;
+    this.#delimiter = Buffer.from(delimiter);
+    this.#maxBytes = maxBytes;
+  }
+
+  async #fill(): Promise<void> {
+    const { done, value } = await this.#source.next();
+    if (done === true) throw invalid("the form ends before its last boundary");
+    this.#size += value.byteLength;
+    if (this.#size > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    this.#rest = Buffer.concat([this.#rest, value]);
+  }
+
+  /** Goes behind the next boundary; false when it was the last. */
+  async next(): Promise<boolean> {
+    // Reading the content of a part ends before its boundary.
+    for await (const _ of this.content());
+    this.#rest = this.#rest.subarray(this.#delimiter.length);
+    while (this.#rest.length < 2) await this.#fill();
+    return this.#rest.subarray(0, 2).toString() !== "--";
+  }
+
+  /** Header lines of a part; goes behind the empty line that ends them. */
+  async headers(): Promise<string> {
+    for (;;) {
+      const end = this.#rest.indexOf("\r\n\r\n");
+      if (end >= 0) {
+        const text = this.#rest.subarray(0, end).toString();
+        this.#rest = this.#rest.subarray(end + 4);
+        return text;
+      }
+      if (this.#rest.length > MAX_HEADER_BYTES) throw invalid("a part of the form has no headers");
+      await this.#fill();
+    }
+  }
+
+  /** Bytes up to the next boundary, which stays. */
+  async *content(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const end = this.#rest.indexOf(this.#delimiter);
+      const ready = end >= 0 ? end : this.#rest.length - this.#delimiter.length + 1;
+      if (ready > 0) {
+        yield this.#rest.subarray(0, ready);
+        this.#rest = this.#rest.subarray(ready);
+      }
+      if (end >= 0) return;
+      await this.#fill();
+    }
+  }
+}
