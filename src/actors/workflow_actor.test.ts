@@ -250,3 +250,26 @@ test("a user's text that looks like a part of XState stays as it is", async () =
   const workflow = await resume(next, "job");
   expect(workflow.spec.podMetadata?.annotations).toEqual(trap);
 });
+
+test("a repeated request for a lock that arrives late blocks nobody", async () => {
+  const deployment = deploy();
+  const host = await deployment.replica("a");
+  const spec: WorkflowSpec = {
+    entrypoint: "work",
+    synchronization: { mutexes: [{ name: "m" }] },
+    templates: [{ name: "work", container }],
+  };
+  const ends = (name: string) =>
+    until(async () => (await deployment.workflow(name)).status?.phase === "Succeeded");
+  const keys = [{ kind: "mutex", key: "default/Mutex/m", limit: 1 }];
+  const late = { type: "acquire", holder: "default/first", keys, priority: 0, createdAt: 0 };
+  await deployment.submit(host, "first", spec);
+  await ends("first");
+  await host.deliver("late", "locks", late);
+  await deployment.submit(host, "second", spec);
+  await ends("second");
+  await host.execute("default", "first", { type: "delete" });
+  await host.deliver("later", "locks", late);
+  await deployment.submit(host, "third", spec);
+  await ends("third");
+});

@@ -67,7 +67,7 @@ class WorkflowActor implements HotActor {
     if (isJsonObject(body) && FACTS.has(String(body["type"]))) {
       if (this.#state) {
         this.#send(this.#state, { type: "fact", fact: body as unknown as Fact }, env);
-      }
+      } else this.#giveBack(body as unknown as Fact);
       return undefined;
     }
     const command = body as unknown as WorkflowCommand;
@@ -116,6 +116,13 @@ class WorkflowActor implements HotActor {
 
   weight(): number {
     return 1 + Math.floor((this.#state?.nodes.size ?? 0) / NODES_PER_WEIGHT);
+  }
+
+  /** Locks that were granted to a workflow that is gone are free again. */
+  #giveBack(fact: Fact): void {
+    if (fact.type !== "locks-granted") return;
+    const { holder } = fact;
+    this.#lastEffects.push({ type: "release-locks", id: `release/${holder}`, holder });
   }
 
   /** A fact that needs a manifest first has no effect yet: it is taken in again when the actor goes on. */

@@ -2,7 +2,7 @@
  * What the outside reports. Facts may come in any order, repeated, or too late: those that no longer fit change nothing.
  */
 import type { Fact } from "./command.ts";
-import { cancelTask, change, emit, end, holderOf, markIndex } from "./change.ts";
+import { cancelTask, change, emit, end, holderOf, markIndex, releaseLocks } from "./change.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
@@ -127,18 +127,24 @@ function findWaiting(turn: Turn, holder: string): NodeRecord | undefined {
   return node?.lock?.isHeld === false && holderOf(turn, node) === holder ? node : undefined;
 }
 
+/** A repeated request may arrive after its locks were given back: what nobody wants any more is given back again. */
 function locksGranted(turn: Turn, holder: string): void {
-  const { header } = turn.state;
+  const { header, nodes } = turn.state;
   if (holder === workflowHolder(turn)) {
-    if (header.lock === undefined || header.lock.isHeld || header.finishedAt !== undefined) return;
+    if (header.lock === undefined) return releaseLocks(turn, holder);
+    if (header.lock.isHeld || header.finishedAt !== undefined) return;
     header.lock = { isHeld: true, keys: header.lock.keys };
     markIndex(turn);
     return;
   }
   const node = findWaiting(turn, holder);
-  if (node === undefined) return;
-  // It begins when it is looked at: parallelism may still hold it back.
-  change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
+  if (node !== undefined) {
+    // It begins when it is looked at: parallelism may still hold it back.
+    change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
+    return;
+  }
+  const known = nodes.get(holder.slice(workflowHolder(turn).length + 1));
+  if (known?.lock === undefined) releaseLocks(turn, holder);
 }
 
 function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {
