@@ -94,6 +94,7 @@ export class Membership {
 
   /** Drains and gives back all shards, then leaves. */
   async leave(): Promise<void> {
+    const { store, replica, log } = this.#deps;
     this.#isLeaving = true;
     for (const machine of this.#machines) machine.send({ type: "unassign" });
     const settled = this.#machines.map((machine) =>
@@ -106,8 +107,12 @@ export class Membership {
     await Promise.all(settled);
     this.halt();
     await this.#loop;
-    await this.#deps.store.leave(this.#deps.replica);
-    this.#deps.nudge(this.#others());
+    try {
+      await store.leave(replica);
+      this.#deps.nudge(this.#others());
+    } catch (cause) {
+      log.warn({ err: cause }, "the others will notice by themselves that this replica left");
+    }
   }
 
   /** Stops at once, as a crash would. */
