@@ -40,7 +40,7 @@ export function createMemoryEvents(state: MemoryState): EventStore {
     },
 
     async take(worker, max, claimAfterMs, waitMs, signal) {
-      const deadline = performance.now() + waitMs;
+      const deadline = state.wakeups.clock.monotonic() + waitMs;
       while (!signal.aborted && !state.closed) {
         const taken = takeable(claimAfterMs).slice(0, max);
         for (const entry of taken) {
@@ -50,7 +50,7 @@ export function createMemoryEvents(state: MemoryState): EventStore {
           delete entry.at;
         }
         if (taken.length > 0) return taken.map(({ event }) => ({ ...event }));
-        const leftMs = deadline - performance.now();
+        const leftMs = deadline - state.wakeups.clock.monotonic();
         if (leftMs <= 0) break;
         const dues = [...state.events.values()].map(({ at, touchedAt }) =>
           (at ?? (touchedAt ?? Infinity) + claimAfterMs) - state.now()

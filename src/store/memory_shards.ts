@@ -26,7 +26,7 @@ export function createMemoryShards(state: MemoryState): ShardStore {
 
     async readMailboxes(after, max, waitMs, signal) {
       const topics = after.map(({ shard }) => `mail:${shard}`);
-      const deadline = performance.now() + waitMs;
+      const deadline = state.wakeups.clock.monotonic() + waitMs;
       while (true) {
         const entries = takeTurns(after, reads++).flatMap(({ shard, cursor }) =>
           shardOf(state, shard).mail
@@ -38,7 +38,7 @@ export function createMemoryShards(state: MemoryState): ShardStore {
             }))
         );
         if (entries.length > 0) return entries.slice(0, max);
-        const leftMs = deadline - performance.now();
+        const leftMs = deadline - state.wakeups.clock.monotonic();
         if (leftMs <= 0 || signal.aborted || state.closed) return [];
         await state.wakeups.wait(topics, leftMs, signal);
       }

@@ -5,7 +5,7 @@
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Answer, Change, Delivery, IndexEntry, QueuedEvent, StoredManifest } from "./port.ts";
 import { VersionTooOld } from "./port.ts";
-import { Wakeups } from "./wakeups.ts";
+import { type WaitClock, Wakeups } from "./wakeups.ts";
 
 export interface MemoryShard {
   epoch: number;
@@ -60,7 +60,11 @@ export interface MemoryState {
   listeners: Map<string, Set<(request: string, answer: string) => void>>;
 }
 
-export function emptyState(now: () => number, feedLength: number): MemoryState {
+export function emptyState(
+  now: () => number,
+  feedLength: number,
+  waits: WaitClock | undefined,
+): MemoryState {
   return {
     now,
     feedLength,
@@ -78,7 +82,7 @@ export function emptyState(now: () => number, feedLength: number): MemoryState {
     deliveries: new Map(),
     blobs: new Map(),
     seq: 0,
-    wakeups: new Wakeups(),
+    wakeups: new Wakeups(waits),
     listeners: new Map(),
   };
 }

@@ -14,18 +14,21 @@ import {
   wantsPart,
 } from "./list_query.ts";
 import type { BlobStore, IndexEntry, Membership, QueryStore, Store } from "./port.ts";
+import type { WaitClock } from "./wakeups.ts";
 import { watchFeed } from "./watch_feed.ts";
 
 export interface MemoryStoreOptions {
   /** Clock of the store, epoch ms. @default {Date.now} */
   now?: () => number;
+  /** What waits are measured with. @default the runtime's timers */
+  waits?: WaitClock;
   /** Changes that the feed keeps for watches that resume. @default {10_000} */
   feedLength?: number;
 }
 
 /** Opens an empty store. It is gone when the last reference to it is. */
 export function openMemoryStore(options: MemoryStoreOptions = {}): Store {
-  const state = emptyState(options.now ?? Date.now, options.feedLength ?? 10_000);
+  const state = emptyState(options.now ?? Date.now, options.feedLength ?? 10_000, options.waits);
   return {
     membership: createMembership(state),
     shards: createMemoryShards(state),

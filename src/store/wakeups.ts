@@ -3,9 +3,33 @@
  * waiter must look for work after it has asked to be woken, or in the same turn.
  */
 
+/** Longer timers fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** What waits are measured with: milliseconds that only grow, and a call after some of them. */
+export interface WaitClock {
+  monotonic(): number;
+  /** @returns cancels it */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** The waits of the runtime. */
+const RUNTIME: WaitClock = {
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const handle = setTimeout(run, Math.min(ms, MAX_TIMER_MS));
+    return () => clearTimeout(handle);
+  },
+};
+
 /** Topics and who waits for them. */
 export class Wakeups {
+  readonly clock: WaitClock;
   readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(clock: WaitClock = RUNTIME) {
+    this.clock = clock;
+  }
 
   /** Wakes all that wait for the topic now. */
   wake(topic: string): void {
@@ -29,12 +53,12 @@ export class Wakeups {
     if (signal.aborted || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener("abort", done);
         for (const topic of topics) this.#remove(topic, done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
+      const cancel = this.clock.after(ms, done);
       signal.addEventListener("abort", done);
       for (const topic of topics) {
         const waiters = this.#waiters.get(topic) ?? new Set();
@@ -50,6 +74,3 @@ export class Wakeups {
     if (waiters?.size === 0) this.#waiters.delete(topic);
   }
 }
-
-/** Longer timers fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
