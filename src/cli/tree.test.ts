@@ -83,7 +83,7 @@ test("treeLines() hangs what a filter lets through where its shown parents are",
   expect(lines(STEPS, { selector: "phase=Failed" }).slice(1)).toEqual([
     " ──✖ a(0)  work      5s        main: Error (exit code 1)",
   ]);
-  expect(lines(STEPS, { phase: "Running" }).slice(1)).toEqual([" ● wf       main", " └───ǁ wait"]);
+  expect(lines(STEPS, { phase: "Running" }).slice(1)).toEqual([" ● wf        main", " └───ǁ wait"]);
 });
 
 test("treeLines() can do without symbols", () => {
