@@ -24,16 +24,23 @@ import { KubeClient } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
 import { openExecutor } from "./executors/open_executor.ts";
 import type { OpenedExecutor } from "./executors/open_executor.ts";
+import type { FindUnwanted } from "./executors/orphan_pods.ts";
 import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { createApp } from "./http/app.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
 import { endsWithin, systemClock } from "./platform/clock.ts";
-import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
+import {
+  type Config,
+  CONFIG_TABLE,
+  ConfigError,
+  describeConfig,
+  parseConfig,
+} from "./platform/config.ts";
 import { systemIds } from "./platform/ids.ts";
 import { createLogger, type Logger, maskUrl } from "./platform/log.ts";
-import { createMetrics } from "./platform/metrics.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
@@ -44,6 +51,7 @@ import { type EventProcessing, startEventProcessing } from "./service/event_proc
 import { loggedEvent } from "./service/logged_event.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
+import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
 import type { ConfigMap, Secret } from "./spec/manifest.ts";
 import { openMemoryStore } from "./store/memory_store.ts";
@@ -147,11 +155,14 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     config: configSource,
     allowLocalGit: config.executor === "process",
   });
+  const workflows = createWorkflowSource(store);
   const { executor, callback } = await openExecutors(config, dir, {
     store,
     source: configSource,
     artifacts,
     log,
+    metrics,
+    findUnwanted: createUnwantedPods(workflows),
   });
   const events = createEventLog();
   const replica = `${hostname()}-${process.pid}-${ids.suffix(4)}`;
@@ -192,7 +203,6 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const closing = new AbortController();
   const rules = accessRules(config, log);
   const authenticators = await createAuthenticators(config, rules, log);
-  const workflows = createWorkflowSource(store);
   const service: ServiceDeps = {
     host,
     store,
@@ -341,18 +351,25 @@ function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
   return openRedisStore({ url: store, onTrouble: (text) => log.warn({ trouble: text }, "redis") });
 }
 
+/** The parts of a text between commas. */
+function listOf(text: string): string[] {
+  return text.split(",").map((one) => one.trim()).filter((one) => one !== "");
+}
+
 /** What runs the tasks: http and data templates in this process, the rest as `--executor` says. */
 function openExecutors(
   config: Config,
   dir: string,
-  { store, source, artifacts, log }: {
+  { store, source, artifacts, log, metrics, findUnwanted }: {
     store: Store;
     source: ConfigSource;
     artifacts: ArtifactStore;
     log: Logger;
+    metrics: Metrics;
+    findUnwanted: FindUnwanted;
   },
 ): Promise<OpenedExecutor> {
-  const { namespace, helperImage, callbackUrl, workflowServiceAccount } = config;
+  const { namespace, instance, helperImage, callbackUrl, workflowServiceAccount } = config;
   return openExecutor({
     kind: config.executor,
     dir: join(dir, "tasks"),
@@ -360,16 +377,19 @@ function openExecutors(
     artifacts,
     clock: systemClock,
     log,
+    metrics,
     memory: store.blobs,
     evaluateCondition: (expression, { request, response }) =>
       evaluateHttpCondition(expression, request as never, response as never),
     evaluateData: (expression, { data }) => evaluateTransformation(expression, data ?? null),
     kubernetes: {
       env: process.env,
-      instance: config.instance,
+      instance,
       helperImage,
       callbackUrl,
-      ...(namespace !== "" && { namespace }),
+      namespaces: listOf(namespace),
+      // Two deployments that share the default's name would take each other's pods for orphans.
+      ...(instance !== CONFIG_TABLE.instance.default && { findUnwanted }),
       ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),
     },
   });

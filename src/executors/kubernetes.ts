@@ -2,52 +2,54 @@
  * The Kubernetes executor: one pod per task, found again by its name. A pod is created as soon as its task is started; all
  * that happens to it comes by one watch, without any polling.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { invalid, notFound } from "../base/problem.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
+import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
 import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
-import type { Artifact, Outputs } from "../spec/manifest.ts";
-import { saveLog, writeLines } from "./archived_log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import type { Artifact } from "../spec/manifest.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
-import { KubeClient, KubeError } from "../kubernetes/kube_client.ts";
-import { INSTANCE_LABEL, needsWrapper, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
+import { INSTANCE_LABEL, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import {
   hasEnded,
   hasStarted,
   isReady,
-  mainExit,
   pendingMessage,
   podOutcome,
+  podProgress,
 } from "./kubernetes_outcome.ts";
 import type { Pod } from "./kubernetes_outcome.ts";
+import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
+import { createPod, deletePod, getPod, markCompleted } from "./pod_calls.ts";
+import { podLogs } from "./pod_logs.ts";
+import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
+import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
 import type { PodPlace } from "./pod_watch.ts";
 import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
-import { memoryKey, outputsFromReport, reportInMessage, taskToken } from "./task_report.ts";
+import { memoryKey, taskToken } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 import { Turns } from "./turns.ts";
 
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
-/** How often a followed log is asked for while its container has not begun. */
+/** How often the log of a container that begins later than its pod is asked for. */
 const LOG_WAIT_MS = 500;
 
 export interface KubernetesExecutorOptions {
   client: KubeClient;
   clock: Clock;
   log: Logger;
+  metrics: Metrics;
   memory: TaskMemory;
   /** Marks the pods of this deployment; the same on all replicas, another for another deployment. */
   instance: string;
-  /** Absent: all namespaces. */
-  namespace?: string;
+  /** Where pods may run; none: in all namespaces. */
+  namespaces: readonly string[];
   /** Image with a static `/bin/busybox`. */
   helperImage: string;
   helperPullPolicy?: string;
@@ -66,11 +68,16 @@ export interface KubernetesExecutorOptions {
 interface Running {
   task: TaskSpec;
   report: Report;
+  /** By the monotonic clock. */
+  since: number;
   cancelDeadline(): void;
   isStarted: boolean;
   isReady: boolean;
   isEnding: boolean;
+  /** Resolves when a main container runs, or when nothing more is awaited of the task. */
+  begun: PromiseWithResolvers<void>;
   pending?: string;
+  progress?: string;
 }
 
 export class KubernetesExecutor implements Executor {
@@ -78,6 +85,7 @@ export class KubernetesExecutor implements Executor {
   readonly #options: KubernetesExecutorOptions;
   readonly #watch: PodWatch;
   readonly #turns: Turns;
+  readonly #metrics: PodMetrics;
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
 
@@ -94,15 +102,34 @@ export class KubernetesExecutor implements Executor {
     }
     this.#options = options;
     this.#turns = new Turns(options.maxCreating ?? 16);
-    const { client, clock, namespace, instance, log } = options;
+    const { client, clock, namespaces, instance, log } = options;
+    this.#metrics = createPodMetrics(options.metrics, () => this.#running.size);
     this.#watch = new PodWatch({
       client,
       clock,
-      ...(namespace !== undefined && { namespace }),
+      namespaces,
       labelSelector: `${INSTANCE_LABEL}=${instance}`,
       onPod: (pod, isGone) => this.#onPod(pod, isGone),
       onTrouble: (error) => log.warn({ err: error }, "pods can't be watched"),
     });
+  }
+
+  /** From now on removes pods of this deployment that nobody waits for, until it is closed. */
+  sweepOrphans(findUnwanted: FindUnwanted, everyMs?: number): void {
+    const { clock, log, client } = this.#options;
+    const orphans = new OrphanPods({
+      clock,
+      log,
+      ...(everyMs !== undefined && { everyMs }),
+      findUnwanted,
+      pods: () => this.#watch.pods().filter(({ task }) => !this.#running.has(task)),
+      remove: async (pod) => {
+        await deletePod(client, pod);
+        await this.#options.memory.removeBlobs(memoryKey(pod.task, ""));
+        this.#metrics.orphans.inc();
+      },
+    });
+    void this.#watch.start().then(() => orphans.run(this.#stop.signal));
   }
 
   refuses({ template }: TaskSpec): string | undefined {
@@ -118,12 +145,22 @@ export class KubernetesExecutor implements Executor {
     const entry: Running = {
       task,
       report,
+      since: this.#options.clock.monotonic(),
       cancelDeadline: () => {},
       isStarted: false,
       isReady: false,
       isEnding: false,
+      begun: Promise.withResolvers(),
     };
     this.#running.set(task.id, entry);
+    const { namespaces } = this.#options;
+    if (namespaces.length > 0 && !namespaces.includes(task.namespace)) {
+      const message = `This server runs no pods in namespace "${task.namespace}", only in ${
+        namespaces.join(", ")
+      }`;
+      this.#settle(entry, { phase: "Error", message });
+      return Promise.resolve();
+    }
     this.#armDeadline(entry);
     void this.#watch.start();
     void this.#create(entry);
@@ -138,7 +175,7 @@ export class KubernetesExecutor implements Executor {
       await this.#turns.take();
       try {
         if (!this.#isCurrent(entry)) return;
-        const pod = await this.#createOrFind(task);
+        const pod = await this.#createOrFind(entry);
         if (pod === undefined) {
           return this.#settle(entry, { phase: "Error", message: "pod deleted" });
         }
@@ -152,6 +189,7 @@ export class KubernetesExecutor implements Executor {
         if (!(error instanceof KubeError) || !error.isTransient) {
           return this.#settle(entry, { phase: "Error", message });
         }
+        this.#metrics.refused.inc({ reason: error.reason });
         entry.report({ type: "task-pending", task: task.id, message });
         wait = Math.max(wait, (error.retryAfterSeconds ?? 0) * 1000);
       } finally {
@@ -162,31 +200,41 @@ export class KubernetesExecutor implements Executor {
   }
 
   /** Undefined when the task had a pod that is gone. */
-  async #createOrFind(task: TaskSpec): Promise<Pod | undefined> {
+  async #createOrFind({ task, since }: Running): Promise<Pod | undefined> {
     const { client, memory, clock } = this.#options;
-    const path = podsPath(task.namespace);
+    const { namespace, podName } = task;
     const wasCreated = await memory.getBlob(memoryKey(task.id, "created")) !== undefined;
-    if (wasCreated) {
-      const found = await this.#get(task.namespace, task.podName);
-      return found?.metadata.annotations?.[TASK_ANNOTATION] === task.id ? found : undefined;
-    }
+    if (wasCreated) return this.#adopt(task, await getPod(client, namespace, podName));
     for (;;) {
-      try {
-        return await client.call<Pod>({ method: "POST", path, body: this.#pod(task) });
-      } catch (error) {
-        if (!(error instanceof KubeError) || error.reason !== "AlreadyExists") throw error;
+      const made = await createPod(client, this.#pod(task));
+      if (made !== undefined) {
+        this.#metrics.create.observe((clock.monotonic() - since) / 1000);
+        return made;
       }
-      const found = await this.#get(task.namespace, task.podName);
+      const found = await getPod(client, namespace, podName);
       if (found === undefined) continue;
-      if (found.metadata.annotations?.[TASK_ANNOTATION] === task.id) return found;
+      if (found.metadata.annotations?.[TASK_ANNOTATION] === task.id) {
+        return this.#adopt(task, found);
+      }
       // The pod of an earlier start of this node, which a retry replaces.
-      await this.#deletePod({
-        namespace: task.namespace,
-        name: task.podName,
-        uid: found.metadata.uid,
-      }, 0);
-      await clock.sleep(200, this.#stop.signal);
+      await deletePod(client, { namespace, name: podName, uid: found.metadata.uid }, 0);
+      if (await getPod(client, namespace, podName) !== undefined) {
+        await clock.sleep(200, this.#stop.signal);
+      }
     }
+  }
+
+  /** The pod found, if it is the task's. @throws {Error} when another deployment watches it, so it can't here */
+  #adopt(task: TaskSpec, pod: Pod | undefined): Pod | undefined {
+    if (pod?.metadata.annotations?.[TASK_ANNOTATION] !== task.id) return undefined;
+    const owner = pod.metadata.labels?.[INSTANCE_LABEL] ?? "";
+    if (owner !== this.#options.instance) {
+      throw new Error(
+        `Pod ${task.podName} of this task belongs to deployment "${owner}": this server is "${this.#options.instance}" (--instance)`,
+      );
+    }
+    this.#metrics.adopted.inc();
+    return pod;
   }
 
   #pod(task: TaskSpec) {
@@ -203,15 +251,6 @@ export class KubernetesExecutor implements Executor {
     });
   }
 
-  async #get(namespace: string, name: string): Promise<Pod | undefined> {
-    try {
-      return await this.#options.client.call<Pod>({ path: `${podsPath(namespace)}/${name}` });
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    }
-  }
-
   #isCurrent(entry: Running): boolean {
     return this.#running.get(entry.task.id) === entry && !this.#stop.signal.aborted;
   }
@@ -219,19 +258,21 @@ export class KubernetesExecutor implements Executor {
   #onPod(pod: Pod, isGone: boolean): void {
     const entry = this.#running.get(pod.metadata.annotations?.[TASK_ANNOTATION] ?? "");
     if (entry === undefined || entry.isEnding) return;
-    if (hasEnded(pod)) return void this.#finish(entry, pod);
+    if (hasEnded(pod)) return void this.#finish(entry, pod, this.#options.clock.monotonic());
     if (isGone) return this.#settle(entry, { phase: "Error", message: "pod deleted" });
-    this.#reportProgress(entry, pod);
+    this.#reportState(entry, pod);
   }
 
-  #reportProgress(entry: Running, pod: Pod): void {
+  #reportState(entry: Running, pod: Pod): void {
     const { id, template } = entry.task;
     if (hasStarted(pod)) {
       // Only a daemon's readiness is waited for.
       const ready = template.daemon !== true || isReady(pod);
+      this.#reportProgress(entry, pod);
       if (entry.isStarted && entry.isReady === ready) return;
       entry.isStarted = true;
       entry.isReady = ready;
+      entry.begun.resolve();
       const { podIP } = pod.status ?? {};
       const { nodeName } = pod.spec;
       entry.report({
@@ -249,13 +290,23 @@ export class KubernetesExecutor implements Executor {
     entry.report({ type: "task-pending", task: id, message });
   }
 
-  async #finish(entry: Running, pod: Pod): Promise<void> {
+  #reportProgress(entry: Running, pod: Pod): void {
+    const progress = podProgress(pod);
+    if (progress === undefined || progress === entry.progress) return;
+    entry.progress = progress;
+    entry.report({ type: "task-progress", task: entry.task.id, progress });
+  }
+
+  /** @param seen When the end was heard of, by the monotonic clock. */
+  async #finish(entry: Running, pod: Pod, seen: number): Promise<void> {
     entry.isEnding = true;
     const { task } = entry;
-    if (!entry.isStarted && hasStarted(pod)) this.#reportProgress(entry, pod);
+    const { client, clock, memory, log } = this.#options;
+    if (!entry.isStarted && hasStarted(pod)) this.#reportState(entry, pod);
+    this.#reportProgress(entry, pod);
     const outcome = podOutcome(pod, task);
     try {
-      const { outputs, fault } = await this.#outputs(task, pod);
+      const { outputs, fault } = await podOutputs(task, pod, memory);
       if (Object.keys(outputs).length > 0) outcome.outputs = outputs;
       const logs = await this.#archiveLogs(task, pod);
       if (logs.length > 0) {
@@ -266,68 +317,42 @@ export class KubernetesExecutor implements Executor {
         outcome.message = fault;
       }
     } catch (error) {
-      // The store can't be reached: look again with the next event, or after a while.
-      this.#options.log.warn({ err: error, task: task.id }, "outputs can't be read");
-      await this.#options.clock.sleep(FIRST_WAIT_MS, this.#stop.signal);
-      if (this.#isCurrent(entry)) return void this.#finish(entry, pod);
+      // The store can't be reached: look again after a while.
+      log.warn({ err: error, task: task.id }, "outputs can't be read");
+      await clock.sleep(FIRST_WAIT_MS, this.#stop.signal);
+      if (this.#isCurrent(entry)) return void this.#finish(entry, pod, seen);
       return;
     }
     this.#settle(entry, outcome);
-    const body = { metadata: { labels: { [`${LABEL_PREFIX}completed`]: "true" } } };
-    const path = `${podsPath(task.namespace)}/${task.podName}`;
-    await this.#options.client.call({ method: "PATCH", path, body }).catch(() => {});
+    this.#metrics.end.observe((clock.monotonic() - seen) / 1000);
+    await markCompleted(client, task.namespace, task.podName).catch(() => {});
   }
 
-  async #outputs(task: TaskSpec, pod: Pod): Promise<{ outputs: Outputs; fault?: string }> {
-    const exit = mainExit(pod);
-    const own: Outputs = exit === undefined ? {} : { exitCode: String(exit.code) };
-    if (!needsWrapper(task)) return { outputs: own };
-    const messages = (pod.status?.containerStatuses ?? []).map(({ state }) =>
-      state?.terminated?.message ?? ""
-    );
-    for (const message of messages) {
-      const inline = await reportInMessage(message);
-      if (inline === undefined) continue;
-      const report = inline.length > 0
-        ? inline
-        : await this.#options.memory.getBlob(memoryKey(task.id, "outputs"));
-      if (report === undefined) return { outputs: own, fault: "outputs of the pod are lost" };
-      const read = await outputsFromReport(report, task.template);
-      return { ...read, outputs: { ...read.outputs, ...own } };
-    }
-    // Nothing was written: everything takes its default, or is missing.
-    const read = await outputsFromReport(EMPTY_TAR, task.template);
-    if (task.includeResult && exit?.code === 0) read.outputs.result = "";
-    return { ...read, outputs: { ...read.outputs, ...own } };
-  }
-
-  /** Logs of the main containers as artifacts named `<container>-logs`; trouble doesn't fail the task. */
+  /** Trouble with the log doesn't fail the task. */
   async #archiveLogs(task: TaskSpec, pod: Pod): Promise<Artifact[]> {
     const { artifacts, log } = this.#options;
     if (artifacts === undefined || task.archiveLogs !== true) return [];
-    const folder = await mkdtemp(join(tmpdir(), "sluice-logs-"));
-    const saved: Artifact[] = [];
     try {
-      for (const { name } of pod.spec.containers) {
-        const path = join(folder, `${name}.log`);
-        const query = { container: name, follow: false, signal: this.#stop.signal };
-        await writeLines(path, this.logs(task, query));
-        saved.push(await saveLog(artifacts, name, path, task));
-      }
+      const { signal } = this.#stop;
+      const linesOf = (container: string) => this.logs(task, { container, follow: false, signal });
+      return await archivePodLogs(task, pod, artifacts, linesOf);
     } catch (error) {
       log.warn({ err: error, task: task.id }, "logs can't be archived");
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+      return [];
     }
-    return saved;
   }
 
   /** Reports once. */
   #settle(entry: Running, outcome: TaskOutcome): void {
     if (!this.#isCurrent(entry)) return;
+    this.#forget(entry);
+    entry.report({ type: "task-ended", task: entry.task.id, outcome });
+  }
+
+  #forget(entry: Running): void {
     this.#running.delete(entry.task.id);
     entry.cancelDeadline();
-    entry.report({ type: "task-ended", task: entry.task.id, outcome });
+    entry.begun.resolve();
   }
 
   #armDeadline(entry: Running): void {
@@ -348,74 +373,35 @@ export class KubernetesExecutor implements Executor {
 
   async cancel(taskId: string, graceMs: number): Promise<void> {
     const entry = this.#running.get(taskId);
-    this.#running.delete(taskId);
-    entry?.cancelDeadline();
+    if (entry !== undefined) this.#forget(entry);
     await this.#watch.start();
     await this.#delete(taskId, graceMs);
   }
 
   async #delete(taskId: string, graceMs: number | undefined): Promise<void> {
-    const place = this.#watch.find(taskId);
+    const { client, log } = this.#options;
+    const place: PodPlace | undefined = this.#watch.find(taskId);
     if (place === undefined) return;
-    await this.#deletePod(place, graceMs).catch((error) =>
-      this.#options.log.warn({ err: error, task: taskId }, "pod can't be deleted")
+    await deletePod(client, place, graceMs).catch((error) =>
+      log.warn({ err: error, task: taskId }, "pod can't be deleted")
     );
-  }
-
-  async #deletePod({ namespace, name, uid }: PodPlace, graceMs: number | undefined): Promise<void> {
-    try {
-      await this.#options.client.call({
-        method: "DELETE",
-        path: `${podsPath(namespace)}/${name}`,
-        body: {
-          apiVersion: "v1",
-          kind: "DeleteOptions",
-          preconditions: { uid },
-          ...(graceMs !== undefined && { gracePeriodSeconds: Math.ceil(graceMs / 1000) }),
-        },
-      });
-    } catch (error) {
-      // Gone, or another pod has its name.
-      if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) {
-        throw error;
-      }
-    }
   }
 
   async *logs(
     task: { id: string; podName: string; namespace: string },
     query: LogQuery,
   ): AsyncGenerator<LogLine> {
-    const path = `${podsPath(task.namespace)}/${task.podName}/log`;
     const { clock, client } = this.#options;
     for (;;) {
       // Before a pod is on a node, the API answers with an empty log.
-      while (this.#running.get(task.id)?.isStarted === false) {
-        if (!query.follow || query.signal.aborted) return;
-        await clock.sleep(LOG_WAIT_MS, query.signal);
+      const entry = this.#running.get(task.id);
+      if (entry?.isStarted === false) {
+        if (!query.follow) return;
+        await Promise.race([entry.begun.promise, aborted(query.signal)]);
+        if (query.signal.aborted) return;
       }
       try {
-        const lines = client.lines({
-          path,
-          signal: query.signal,
-          query: {
-            container: query.container,
-            timestamps: "true",
-            follow: String(query.follow),
-            ...(query.tailLines !== undefined && { tailLines: String(query.tailLines) }),
-            ...(query.sinceMs !== undefined && {
-              sinceTime: new Date(query.sinceMs).toISOString(),
-            }),
-          },
-        });
-        for await (const line of lines) {
-          const blank = line.indexOf(" ");
-          const at = Date.parse(blank < 0 ? line : line.slice(0, blank));
-          if (at >= (query.sinceMs ?? 0)) {
-            yield { at, text: blank < 0 ? "" : line.slice(blank + 1) };
-          }
-        }
-        return;
+        return yield* podLogs(client, task, query);
       } catch (error) {
         if (!(error instanceof KubeError) || query.signal.aborted) throw error;
         const isWaiting = this.#running.has(task.id);
@@ -444,15 +430,15 @@ export class KubernetesExecutor implements Executor {
   close(): Promise<void> {
     this.#stop.abort();
     this.#watch.stop();
-    for (const entry of this.#running.values()) entry.cancelDeadline();
-    this.#running.clear();
+    for (const entry of this.#running.values()) this.#forget(entry);
     this.#options.client.close();
     return Promise.resolve();
   }
 }
 
-const EMPTY_TAR = new Uint8Array(1024);
-
-function podsPath(namespace: string): string {
-  return `/api/v1/namespaces/${namespace}/pods`;
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

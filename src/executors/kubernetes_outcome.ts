@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
+import { PROGRESS_ANNOTATION } from "./kubernetes_pod.ts";
 import { MESSAGE_PREFIX } from "./kubernetes_wrapper.ts";
 import { addResources, resourcesDuration } from "./resources_duration.ts";
 
@@ -69,6 +70,12 @@ export function hasStarted({ status = {} }: Pod): boolean {
   return (status.containerStatuses ?? []).some(({ state }) =>
     state?.running !== undefined || state?.terminated !== undefined
   );
+}
+
+/** Progress `N/M` that a pod's annotation tells. */
+export function podProgress({ metadata }: Pod): string | undefined {
+  const text = metadata.annotations?.[PROGRESS_ANNOTATION];
+  return text !== undefined && /^\d+\/\d+$/.test(text) ? text : undefined;
 }
 
 export function isReady({ status = {} }: Pod): boolean {

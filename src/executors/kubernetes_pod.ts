@@ -8,16 +8,26 @@ import type { Json, JsonObject } from "../base/json.ts";
 import { durationMs } from "../engine/expressions.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { LABEL_PREFIX } from "../spec/manifest.ts";
-import type { Artifact, Container, Parameter } from "../spec/manifest.ts";
+import type { Artifact, Container, Parameter, Template } from "../spec/manifest.ts";
 import { planContainers } from "./container_plan.ts";
 import type { PlannedContainer } from "./container_plan.ts";
-import { INIT_SCRIPT, RUN_SCRIPT, SCRIPTS_DIR, SHARED_DIR } from "./kubernetes_wrapper.ts";
+import {
+  INIT_SCRIPT,
+  PROGRESS_FILE,
+  RUN_SCRIPT,
+  SCRIPTS_DIR,
+  SHARED_DIR,
+} from "./kubernetes_wrapper.ts";
 import { applyPodPatch } from "./pod_patch.ts";
 
 /** Label of all pods of one deployment. */
 export const INSTANCE_LABEL = "sluice.dev/instance";
+/** Label with the uid of the pod's workflow. */
+export const WORKFLOW_UID_LABEL = "sluice.dev/workflow-uid";
 /** Annotation with the task's id. */
 export const TASK_ANNOTATION = "sluice.dev/task";
+/** Annotation with a pod's progress `N/M`: what it writes itself, or what its wrapper sends. */
+export const PROGRESS_ANNOTATION = `${LABEL_PREFIX}progress`;
 /** Annotation with what a call back needs to know: `CallbackFacts` as JSON. */
 export const CALLBACK_ANNOTATION = "sluice.dev/outputs";
 
@@ -128,9 +138,18 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
 /** True when something but the exit code is wanted of the task, or brought to it. */
 export function needsWrapper({ template, includeResult }: TaskSpec): boolean {
   const { inputs, outputs, containerSet } = template;
-  return includeResult || containerSet !== undefined ||
+  return includeResult || containerSet !== undefined || tellsProgress(template) ||
     (inputs?.artifacts ?? []).some(hasPath) || (outputs?.artifacts ?? []).some(hasPath) ||
     (outputs?.parameters ?? []).some((parameter) => parameter.valueFrom?.path !== undefined);
+}
+
+/** True for a template that says so by the progress annotation, or whose command or script names the variable. */
+function tellsProgress({ metadata, container, script }: Template): boolean {
+  if (metadata?.annotations?.[PROGRESS_ANNOTATION] !== undefined) return true;
+  const { command = [], args = [] } = container ?? script ?? {};
+  return [...command, ...args, script?.source ?? ""].some((text) =>
+    text.includes("ARGO_PROGRESS_FILE")
+  );
 }
 
 function hasPath(artifact: Artifact): boolean {
@@ -247,6 +266,7 @@ class PodParts {
       SLUICE_KEEP_STDOUT: counts && includeResult ? "1" : "",
       SLUICE_FILES: counts ? lines(outputFiles(template.outputs?.parameters)) : "",
       SLUICE_ARTIFACTS: counts ? lines(artifacts) : "",
+      ARGO_PROGRESS_FILE: counts ? PROGRESS_FILE : "",
       SLUICE_MESSAGE_PATH: typeof path === "string" ? path : "",
       ...this.#callback(),
     });
@@ -424,7 +444,7 @@ function labels(task: TaskSpec, instance: string): JsonObject {
     [`${LABEL_PREFIX}workflow`]: task.workflow,
     [`${LABEL_PREFIX}completed`]: "false",
     [INSTANCE_LABEL]: instance,
-    "sluice.dev/workflow-uid": task.workflowUid,
+    [WORKFLOW_UID_LABEL]: task.workflowUid,
   };
 }
 

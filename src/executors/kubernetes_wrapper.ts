@@ -9,6 +9,8 @@
 export const SHARED_DIR = "/var/run/argo";
 /** Folder with the scripts, from annotations of the pod. */
 export const SCRIPTS_DIR = "/argo/staging";
+/** File that a command writes its progress to, as `N/M`. */
+export const PROGRESS_FILE = `${SHARED_DIR}/progress`;
 /** What a termination message of ours begins with. */
 export const MESSAGE_PREFIX = "sluice:";
 /** Longest termination message that Kubernetes keeps. */
@@ -18,7 +20,7 @@ const MAX_MESSAGE_BYTES = 4096;
  * Runs "$@" as process 1's child: waits for what it depends on, keeps stdout besides passing it on, hands SIGTERM over,
  * and reports. Variables: SLUICE_NAME, SLUICE_AFTER (names), SLUICE_RETRIES, SLUICE_RETRY_WAIT, SLUICE_KEEP_STDOUT,
  * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_HOST, SLUICE_PORT,
- * SLUICE_PATH, SLUICE_TOKEN. Its own begin with `_s`, since a name that the user's environment has would change there.
+ * SLUICE_PATH, SLUICE_TOKEN, ARGO_PROGRESS_FILE (told once a second at first, later each five). Its own begin with `_s`, since a name that the user's environment has would change there.
  * Requests go by nc: busybox' wget can't send binary data. The pipe `hold` keeps the sending side open until the answer
  * is there, which servers expect. Exit 65: the outputs could not be brought home.
  */
@@ -27,10 +29,19 @@ _ss=${SHARED_DIR}/ctr
 _sd=$_ss/$SLUICE_NAME
 _sr=$_sd/report
 $_sb mkdir -p "$_sr"
+_s_end() {
+  echo "$1" >"$_sd/exitcode"
+  for _sf in "$_ss/wait.$SLUICE_NAME."*; do [ ! -p "$_sf" ] || echo 1<>"$_sf"; done
+  exit "$1"
+}
 for _sn in $SLUICE_AFTER; do
-  while [ ! -s "$_ss/$_sn/exitcode" ]; do $_sb sleep 0.1; done
+  # Open before the look, and for both: so neither side misses the other or waits for it.
+  $_sb mkfifo -m 666 "$_ss/wait.$_sn.$SLUICE_NAME"
+  exec 3<>"$_ss/wait.$_sn.$SLUICE_NAME"
+  [ -s "$_ss/$_sn/exitcode" ] || read -r _su <&3
+  exec 3>&-
   _sc=$($_sb cat "$_ss/$_sn/exitcode")
-  if [ "$_sc" != 0 ]; then echo "$_sc" >"$_sd/exitcode"; exit "$_sc"; fi
+  [ "$_sc" = 0 ] || _s_end "$_sc"
 done
 _sp=
 trap '[ -n "$_sp" ] && kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
@@ -82,11 +93,28 @@ _s_post() {
     $_sb sleep $((_sq < 5 ? _sq : 5))
   done
 }
+_s_tell() {
+  [ -s "$ARGO_PROGRESS_FILE" ] || return 1
+  _sz=$($_sb tail -n 1 "$ARGO_PROGRESS_FILE")
+  [ "$_sz" != "$_sx" ] || return 1
+  _sx=$_sz
+  printf %s "$_sz" >"$_sd/progress"
+  _s_post "$_sd/progress" progress /dev/null
+}
+_sx= _sj=
+if [ -n "$ARGO_PROGRESS_FILE" ]; then
+  (
+    _sd=$_sd/told; $_sb mkdir -p "$_sd"; _sw=1
+    while $_sb sleep "$_sw"; do _s_tell && [ "$_sw" -lt 5 ] && _sw=$((_sw + 1)); done
+  ) </dev/null >/dev/null 2>&1 &
+  _sj=$!
+fi
 _sk=0
 _s_run "$@"
 while [ "$_sc" != 0 ] && [ "$_sk" -lt "\${SLUICE_RETRIES:-0}" ]; do
   _sk=$((_sk + 1)); $_sb sleep "\${SLUICE_RETRY_WAIT:-0}"; _s_run "$@"
 done
+[ -z "$_sj" ] || { kill -9 "$_sj" 2>/dev/null; _s_tell; }
 [ -z "$SLUICE_KEEP_STDOUT" ] || $_sb tail -c 262148 "$_sd/stdout" >"$_sr/result"
 _sw=$(printf '\\t')
 echo "$SLUICE_FILES" | while IFS="$_sw" read -r _si _sf; do
@@ -112,12 +140,11 @@ if [ -z "$_sl" ] && [ -n "$($_sb ls "$_sr")" ]; then
   elif _s_post "$_sd/report.tar" outputs /dev/null; then printf '${MESSAGE_PREFIX}' >"$_sm"
   else _sl=1; fi
 fi
-echo "$_sc" >"$_sd/exitcode"
 if [ -n "$_sl" ]; then
   { printf 'cannot send the outputs to the server: '; $_sb cat "$_sd/error"; } >"$_sm"
-  [ "$_sc" != 0 ] || exit 65
+  [ "$_sc" != 0 ] || _sc=65
 fi
-exit "$_sc"
+_s_end "$_sc"
 `;
 
 /**
@@ -128,6 +155,8 @@ export const INIT_SCRIPT = `set -e
 B=/bin/busybox
 message=/dev/termination-log
 $B cp $B ${SHARED_DIR}/busybox
+# Containers may run as different users.
+$B mkdir -p -m 1777 ${SHARED_DIR}/ctr
 tab=$(printf '\\t')
 echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional; do
   [ -n "$index" ] || continue

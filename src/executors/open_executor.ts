@@ -4,6 +4,7 @@ import type { ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
 import { createContainerExecutor } from "./container.ts";
 import { DataExecutor } from "./data.ts";
 import type { EvaluateJson } from "./data.ts";
@@ -12,6 +13,7 @@ import type { EvaluateCondition } from "./http.ts";
 import { KubeClient } from "../kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../kubernetes/kube_config.ts";
 import { KubernetesExecutor } from "./kubernetes.ts";
+import type { FindUnwanted } from "./orphan_pods.ts";
 import type { Executor } from "./port.ts";
 import { createProcessExecutor } from "./process.ts";
 import { ResourceExecutor } from "./resource.ts";
@@ -27,6 +29,7 @@ export interface OpenExecutorOptions {
   artifacts: ArtifactStore;
   clock: Clock;
   log: Logger;
+  metrics: Metrics;
   /** The store's blobs. */
   memory: TaskMemory;
   evaluateCondition: EvaluateCondition;
@@ -40,14 +43,16 @@ export interface KubernetesSetting {
   env: Record<string, string | undefined>;
   /** Marks this deployment's pods; the same on all replicas. */
   instance: string;
-  /** Only this namespace; absent: all. */
-  namespace?: string;
+  /** Where pods may run; none: in all namespaces. */
+  namespaces: readonly string[];
   /** Image with a static `/bin/busybox`; the server's own has it. */
   helperImage: string;
   /** `http://SERVICE.NAMESPACE:PORT`, as pods reach the server. */
   callbackUrl: string;
   /** Service account of pods whose workflow names none. */
   serviceAccount?: string;
+  /** Finds pods to remove; absent: none is. */
+  findUnwanted?: FindUnwanted;
 }
 
 export interface OpenedExecutor {
@@ -72,13 +77,16 @@ export async function openExecutor(options: OpenExecutorOptions): Promise<Opened
 }
 
 async function openKubernetes(
-  { artifacts, clock, log, memory, kubernetes }: OpenExecutorOptions,
+  { artifacts, clock, log, metrics, memory, kubernetes }: OpenExecutorOptions,
 ): Promise<{ cluster: Executor[]; callback: (request: Request) => Promise<Response> }> {
   if (kubernetes === undefined) throw new Error("kubernetes needs its setting");
-  const { env, ...setting } = kubernetes;
+  const { env, findUnwanted, ...setting } = kubernetes;
   const client = new KubeClient(await loadKubeConfig(env));
   const secret = await sharedSecret(memory, clock);
   const { serviceAccount } = setting;
+  const shared = { client, clock, log, metrics, memory, secret, artifacts };
+  const pods = new KubernetesExecutor({ ...setting, ...shared });
+  if (findUnwanted !== undefined) pods.sweepOrphans(findUnwanted);
   return {
     cluster: [
       new ResourceExecutor({
@@ -87,7 +95,7 @@ async function openKubernetes(
         memory,
         ...(serviceAccount !== undefined && { serviceAccount }),
       }),
-      new KubernetesExecutor({ ...setting, client, clock, log, memory, secret, artifacts }),
+      pods,
     ],
     callback: createTaskCallback({ client, artifacts, memory, secret }),
   };

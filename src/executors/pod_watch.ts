@@ -6,7 +6,8 @@ import type { JsonObject } from "../base/json.ts";
 import type { Clock } from "../platform/clock.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient } from "../kubernetes/kube_client.ts";
-import { TASK_ANNOTATION } from "./kubernetes_pod.ts";
+import { LABEL_PREFIX } from "../spec/manifest.ts";
+import { TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./kubernetes_pod.ts";
 import { isPod } from "./kubernetes_outcome.ts";
 import type { Pod } from "./kubernetes_outcome.ts";
 
@@ -19,11 +20,21 @@ export interface PodPlace {
   uid: string;
 }
 
+/** A pod of this deployment and what it was made for. */
+export interface OwnedPod extends PodPlace {
+  task: string;
+  workflow: string;
+  workflowUid: string;
+  nodeId: string;
+  /** It ended, or is being ended. */
+  isDone: boolean;
+}
+
 export interface PodWatchOptions {
   client: KubeClient;
   clock: Clock;
-  /** Absent: all namespaces. */
-  namespace?: string;
+  /** Each is watched by itself; none: all namespaces at once. */
+  namespaces: readonly string[];
   labelSelector: string;
   /** Called for every state of a pod; `isGone` when it was deleted. */
   onPod(pod: Pod, isGone: boolean): void;
@@ -33,22 +44,23 @@ export interface PodWatchOptions {
 
 export class PodWatch {
   readonly #options: PodWatchOptions;
-  readonly #places = new Map<string, PodPlace>();
+  readonly #places = new Map<string, OwnedPod>();
   readonly #stop = new AbortController();
-  readonly #listed = Promise.withResolvers<void>();
-  #isRunning = false;
+  #listed: Promise<unknown> | undefined;
 
   constructor(options: PodWatchOptions) {
     this.#options = options;
   }
 
-  /** Starts once; resolves when the first list is there. */
-  start(): Promise<void> {
-    if (!this.#isRunning) {
-      this.#isRunning = true;
-      void this.#run();
-    }
-    return this.#listed.promise;
+  /** Starts once; resolves when the first lists are there. */
+  async start(): Promise<void> {
+    const { namespaces } = this.#options;
+    this.#listed ??= Promise.all(
+      (namespaces.length === 0 ? [undefined] : namespaces).map((namespace) =>
+        new Promise<void>((listed) => void this.#run(namespace, listed))
+      ),
+    );
+    await this.#listed;
   }
 
   /** Where the pod of a task is, as far as it is known. */
@@ -56,30 +68,30 @@ export class PodWatch {
     return this.#places.get(taskId);
   }
 
+  /** All pods, as far as they are known. */
+  pods(): OwnedPod[] {
+    return [...this.#places.values()];
+  }
+
   /** Takes note of a pod that a call gave. */
   see(pod: Pod, isGone = false): void {
-    const { namespace, name, uid, annotations } = pod.metadata;
-    const taskId = annotations?.[TASK_ANNOTATION];
-    if (taskId === undefined) return;
-    if (!isGone) this.#places.set(taskId, { namespace, name, uid });
-    else if (this.#places.get(taskId)?.uid === uid) this.#places.delete(taskId);
+    const owned = ownedPod(pod);
+    if (owned === undefined) return;
+    const { task, uid } = owned;
+    if (!isGone) this.#places.set(task, owned);
+    else if (this.#places.get(task)?.uid === uid) this.#places.delete(task);
     this.#options.onPod(pod, isGone);
   }
 
-  get #path(): string {
-    const { namespace } = this.#options;
-    return namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${namespace}/pods`;
-  }
-
-  async #run(): Promise<void> {
+  async #run(namespace: string | undefined, listed: () => void): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#stop;
     for (let failures = 0; !signal.aborted;) {
       try {
-        let version = await this.#list();
-        this.#listed.resolve();
+        let version = await this.#list(namespace);
+        listed();
         failures = 0;
-        while (!signal.aborted) version = await this.#follow(version);
+        while (!signal.aborted) version = await this.#follow(namespace, version);
       } catch (error) {
         if (signal.aborted) return;
         // An old version is no trouble: the list begins anew.
@@ -92,7 +104,7 @@ export class PodWatch {
   }
 
   /** Reads all pods; those that are gone since are told as gone. */
-  async #list(): Promise<string> {
+  async #list(watched: string | undefined): Promise<string> {
     const seen = new Set<string>();
     let token = "";
     let version = "";
@@ -101,7 +113,7 @@ export class PodWatch {
         metadata: { resourceVersion: string; continue?: string };
         items: Pod[];
       } = await this.#options.client.call({
-        path: this.#path,
+        path: podsPath(watched),
         query: {
           labelSelector: this.#options.labelSelector,
           limit: PAGE,
@@ -117,7 +129,7 @@ export class PodWatch {
       version = answer.metadata.resourceVersion;
     } while (token !== "");
     for (const [taskId, { namespace, name, uid }] of this.#places) {
-      if (seen.has(uid)) continue;
+      if (seen.has(uid) || (watched !== undefined && watched !== namespace)) continue;
       this.see({
         metadata: {
           namespace,
@@ -133,11 +145,12 @@ export class PodWatch {
   }
 
   /** One watch, until the server ends it; gives the version to go on from. */
-  async #follow(from: string): Promise<string> {
+  async #follow(namespace: string | undefined, from: string): Promise<string> {
     const { client, labelSelector } = this.#options;
     let version = from;
     const query = { labelSelector, resourceVersion: from };
-    for await (const { type, object } of client.watch(this.#path, query, this.#stop.signal)) {
+    const events = client.watch(podsPath(namespace), query, this.#stop.signal);
+    for await (const { type, object } of events) {
       if (type === "ERROR") throw watchError(object);
       const { metadata } = object as unknown as Pod;
       version = metadata.resourceVersion;
@@ -151,6 +164,28 @@ export class PodWatch {
   stop(): void {
     this.#stop.abort();
   }
+}
+
+/** Path of the pods of a namespace, or of all. */
+export function podsPath(namespace: string | undefined): string {
+  return namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${namespace}/pods`;
+}
+
+function ownedPod({ metadata, status }: Pod): OwnedPod | undefined {
+  const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
+  const task = annotations[TASK_ANNOTATION];
+  if (task === undefined) return undefined;
+  const { phase } = status ?? {};
+  return {
+    namespace,
+    name,
+    uid,
+    task,
+    workflow: labels[`${LABEL_PREFIX}workflow`] ?? "",
+    workflowUid: labels[WORKFLOW_UID_LABEL] ?? "",
+    nodeId: annotations[`${LABEL_PREFIX}node-id`] ?? "",
+    isDone: phase === "Succeeded" || phase === "Failed" || metadata.deletionTimestamp !== undefined,
+  };
 }
 
 function watchError(status: JsonObject): KubeError {

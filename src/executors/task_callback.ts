@@ -11,10 +11,10 @@ import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { packTar, unpackTar } from "modern-tar/fs";
 import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
 import type { KubeClient } from "../kubernetes/kube_client.ts";
-import { KubeError } from "../kubernetes/kube_client.ts";
-import { CALLBACK_ANNOTATION, TASK_ANNOTATION } from "./kubernetes_pod.ts";
+import { CALLBACK_ANNOTATION, PROGRESS_ANNOTATION, TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import type { CallbackFacts } from "./kubernetes_pod.ts";
-import type { Pod } from "./kubernetes_outcome.ts";
+import { getPod } from "./pod_calls.ts";
+import { podsPath } from "./pod_watch.ts";
 import { isTaskToken, MAX_REPORT_BYTES, memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 
@@ -26,13 +26,16 @@ export interface TaskCallbackOptions {
   secret: string;
 }
 
+const MAX_PROGRESS_BYTES = 64;
+
 interface Call {
   taskId: string;
   facts: CallbackFacts;
   scope: ArtifactScope;
 }
 
-const ROUTE = /^\/api\/v1\/tasks\/([^/]+)\/([^/]+)\/(outputs|artifacts|inputs)(?:\/(\d+))?$/;
+const ROUTE =
+  /^\/api\/v1\/tasks\/([^/]+)\/([^/]+)\/(outputs|progress|artifacts|inputs)(?:\/(\d+))?$/;
 
 /** Makes the handler of pods' calls. It answers 404 to everything else. */
 export function createTaskCallback(
@@ -43,10 +46,14 @@ export function createTaskCallback(
       ROUTE.exec(new URL(request.url).pathname) ?? [];
     if (kind === undefined) return plain(404, "not found");
     try {
+      if (![namespace, podName].every(isName)) return plain(404, "not found");
       const call = await authenticate(options, request, namespace, podName);
       if (call === undefined) return plain(403, "not allowed");
       if (request.method === "POST" && kind === "outputs") {
         return await outputs(options, call, request);
+      }
+      if (request.method === "POST" && kind === "progress") {
+        return await progress(options, { namespace, podName }, request);
       }
       if (request.method === "POST" && kind === "artifacts") {
         return await saveArtifact(options, call, Number(index), request);
@@ -69,13 +76,7 @@ async function authenticate(
   podName: string,
 ): Promise<Call | undefined> {
   const token = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${
-    encodeURIComponent(podName)
-  }`;
-  const pod = await client.call<Pod>({ path }).catch((error) => {
-    if (error instanceof KubeError && error.status === 404) return undefined;
-    throw error;
-  });
+  const pod = await getPod(client, namespace, podName);
   const { [TASK_ANNOTATION]: taskId = "", [CALLBACK_ANNOTATION]: text } =
     pod?.metadata.annotations ?? {};
   if (text === undefined || !isTaskToken(secret, taskId, token)) return undefined;
@@ -103,6 +104,25 @@ async function outputs(
   const bytes = new Uint8Array(await request.arrayBuffer());
   if (bytes.length > MAX_REPORT_BYTES) return plain(413, "outputs are too large");
   await memory.putBlob(memoryKey(taskId, "outputs"), bytes);
+  return plain(200, "{}");
+}
+
+/** Puts it on the pod, whose watch brings it to the replica that runs the task. */
+async function progress(
+  { client }: TaskCallbackOptions,
+  { namespace, podName }: { namespace: string; podName: string },
+  request: Request,
+): Promise<Response> {
+  if (Number(request.headers.get("content-length") ?? 0) > MAX_PROGRESS_BYTES) {
+    return plain(413, "that is no progress");
+  }
+  const text = (await request.text()).trim();
+  if (!/^\d+\/\d+$/.test(text)) return plain(400, "progress must look like 1/4");
+  await client.call({
+    method: "PATCH",
+    path: `${podsPath(namespace)}/${podName}`,
+    body: { metadata: { annotations: { [PROGRESS_ANNOTATION]: text } } },
+  });
   return plain(200, "{}");
 }
 
@@ -159,6 +179,11 @@ async function inTempFolder<Result>(act: (folder: string) => Promise<Result>): P
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** True for what may be part of the API server's paths as it is. */
+function isName(text: string): boolean {
+  return /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text);
 }
 
 function plain(status: number, text: string): Response {

@@ -5,7 +5,6 @@
 import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { createInterface } from "node:readline";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { KubeConfig } from "./kube_config.ts";
 
@@ -83,11 +82,19 @@ export class KubeClient {
   /** Lines of a stream, until it ends or the signal aborts. @throws {KubeError} */
   async *lines(call: KubeRequest): AsyncGenerator<string> {
     const response = await this.open(call);
-    const lines = createInterface({ input: response, crlfDelay: Infinity });
+    const decoder = new TextDecoder();
     const stop = () => response.destroy();
     call.signal?.addEventListener("abort", stop);
+    // The signal may have come while the response did.
+    if (call.signal?.aborted === true) stop();
+    let rest = "";
     try {
-      for await (const line of lines) yield line;
+      for await (const part of response as AsyncIterable<Uint8Array>) {
+        const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        yield* lines;
+      }
+      if (rest !== "") yield rest;
     } catch (error) {
       if (call.signal?.aborted !== true) throw noAnswer(call, error);
     } finally {

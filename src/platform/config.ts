@@ -267,13 +267,14 @@ export const CONFIG_TABLE = {
     default: "sluice",
     pattern: /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/,
     expected: "a label value",
-    doc: "Marks the pods of this deployment, so that two of them share a cluster",
+    doc:
+      "Marks the pods of this deployment, so that several share a cluster; with the default, pods that nobody waits for are not removed",
   },
   namespace: {
     type: "text",
     env: "NAMESPACE",
     default: "",
-    doc: "The only namespace in which pods are run and watched; empty: all",
+    doc: "Namespaces in which pods are run and watched, separated by commas; empty: all",
   },
   helperImage: {
     type: "text",

@@ -465,8 +465,7 @@ function describeExecutor(
       expect(await lines(task, { sinceMs: last + 60_000 })).toEqual([]);
     });
 
-    // A pod's file can't be seen from outside while it runs.
-    test.skipIf(name === "kubernetes")("progress written to its file is reported", async () => {
+    test("progress written to its file is reported", async () => {
       const text =
         'echo 1/4 > "$ARGO_PROGRESS_FILE"; sleep 1.2; echo 4/4 > "$ARGO_PROGRESS_FILE"; sleep 1.2';
       const { facts } = await run(shellTask("progress", text));

@@ -15,6 +15,7 @@ import type { Executor } from "../../src/executors/port.ts";
 import { createTaskCallback } from "../../src/executors/task_callback.ts";
 import type { TaskMemory } from "../../src/executors/task_report.ts";
 import { createLogger } from "../../src/platform/log.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve } from "../../src/platform/serve.ts";
 
 const { SLUICE_TEST_KUBECONFIG, SLUICE_TEST_HOST = "10.99.0.1" } = process.env;
@@ -96,7 +97,9 @@ export async function openClusterExecutor(
     instance,
     secret,
     artifacts,
+    namespaces: [namespace],
     log: createLogger("warn"),
+    metrics: createMetrics(),
     helperImage: "localhost/box:1",
     callbackUrl: `http://${SLUICE_TEST_HOST}:${server.port}`,
   });

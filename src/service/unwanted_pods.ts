@@ -1,0 +1,26 @@
+/** Which pods nobody waits for, by what the store says of their workflow. */
+import type { FindUnwanted } from "../executors/orphan_pods.ts";
+import type { NodeStatus } from "../spec/manifest.ts";
+import { workflowFromStored } from "./stored_workflow.ts";
+import type { WorkflowSource } from "./workflow_source.ts";
+
+const ENDED = new Set(["Succeeded", "Failed", "Error", "Skipped", "Omitted"]);
+
+/**
+ * Unwanted are all pods of a workflow that is gone, or whose name another has now; and those that run although their node
+ * has ended or is gone. An ended pod of a known workflow stays, for its log: `podGC` says when it goes.
+ */
+export function createUnwantedPods(workflows: WorkflowSource): FindUnwanted {
+  return async ({ namespace, name, uid }, pods) => {
+    const stored = await workflows.find(namespace, name);
+    const workflow = stored && workflowFromStored(stored);
+    if (workflow?.metadata.uid !== uid) return pods;
+    const nodes: Record<string, NodeStatus> = workflow.status?.nodes ?? {};
+    return pods.filter(({ nodeId, isDone }) => {
+      if (isDone) return false;
+      const node = nodes[nodeId];
+      // A daemon's node counts as done while its pod runs on.
+      return node === undefined || (ENDED.has(node.phase ?? "") && node.daemoned !== true);
+    });
+  };
+}
