@@ -33,18 +33,16 @@ local function gather(gathered, key, ...)
   for _, item in ipairs({...}) do list[#list + 1] = item end
 end
 
--- Writes delivery records: a flat list of id, namespace, time, state, record. New ones are in no other list yet.
-local function save_deliveries(list, are_new)
+-- Writes delivery records: a flat list of id, namespace, time, state, record. 'before' has the states they may be in now.
+local function save_deliveries(list, before)
   local records, places, gone = {}, {}, {}
   for i = 1, #list, 5 do
     local id, time, state = list[i], list[i + 2], list[i + 3]
     local by_time = base .. '${EVENT_KEY.byTime}' .. list[i + 1]
     records[#records + 1] = id
     records[#records + 1] = list[i + 4]
-    if not places[by_time] then redis.call('SADD', base .. '${EVENT_KEY.namespaces}', list[i + 1]) end
-    gather(places, by_time, time, id)
     gather(places, by_time .. ':' .. state, time, id)
-    for _, other in ipairs(are_new and {} or {'queued', 'done', 'dead'}) do
+    for _, other in ipairs(before) do
       if other ~= state then gather(gone, by_time .. ':' .. other, id) end
     end
   end
@@ -74,7 +72,7 @@ local ids, known = {}, {}
 for i = 2, #ARGV, 9 do ids[#ids + 1] = ARGV[i] end
 for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do known[ids[i]] = place end
 
-local reply, accepted, records = {}, {}, {}
+local reply, accepted, records, by_time, namespaces = {}, {}, {}, {}, {}
 local count = redis.call('HLEN', places)
 local function answer(result, id)
   reply[#reply + 1] = result
@@ -99,13 +97,17 @@ for i = 2, #ARGV, 9 do
     for _, item in ipairs({id, ARGV[i + 3], ARGV[i + 4], 'queued', ARGV[i + 5]}) do
       records[#records + 1] = item
     end
+    gather(by_time, base .. '${EVENT_KEY.byTime}' .. ARGV[i + 3], ARGV[i + 4], id)
+    namespaces[ARGV[i + 3]] = true
     if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 8]) end
     answer('accepted', id)
   end
 end
 if #accepted > 0 then
   in_slices(accepted, function(...) redis.call('HSET', places, ...) end)
-  save_deliveries(records, true)
+  for_each_key('ZADD', by_time)
+  for namespace in pairs(namespaces) do redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace) end
+  save_deliveries(records, {'done', 'dead'})
   redis.call('PUBLISH', ARGV[1], '')
 end
 return reply
@@ -115,7 +117,8 @@ return reply
  * Takes events: first those of silent workers, then new ones. Those whose retry is due join the queue before.
  *
  * KEYS  1 base
- * ARGV  1 worker, 2 number, 3 silence in milliseconds after which an event is claimed
+ * ARGV  1 worker, 2 number, 3 silence in milliseconds after which an event is claimed, 4 '1' when silent workers are to be
+ *       looked for also when there are new events
  * Returns  {milliseconds until the next one comes due or may be claimed (-1 = never), event as JSON, attempts, …}
  */
 export const TAKE = defineScript(`
@@ -135,18 +138,22 @@ local function add(entry, more)
   reply[#reply + 1] = entry[2][2]
   reply[#reply + 1] = entry[2][4] + more
 end
-local from = '0-0'
-repeat
-  local claimed = redis.call('XAUTOCLAIM', queue, '${EVENT_GROUP}', ARGV[1], silence, from, 'COUNT', wanted - taken)
-  from = claimed[1]
-  for _, entry in ipairs(claimed[2]) do
-    if entry then add(entry, claims(entry[1])) end
-  end
-until from == '0-0' or taken >= wanted
+local function claim()
+  local from = '0-0'
+  repeat
+    local claimed = redis.call('XAUTOCLAIM', queue, '${EVENT_GROUP}', ARGV[1], silence, from, 'COUNT', wanted - taken)
+    from = claimed[1]
+    for _, entry in ipairs(claimed[2]) do
+      if entry then add(entry, claims(entry[1])) end
+    end
+  until from == '0-0' or taken >= wanted
+end
+if ARGV[4] == '1' then claim() end
 if taken < wanted then
   local fresh = redis.call('XREADGROUP', 'GROUP', '${EVENT_GROUP}', ARGV[1], 'COUNT', wanted - taken, 'STREAMS', queue, '>')
   for _, entry in ipairs(fresh and fresh[1][2] or {}) do add(entry, 0) end
 end
+if taken == 0 and ARGV[4] ~= '1' then claim() end
 
 if taken == 0 then
   local due = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
@@ -211,7 +218,7 @@ in_slices(entries, function(...)
 end)
 if #records > 0 then
   in_slices(ids, function(...) redis.call('HDEL', places, ...) end)
-  save_deliveries(records)
+  save_deliveries(records, {'queued'})
 end
 return #records / 5
 `);
@@ -227,7 +234,7 @@ export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
 if redis.call('HEXISTS', base .. '${EVENT_KEY.deliveries}', ARGV[1]) == 0 then return 0 end
-save_deliveries(ARGV)
+save_deliveries(ARGV, {'done', 'dead'})
 return 1
 `);
 
@@ -255,7 +262,7 @@ end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
 redis.call('ZADD', later, ARGV[6], id)
-save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]})
+save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]}, {'queued'})
 redis.call('PUBLISH', ARGV[7], '')
 return 1
 `);

@@ -19,6 +19,9 @@ import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
 import { SCAN_DOWN } from "./redis_scripts.ts";
 
+/** How often silent workers are looked for while there are new events, in the time of their silence. */
+const CLAIMS_PER_SILENCE = 10;
+
 /** Events in one call. */
 const MAX_OFFERS = 256;
 
@@ -30,6 +33,10 @@ export function createRedisEvents(context: RedisContext): EventStore {
   let subscription: Promise<void> | undefined;
   /** Counts messages, to notice one that came while we looked. */
   let wakes = 0;
+  /** When silent workers were looked for last. */
+  let claimedAt = -Infinity;
+  /** One worker at a time looks for events: those of a moment go together, and few looks are in vain. */
+  let isLooking = false;
 
   function hear(): Promise<void> {
     subscription ??= link.subscribe(keys.eventChannel, () => {
@@ -56,13 +63,42 @@ export function createRedisEvents(context: RedisContext): EventStore {
   }
 
   async function takeNow(worker: string, max: number, claimAfterMs: number) {
-    const reply = await run(TAKE, [worker, String(max), String(claimAfterMs)]);
+    const now = performance.now();
+    const looksForSilent = now - claimedAt >= claimAfterMs / CLAIMS_PER_SILENCE;
+    if (looksForSilent) claimedAt = now;
+    const reply = await run(TAKE, [
+      worker,
+      String(max),
+      String(claimAfterMs),
+      looksForSilent ? "1" : "",
+    ]);
     const [nextMs, ...taken] = listOf(reply);
     const events = pairsOf(taken).map(([text, attempts]): QueuedEvent => ({
       ...JSON.parse(text) as Omit<QueuedEvent, "attempts">,
       attempts: Number(attempts),
     }));
     return { events, nextMs: Number(nextMs) };
+  }
+
+  async function look(
+    worker: string,
+    max: number,
+    claimAfterMs: number,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<QueuedEvent[]> {
+    while (!signal.aborted && !context.isClosed()) {
+      const wakesBefore = wakes;
+      const taken = await untilClosed(context, takeNow(worker, max, claimAfterMs));
+      if (taken === undefined) break;
+      const { events, nextMs } = taken;
+      const leftMs = deadline - performance.now();
+      if (events.length > 0 || leftMs <= 0) return events;
+      if (wakes !== wakesBefore) continue;
+      const dueMs = nextMs < 0 ? LOOK_AGAIN_MS : Math.min(nextMs, LOOK_AGAIN_MS);
+      await wakeups.wait(["events"], Math.min(leftMs, dueMs), signal);
+    }
+    return [];
   }
 
   /** Those that come while a call is under way go together with the next one. */
@@ -102,18 +138,22 @@ export function createRedisEvents(context: RedisContext): EventStore {
     async take(worker, max, claimAfterMs, waitMs, signal) {
       await untilClosed(context, hear());
       const deadline = performance.now() + waitMs;
-      while (!signal.aborted && !context.isClosed()) {
-        const wakesBefore = wakes;
-        const taken = await untilClosed(context, takeNow(worker, max, claimAfterMs));
-        if (taken === undefined) break;
-        const { events, nextMs } = taken;
-        if (events.length === max) wakeups.wakeOne("events");
-        const leftMs = deadline - performance.now();
-        if (events.length > 0 || leftMs <= 0) return events;
-        if (wakes !== wakesBefore) continue;
-        const dueMs = nextMs < 0 ? LOOK_AGAIN_MS : Math.min(nextMs, LOOK_AGAIN_MS);
-        await wakeups.wait(["events"], Math.min(leftMs, dueMs), signal);
+      if (waitMs <= 0) return await look(worker, max, claimAfterMs, deadline, signal);
+      while (!signal.aborted && !context.isClosed() && performance.now() < deadline) {
+        if (isLooking) {
+          await wakeups.wait(["event turn"], deadline - performance.now(), signal);
+          continue;
+        }
+        isLooking = true;
+        try {
+          return await look(worker, max, claimAfterMs, deadline, signal);
+        } finally {
+          isLooking = false;
+          wakeups.wakeOne("event turn");
+        }
       }
+      // The turn may have come too late for this one.
+      if (!isLooking) wakeups.wakeOne("event turn");
       return [];
     },
 

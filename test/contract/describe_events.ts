@@ -97,6 +97,31 @@ export function describeEvents(open: OpenStore): void {
       expect(await events().depth()).toBe(1);
     });
 
+    test("an event that has ended may be offered again: it is in the list of its new state only", async () => {
+      await events().offer(event("a"), BOUND);
+      await take("w");
+      await events().finish([delivery("a", { state: "dead" }), delivery("a", { state: "done" })]);
+      expect((await events().delivery("ns", "a"))?.state).toBe("dead");
+      expect((await events().offer(event("a"), BOUND)).result).toBe("accepted");
+      const found = async (state?: Delivery["state"]) =>
+        (await events().deliveries({ namespace: "ns", limit: 10, ...(state && { state }) })).items
+          .map((one) => `${one.id} ${one.state}`);
+      expect(await found()).toEqual(["a queued"]);
+      expect(await found("queued")).toEqual(["a queued"]);
+      expect(await found("dead")).toEqual([]);
+      expect(idsOf(await take("w"))).toEqual(["a"]);
+    });
+
+    test("of offers at the same moment no more are accepted than there is room, in each of its own bound", async () => {
+      const results = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => events().offer(event(`e${i}`), i < 10 ? 5 : 7)),
+      );
+      expect(results.filter(({ result }) => result === "accepted").length).toBe(7);
+      expect(results.map(({ id }) => id)).toEqual(Array.from({ length: 30 }, (_, i) => `e${i}`));
+      expect(await events().depth()).toBe(7);
+      expect((await events().deliveries({ namespace: "ns", limit: 0 })).items.length).toBe(7);
+    });
+
     test("the events of a silent worker are claimed, with one attempt more; touched ones are not", async () => {
       for (const id of ["a", "b"]) await events().offer(event(id), BOUND);
       await take("w1", 2, 150);
