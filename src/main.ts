@@ -22,6 +22,8 @@ import { Problem, unavailable } from "./base/problem.ts";
 import { parseRepository } from "./artifacts/repository_setting.ts";
 import { KubeClient } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
+import { createClusterManifests, withManifests } from "./kubernetes/cluster_manifests.ts";
+import { ManifestMirror } from "./kubernetes/manifest_mirror.ts";
 import { openExecutor } from "./executors/open_executor.ts";
 import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { FindUnwanted } from "./executors/orphan_pods.ts";
@@ -45,11 +47,13 @@ import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
+import { type ClusterSource, startClusterSource } from "./service/cluster_source.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
 import { createEventLog } from "./service/event_log.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { loggedEvent } from "./service/logged_event.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
+import { createObjectRemover } from "./service/object_remover.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
@@ -80,6 +84,7 @@ interface System {
   service: ServiceDeps;
   eventProcessing: EventProcessing;
   cron: CronRunner;
+  clusterSource: ClusterSource | undefined;
   handler: FetchHandler;
 }
 
@@ -138,7 +143,11 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const clock = systemClock;
   const ids = systemIds;
   const metrics = createMetrics();
-  const store = await reachStore(config, log, stop);
+  const ownStore = await reachStore(config, log, stop);
+  const cluster = config.manifestSource === "kubernetes"
+    ? await openCluster(config, ownStore)
+    : undefined;
+  const store = cluster?.store ?? ownStore;
   const promised = store.durability?.() ?? "unknown";
   if (config.store !== "memory:" && promised !== "always" && promised !== config.durability) {
     log.warn(
@@ -224,6 +233,9 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     },
     logs: executor,
     artifacts,
+    ...(cluster === undefined
+      ? {}
+      : { objects: createObjectRemover(cluster.client, config.apiGroup) }),
   };
   const gatekeeper = createGatekeeper({
     server: config.authMode.includes("server"),
@@ -244,6 +256,14 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   if (config.manifests !== "") {
     await followManifestFolder(service, config.manifests, closing.signal);
   }
+  const clusterSource = cluster === undefined ? undefined : await startClusterSource(service, {
+    client: cluster.client,
+    mirror: cluster.mirror,
+    group: config.apiGroup,
+    namespaces: listOf(config.namespace),
+    replica,
+    statusRate: config.statusWriteRate,
+  }, stop);
   const cron = startCronRunner(service, replica);
   const eventProcessing = startEventProcessing(service, {
     replica,
@@ -260,6 +280,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     service,
     eventProcessing,
     cron,
+    clusterSource,
     handler: (request, info) =>
       callback !== undefined && new URL(request.url).pathname.startsWith(TASK_PATH)
         ? callback(request)
@@ -315,7 +336,11 @@ async function shutDown(
   const inTime = (step: Promise<unknown>) =>
     endsWithin(systemClock, deadline - systemClock.monotonic(), step);
   await server.close(config.drainTimeout * REQUESTS_SHARE);
-  await inTime(Promise.all([system.eventProcessing.stop(), system.cron.stop()]));
+  await inTime(Promise.all([
+    system.eventProcessing.stop(),
+    system.cron.stop(),
+    system.clusterSource?.stop(),
+  ]));
   const isHandedOver = await inTime(system.host.drain());
   if (!isHandedOver) {
     log.warn("the store does not answer: others take over when the leases have run out");
@@ -349,6 +374,23 @@ function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
     return openSqliteStore({ folder: store.slice("sqlite:".length), synchronous });
   }
   return openRedisStore({ url: store, onTrouble: (text) => log.warn({ trouble: text }, "redis") });
+}
+
+/** The store with its manifests in the cluster, and what keeps the copies of them. */
+async function openCluster(
+  { apiGroup }: Config,
+  inner: Store,
+): Promise<{ client: KubeClient; mirror: ManifestMirror; store: Store }> {
+  const client = new KubeClient(await loadKubeConfig(process.env));
+  const mirror = new ManifestMirror(inner.manifests);
+  const manifests = createClusterManifests({
+    client,
+    mirror,
+    group: apiGroup,
+    inner: inner.manifests,
+    monotonic: systemClock.monotonic,
+  });
+  return { client, mirror, store: withManifests(inner, manifests) };
 }
 
 /** The parts of a text between commas. */

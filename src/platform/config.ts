@@ -193,13 +193,6 @@ export const CONFIG_TABLE = {
     doc:
       "Where templates, bindings and cron workflows live: store, or kubernetes (objects of the cluster, for kubectl and GitOps; Workflow objects are run)",
   },
-  manifestNamespaces: {
-    type: "text",
-    env: "MANIFEST_NAMESPACES",
-    default: "",
-    doc:
-      "With --manifest-source kubernetes: the namespaces to watch, separated by commas; empty: that of --namespace, or all",
-  },
   statusWriteRate: {
     type: "integer",
     env: "STATUS_WRITE_RATE",
@@ -274,7 +267,8 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "NAMESPACE",
     default: "",
-    doc: "Namespaces in which pods are run and watched, separated by commas; empty: all",
+    doc:
+      "Namespaces in which pods are run, and objects of the cluster are watched, separated by commas; empty: all",
   },
   helperImage: {
     type: "text",

@@ -10,6 +10,7 @@ import type { ArtifactSource } from "./artifacts.ts";
 import type { EventLog } from "./event_log.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
+import type { ObjectRemover } from "./object_remover.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
 /** Facts about the running program, as `version` shows them. */
@@ -61,4 +62,6 @@ export interface ServiceDeps {
   logs?: LogSource;
   /** Bytes of artifacts; absent where none can be kept. */
   artifacts?: ArtifactSource;
+  /** Deletes the cluster's objects of workflows; absent where the cluster is not the source of manifests. */
+  objects?: ObjectRemover;
 }

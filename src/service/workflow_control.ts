@@ -1,6 +1,6 @@
 /** What users do to a workflow that exists: suspend, resume, stop, terminate, set, retry, delete. */
 import type { Caller, Verb } from "../auth/port.ts";
-import { invalid } from "../base/problem.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { ControlRequest, User } from "../engine/command.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
@@ -12,6 +12,7 @@ import type { DeleteRequest } from "./manifests.ts";
 import { objectModified, objectNotFound } from "./object_names.ts";
 import { resolveName, type WorkflowRef } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
+import { isFromObject } from "./workflow_object.ts";
 
 const ACTIONS: Record<ControlRequest["type"], CallerAction | undefined> = {
   suspend: "Suspend",
@@ -97,17 +98,27 @@ export async function deleteWorkflow(
   if (stored === undefined) throw objectNotFound(WORKFLOW, name);
   if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
   await requireAccess(caller, { ...access, verb: "delete" });
-  const { uid } = workflowFromStored(stored).metadata;
+  const { uid, labels } = workflowFromStored(stored).metadata;
   if (
     (request.uid !== undefined && request.uid !== uid) ||
     (request.resourceVersion !== undefined && request.resourceVersion !== stored.version)
   ) throw objectModified(WORKFLOW, name);
   if ((request.dryRun ?? []).length > 0) return;
-  await deps.host.execute(namespace, name, {
-    type: "delete",
-    ...(request.force === true ? { force: true } : {}),
-    ...(uid === undefined ? {} : { uid }),
-  });
+  const hasObject = uid !== undefined && isFromObject({ uid, labels: labels ?? {} });
+  // The object first: without it nothing brings the workflow back.
+  if (hasObject) await deps.objects?.remove(namespace, name, uid);
+  try {
+    await deps.host.execute(namespace, name, {
+      type: "delete",
+      ...(request.force === true ? { force: true } : {}),
+      ...(uid === undefined ? {} : { uid }),
+    });
+  } catch (error) {
+    // Whoever watches the objects was faster.
+    const isGone = error instanceof Problem &&
+      (error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted);
+    if (!hasObject || !isGone) throw error;
+  }
 }
 
 /**

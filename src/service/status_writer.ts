@@ -1,0 +1,124 @@
+/**
+ * Who writes to the API server, and when: so many writes a second in all, one object at most once in a while, a few at a
+ * time, and none while the API server asks for a pause. What changes in between is written once.
+ */
+import type { Clock } from "../platform/clock.ts";
+
+/** Writes of one object that runs are this far apart. */
+const OBJECT_INTERVAL_MS = 1_000;
+const PARALLEL = 8;
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 30_000;
+
+/** What a write led to; `later` tries again, after `pauseMs` in which nobody writes. */
+export type WriteOutcome = { type: "done" } | { type: "later"; pauseMs?: number };
+
+export interface StatusWriterOptions {
+  clock: Clock;
+  /** Writes a second. */
+  rate: number;
+  /** Writes what is to be written of an object now. A rejection is tried again. */
+  write(key: string): Promise<WriteOutcome>;
+  onTrouble(key: string, error: unknown): void;
+}
+
+interface Entry {
+  /** On the clock that only grows. */
+  dueAt: number;
+  failures: number;
+}
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #due = new Map<string, Entry>();
+  readonly #lastWritten = new Map<string, number>();
+  readonly #busy = new Map<string, Promise<void>>();
+  #awake = Promise.withResolvers<void>();
+  /** Earliest time of the next write. */
+  #nextAt = 0;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Objects that wait for being written. */
+  get size(): number {
+    return this.#due.size;
+  }
+
+  /** Asks for a write; `isUrgent` does not wait for the object's interval. */
+  want(key: string, isUrgent = false): void {
+    const now = this.#options.clock.monotonic();
+    const last = this.#lastWritten.get(key) ?? -Infinity;
+    const dueAt = isUrgent ? now : Math.max(now, last + OBJECT_INTERVAL_MS);
+    const known = this.#due.get(key);
+    if (known === undefined) this.#due.set(key, { dueAt, failures: 0 });
+    else if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
+    this.#awake.resolve();
+  }
+
+  /** Forgets an object that is gone. */
+  forget(key: string): void {
+    this.#due.delete(key);
+    this.#lastWritten.delete(key);
+  }
+
+  /** Writes until the signal aborts; resolves when what was begun is done. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, rate } = this.#options;
+    const wake = () => this.#awake.resolve();
+    signal.addEventListener("abort", wake);
+    while (!signal.aborted) {
+      const now = clock.monotonic();
+      const next = this.#busy.size < PARALLEL ? this.#earliest() : undefined;
+      const waitMs = next === undefined ? Infinity : Math.max(next[1].dueAt, this.#nextAt) - now;
+      if (next !== undefined && waitMs <= 0) {
+        this.#nextAt = Math.max(now, this.#nextAt) + 1000 / rate;
+        this.#begin(next[0], next[1]);
+        continue;
+      }
+      this.#awake = Promise.withResolvers<void>();
+      const cancel = waitMs === Infinity ? () => {} : clock.after(waitMs, wake);
+      await this.#awake.promise;
+      cancel();
+    }
+    signal.removeEventListener("abort", wake);
+    await Promise.all(this.#busy.values());
+  }
+
+  #earliest(): [string, Entry] | undefined {
+    let best: [string, Entry] | undefined;
+    for (const one of this.#due) {
+      if (this.#busy.has(one[0])) continue;
+      if (best === undefined || one[1].dueAt < best[1].dueAt) best = one;
+    }
+    return best;
+  }
+
+  #begin(key: string, { failures }: Entry): void {
+    const { clock, onTrouble, write } = this.#options;
+    this.#due.delete(key);
+    const again = () => {
+      const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
+      this.#due.set(key, { dueAt: clock.monotonic() + wait, failures: failures + 1 });
+    };
+    const work = async () => {
+      try {
+        const outcome = await write(key);
+        this.#lastWritten.set(key, clock.monotonic());
+        if (outcome.type === "done") return;
+        again();
+        const pauseUntil = clock.monotonic() + (outcome.pauseMs ?? 0);
+        this.#nextAt = Math.max(this.#nextAt, pauseUntil);
+      } catch (error) {
+        onTrouble(key, error);
+        again();
+      }
+    };
+    const done = work().finally(() => {
+      this.#busy.delete(key);
+      this.#awake.resolve();
+    });
+    this.#busy.set(key, done);
+  }
+}

@@ -1,0 +1,427 @@
+/**
+ * Workflow objects of the cluster as workflows. One replica works here at a time; what two do in the moment of a change of
+ * leaders harms nothing: an object is claimed by a write on condition of its version, its workflow has the object's uid, and
+ * the submission carries a key that derives from it, so that it is run once.
+ */
+import type { ControlRequest } from "../engine/command.ts";
+import { parseWorkflowActorId } from "../actors/actor_ids.ts";
+import { unrestrictedCaller } from "../auth/caller.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import {
+  asObject,
+  type ClusterObject,
+  isOlderVersion,
+  keyOf,
+  objectPath,
+} from "../kubernetes/cluster_object.ts";
+import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
+import type { ObjectSink } from "../kubernetes/object_watch.ts";
+import { decodeManifest } from "../spec/decode_manifest.ts";
+import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
+import type { Change, StoredActor } from "../store/port.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { fitStatus } from "./fit_status.ts";
+import { createObjectRemover, type ObjectRemover } from "./object_remover.ts";
+import { StatusWriter, type WriteOutcome } from "./status_writer.ts";
+import { workflowFromStored } from "./stored_workflow.ts";
+import { timeText } from "./time_text.ts";
+import { validateNewWorkflow } from "./validation.ts";
+import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
+import {
+  claimPatch,
+  type EditCommand,
+  editsOf,
+  endPatch,
+  factsOf,
+  isFromObject,
+  isTakenOver,
+  manifestOf,
+  type ObjectFacts,
+  type RunNote,
+  SOURCE,
+  SOURCE_LABEL,
+  statusPatch,
+  switchText,
+  withoutWorkflow,
+} from "./workflow_object.ts";
+
+/** Workflows that are compared at a time after a list. */
+const PAGE = 500;
+/** How long a repeated submission of an object is recognized. */
+const KEY_TTL_MS = 7 * 86_400_000;
+
+const COMMANDS: Record<EditCommand, ControlRequest> = {
+  suspend: { type: "suspend" },
+  unsuspend: { type: "resume", onlyWorkflow: true },
+  stop: { type: "stop" },
+  terminate: { type: "terminate" },
+};
+
+export interface WorkflowObjectsOptions {
+  client: KubeClient;
+  group: string;
+  /** Names this store among those that may run objects of the same cluster. */
+  storeId: string;
+  /** Writes a second. */
+  rate: number;
+}
+
+export class WorkflowObjects {
+  readonly #deps: ServiceDeps;
+  readonly #options: WorkflowObjectsOptions;
+  readonly #seen = new Map<string, ObjectFacts>();
+  readonly #writer: StatusWriter;
+  readonly #remover: ObjectRemover;
+
+  constructor(deps: ServiceDeps, options: WorkflowObjectsOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#remover = createObjectRemover(options.client, options.group);
+    this.#writer = new StatusWriter({
+      clock: deps.clock,
+      rate: options.rate,
+      write: (key) => this.#write(key),
+      onTrouble: (key, error) =>
+        deps.log.warn({ workflow: key, err: error }, "workflow object was not written"),
+    });
+  }
+
+  /** Objects that are known. */
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  /** Writes what is to be written until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#writer.run(signal);
+  }
+
+  /** What hears of the objects of a namespace, or of all. */
+  sink(namespace: string | undefined): ObjectSink {
+    return {
+      see: (object) => this.#see(object),
+      gone: (object) => this.#gone(object),
+      listed: (keys) => this.#listed(keys, namespace),
+    };
+  }
+
+  /** A change of the store's feed. */
+  async changed({ type, id, index }: Change): Promise<void> {
+    const place = parseWorkflowActorId(id);
+    if (place === undefined || index === undefined || !isFromObject(index)) return;
+    const key = `${place.namespace}/${place.name}`;
+    const facts = this.#seen.get(key);
+    if (facts?.uid !== index.uid) return;
+    if (type === "DELETED") await this.#removeObject(facts);
+    else this.#writer.want(key, (index.finishedAt ?? 0) > 0);
+  }
+
+  /** Looks at all workflows that were made from objects: which are not shown as they are, which lost their object. */
+  async compare(namespace: string | undefined): Promise<Set<string>> {
+    const found = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await this.#deps.store.query.list({
+        kind: "wf",
+        labels: [{ key: SOURCE_LABEL, operator: "=", values: [SOURCE] }],
+        ...(namespace === undefined ? {} : { namespace }),
+        limit: PAGE,
+        parts: () => false,
+        withoutNodes: true,
+        ...(cursor === undefined ? {} : { continue: cursor }),
+      });
+      for (const { index, version } of page.items) {
+        if (!isFromObject(index)) continue;
+        const key = `${index.namespace}/${index.name}`;
+        const facts = this.#seen.get(key);
+        if (facts?.uid === index.uid) {
+          found.add(key);
+          if (facts.run?.version !== version) this.#writer.want(key);
+        } else await this.#checkGone(index);
+      }
+      cursor = page.continue;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  async #listed(keys: ReadonlySet<string>, namespace: string | undefined): Promise<void> {
+    const listed = [...this.#seen].filter(([, facts]) =>
+      namespace === undefined || facts.namespace === namespace
+    );
+    for (const [key] of listed) if (!keys.has(key)) this.#forget(key);
+    const found = await this.compare(namespace);
+    for (const [key, facts] of listed) {
+      if (keys.has(key) && !found.has(key)) {
+        await this.#guard(facts, () => this.#settleWithoutWorkflow(facts));
+      }
+    }
+  }
+
+  #forget(key: string): void {
+    this.#seen.delete(key);
+    this.#writer.forget(key);
+  }
+
+  async #see(object: ClusterObject): Promise<void> {
+    const facts = factsOf(object);
+    if (!this.#know(facts) || facts.isForeign || facts.isDeleting) return;
+    await this.#guard(facts, async () => {
+      if (facts.run === undefined) {
+        if (facts.phase === "") await this.#take(object, facts);
+      } else if (facts.run.store === this.#options.storeId && !isTakenOver(facts)) {
+        await this.#edit(facts, facts.run);
+      }
+    });
+  }
+
+  async #gone(object: ClusterObject): Promise<void> {
+    this.#forget(keyOf(object));
+    await this.#deleteWorkflow(factsOf(object));
+  }
+
+  /** Keeps what is known of an object, unless something newer is. @returns false when it is old */
+  #know(facts: ObjectFacts): boolean {
+    const key = keyOfFacts(facts);
+    const known = this.#seen.get(key);
+    if (known?.uid === facts.uid && isOlderVersion(facts.version, known.version)) return false;
+    this.#seen.set(key, facts);
+    return true;
+  }
+
+  /** What is wrong with one object holds up no other; trouble with store or API server begins all anew. */
+  async #guard(facts: ObjectFacts, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (error instanceof KubeError ? error.isTransient : isTrouble(error)) throw error;
+      this.#deps.log.error({ ...placeOf(facts), err: error }, "workflow object is passed over");
+    }
+  }
+
+  /** Runs an object that nobody has taken. */
+  async #take(object: ClusterObject, facts: ObjectFacts): Promise<void> {
+    const before = await this.#findWorkflow(facts);
+    const owner = before?.metadata.uid ?? "";
+    if (before !== undefined && owner !== facts.uid) {
+      const { namespace, name } = facts;
+      if (!isFromObject({ uid: owner, labels: before.metadata.labels ?? {} })) {
+        const message = "a workflow of this name exists that was not made by kubectl; use another";
+        return await this.#end(facts, "Failed", message);
+      }
+      await this.#checkGone({ namespace, name, uid: owner });
+    }
+    const workflow = owner === facts.uid ? undefined : await this.#checked(object, facts);
+    if (workflow === "invalid") return;
+    if (!await this.#patch(facts, claimPatch(facts, this.#options.storeId))) return;
+    if (workflow !== undefined) await this.#submit(facts, workflow);
+    this.#writer.want(keyOfFacts(facts), true);
+  }
+
+  async #submit(facts: ObjectFacts, workflow: Workflow): Promise<void> {
+    const { namespace, uid } = facts;
+    const key = `object:${uid}`;
+    let reason = "";
+    try {
+      await storeWorkflow(this.#deps, unrestrictedCaller(), {
+        namespace,
+        workflow,
+        uid,
+        idempotency: { key, fingerprint: key, ttlMs: KEY_TTL_MS },
+      });
+      this.#deps.log.info({ ...placeOf(facts), uid }, "workflow object taken");
+    } catch (error) {
+      if (!(error instanceof Problem) || isTrouble(error)) throw error;
+      reason = error.message;
+    }
+    const now = await this.#findWorkflow(facts);
+    if (now?.metadata.uid === uid) return;
+    const current = this.#seen.get(keyOfFacts(facts)) ?? facts;
+    if (reason !== "") await this.#end(current, "Failed", reason);
+    // It ran before, and has been deleted here.
+    else await this.#removeObject(current);
+  }
+
+  /** The workflow of an object; one that can't be run is ended. */
+  async #checked(object: ClusterObject, facts: ObjectFacts): Promise<Workflow | "invalid"> {
+    try {
+      const decoded = decodeManifest("Workflow", manifestOf(object));
+      const workflow = labelled(decoded, unrestrictedCaller());
+      const templates = await validateNewWorkflow(this.#deps, workflow, facts.namespace);
+      return withStoredTemplates(workflow, templates);
+    } catch (error) {
+      if (!(error instanceof Problem) || isTrouble(error)) throw error;
+      await this.#end(facts, "Failed", `invalid spec: ${error.message}`);
+      return "invalid";
+    }
+  }
+
+  /** Does what somebody asked for by an edit of the object; what is refused is put back. */
+  async #edit(facts: ObjectFacts, run: RunNote): Promise<void> {
+    const { host, log } = this.#deps;
+    for (const edit of editsOf(facts)) {
+      try {
+        await host.execute(facts.namespace, facts.name, {
+          type: "control",
+          request: COMMANDS[edit],
+        });
+        log.info({ ...placeOf(facts), edit }, "workflow object edited");
+      } catch (error) {
+        if (!(error instanceof Problem) || isTrouble(error)) throw error;
+        log.info({ ...placeOf(facts), edit, reason: error.message }, "edit refused");
+      }
+    }
+    // Taken over; the next write says so in the object.
+    this.#know({ ...facts, run: { ...run, spec: switchText(facts), version: "" } });
+    this.#writer.want(keyOfFacts(facts), true);
+  }
+
+  async #settleWithoutWorkflow(facts: ObjectFacts): Promise<void> {
+    switch (withoutWorkflow(facts, this.#options.storeId)) {
+      case "leave":
+        return;
+      case "remove":
+        return await this.#removeObject(facts);
+      case "lost":
+        return await this.#end(facts, "Error", "the workflow is not in the store any more");
+      case "run": {
+        // A claimed object whose submission was cut off: looked at as if it were new.
+        const object = await this.#read(facts.namespace, facts.name);
+        if (object === undefined || object.metadata.uid !== facts.uid) return;
+        const now = factsOf(object);
+        if (now.phase === "" && !now.isDeleting) await this.#take(object, now);
+        return;
+      }
+    }
+  }
+
+  /** Deletes a workflow whose object seems to be gone, when it is. */
+  async #checkGone(
+    index: { namespace: string; name: string; uid: string },
+  ): Promise<void> {
+    const object = await this.#read(index.namespace, index.name);
+    if (object?.metadata.uid !== index.uid) await this.#deleteWorkflow(index);
+  }
+
+  async #deleteWorkflow(
+    { namespace, name, uid }: { namespace: string; name: string; uid: string },
+  ): Promise<void> {
+    const workflow = await this.#findWorkflow({ namespace, name });
+    if (
+      workflow?.metadata.uid !== uid ||
+      !isFromObject({ uid, labels: workflow.metadata.labels ?? {} })
+    ) return;
+    try {
+      await this.#deps.host.execute(namespace, name, { type: "delete", uid, force: true });
+      this.#deps.log.info({ namespace, workflow: name, uid }, "workflow object deleted");
+    } catch (error) {
+      if (!(error instanceof Problem) || isTrouble(error)) throw error;
+    }
+  }
+
+  async #removeObject({ namespace, name, uid }: ObjectFacts): Promise<void> {
+    await this.#remover.remove(namespace, name, uid);
+  }
+
+  async #end(facts: ObjectFacts, phase: "Failed" | "Error", message: string): Promise<void> {
+    this.#deps.log.warn({ ...placeOf(facts), reason: message }, "workflow object ended");
+    const at = timeText(this.#deps.clock.now());
+    await this.#patch(facts, endPatch(facts, { phase, message, at, labelPrefix: LABEL_PREFIX }));
+  }
+
+  /** Shows the state of a workflow in its object. */
+  async #write(key: string): Promise<WriteOutcome> {
+    const facts = this.#seen.get(key);
+    const isOurs = facts?.run === undefined || facts.run.store === this.#options.storeId;
+    if (facts === undefined || !isOurs || !isTakenOverOrNew(facts)) return { type: "done" };
+    // Read after the object's version is known: a write that succeeds shows a state that is not older than the object.
+    const stored = await this.#find(facts);
+    if (stored === undefined) return { type: "done" };
+    const workflow = workflowFromStored(stored);
+    if (workflow.metadata.uid !== facts.uid || facts.run?.version === stored.version) {
+      return { type: "done" };
+    }
+    const patch = statusPatch(facts, {
+      workflow,
+      status: await fitStatus(workflow),
+      version: stored.version,
+      store: this.#options.storeId,
+      labelPrefix: LABEL_PREFIX,
+    });
+    try {
+      return await this.#patch(facts, patch) ? { type: "done" } : { type: "later" };
+    } catch (error) {
+      if (!(error instanceof KubeError) || !error.isTransient) throw error;
+      this.#deps.log.warn({ workflow: key, reason: error.message }, "the API server asks to wait");
+      return { type: "later", pauseMs: (error.retryAfterSeconds ?? 0) * 1000 };
+    }
+  }
+
+  /**
+   * Patches an object in the version that is known; what it is then, or is instead, is known afterwards.
+   * @returns false when it was changed by somebody else, or is gone
+   * @throws {KubeError} for anything else
+   */
+  async #patch(facts: ObjectFacts, patch: JsonObject[]): Promise<boolean> {
+    const { client, group } = this.#options;
+    try {
+      const answer = await client.call({
+        method: "PATCH",
+        path: objectPath(group, "Workflow", facts.namespace, facts.name),
+        contentType: "application/json-patch+json",
+        body: patch,
+      });
+      this.#know(factsOf(asObject(answer)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      if (error.status === 404) return false;
+      if (error.status !== 409 && error.status !== 422) throw error;
+      const object = await this.#read(facts.namespace, facts.name);
+      if (error.status === 422 && object?.metadata.resourceVersion === facts.version) throw error;
+      // Not only known but dealt with: it may be somebody's edit.
+      if (object !== undefined && object.metadata.uid === facts.uid) await this.#see(object);
+      return false;
+    }
+  }
+
+  async #read(namespace: string, name: string): Promise<ClusterObject | undefined> {
+    const { client, group } = this.#options;
+    try {
+      return asObject(await client.call({ path: objectPath(group, "Workflow", namespace, name) }));
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  #find({ namespace, name }: { namespace: string; name: string }): Promise<
+    StoredActor | undefined
+  > {
+    return this.#deps.workflows.find(namespace, name);
+  }
+
+  async #findWorkflow(
+    place: { namespace: string; name: string },
+  ): Promise<Workflow | undefined> {
+    const stored = await this.#find(place);
+    return stored === undefined ? undefined : workflowFromStored(stored);
+  }
+}
+
+function placeOf({ namespace, name }: ObjectFacts): { namespace: string; name: string } {
+  return { namespace, name };
+}
+
+function keyOfFacts({ namespace, name }: ObjectFacts): string {
+  return `${namespace}/${name}`;
+}
+
+function isTakenOverOrNew(facts: ObjectFacts): boolean {
+  return facts.run === undefined || isTakenOver(facts);
+}
+
+function isTrouble(error: unknown): boolean {
+  return error instanceof Problem &&
+    (error.code === ProblemCode.Unavailable || error.code === ProblemCode.DeadlineExceeded);
+}
