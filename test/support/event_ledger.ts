@@ -14,11 +14,12 @@ export async function call(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
+  timeoutMs = 20_000,
 ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
   const response = await fetch(base + path, {
     method,
     headers: { ...JSON_TYPE, ...headers },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(timeoutMs),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const answer = await response.json() as Record<string, unknown>;
@@ -86,29 +87,51 @@ export async function postEvents(
 }
 
 interface Item {
-  metadata: { labels: Record<string, string> };
+  metadata: { name: string; labels: Record<string, string> };
   spec: { arguments: { parameters?: { name: string; value: string }[] } };
+  status: { phase?: string };
 }
 
-/** How many workflows there are for each `binding n`. */
-export async function countWorkflows(base: string): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
+/** A workflow that an event has made. */
+export interface EventWorkflow {
+  /** The binding and the event's number: `binding n`. */
+  key: string;
+  name: string;
+  phase: string;
+}
+
+/** The workflows that events have made, those with a label only where one is given. */
+export async function listEventWorkflows(
+  base: string,
+  labelSelector = "",
+): Promise<EventWorkflow[]> {
+  const found: EventWorkflow[] = [];
   let token = "";
   do {
     const query = new URLSearchParams({
       "listOptions.limit": "1000",
       "listOptions.continue": token,
-      fields: "metadata,items.metadata.labels,items.spec.arguments",
+      "listOptions.labelSelector": labelSelector,
+      fields:
+        "metadata,items.metadata.name,items.metadata.labels,items.spec.arguments,items.status.phase",
     });
-    const { body } = await call(base, "GET", `/api/v1/workflows/default?${query}`);
-    for (const { metadata, spec } of (body["items"] ?? []) as Item[]) {
+    const { status, body } = await call(base, "GET", `/api/v1/workflows/default?${query}`);
+    if (status !== 200) throw new Error(`The list answers ${status}: ${JSON.stringify(body)}`);
+    for (const { metadata, spec, status } of (body["items"] ?? []) as Item[]) {
       const binding = metadata.labels["workflows.argoproj.io/workflow-event-binding"];
+      if (binding === undefined) continue;
       const n = spec.arguments.parameters?.find(({ name }) => name === "n")?.value;
-      const key = `${binding} ${n}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      found.push({ key: `${binding} ${n}`, name: metadata.name, phase: status.phase ?? "" });
     }
     token = String((body["metadata"] as { continue?: string }).continue ?? "");
   } while (token !== "");
+  return found;
+}
+
+/** How many workflows there are for each `binding n`. */
+export async function countWorkflows(base: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { key } of await listEventWorkflows(base)) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }
 

@@ -18,7 +18,15 @@ export interface ServerProcess {
   /** Asks it to stop; resolves with its exit status. */
   stop(): Promise<number | null>;
   /** Stops or continues the process, as a paused machine would. */
-  signal(name: "SIGSTOP" | "SIGCONT"): void;
+  signal(name: "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void;
+}
+
+/** What differs from the server of this repository as it is. */
+export interface ServerVariant {
+  /** Its program, for example of another version. */
+  main?: string;
+  /** A module that is loaded before it. */
+  preload?: string;
 }
 
 /**
@@ -26,9 +34,13 @@ export interface ServerProcess {
  *
  * @param flags as on the command line; `--port 0` unless given
  */
-export async function startServer(flags: string[]): Promise<ServerProcess> {
+export async function startServer(
+  flags: string[],
+  { main = MAIN, preload }: ServerVariant = {},
+): Promise<ServerProcess> {
   const isDeno = "Deno" in globalThis;
-  const args = [...(isDeno ? ["run", "-A", MAIN] : [MAIN]), "--port=0", ...flags];
+  const first = preload === undefined ? [] : [isDeno ? "--preload" : "--import", preload];
+  const args = [...(isDeno ? ["run", "-A"] : []), ...first, main, "--port=0", ...flags];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   const log: string[] = [];
   // Intentionally not `child.kill`: on Deno it works once only, and hides the exit status.

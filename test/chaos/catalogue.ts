@@ -1,0 +1,8 @@
+/** All chaos scenarios, in the order of the fault catalogue. */
+import { REPLICA_SCENARIOS } from "./replicas.ts";
+import type { Scenario } from "./scenario.ts";
+
+const numberOf = ({ name }: Scenario) => Number(/^F(\d+)/.exec(name)?.[1] ?? 0);
+
+export const CATALOGUE: readonly Scenario[] = [...REPLICA_SCENARIOS]
+  .sort((a, b) => numberOf(a) - numberOf(b));

@@ -1,0 +1,229 @@
+/**
+ * A steady stream of events, each of which makes a workflow that waits and is resumed; and the ledger of it: what was
+ * sent, what was answered, which workflows came of it, how often each was resumed, how they ended.
+ */
+import {
+  call,
+  type EventWorkflow,
+  listEventWorkflows,
+  prepare,
+  submits,
+  type Told,
+} from "../support/event_ledger.ts";
+import { type ChaosRun, type Outcome, wait } from "./scenario.ts";
+
+const EVENTS = "/api/v1/events/default/load";
+const WORKFLOWS = "/api/v1/workflows/default";
+/** Posts under way at once. */
+const MAX_POSTS = 1_000;
+/** Resumes under way at once. */
+const MAX_RESUMES = 48;
+/** Part of the events that carry an Idempotency-Key and are sent until they are answered 200. */
+const KEYED = 2;
+
+export interface EventLoadOptions {
+  /** Where to send: one address for each request. */
+  url(): string;
+  /** Where to read and resume. @default `url` */
+  reliableUrl?(): string;
+  perSecond: number;
+  /** Leaves the workflows waiting. */
+  isResuming?: boolean;
+}
+
+export class EventLoad {
+  readonly #run: ChaosRun;
+  readonly #options: EventLoadOptions;
+  /** Number → last status, 0 for none. */
+  readonly told: Told = new Map();
+  /** Statuses and how often they were answered. */
+  readonly statuses = new Map<number, number>();
+  /** Workflow → answers 200 to its resume. */
+  readonly #resumed = new Map<string, number>();
+  /** Those whose resume was answered 200: a second one would be seen as such only if it were asked for. */
+  readonly #settled = new Set<string>();
+  readonly #violations: string[] = [];
+  #isPosting = false;
+  #posts = 0;
+  #posting: Promise<void> = Promise.resolve();
+  #isEnding = false;
+  #resuming: Promise<void> = Promise.resolve();
+
+  constructor(run: ChaosRun, options: EventLoadOptions) {
+    this.#run = run;
+    this.#options = options;
+  }
+
+  /** Stores the binding and begins to post. */
+  async start(): Promise<void> {
+    await prepare(this.#options.url(), { every: submits('discriminator == "load"') });
+    this.#isPosting = true;
+    this.#posting = this.#postAll();
+    if (this.#options.isResuming ?? true) this.#resuming = this.#resumeAll();
+  }
+
+  /** Events answered 200 so far. */
+  get accepted(): number {
+    return this.statuses.get(200) ?? 0;
+  }
+
+  /** Posts nothing more; resolves when every post is answered or given up. */
+  async stopPosting(): Promise<void> {
+    this.#isPosting = false;
+    await this.#posting;
+  }
+
+  /** Waits until every accepted event's workflow is there and complete, then reads the ledger against the service. */
+  async verdict(timeoutMs: number): Promise<Outcome> {
+    await this.stopPosting();
+    const deadline = performance.now() + timeoutMs;
+    const url = this.#options.reliableUrl ?? this.#options.url;
+    const isResuming = this.#options.isResuming ?? true;
+    const wanted = () => [...this.told].filter(([, status]) => status === 200).length;
+    for (;;) {
+      const open = await this.#openEvents(url()).catch(() => -1);
+      const waiting = await listEventWorkflows(url(), "workflows.argoproj.io/phase=Running")
+        .catch(() => undefined);
+      const done = open === 0 && waiting !== undefined && (!isResuming || waiting.length === 0);
+      if (done) break;
+      if (performance.now() > deadline) {
+        this.#violations.push(`not done in time: ${open} events, ${waiting?.length} workflows`);
+        break;
+      }
+      await wait(300);
+    }
+    this.#isEnding = true;
+    await this.#resuming;
+    const made = await listEventWorkflows(url());
+    this.#compare(made);
+    const posted = this.told.size;
+    const unknown = [...this.told.values()].filter((status) => status === 0).length;
+    return {
+      violations: this.#violations,
+      alive: { done: wanted(), wanted: Math.ceil(posted / 2) },
+      figures: {
+        posted,
+        accepted: wanted(),
+        unanswered: unknown,
+        workflows: made.length,
+        resumed: this.#resumed.size,
+        statuses: JSON.stringify(Object.fromEntries(this.statuses)),
+      },
+    };
+  }
+
+  async #openEvents(url: string): Promise<number> {
+    const path = "/api/v1/event-deliveries/default?state=queued&limit=1";
+    const { status, body } = await call(url, "GET", path);
+    return status === 200 ? (body["items"] as unknown[]).length : -1;
+  }
+
+  #compare(made: EventWorkflow[]): void {
+    const counts = new Map<string, number>();
+    for (const { key, name, phase } of made) {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      const wanted = (this.#options.isResuming ?? true) ? "Succeeded" : "Running";
+      if (phase !== wanted) this.#violations.push(`${name} (${key}) is ${phase}, not ${wanted}`);
+    }
+    for (const [n, status] of this.told) {
+      const count = counts.get(`every ${n}`) ?? 0;
+      counts.delete(`every ${n}`);
+      if (status === 200 ? count === 1 : count <= 1) continue;
+      this.#violations.push(`event ${n}: answered ${status}, ${count} workflows`);
+    }
+    for (const key of counts.keys()) this.#violations.push(`a workflow for ${key}, never sent`);
+    for (const [name, times] of this.#resumed) {
+      if (times > 1) this.#violations.push(`${name}: ${times} resumes were answered 200`);
+    }
+  }
+
+  async #postAll(): Promise<void> {
+    const startedAt = performance.now();
+    const posts = new Set<Promise<void>>();
+    let next = 0;
+    while (this.#isPosting) {
+      const due = (performance.now() - startedAt) / 1_000 * this.#options.perSecond;
+      while (next < due && this.#posts < MAX_POSTS) {
+        const post = this.#post(next++).finally(() => {
+          this.#posts--;
+          posts.delete(post);
+        });
+        this.#posts++;
+        posts.add(post);
+      }
+      await wait(5);
+    }
+    await Promise.all(posts);
+  }
+
+  async #post(n: number): Promise<void> {
+    const isKeyed = n % KEYED === 0;
+    const headers: Record<string, string> = isKeyed ? { "idempotency-key": `load-${n}` } : {};
+    this.told.set(n, 0);
+    for (let attempt = 0;; attempt++) {
+      const status = await this.#postOnce(n, headers);
+      this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+      this.told.set(n, status);
+      // Without a key nothing is sent twice: a 503 may also mean that the outcome is unknown.
+      if (status === 200 || !isKeyed || attempt >= 60) return;
+      await wait(200 + 300 * this.#run.random());
+    }
+  }
+
+  async #postOnce(n: number, headers: Record<string, string>): Promise<number> {
+    try {
+      const { status, headers: answer } = await call(
+        this.#options.url(),
+        "POST",
+        EVENTS,
+        { n },
+        headers,
+        10_000,
+      );
+      if (status === 503 && answer.get("retry-after") === null) {
+        this.#violations.push(`event ${n}: 503 without Retry-After`);
+      }
+      return status;
+    } catch {
+      return 0;
+    }
+  }
+
+  async #resumeAll(): Promise<void> {
+    const url = this.#options.reliableUrl ?? this.#options.url;
+    while (!this.#isEnding) {
+      const waiting = await listEventWorkflows(url(), "workflows.argoproj.io/phase=Running")
+        .catch(() => []);
+      const names = waiting.map(({ name }) => name).filter((name) => !this.#settled.has(name));
+      const resumers = Array.from({ length: MAX_RESUMES }, async () => {
+        for (let name = names.pop(); name !== undefined; name = names.pop()) {
+          await this.#resume(url(), name);
+        }
+      });
+      await Promise.all(resumers);
+      await wait(300);
+    }
+  }
+
+  async #resume(url: string, name: string): Promise<void> {
+    const body = { namespace: "default", name, nodeFieldSelector: "templateName=main" };
+    try {
+      const { status, body: answer } = await call(
+        url,
+        "PUT",
+        `${WORKFLOWS}/${name}/resume`,
+        body,
+        {},
+        10_000,
+      );
+      if (status === 200) {
+        this.#resumed.set(name, (this.#resumed.get(name) ?? 0) + 1);
+        this.#settled.add(name);
+      } else if (status >= 500 && status !== 503 && status !== 504) {
+        this.#violations.push(`resume of ${name}: ${status} ${JSON.stringify(answer)}`);
+      }
+    } catch {
+      // No answer: it is tried again when the next list shows it waiting.
+    }
+  }
+}

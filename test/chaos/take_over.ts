@@ -1,0 +1,85 @@
+/**
+ * Measures take-overs: one waiting workflow in every shard, and a command to each of those whose owner was hit, from the
+ * fault until it is answered.
+ */
+import { createClient } from "redis";
+import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
+import { redisKeys, SHARD_KEY } from "../../src/store/redis_keys.ts";
+import { parseRedisUrl } from "../../src/store/redis_url.ts";
+import { call } from "../support/event_ledger.ts";
+import { type ChaosRun, wait } from "./scenario.ts";
+
+const WORKFLOWS = "/api/v1/workflows/default";
+const SHARDS = 64;
+const GIVE_UP_MS = 60_000;
+
+export class TakeOverProbe {
+  /** Times of all shards that had to change hands, ms. */
+  readonly times: number[] = [];
+  /** The longest time of each fault, ms. */
+  readonly worst: number[] = [];
+  readonly #redis;
+  readonly #keys;
+  readonly #names: string[] = [];
+  readonly #url: () => string;
+
+  /** @param url a server that answers */
+  constructor(run: ChaosRun, store: string, url: () => string) {
+    this.#redis = createClient({ url: store, RESP: 2 });
+    this.#redis.on("error", () => {});
+    run.onEnd(() => this.#redis.isOpen && this.#redis.destroy());
+    this.#keys = redisKeys(parseRedisUrl(store).prefix);
+    this.#url = url;
+    for (let number = 0; this.#names.filter(Boolean).length < SHARDS; number++) {
+      const name = `probe-${number}`;
+      this.#names[shardOf(workflowActorId("default", name), SHARDS)] ??= name;
+    }
+  }
+
+  async start(): Promise<void> {
+    await this.#redis.connect();
+    const spec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+    for (const name of this.#names) {
+      const workflow = { metadata: { name }, spec };
+      const { status, body } = await call(this.#url(), "POST", WORKFLOWS, { workflow });
+      if (status !== 200) throw new Error(`probe: ${status} ${JSON.stringify(body)}`);
+    }
+  }
+
+  /** Names of the probes in the shards that a process owns now. */
+  async ownedBy(pid: number): Promise<string[]> {
+    const owners = await Promise.all(
+      this.#names.map((_, shard) =>
+        this.#redis.hGet(this.#keys.shard(shard) + SHARD_KEY.meta, "owner")
+      ),
+    );
+    return this.#names.filter((_, shard) => owners[shard]?.includes(`-${pid}-`));
+  }
+
+  /** Sends a command to each probe until it is answered; counts from the moment of the call. */
+  async measure(probes: string[]): Promise<void> {
+    const startedAt = performance.now();
+    const times = await Promise.all(probes.map(async (name) => {
+      while (performance.now() - startedAt < GIVE_UP_MS) {
+        const status = await call(this.#url(), "PUT", `${WORKFLOWS}/${name}/suspend`, {})
+          .then((answer) => answer.status, () => 0);
+        if (status !== 0 && status < 500) break;
+        await wait(50);
+      }
+      return performance.now() - startedAt;
+    }));
+    if (times.length === 0) return;
+    this.times.push(...times);
+    this.worst.push(Math.max(...times));
+  }
+
+  /** Shards that changed hands, and how long that took. */
+  figures(): Record<string, number> {
+    const sorted = [...this.times].sort((a, b) => a - b);
+    return {
+      shardsTakenOver: sorted.length,
+      takeOverP50Ms: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
+      takeOverMaxMs: Math.round(sorted.at(-1) ?? 0),
+    };
+  }
+}

@@ -1,0 +1,74 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
+/**
+ * `deno task chaos [NAME…] [--minutes M] [--seed N] [--short]`: runs chaos scenarios on real servers and a real Redis, all
+ * of them or those whose name begins with one of the given; prints figures and what was violated, and exits 1 when
+ * something was. `--list` names them.
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { CATALOGUE } from "../test/chaos/catalogue.ts";
+import { type Outcome, runScenario, type Scenario } from "../test/chaos/scenario.ts";
+import { seededFraction } from "../test/support/seeded_ids.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: "boolean", default: false },
+    short: { type: "boolean", default: false },
+    minutes: { type: "string" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  },
+});
+
+function chosen(): readonly Scenario[] {
+  if (positionals.length === 0) return CATALOGUE;
+  const found = CATALOGUE.filter(({ name }) =>
+    positionals.some((wanted) => name === wanted || name.startsWith(`${wanted}-`))
+  );
+  if (found.length === 0) throw new Error(`No scenario is named ${positionals}; see --list`);
+  return found;
+}
+
+function secondsOf({ seconds, short }: Scenario): number {
+  if (values.minutes !== undefined) return Number(values.minutes) * 60;
+  return values.short ? short ?? seconds : seconds;
+}
+
+async function runOne(scenario: Scenario): Promise<boolean> {
+  const startedAt = performance.now();
+  const say = (text: string) =>
+    console.log(`  ${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${text}`);
+  console.log(`\n${scenario.name} (seed ${values.seed}): ${scenario.about}`);
+  let outcome: Outcome;
+  try {
+    outcome = await runScenario(scenario, {
+      seconds: secondsOf(scenario),
+      isShort: values.short,
+      random: seededFraction(Number(values.seed)),
+      say,
+    });
+  } catch (cause) {
+    console.log(cause);
+    return false;
+  }
+  for (const [name, figure] of Object.entries(outcome.figures)) {
+    console.log(`  ${name.padEnd(24)} ${figure}`);
+  }
+  for (const text of outcome.violations.slice(0, 20)) console.log(`  VIOLATED ${text}`);
+  const more = outcome.violations.length - 20;
+  if (more > 0) console.log(`  … and ${more} more`);
+  console.log(outcome.violations.length === 0 ? "  held" : "  FAILED");
+  return outcome.violations.length === 0;
+}
+
+if (values.list) {
+  for (const { name, about, short } of CATALOGUE) {
+    console.log(`${name.padEnd(24)} ${short === undefined ? "     " : "[CI] "} ${about}`);
+  }
+  process.exit(0);
+}
+
+const failed: string[] = [];
+for (const scenario of chosen()) if (!await runOne(scenario)) failed.push(scenario.name);
+console.log(failed.length === 0 ? "\nall held" : `\nfailed: ${failed.join(", ")}`);
+process.exit(failed.length === 0 ? 0 : 1);
