@@ -222,6 +222,7 @@ function ownMetadata({ metadata }: JsonObject): JsonObject {
     generation: _generation,
     resourceVersion: _version,
     deletionTimestamp: _deleted,
+    managedFields: _managed,
     ...own
   } = metadata as JsonObject;
   return own;

@@ -98,15 +98,13 @@ function manifestOf(kind: ClusterKind, object: ClusterObject): Omit<StoredManife
   if (schema === undefined) throw new RangeError(`Kind ${kind} has no schema`);
   const decoded = decodeManifest(kind, object) as unknown as JsonObject;
   const { apiVersion: _api, kind: _kind, metadata, ...rest } = normalForm(decoded, schema);
+  const { managedFields: _managed, ...kept } = metadata as JsonObject;
   const { namespace = "", name, resourceVersion, labels = {} } = object.metadata;
   return {
     kind: ManifestKind[kind],
     namespace,
     name,
-    text: JSON.stringify({
-      metadata: { resourceVersion, ...(metadata as JsonObject) },
-      ...rest,
-    }),
+    text: JSON.stringify({ metadata: { resourceVersion, ...kept }, ...rest }),
     labels,
   };
 }
