@@ -69,7 +69,7 @@ function walk(program: Command, words: readonly string[]): Place {
       const option = optionsAt(place.command).find((one) =>
         one.long === name || one.short === name
       );
-      if (option === undefined || option.isBoolean()) continue;
+      if (option === undefined || !(option.required || option.optional)) continue;
       if (value === undefined) place.open = option;
       else take(option, value);
     } else {

@@ -39,7 +39,7 @@ export function addLintOptions(command: Command): Command {
         .choices(["pretty", "simple"]).default("pretty"),
     )
     .option("--no-strict", "let fields pass that do not exist")
-    .addOption(new Option("--strict", "refuse fields that do not exist").hideHelp())
+    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
     .addOption(new Option("--no-color", "accepted: there are no colours").hideHelp());
 }
 

@@ -46,7 +46,9 @@ export function plainFlags(program: Command, argv: readonly string[]): string[] 
     if (found === null) return [word];
     const [, name = "", value] = found;
     const named = all.filter(({ long }) => long === `--${name}` || long === `--no-${name}`);
-    if (named.length === 0 || named.some((option) => !option.isBoolean())) return [word];
+    if (named.length === 0 || named.some(({ required, optional }) => required || optional)) {
+      return [word];
+    }
     const long = value === "true" ? `--${name}` : `--no-${name}`;
     // What is not there under this name is how it is anyway.
     return named.some((option) => option.long === long) ? [long] : [];

@@ -146,7 +146,7 @@ function addResource(
   const strict = (command: Command) =>
     command
       .option("--no-strict", "let fields pass that do not exist")
-      .addOption(new Option("--strict", "refuse fields that do not exist").hideHelp())
+      .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
       .addOption(outputOption("name", "json", "yaml", "wide"));
   for (const verb of ["create", "update"] as const) {
     const command = strict(

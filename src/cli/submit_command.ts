@@ -229,7 +229,7 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
     )
     .option("--server-dry-run", "as --dry-run, with what the server adds")
     .option("--no-strict", "let fields pass that do not exist")
-    .addOption(new Option("--strict", "refuse fields that do not exist").hideHelp())
+    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
     .option("--idempotency-key <key>", "the same key and manifest make one workflow")
     .option("--status <phase>", "with --watch: only nodes of this phase")
     .option("--node-field-selector <terms>", "with --watch: only nodes that match");

@@ -70,8 +70,9 @@ export function printWorkflow(
   options: TreeOptions,
 ): void {
   if (format === "json" || format === "yaml") printObject(workflow as unknown as Json, format);
-  else if (format === "name") print(workflow.metadata.name ?? "");
-  else {
+  else if (format === "name") {
+    print(workflow.metadata.name ?? workflow.metadata.generateName ?? "");
+  } else {
     const columns = format === "wide" || format === "short" ? format : "normal";
     print(workflowText(workflow, { ...options, columns }));
   }
