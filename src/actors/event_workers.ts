@@ -13,6 +13,8 @@ import { eventWorkerMachine } from "./event_worker_machine.ts";
 const MAX_BATCH = 64;
 /** How long a worker waits for events before it looks again. */
 const TAKE_WAIT_MS = 20_000;
+/** How long it waits while it is at work. */
+const STAY_MS = 50;
 const REST_MS = 500;
 /** How often what must be written is tried before it is left to whoever claims the event. */
 const END_ATTEMPTS = 5;
@@ -59,10 +61,15 @@ export class EventWorkers {
       let troubles = 0;
       const actor = createActor(eventWorkerMachine, {
         input: {
-          take: (signal) => this.#take(worker, signal),
+          take: (signal) => this.#take(worker, TAKE_WAIT_MS, signal),
           work: async (events) => {
-            await this.#work(worker, events);
-            troubles = 0;
+            // While more comes it stays at work: going to and fro between the states costs as much as a few events.
+            for (let batch = events; batch.length > 0;) {
+              await this.#work(worker, batch);
+              troubles = 0;
+              if (this.#stop.signal.aborted) return;
+              batch = await this.#take(worker, STAY_MS, this.#stop.signal);
+            }
           },
           rest: (signal) => clock.sleep(REST_MS * (0.5 + ids.fraction()), signal),
           onTrouble: (cause) => {
@@ -84,14 +91,14 @@ export class EventWorkers {
     }));
   }
 
-  #take(worker: string, signal: AbortSignal): Promise<QueuedEvent[]> {
+  #take(worker: string, waitMs: number, signal: AbortSignal): Promise<QueuedEvent[]> {
     const { events } = this.#deps;
     return events.take(
       worker,
       MAX_BATCH,
       this.#options.claimAfterMs,
-      TAKE_WAIT_MS,
-      AbortSignal.any([signal, this.#stop.signal]),
+      waitMs,
+      signal === this.#stop.signal ? signal : AbortSignal.any([signal, this.#stop.signal]),
     );
   }
 

@@ -2,22 +2,23 @@
  * The HTTP application: declared routes on Hono, in the order in which the reference looks at a request. Path first,
  * then route, body and query, then credentials, then the use case.
  */
-import { type Context, Hono, type Next } from "hono";
+import { type Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
 import { notFound } from "../base/problem.ts";
-import type { Metrics } from "../platform/metrics.ts";
+import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { downloadResponse } from "./download.ts";
+import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, readBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { readUpload } from "./multipart.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
-import { type RateLimiter, senderOf } from "./rate_limit.ts";
-import { cleanPath, rawTarget } from "./request_path.ts";
+import type { RateLimiter } from "./rate_limit.ts";
+import { rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -37,55 +38,20 @@ export interface AppDeps {
   rateLimiter?: RateLimiter;
 }
 
-/** Methods that clients of the reference know; others are refused before anything is looked at. */
-const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+type RouteApp = Hono<{ Bindings: RequestEnv }>;
+type RouteContext = Context<{ Bindings: RequestEnv }>;
 
-/** What a client may call its request. */
-const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
-
-/** Makes the application with these routes. */
-export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
-  const app = new Hono();
-  app.use("*", async function answerHeaders(c: Context, next: Next) {
-    const given = c.req.header("x-request-id") ?? "";
-    const requestId = REQUEST_ID.test(given) ? given : deps.service.ids.uuid();
-    c.set("requestId", requestId);
-    await next();
-    c.res.headers.set("x-request-id", requestId);
-    c.res.headers.set("x-content-type-options", "nosniff");
-    c.res.headers.set("referrer-policy", "no-referrer");
-    if (!c.res.headers.has("x-frame-options")) c.res.headers.set("x-frame-options", "DENY");
-  });
-  const { rateLimiter } = deps;
-  if (rateLimiter !== undefined) {
-    app.use("/api/*", async function rateLimit(c, next) {
-      const { allowed, headers } = rateLimiter.take(senderOf(c.req.raw, c.env));
-      if (!allowed) return c.text("Too Many Requests", 429, headers);
-      await next();
-      for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
-      return undefined;
-    });
-  }
-  app.use("*", async function requestPath(c, next) {
-    const { path, query } = rawTarget(c.req.raw, c.env);
-    const clean = cleanPath(path);
-    if (clean !== path) return redirect(c, query === "" ? clean : `${clean}?${query}`);
-    if (c.req.method === "HEAD" && path.startsWith("/api/")) {
-      return new Response(null, {
-        status: 501,
-        headers: { "content-type": "application/json" },
-      });
-    }
-    if (!METHODS.has(c.req.method)) {
-      return new Response(null, { status: 405, headers: { allow: "GET, POST, PUT, DELETE" } });
-    }
-    return await next();
-  });
+/** Makes the application with these routes: a fetch handler. */
+export function createApp(
+  deps: AppDeps,
+  routes: readonly Route[],
+): { fetch(request: Request, server: unknown): Promise<Response> } {
+  const app: RouteApp = new Hono();
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
-  const measure = requestMetrics(deps.metrics);
   for (const route of routes) {
-    const handler = (c: Context) => measure(route, deps, () => answer(route, deps, c));
+    const measure = requestMetrics(deps, route);
+    const handler = (c: RouteContext) => measure(() => answer(route, deps, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
   // Below /api clients rely on another answer.
@@ -96,7 +62,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     }
   }
   app.notFound((c) => {
-    const { path } = rawTarget(c.req.raw, c.env);
+    const { path } = rawTarget(c.req.raw, c.env.server);
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
     return c.json({ code: 5, message: "Not Found" }, 404);
   });
@@ -104,7 +70,12 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): Hono {
     logDefect(error, deps, c);
     return problemResponse(asProblem(error));
   });
-  return app;
+  const edge = createEdge({
+    ids: deps.service.ids,
+    rateLimiter: deps.rateLimiter,
+    fetch: (request, env) => app.fetch(request, env),
+  });
+  return { fetch: edge };
 }
 
 /** Paths in Hono's form; a parameter at the end may also be empty, and `{path}` takes slashes. */
@@ -113,9 +84,9 @@ function routePaths(path: string): string[] {
   return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
 }
 
-async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response> {
+async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Response> {
   const request = c.req.raw;
-  const { path, query } = rawTarget(request, c.env);
+  const { path, query } = rawTarget(request, c.env.server);
   const abort = route.kind === "stream" ? new AbortController() : undefined;
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
@@ -144,7 +115,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
   try {
     const caller = known ?? await deps.gatekeeper(request.headers);
     if (route.kind === "unary") {
-      return unaryResponse(writeJson(await route.run({ ...call, caller })), deps);
+      return unaryResponse(writeJson(await route.run({ ...call, caller })), deps, c.env);
     }
     if (route.kind === "download") {
       return downloadResponse(await route.open({ ...call, caller }), request.method);
@@ -152,7 +123,7 @@ async function answer(route: Route, deps: AppDeps, c: Context): Promise<Response
     if (route.kind === "upload") {
       const store = await route.open({ ...call, caller });
       const file = await readUpload(request, deps.maxUploadBytes);
-      return unaryResponse(writeJson(await store(file)), deps);
+      return unaryResponse(writeJson(await store(file)), deps, c.env);
     }
     const source = await route.open({ ...call, caller });
     const fields = (call.query as { fields?: string }).fields;
@@ -205,9 +176,11 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-function unaryResponse(body: string, deps: AppDeps): Response {
+function unaryResponse(body: string, deps: AppDeps, env: RequestEnv): Response {
+  env.isComplete = true;
   return new Response(body, {
     headers: {
+      ...answerHeaders(env.requestId),
       "content-type": "application/json",
       "grpc-metadata-content-type": "application/grpc",
       "grpc-metadata-argo-version": deps.service.settings.build.version,
@@ -218,7 +191,7 @@ function unaryResponse(body: string, deps: AppDeps): Response {
 function refuse(
   error: unknown,
   deps: AppDeps,
-  c: Context,
+  c: RouteContext,
   framing: "ndjson" | "sse" | undefined,
 ): Response {
   logDefect(error, deps, c);
@@ -226,34 +199,17 @@ function refuse(
   return framing === undefined ? problemResponse(problem) : refusedStream(problem, framing);
 }
 
-function logDefect(error: unknown, deps: AppDeps, c: Context): void {
+function logDefect(error: unknown, deps: AppDeps, c: RouteContext): void {
   const problem = asProblem(error);
   if (problem === error) return;
   const { method, path } = c.req;
   deps.service.log.error(
-    { err: error, requestId: c.get("requestId"), method, path },
+    { err: error, requestId: c.env.requestId, method, path },
     "request failed",
   );
 }
 
-function redirect(c: Context, location: string): Response {
-  const shown = location.replaceAll("&", "&amp;");
-  const hasBody = c.req.method === "GET";
-  return new Response(
-    hasBody ? `<a href="${shown}">Temporary Redirect</a>.\n\n` : null,
-    {
-      status: 307,
-      headers: {
-        location,
-        ...(hasBody || c.req.method === "HEAD"
-          ? { "content-type": "text/html; charset=utf-8" }
-          : {}),
-      },
-    },
-  );
-}
-
-function mountProbes(app: Hono, deps: AppDeps): void {
+function mountProbes(app: RouteApp, deps: AppDeps): void {
   app.get("/healthz", (c) => c.json({ status: "ok" }));
   app.get("/readyz", async (c) => {
     try {
@@ -275,25 +231,27 @@ function mountProbes(app: Hono, deps: AppDeps): void {
   });
 }
 
-type Measure = (
-  route: Route,
-  deps: AppDeps,
-  run: () => Promise<Response>,
-) => Promise<Response>;
+type Measure = (run: () => Promise<Response>) => Promise<Response>;
 
-function requestMetrics(metrics: Metrics): Measure {
+/** Measures the requests of a route. */
+function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Measure {
   const total = metrics.counter("sluice_http_requests_total", "Requests by operation and status");
   const seconds = metrics.histogram(
     "sluice_http_request_seconds",
     "Time to the answer of a request, for streams to the first byte",
   );
-  return async function measured(route, deps, run) {
-    const start = deps.service.clock.monotonic();
+  const labels = { operation };
+  const byStatus = new Map<number, Labels>();
+  return async function measured(run) {
+    const start = service.clock.monotonic();
     const response = await run();
-    total.inc({ operation: route.operation, status: String(response.status) });
-    seconds.observe((deps.service.clock.monotonic() - start) / 1000, {
-      operation: route.operation,
-    });
+    const { status } = response;
+    let counted = byStatus.get(status);
+    if (counted === undefined) {
+      byStatus.set(status, counted = { operation, status: String(status) });
+    }
+    total.inc(counted);
+    seconds.observe((service.clock.monotonic() - start) / 1000, labels);
     return response;
   };
 }

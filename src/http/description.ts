@@ -1,5 +1,5 @@
 /** What the service says about its own API: OpenAPI, JSON Schemas, and a page to try the routes. */
-import type { Hono } from "hono";
+import type { Env, Hono } from "hono";
 import { writeJson } from "../base/json_text.ts";
 import { KINDS } from "../spec/decode_manifest.ts";
 import { anyManifestSchema, jsonSchema } from "../spec/json_schema.ts";
@@ -11,7 +11,11 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** Adds the routes of the description; they show nothing of what is stored, and need no credentials. */
-export function mountDescription(app: Hono, routes: readonly Route[], version: string): void {
+export function mountDescription<E extends Env>(
+  app: Hono<E>,
+  routes: readonly Route[],
+  version: string,
+): void {
   let description: string | undefined;
   app.get("/openapi.json", () => jsonText(description ??= writeJson(openApi(routes, version))));
   app.get("/apidocs", (c) => c.html(API_PAGE, 200, { "content-security-policy": PAGE_POLICY }));

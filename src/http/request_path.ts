@@ -16,11 +16,15 @@ export function rawTarget(request: Request, env: unknown): { path: string; query
   return { path: target.slice(0, at) || "/", query: target.slice(at + 1).replace(/#.*$/s, "") };
 }
 
+/** Where a segment is empty or begins with a dot. */
+const UNCLEAN = /\/[/.]/;
+
 /**
  * Removes empty and dot segments as Go's router does; a slash at the end stays. A path that is clean already is returned
  * as it is.
  */
 export function cleanPath(path: string): string {
+  if (path.startsWith("/") && !UNCLEAN.test(path)) return path;
   const kept: string[] = [];
   for (const segment of path.split("/")) {
     if (segment === "" || segment === ".") continue;

@@ -3,7 +3,8 @@
  * id or a name that users choose freely), because every set is kept.
  */
 
-export type Labels = Record<string, string>;
+/** Not to be changed once they were used. */
+export type Labels = Readonly<Record<string, string>>;
 
 export interface Counter {
   /** Adds `by` (≥ 0, default 1). */
@@ -49,6 +50,14 @@ interface Family {
 /** Makes an empty registry. Asking for a name again gives the same metric. */
 export function createMetrics(): Metrics {
   const families = new Map<string, Family>();
+  /** Texts of label sets, which are used again and again as the same object. */
+  const rendered = new WeakMap<Labels, string>();
+  const renderLabels = (labels: Labels | undefined): string => {
+    if (!labels) return "";
+    let text = rendered.get(labels);
+    if (text === undefined) rendered.set(labels, text = labelText(labels));
+    return text;
+  };
   const family = (name: string, help: string, type: Family["type"]): Family => {
     let found = families.get(name);
     if (!found) {
@@ -116,8 +125,7 @@ function renderHistogram(name: string, own: Family, row: HistogramRow): string[]
   return lines;
 }
 
-function renderLabels(labels: Labels | undefined): string {
-  if (!labels) return "";
+function labelText(labels: Labels): string {
   const escape = (text: string) =>
     text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
   return Object.entries(labels).map(([key, value]) => `${key}="${escape(value)}"`).join(",");

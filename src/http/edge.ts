@@ -1,0 +1,100 @@
+/**
+ * What surrounds every request, whatever its route: its id, the bound on requests of its sender, what is wrong with its
+ * path or method, and the headers that every answer has.
+ */
+import type { Ids } from "../platform/ids.ts";
+import { type RateLimiter, senderOf } from "./rate_limit.ts";
+import { cleanPath, rawTarget } from "./request_path.ts";
+
+/** What routes find in their environment. */
+export interface RequestEnv {
+  /** What the server under us says about the request. */
+  server: unknown;
+  requestId: string;
+  /** Set by an answer that has the headers of `answerHeaders` already. */
+  isComplete?: true;
+}
+
+export interface EdgeOptions {
+  ids: Ids;
+  /** Absent: no bound on requests. */
+  rateLimiter: RateLimiter | undefined;
+  /** The routes. */
+  fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>;
+}
+
+/** Methods that clients of the reference know; others are refused before anything is looked at. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** What a client may call its request. */
+const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+/** The headers that every answer has; an answer may forbid frames in its own words. */
+export function answerHeaders(requestId: string): Record<string, string> {
+  return {
+    "x-request-id": requestId,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+  };
+}
+
+/** Puts the edge around the routes. */
+export function createEdge(
+  { ids, rateLimiter, fetch }: EdgeOptions,
+): (request: Request, server: unknown) => Promise<Response> {
+  return async (request, server) => {
+    const given = request.headers.get("x-request-id");
+    const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
+    const env: RequestEnv = { server, requestId };
+    const target = rawTarget(request, server);
+    const limit = target.path.startsWith("/api/")
+      ? rateLimiter?.take(senderOf(request, server))
+      : undefined;
+    const response = limit?.allowed === false
+      ? new Response("Too Many Requests", {
+        status: 429,
+        headers: { "content-type": "text/plain; charset=UTF-8" },
+      })
+      : refuseTarget(request.method, target) ?? await fetch(request, env);
+    for (const [name, value] of Object.entries(limit?.headers ?? {})) {
+      response.headers.set(name, value);
+    }
+    if (env.isComplete !== true) {
+      for (const [name, value] of Object.entries(answerHeaders(requestId))) {
+        if (name !== "x-frame-options" || !response.headers.has(name)) {
+          response.headers.set(name, value);
+        }
+      }
+    }
+    return response;
+  };
+}
+
+function refuseTarget(
+  method: string,
+  { path, query }: { path: string; query: string },
+): Response | undefined {
+  const clean = cleanPath(path);
+  if (clean !== path) return redirect(method, query === "" ? clean : `${clean}?${query}`);
+  if (method === "HEAD" && path.startsWith("/api/")) {
+    return new Response(null, { status: 501, headers: { "content-type": "application/json" } });
+  }
+  if (METHODS.has(method)) return undefined;
+  return new Response(null, { status: 405, headers: { allow: "GET, POST, PUT, DELETE" } });
+}
+
+function redirect(method: string, location: string): Response {
+  const shown = location.replaceAll("&", "&amp;");
+  const hasBody = method === "GET";
+  return new Response(
+    hasBody ? `<a href="${shown}">Temporary Redirect</a>.\n\n` : null,
+    {
+      status: 307,
+      headers: {
+        location,
+        ...(hasBody || method === "HEAD" ? { "content-type": "text/html; charset=utf-8" } : {}),
+      },
+    },
+  );
+}
