@@ -96,6 +96,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     workflows,
     watches: createWatchHub(store, workflows),
     events: createEventLog(),
+    metrics,
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
   };
