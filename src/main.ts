@@ -49,9 +49,8 @@ import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
 import { type ClusterSource, startClusterSource } from "./service/cluster_source.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
-import { createEventLog } from "./service/event_log.ts";
+import { createEventFeed } from "./service/event_feed.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
-import { loggedEvent } from "./service/logged_event.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { createObjectRemover } from "./service/object_remover.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
@@ -173,7 +172,6 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     metrics,
     findUnwanted: createUnwantedPods(workflows),
   });
-  const events = createEventLog();
   const replica = `${hostname()}-${process.pid}-${ids.suffix(4)}`;
   const host = new Host({
     store,
@@ -195,11 +193,6 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
         }
       }
     },
-    onEvent(actor, event) {
-      const workflow = parseWorkflowActorId(actor);
-      if (!workflow) return;
-      events.add(loggedEvent(workflow, event, { group: config.apiGroup, now: clock.now() }));
-    },
   }, {
     replica,
     shards: config.shards,
@@ -220,7 +213,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     log,
     workflows,
     watches: createWatchHub(store, workflows),
-    events,
+    events: createEventFeed({ store, clock, log, group: config.apiGroup }),
     metrics,
     callerOf: callersByRules(config.authMode.includes("server"), authenticators.length > 0, rules),
     settings: {

@@ -45,7 +45,7 @@ import {
   type WorkflowSubmitBody,
 } from "./requests.ts";
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
-import { deleteConditions, type ListOptionValues, listRequest } from "./shared_options.ts";
+import { deleteConditions, listRequest } from "./shared_options.ts";
 import { listWire, workflowWire } from "./wire.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
@@ -312,7 +312,10 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
       watchEvents(
         call.service,
         call.caller,
-        { namespace: param(call, "namespace"), ...labelSelectorOf(call.query) },
+        {
+          ...listRequest(call),
+          resourceVersion: call.query["listOptions.resourceVersion"] ?? "",
+        },
         call.signal,
       ),
   }),
@@ -362,10 +365,6 @@ function logStart(query: LogQueryValues, nowMs: number): number | undefined {
 
 function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : { [key]: value } as { [P in K]?: V };
-}
-
-function labelSelectorOf(query: ListOptionValues): { labelSelector?: string } {
-  return optional("labelSelector", query["listOptions.labelSelector"]);
 }
 
 /** The members of an object that are given. */

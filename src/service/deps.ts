@@ -7,7 +7,7 @@ import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
-import type { EventLog } from "./event_log.ts";
+import type { EventFeed } from "./event_feed.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
 import type { ObjectRemover } from "./object_remover.ts";
@@ -50,7 +50,7 @@ export interface ServiceDeps {
   settings: ServiceSettings;
   workflows: WorkflowSource;
   watches: WatchHub;
-  events: EventLog;
+  events: EventFeed;
   /**
    * The rights of an identity that was proved before: of an event in the queue, of a webhook's sender. Absent: all rights
    * where authentication is off, none where it is on.

@@ -4,7 +4,7 @@
  * event and the binding.
  */
 import type { Caller } from "../auth/port.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { BoundEvent, type CallbackRequest } from "../events/match.ts";
 import { ExpressionError } from "../expr/contexts.ts";
@@ -16,6 +16,7 @@ import {
 } from "../spec/manifest.ts";
 import type { Delivery, QueuedEvent } from "../store/port.ts";
 import type { BindingSource } from "./binding_source.ts";
+import type { About } from "./core_event.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { callBack, waitMsOf } from "./event_callbacks.ts";
 import { eventCaller } from "./event_caller.ts";
@@ -99,7 +100,7 @@ async function dispatchTo(
   };
   const settled = earlier.filter((one) => one.transient !== true);
   const fresh = await runBindings(work, bindings, settled);
-  report(work, fresh);
+  await report(work, fresh);
   const outcomes = [...settled, ...fresh];
   if (outcomes.some((outcome) => outcome.transient)) return comesBack(deps, event, outcomes);
   const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
@@ -345,7 +346,7 @@ function isTransient(error: unknown): boolean {
 }
 
 /** Tells log, metrics and watchers of events what the bindings did. */
-function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): void {
+async function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): Promise<void> {
   const { log, events, clock, metrics } = deps;
   const { id, namespace } = event;
   const measured = metrics === undefined ? undefined : createEventMetrics(metrics);
@@ -357,30 +358,23 @@ function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): voi
     }
     log.warn({ event: id, namespace, binding, transient, reason: message }, "event not dispatched");
     if (transient === true) continue;
-    const now = clock.now();
-    events.add({ namespace, labels: {}, body: warning(namespace, binding, message, now) });
+    await events.report(aboutBinding(namespace, binding), {
+      id: message,
+      at: clock.now(),
+      type: "Warning",
+      reason: "WorkflowEventBindingError",
+      message: `failed to dispatch event: ${message}`,
+    });
   }
 }
 
-function warning(namespace: string, binding: string, message: string, now: number): JsonObject {
-  const at = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+function aboutBinding(namespace: string, name: string): About {
   return {
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { name: `${binding}.${now.toString(16)}`, namespace },
-    involvedObject: {
-      apiVersion: "argoproj.io/v1alpha1",
-      kind: "WorkflowEventBinding",
-      namespace,
-      name: binding,
-    },
-    type: "Warning",
-    reason: "WorkflowEventBindingError",
-    message: `failed to dispatch event: ${message}`,
-    source: { component: "workflow-server" },
-    firstTimestamp: at,
-    lastTimestamp: at,
-    count: 1,
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "WorkflowEventBinding",
+    namespace,
+    name,
+    component: "workflow-server",
   };
 }
 

@@ -1,6 +1,8 @@
-/** Watching events about workflows. */
+/** Watching events about workflows and event bindings. */
 import type { Caller } from "../auth/port.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -9,7 +11,26 @@ export interface EventStreamRequest {
   /** "" watches all namespaces. */
   namespace: string;
   labelSelector?: string;
+  /** Over the fields that Kubernetes offers for events. */
+  fieldSelector?: string;
+  /** Absent or `0`: what lately happened comes first. */
+  resourceVersion?: string;
 }
+
+/** Fields that can be selected. */
+const FIELDS = new Set([
+  "metadata.name",
+  "metadata.namespace",
+  "involvedObject.apiVersion",
+  "involvedObject.kind",
+  "involvedObject.name",
+  "involvedObject.namespace",
+  "involvedObject.uid",
+  "reason",
+  "reportingComponent",
+  "source",
+  "type",
+]);
 
 /** Opens a stream of core/v1 events. */
 export async function watchEvents(
@@ -18,14 +39,43 @@ export async function watchEvents(
   request: EventStreamRequest,
   signal: AbortSignal,
 ): Promise<AsyncIterable<JsonObject>> {
-  const { namespace } = request;
+  const { namespace, resourceVersion = "" } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
+  const terms = parseFields(request.fieldSelector ?? "");
+  if (!/^[0-9]*$/.test(resourceVersion)) {
+    throw invalid(`invalid resource version: ${resourceVersion}`);
+  }
   await requireAccess(caller, { verb: "watch", group: "", resource: "events", namespace });
+  const valueOf = (field: string) =>
+    terms.find((term) => term.field === field && term.operator === "=")?.value;
+  const scope = {
+    namespace,
+    workflow: valueOf("involvedObject.name"),
+    after: resourceVersion === "" || resourceVersion === "0" ? undefined : resourceVersion,
+  };
   return (async function* () {
-    for await (const event of deps.events.follow(namespace, signal)) {
-      if (matchesLabels(labels, event.labels)) yield eventWire(event.body);
+    for await (const event of deps.events.follow(scope, signal)) {
+      const isWanted = matchesLabels(labels, event.labels) &&
+        matchesFields(terms, (field) => textAt(event.body, field));
+      if (isWanted) yield eventWire(event.body);
     }
   })();
+}
+
+function parseFields(text: string): FieldTerm[] {
+  const terms = parseFieldSelector(text);
+  for (const { field } of terms) {
+    if (!FIELDS.has(field)) throw invalid(`field label not supported: ${field}`);
+  }
+  return terms;
+}
+
+function textAt(body: JsonObject, field: string): string {
+  let value: Json | undefined = body;
+  for (const member of field === "source" ? ["source", "component"] : field.split(".")) {
+    value = isJsonObject(value) ? value[member] : undefined;
+  }
+  return typeof value === "string" ? value : "";
 }
 
 /** An event with the members that are always there. */

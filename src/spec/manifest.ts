@@ -580,6 +580,8 @@ export const ManifestKind = {
   ConfigMap: "ConfigMap",
   Secret: "Secret",
   ServiceAccount: "ServiceAccount",
+  /** core/v1 Events about event bindings; read through `stream/events`. */
+  Event: "Event",
   /** Sluice's own, never shown: a callback that came before its step. */
   WaitingCallback: "WaitingCallback",
 } as const;

@@ -18,7 +18,7 @@ import {
 import type { ServiceDeps } from "../../src/service/deps.ts";
 import { dispatchEvent, MAX_ATTEMPTS, type Verdict } from "../../src/service/event_dispatch.ts";
 import { receiveEvent } from "../../src/service/event_intake.ts";
-import { createEventLog } from "../../src/service/event_log.ts";
+import { createEventFeed } from "../../src/service/event_feed.ts";
 import { runWaitingCallbacks } from "../../src/service/waiting_callbacks.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
 import { proveWebhook, WEBHOOK_SECRET } from "../../src/service/webhook_senders.ts";
@@ -53,7 +53,7 @@ beforeEach(async () => {
     settings: TEST_SETTINGS,
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventLog(),
+    events: createEventFeed({ store, clock, log, group: "argoproj.io" }),
   };
   bindings = new BindingSource(store.manifests, log);
   stop = new AbortController();
@@ -199,6 +199,7 @@ describe("dispatchEvent()", () => {
     const shaky: ServiceDeps = {
       ...deps,
       host: {
+        replicas: [],
         execute: (namespace, name, command, options) => {
           if (name !== "second") calls++;
           return name === "second"

@@ -16,7 +16,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource } from "../../src/service/artifacts.ts";
 import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
-import { createEventLog } from "../../src/service/event_log.ts";
+import { createEventFeed } from "../../src/service/event_feed.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
 import { createWorkflowSource } from "../../src/service/workflow_source.ts";
@@ -95,7 +95,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     host,
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventLog(),
+    events: createEventFeed({ ...shared, group: "argoproj.io" }),
     metrics,
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
@@ -181,8 +181,11 @@ async function seedObjects(service: ServiceDeps, objects: readonly JsonObject[])
     const namespace = typeof metadata.namespace === "string" ? metadata.namespace : "";
     const name = typeof metadata.name === "string" ? metadata.name : "";
     if (kind === "Event") {
-      const body = { ...object, metadata: { ...metadata, resourceVersion: "1" } };
-      service.events.add({ namespace, labels: labelsOf(metadata), body });
+      const text = JSON.stringify(object);
+      await service.store.manifests.put(
+        { kind, namespace, name, text, labels: labelsOf(metadata) },
+        "*",
+      );
       continue;
     }
     const schema = KIND_SCHEMAS.get(kind);

@@ -1,0 +1,134 @@
+/**
+ * Events in the form of Kubernetes' core/v1 Event. Those about workflows are not stored: they are told by the phases of
+ * the workflow and its nodes, so every replica can show them, also after a restart.
+ */
+import { hashText } from "../actors/actor_ids.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Header, NodeRecord } from "../engine/state.ts";
+import { LABEL_PREFIX } from "../spec/manifest.ts";
+import { NODE_PART_PREFIX, type Version } from "../store/port.ts";
+
+/** A core/v1 Event. */
+export interface CoreEvent {
+  namespace: string;
+  /** Unique in the namespace; the same happening always has the same. */
+  name: string;
+  /** When it happened, epoch ms. */
+  at: number;
+  labels: Record<string, string>;
+  body: JsonObject;
+}
+
+/** What happened to an object. */
+export interface Happening {
+  /** Tells it from others about the object. */
+  id: string;
+  at: number;
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+  annotations?: Record<string, string>;
+}
+
+/** Names the object of an event and who tells it. */
+export interface About {
+  apiVersion: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  uid?: string | undefined;
+  component: string;
+}
+
+/** Makes an event. */
+export function coreEvent(about: About, happening: Happening, version?: Version): CoreEvent {
+  const { component, uid, ...object } = about;
+  const { id, at, annotations, type, reason, message } = happening;
+  const { namespace } = about;
+  const name = `${about.name}.${hashText(id).toString(16).padStart(8, "0")}`;
+  const time = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+  return {
+    namespace,
+    name,
+    at,
+    labels: {},
+    body: {
+      metadata: {
+        name,
+        namespace,
+        creationTimestamp: time,
+        ...(version === undefined ? {} : { resourceVersion: version }),
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+      involvedObject: { ...object, ...(uid === undefined ? {} : { uid }) },
+      reason,
+      message,
+      source: { component },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      type,
+      eventTime: null,
+      reportingComponent: component,
+      reportingInstance: "",
+    },
+  };
+}
+
+/**
+ * What parts of a stored workflow tell: the phase of the whole when the header is among them, and of each node that is.
+ * Only what runs or has ended is told.
+ */
+export function happeningsOf(parts: Record<string, string>): Happening[] {
+  const found: Happening[] = [];
+  for (const [key, text] of Object.entries(parts)) {
+    if (key === "h") found.push(...workflowHappenings(JSON.parse(text) as Header));
+    else if (key.startsWith(NODE_PART_PREFIX)) {
+      found.push(...nodeHappenings(JSON.parse(text) as NodeRecord));
+    }
+  }
+  return found;
+}
+
+function workflowHappenings({ phase, message, startedAt, finishedAt }: Header): Happening[] {
+  if (startedAt === undefined) return [];
+  const begun: Happening = {
+    id: `Running/${startedAt}`,
+    at: startedAt,
+    type: "Normal",
+    reason: "WorkflowRunning",
+    message: "Workflow Running",
+  };
+  if (phase === "Running") return [begun];
+  if (finishedAt === undefined) return [];
+  const hasSucceeded = phase === "Succeeded";
+  return [begun, {
+    id: `${phase}/${startedAt}`,
+    at: finishedAt,
+    type: hasSucceeded ? "Normal" : "Warning",
+    reason: hasSucceeded ? "WorkflowSucceeded" : "WorkflowFailed",
+    message: hasSucceeded ? "Workflow completed" : message ?? "",
+  }];
+}
+
+function nodeHappenings(node: NodeRecord): Happening[] {
+  const { id, name, type, phase, message, startedAt, finishedAt, starts = 0 } = node;
+  if (startedAt === undefined) return [];
+  const happening = (told: string, at: number, note?: string): Happening => ({
+    id: `${id}/${starts}/${told}`,
+    at,
+    type: told === "Running" || told === "Succeeded" ? "Normal" : "Warning",
+    reason: `WorkflowNode${told}`,
+    message: note === undefined ? `${told} node ${name}` : `${told} node ${name}: ${note}`,
+    annotations: {
+      [`${LABEL_PREFIX}node-type`]: type,
+      [`${LABEL_PREFIX}node-name`]: name,
+      [`${LABEL_PREFIX}node-id`]: id,
+      [`${LABEL_PREFIX}node-start-time`]: new Date(startedAt).toISOString().replace(/\.\d+Z$/, "Z"),
+    },
+  });
+  if (phase === "Running") return [happening("Running", startedAt, message)];
+  const isShown = phase === "Succeeded" || phase === "Failed" || phase === "Error";
+  if (!isShown || finishedAt === undefined) return [];
+  return [happening("Running", startedAt), happening(phase, finishedAt, message)];
+}

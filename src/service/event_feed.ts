@@ -1,0 +1,250 @@
+/**
+ * Events for `stream/events`, of all replicas on the store: about workflows as the change feed tells them, about event
+ * bindings as whoever met the trouble stored them. One reading of the feed serves all readers of this process, and only
+ * while there are some. Events are hints: a reader that is too slow loses the oldest.
+ */
+import { parseWorkflowActorId } from "../actors/actor_ids.ts";
+import { isOlder } from "../actors/views.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/log.ts";
+import { ManifestKind } from "../spec/manifest.ts";
+import type { Change, Store, StoredManifest, Version } from "../store/port.ts";
+import {
+  type About,
+  type CoreEvent,
+  coreEvent,
+  type Happening,
+  happeningsOf,
+} from "./core_event.ts";
+
+export interface EventFeed {
+  /** Stores an event for all replicas. The same one again within seconds is passed over. */
+  report(about: About, happening: Happening): Promise<void>;
+  /** What lately happened, oldest first, then what happens, until the signal aborts. */
+  follow(scope: EventScope, signal: AbortSignal): AsyncIterable<CoreEvent>;
+}
+
+export interface EventScope {
+  /** "" = all. */
+  namespace: string;
+  /** Only what happened to this workflow is wanted of the past. */
+  workflow?: string | undefined;
+  /** Of the past only what is newer than this version. */
+  after?: Version | undefined;
+}
+
+export interface EventFeedDeps {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  /** API group of workflows. */
+  group: string;
+}
+
+/** How long events are kept and shown. */
+const KEPT_MS = 3_600_000;
+/** Newest workflows whose past is told. */
+const MAX_WORKFLOWS = 100;
+/** Stored events that are told, and removed at a time. */
+const MAX_STORED = 1_000;
+/** Events that a reader may lag behind. */
+const MAX_QUEUE = 1_000;
+/** Events that are remembered, so that none is told twice. */
+const MAX_TOLD = 20_000;
+/** What is older is no news, though the feed tells it again with what was written beside it. Covers clocks that differ. */
+const NEWS_MS = 60_000;
+/** The same event is stored again after so long. */
+const REPORT_AGAIN_MS = 10_000;
+const STORED_PREFIX = `${ManifestKind.Event}/`;
+
+interface Reader {
+  queue: CoreEvent[];
+  wake: () => void;
+}
+
+/** Makes a feed over a store. It reads nothing before the first reader comes. */
+export function createEventFeed(deps: EventFeedDeps): EventFeed {
+  const { store, clock, log } = deps;
+  const readers = new Set<Reader>();
+  /** Events of the feed that were handed out, oldest first. */
+  const told = new Set<string>();
+  const reported = new Map<string, number>();
+  /** The reading of the feed, and when it has begun. */
+  let reading: { stop: AbortController; begun: Promise<void> } | undefined;
+  let sweptAt = 0;
+
+  function isNew(event: CoreEvent): boolean {
+    const key = keyOf(event);
+    if (told.has(key)) return false;
+    told.add(key);
+    if (told.size > MAX_TOLD) {
+      const [oldest] = told;
+      if (oldest !== undefined) told.delete(oldest);
+    }
+    return true;
+  }
+
+  function workflowEvents(
+    id: string,
+    version: Version,
+    parts: Record<string, string>,
+  ): CoreEvent[] {
+    const place = parseWorkflowActorId(id);
+    if (place === undefined) return [];
+    const about: About = {
+      apiVersion: `${deps.group}/v1alpha1`,
+      kind: "Workflow",
+      ...place,
+      component: "workflow-controller",
+    };
+    return happeningsOf(parts).map((happening) => coreEvent(about, happening, version));
+  }
+
+  function changeEvents({ id, type, version, put, index }: Change): CoreEvent[] {
+    if (type === "DELETED") return [];
+    if (id.startsWith(STORED_PREFIX)) {
+      const [, namespace = "", name = ""] = id.split("/");
+      return [
+        storedEvent({ namespace, name, version, text: put.m ?? "{}", labels: index?.labels ?? {} }),
+      ];
+    }
+    const recent = clock.now() - NEWS_MS;
+    return workflowEvents(id, version, put).filter(({ at }) => at >= recent);
+  }
+
+  async function read(signal: AbortSignal, begun: () => void): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const version = await store.query.version();
+        begun();
+        for await (const batch of store.query.watch(version, signal)) {
+          for (const event of batch.flatMap(changeEvents)) if (isNew(event)) push(event);
+        }
+      } catch (error) {
+        begun();
+        if (signal.aborted) return;
+        log.warn({ err: error }, "events of the feed were passed over");
+        await clock.sleep(1_000, signal);
+      }
+    }
+  }
+
+  function push(event: CoreEvent): void {
+    for (const reader of readers) {
+      if (reader.queue.length >= MAX_QUEUE) reader.queue.shift();
+      reader.queue.push(event);
+      reader.wake();
+    }
+  }
+
+  async function past({ namespace, workflow, after }: EventScope): Promise<CoreEvent[]> {
+    const place = namespace === "" ? {} : { namespace };
+    const { items } = await store.query.list({
+      kind: "wf",
+      limit: MAX_WORKFLOWS,
+      ...place,
+      ...(workflow === undefined
+        ? { withoutNodes: true }
+        : { name: { value: workflow, match: "exact" } }),
+    });
+    const recent = clock.now() - KEPT_MS;
+    const told = items
+      .filter(({ version }) => after === undefined || isOlder(after, version))
+      .flatMap(({ id, version, parts }) => workflowEvents(id, version, parts))
+      .filter(({ at }) => at >= recent);
+    const stored = await store.manifests.list(ManifestKind.Event, { ...place, limit: MAX_STORED });
+    const kept = stored.items
+      .filter(({ version }) => after === undefined || isOlder(after, version))
+      .map(storedEvent);
+    return [...kept, ...told].sort((a, b) => a.at - b.at).slice(-MAX_QUEUE);
+  }
+
+  /** Removes stored events that are too old, now and then. */
+  async function sweep(now: number): Promise<void> {
+    if (now - sweptAt < KEPT_MS / 10) return;
+    sweptAt = now;
+    const { items } = await store.manifests.list(ManifestKind.Event, { limit: MAX_STORED });
+    for (const item of items) {
+      if (storedEvent(item).at >= now - KEPT_MS) continue;
+      await store.manifests.remove(ManifestKind.Event, item.namespace, item.name, item.version);
+    }
+  }
+
+  return {
+    async report(about, happening) {
+      const event = coreEvent(about, happening);
+      const { namespace, name, at, labels, body } = event;
+      const key = `${namespace}/${name}`;
+      if (at - (reported.get(key) ?? -Infinity) < REPORT_AGAIN_MS) return;
+      reported.delete(key);
+      reported.set(key, at);
+      if (reported.size > MAX_QUEUE) {
+        const [oldest] = reported.keys();
+        if (oldest !== undefined) reported.delete(oldest);
+      }
+      try {
+        const kind = ManifestKind.Event;
+        const text = JSON.stringify(body);
+        await store.manifests.put({ kind, namespace, name, text, labels }, "*");
+        await sweep(at);
+      } catch (error) {
+        log.warn({ err: error, namespace, name }, "an event could not be stored");
+      }
+    },
+
+    async *follow(scope, signal) {
+      let awake = Promise.withResolvers<void>();
+      const reader: Reader = { queue: [], wake: () => awake.resolve() };
+      readers.add(reader);
+      signal.addEventListener("abort", reader.wake);
+      if (reading === undefined) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const stop = new AbortController();
+        reading = { stop, begun: promise };
+        void read(stop.signal, resolve);
+      }
+      try {
+        await reading.begun;
+        const before = await past(scope);
+        const shown = new Set(before.map(keyOf));
+        for (const event of before) {
+          if (signal.aborted) return;
+          yield event;
+        }
+        while (!signal.aborted) {
+          for (const event of reader.queue.splice(0)) {
+            const isHere = scope.namespace === "" || event.namespace === scope.namespace;
+            if (isHere && !shown.has(keyOf(event))) yield event;
+          }
+          await awake.promise;
+          awake = Promise.withResolvers<void>();
+        }
+      } finally {
+        signal.removeEventListener("abort", reader.wake);
+        readers.delete(reader);
+        if (readers.size === 0) {
+          reading.stop.abort();
+          reading = undefined;
+        }
+      }
+    },
+  };
+}
+
+function keyOf({ namespace, name, body }: CoreEvent): string {
+  return `${namespace}/${name}/${String(body.lastTimestamp)}`;
+}
+
+function storedEvent(stored: Omit<StoredManifest, "kind">): CoreEvent {
+  const { namespace, name, version, text, labels } = stored;
+  const body = JSON.parse(text) as JsonObject;
+  const metadata = isJsonObject(body.metadata) ? body.metadata : {};
+  return {
+    namespace,
+    name,
+    at: Date.parse(String(body.lastTimestamp ?? "")) || 0,
+    labels,
+    body: { ...body, metadata: { ...metadata, resourceVersion: version } },
+  };
+}
