@@ -24,6 +24,7 @@ export function checkDag(walk: TemplateWalk, template: Template, owner: Owner, n
   const ancestry = new Ancestry(tasks);
   for (const task of tasks) {
     if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
+    ancestry.enter(task);
     checkTask(walk, place, task, owner, names, ancestry);
   }
 }
@@ -43,7 +44,9 @@ function sortTasks(tasks: readonly DagTask[]): DagTask[] {
     waiting.set(task, dependencies.length);
     for (const dependency of dependencies) {
       if (!byName.has(dependency)) throw new SpecError(`invalid dependency ${dependency}`);
-      next.set(dependency, [...next.get(dependency) ?? [], task]);
+      const followers = next.get(dependency);
+      if (followers === undefined) next.set(dependency, [task]);
+      else followers.push(task);
     }
   }
   const sorted = tasks.filter((task) => waiting.get(task) === 0);
@@ -144,45 +147,76 @@ function checkTask(
   const at = `${place}.tasks.${task.name}`;
   const own = layerOver(names, (name) => {
     const before = /^tasks\.(.+)\.status$/.exec(name)?.[1];
-    return before !== undefined && ancestry.isBefore(before, task.name);
+    return before !== undefined && ancestry.waitsFor(before);
   });
   const scope = withInlineInputs(task, own);
   withPrefix(`${at} `, () => addItems(task, scope));
   checkTags(task, walk.scope(scope), `${at} `);
   checkArguments(`${at}.arguments.`, task.arguments, false);
   withPrefix(`${at} `, () => {
-    checkSources(task.arguments, (name) => ancestry.isBefore(name, task.name));
+    checkSources(task.arguments, (name) => ancestry.waitsFor(name));
     walk.checkCall(task, owner, givenArguments(task.arguments));
   });
 }
 
-/** Which tasks must have ended before others are looked at. Holds a bit for each pair. */
-class Ancestry {
-  readonly #index = new Map<string, number>();
-  readonly #rows: Uint32Array[] = [];
+/** How tasks are written that arguments and conditions speak of. */
+const NAMED_TASK = /tasks\.([\w-]+)/g;
 
-  /** @param tasks each after those it depends on */
+/**
+ * Which tasks must have ended before the one that is looked at. Holds a bit for each pair of a task that some text names
+ * and one that others still wait for, so that neither long chains nor wide graphs need more than they are big.
+ */
+class Ancestry {
+  /** Place of the bit of each task that is named. */
+  readonly #bits = new Map<string, number>();
+  /** Tasks that still have to be looked at and depend on this one. */
+  readonly #followers = new Map<string, number>();
+  readonly #rows = new Map<string, Uint32Array>();
+  #current = new Uint32Array();
+
   constructor(tasks: readonly DagTask[]) {
-    const words = Math.ceil(tasks.length / 32);
+    const named = new Set<string>();
     for (const task of tasks) {
-      const row = new Uint32Array(words);
+      for (const [, name = ""] of JSON.stringify(task).matchAll(NAMED_TASK)) named.add(name);
       for (const name of findDependencies(task).keys()) {
-        const index = this.#index.get(name);
-        const before = index === undefined ? undefined : this.#rows[index];
-        if (index === undefined || before === undefined) continue;
-        for (let word = 0; word < words; word++) row[word] = (row[word] ?? 0) | (before[word] ?? 0);
-        row[index >>> 5] = (row[index >>> 5] ?? 0) | (1 << (index & 31));
+        this.#followers.set(name, (this.#followers.get(name) ?? 0) + 1);
       }
-      this.#index.set(task.name, this.#rows.length);
-      this.#rows.push(row);
     }
+    for (const { name } of tasks) if (named.has(name)) this.#bits.set(name, this.#bits.size);
   }
 
-  isBefore(earlier: string, later: string): boolean {
-    const index = this.#index.get(earlier);
-    const row = this.#rows[this.#index.get(later) ?? -1];
-    return index !== undefined && row !== undefined &&
-      ((row[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+  /** Goes on to a task; all that it depends on were looked at before. */
+  enter(task: DagTask): void {
+    const names = [...findDependencies(task).keys()];
+    let words = 0;
+    for (const name of names) {
+      const bit = this.#bits.get(name);
+      words = Math.max(
+        words,
+        this.#rows.get(name)?.length ?? 0,
+        bit === undefined ? 0 : (bit >>> 5) + 1,
+      );
+    }
+    const row = new Uint32Array(words);
+    for (const name of names) {
+      const before = this.#rows.get(name) ?? [];
+      for (let word = 0; word < before.length; word++) {
+        row[word] = (row[word] ?? 0) | (before[word] ?? 0);
+      }
+      const bit = this.#bits.get(name);
+      if (bit !== undefined) row[bit >>> 5] = (row[bit >>> 5] ?? 0) | (1 << (bit & 31));
+      const left = (this.#followers.get(name) ?? 1) - 1;
+      this.#followers.set(name, left);
+      if (left === 0) this.#rows.delete(name);
+    }
+    if (this.#followers.has(task.name)) this.#rows.set(task.name, row);
+    this.#current = row;
+  }
+
+  /** Tells whether the task that was entered last waits for another. */
+  waitsFor(name: string): boolean {
+    const bit = this.#bits.get(name);
+    return bit !== undefined && ((this.#current[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
   }
 }
 
