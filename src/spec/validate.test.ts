@@ -556,6 +556,38 @@ describe("validateWorkflowTemplate()", () => {
   });
 });
 
+describe("validateWorkflow() is bounded", () => {
+  /** Templates that each call the next one. */
+  const nested = (count: number) =>
+    [...Array(count).keys()].map((i) =>
+      `- {name: ${i === 0 ? "main" : `t${i}`}, steps: [[{name: s, template: ${
+        i === count - 1 ? "work" : `t${i + 1}`
+      }}]]}`
+    ).concat(WORK).join("\n");
+
+  it("refuses templates that are nested deeper than a run allows, and no others", () => {
+    expect(refusal(workflow(nested(100)))).toBe("");
+    expect(refusal(workflow(nested(2000)))).toMatch(/is nested deeper than 250 templates$/);
+  });
+
+  it("knows what a task waits for, over many tasks", () => {
+    const chain = (source: string) =>
+      workflow(tasks(
+        "{name: t0, template: make}",
+        ...[...Array(500).keys()].map((i) =>
+          `{name: t${i + 1}, template: take, dependencies: [t${i}], ${
+            pass(i === 499 ? source : "x")
+          }}`
+        ),
+        "{name: aside, template: make}",
+      ));
+    expect(refusal(chain("{{tasks.t0.outputs.parameters.o}}"))).toBe("");
+    expect(refusal(chain("{{tasks.aside.outputs.parameters.o}}"))).toMatch(
+      /missing dependency 'aside' for parameter 'p'$/,
+    );
+  });
+});
+
 describe("validateCronWorkflow()", () => {
   const cron = (rest: string, name = "c") =>
     `kind: CronWorkflow\nmetadata: {name: ${name}}\nspec:\n  workflowSpec: {entrypoint: a, arguments: {parameters: [{name: p}]}, templates: [{name: a, suspend: {}}]}\n  ${rest}\n`;

@@ -37,6 +37,9 @@ import {
 } from "./validate_tags.ts";
 import { NODE_MEMBERS, RETRY_VARIABLES } from "./variables.ts";
 
+/** Templates that call one another in a row: more than any run allows, and less than the stack of a checker holds. */
+const MAX_DEPTH = 250;
+
 /** Kinds that hold templates others may use. */
 export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";
 
@@ -86,6 +89,7 @@ export class TemplateWalk {
   readonly #seen = new Set<Template>();
   readonly #owners = new Map<string, Owner>();
   #placeholders = 0;
+  #depth = 0;
 
   /**
    * @param options.isTemplate the spec is that of a workflow template, whose arguments come later
@@ -211,7 +215,11 @@ export class TemplateWalk {
     const key = `${owner.scope}/${owner.name}/${name}`;
     if (this.#checked.has(key)) return;
     this.#checked.add(key);
+    if (++this.#depth > MAX_DEPTH) {
+      throw new SpecError(`templates.${name} is nested deeper than ${MAX_DEPTH} templates`);
+    }
     this.#checkBody(bound, owner, names);
+    this.#depth--;
     checkOutputs(bound, this.scope(names));
     if (bound.archiveLocation !== undefined) {
       checkArtifactLocation(`templates.${name}.archiveLocation`, bound.archiveLocation);
