@@ -1,23 +1,34 @@
 /**
  * The actors of one replica that are in memory. Bounded: beyond the limit those that were not touched for longest leave
- * (passivation); they are hydrated again when a command comes. Pinned ones (in a batch) stay. An entry belongs to the
- * lease under which it was hydrated: after the shard was lost and taken again, it is not found any more.
+ * (passivation); they are hydrated again when a command comes. Those that rest - nothing of them is under way, they wait
+ * for the world outside or are done - have a tenth of the room, so that memory follows what runs and not what waits. Pinned
+ * ones (in a batch) stay, and so does the last one that was touched. An entry belongs to the lease under which it was
+ * hydrated: after the shard was lost and taken again, it is not found any more.
  */
 import type { ActorId, Lease } from "../store/port.ts";
 import type { HotEntry } from "./hot_actor.ts";
+
+/** Share of the room that resting actors may take. */
+const RESTING_SHARE = 0.1;
 
 interface Slot {
   entry: HotEntry;
   lease: Lease;
   weight: number;
   pins: number;
+  group: Group;
+}
+
+/** Slots in order of use, oldest first, and their weight. */
+interface Group {
+  slots: Map<ActorId, Slot>;
+  weight: number;
 }
 
 export class ActorCache {
-  /** In order of use, oldest first. */
-  readonly #slots = new Map<ActorId, Slot>();
+  readonly #busy: Group = { slots: new Map(), weight: 0 };
+  readonly #resting: Group = { slots: new Map(), weight: 0 };
   readonly #limit: number;
-  #weight = 0;
 
   /** @param limit total weight, in units of a small workflow */
   constructor(limit: number) {
@@ -25,15 +36,16 @@ export class ActorCache {
   }
 
   get size(): number {
-    return this.#slots.size;
+    return this.#busy.slots.size + this.#resting.slots.size;
   }
 
   /** The actor, moved to the young end, and pinned until `unpin`. */
   pin(id: ActorId, lease: Lease): HotEntry | undefined {
     const slot = this.#find(id, lease);
     if (!slot) return undefined;
-    this.#slots.delete(id);
-    this.#slots.set(id, slot);
+    const { slots } = slot.group;
+    slots.delete(id);
+    slots.set(id, slot);
     slot.pins++;
     return slot.entry;
   }
@@ -41,7 +53,7 @@ export class ActorCache {
   /** Puts an actor in, pinned. */
   add(id: ActorId, lease: Lease, entry: HotEntry): void {
     this.#remove(id);
-    this.#slots.set(id, { entry, lease, weight: 0, pins: 1 });
+    this.#busy.slots.set(id, { entry, lease, weight: 0, pins: 1, group: this.#busy });
   }
 
   /** Weighs the actor again and lets it be evicted; removes it when it no longer exists. */
@@ -49,11 +61,14 @@ export class ActorCache {
     const slot = this.#find(id, lease);
     if (!slot) return;
     slot.pins--;
-    if (!slot.entry.actor.exists()) return this.#remove(id);
-    const weight = slot.entry.actor.weight();
-    this.#weight += weight - slot.weight;
-    slot.weight = weight;
-    this.#evict();
+    this.#remove(id);
+    const { actor } = slot.entry;
+    if (!actor.exists()) return;
+    slot.weight = actor.weight();
+    slot.group = actor.rests() ? this.#resting : this.#busy;
+    slot.group.slots.set(id, slot);
+    slot.group.weight += slot.weight;
+    this.#evict(slot);
   }
 
   drop(id: ActorId, lease: Lease): void {
@@ -62,27 +77,41 @@ export class ActorCache {
 
   /** Forgets all actors of a lease that is gone. */
   dropLease(lease: Lease): void {
-    for (const [id, slot] of this.#slots) if (slot.lease === lease) this.#remove(id);
+    for (const { slots } of [this.#busy, this.#resting]) {
+      for (const [id, slot] of slots) if (slot.lease === lease) this.#remove(id);
+    }
+  }
+
+  #slotOf(id: ActorId): Slot | undefined {
+    return this.#busy.slots.get(id) ?? this.#resting.slots.get(id);
   }
 
   #find(id: ActorId, lease: Lease): Slot | undefined {
-    const slot = this.#slots.get(id);
+    const slot = this.#slotOf(id);
     return slot?.lease === lease ? slot : undefined;
   }
 
   #remove(id: ActorId): void {
-    const slot = this.#slots.get(id);
+    const slot = this.#slotOf(id);
     if (!slot) return;
-    this.#weight -= slot.weight;
-    this.#slots.delete(id);
+    slot.group.slots.delete(id);
+    slot.group.weight -= slot.weight;
   }
 
-  #evict(): void {
-    if (this.#weight <= this.#limit) return;
-    for (const [id, slot] of this.#slots) {
-      if (slot.pins > 0) continue;
+  /** @param last stays whatever it weighs: the next command is likely to be for it */
+  #evict(last: Slot): void {
+    const [resting, busy] = [this.#resting, this.#busy];
+    this.#shrink(resting, last, () => resting.weight - this.#limit * RESTING_SHARE);
+    this.#shrink(resting, last, () => resting.weight + busy.weight - this.#limit);
+    this.#shrink(busy, last, () => resting.weight + busy.weight - this.#limit);
+  }
+
+  #shrink(group: Group, last: Slot, excess: () => number): void {
+    if (excess() <= 0) return;
+    for (const [id, slot] of group.slots) {
+      if (slot.pins > 0 || slot === last) continue;
       this.#remove(id);
-      if (this.#weight <= this.#limit) return;
+      if (excess() <= 0) return;
     }
   }
 }

@@ -348,6 +348,7 @@ const unknownKind: ActorKind = {
     advance() {},
     take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
     weight: () => 0,
+    rests: () => true,
   }),
 };
 

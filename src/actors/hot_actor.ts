@@ -50,6 +50,8 @@ export interface HotActor {
   take(): Taken;
   /** How much memory it holds, in units of a small workflow. */
   weight(): number;
+  /** Nothing of it is under way: it waits for the world outside, or is done. */
+  rests(): boolean;
 }
 
 /** Makes actors of one kind. */

@@ -77,6 +77,10 @@ class LocksActor implements HotActor {
     return 1 + Math.ceil(this.#table.waiting.length / 10);
   }
 
+  rests(): boolean {
+    return false;
+  }
+
   #acquire({ type: _, ...request }: LockRequest & { type: "acquire" }): undefined {
     const unsized = request.keys.find(({ kind, key, limit }) =>
       kind === "semaphore" && limit === 0 && key.split("/")[1] === "Database"

@@ -13,9 +13,15 @@ import type { EngineEnv } from "../engine/engine.ts";
 import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
-import type { Workflow } from "../spec/manifest.ts";
-import { type ActorId, NODE_PART_PREFIX, type StoredActor, type Version } from "../store/port.ts";
-import { parseWorkflowActorId } from "./actor_ids.ts";
+import { ARCHIVED_NAME_LABEL, ARCHIVING_STATUS_LABEL, type Workflow } from "../spec/manifest.ts";
+import {
+  type ActorId,
+  type IndexEntry,
+  NODE_PART_PREFIX,
+  type StoredActor,
+  type Version,
+} from "../store/port.ts";
+import { archivedActorId, isArchivedActor, parseWorkflowActorId } from "./actor_ids.ts";
 import { unknownCommand } from "./batch.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "./hot_actor.ts";
 import type { WorkflowCommand } from "./port.ts";
@@ -54,8 +60,11 @@ class WorkflowActor implements HotActor {
   /** Effects of the removal, or of what came before it. */
   #lastEffects: HostEffect[] = [];
 
-  constructor(id: ActorId, stored: StoredActor | undefined) {
+  readonly #options: WorkflowKindOptions;
+
+  constructor(id: ActorId, stored: StoredActor | undefined, options: WorkflowKindOptions) {
     this.id = id;
+    this.#options = options;
     if (stored) this.#adopt(loadWorkflow(stored.parts));
   }
 
@@ -77,6 +86,8 @@ class WorkflowActor implements HotActor {
         return this.#view(this.#create(command.workflow, env));
       case "import":
         return this.#import(command.workflow, env);
+      case "restore":
+        return this.#restore(command, env);
       case "control":
         return this.#control(this.#existing(), command, env);
       case "delete":
@@ -111,11 +122,28 @@ class WorkflowActor implements HotActor {
         }
         : effect
     );
-    return { ...changes, drop: [...drop, ...changes.drop], effects: [...extra, ...effects] };
+    const index = changes.index && this.#indexEntry(changes.index);
+    return {
+      ...changes,
+      ...(index === undefined ? {} : { index }),
+      drop: [...drop, ...changes.drop],
+      effects: [...extra, ...effects],
+    };
+  }
+
+  /** One of the archive is listed by the name of its actor, and found by the name that it had. */
+  #indexEntry(index: IndexEntry): IndexEntry {
+    if (!isArchivedActor(this.id)) return index;
+    const name = this.id.split("/")[2] ?? "";
+    return { ...index, name, labels: { ...index.labels, [ARCHIVED_NAME_LABEL]: index.name } };
   }
 
   weight(): number {
     return 1 + Math.floor((this.#state?.nodes.size ?? 0) / NODES_PER_WEIGHT);
+  }
+
+  rests(): boolean {
+    return (this.#state?.runtime.activePods ?? 0) === 0;
   }
 
   /** Locks that were granted to a workflow that is gone are free again. */
@@ -149,6 +177,26 @@ class WorkflowActor implements HotActor {
     return this.#view(state);
   }
 
+  /** All of it or nothing: a retry that is refused leaves no workflow behind. */
+  #restore(
+    { workflow, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
+    env: EngineEnv,
+  ): Answer {
+    if (this.#state) {
+      const { name } = this.#state.header.metadata;
+      throw alreadyExists(`Workflow already exists on cluster, use argo retry ${name} instead`);
+    }
+    const state = this.#create(workflow, env);
+    try {
+      return this.#control(state, { ...control, type: "control" }, env);
+    } catch (error) {
+      this.#actor?.stop();
+      this.#actor = undefined;
+      this.#state = undefined;
+      throw error;
+    }
+  }
+
   #control(
     state: WorkflowState,
     { request, labels }: Extract<WorkflowCommand, { type: "control" }>,
@@ -175,7 +223,11 @@ class WorkflowActor implements HotActor {
       return this.#view(state);
     }
     const view = this.#view(state);
-    this.#lastEffects.push(...releases(state), ...deletionEffects(state));
+    this.#lastEffects.push(
+      ...releases(state),
+      ...deletionEffects(state),
+      ...archiving(this.id, state, this.#options),
+    );
     this.#actor?.stop();
     this.#actor = undefined;
     this.#state = undefined;
@@ -232,6 +284,33 @@ class WorkflowActor implements HotActor {
 /** Events without what surrounds them. */
 type EventOf = LifeEvent extends infer E ? E extends LifeEvent ? Omit<E, "turn"> : never : never;
 
+/** Keeps a finished workflow in the archive when it is deleted, if it is to be kept. */
+function archiving(
+  id: ActorId,
+  state: WorkflowState,
+  { isKept }: WorkflowKindOptions,
+): HostEffect[] {
+  const { metadata, finishedAt } = state.header;
+  const { namespace = "", name = "", uid = "", labels = {} } = metadata;
+  if (isArchivedActor(id) || uid === "" || finishedAt === undefined) return [];
+  if (isKept?.(labels) !== true) return [];
+  const workflow = viewWorkflow(state);
+  const { finalizers: _finalizers, deletionTimestamp: _deletion, ...kept } = workflow.metadata;
+  const body = {
+    type: "import",
+    workflow: {
+      ...workflow,
+      metadata: { ...kept, labels: { ...labels, [ARCHIVING_STATUS_LABEL]: "Persisted" } },
+    },
+  };
+  return [{
+    type: "send",
+    id: `archive/${uid}`,
+    to: archivedActorId(namespace, name, uid),
+    body: body as unknown as Json,
+  }];
+}
+
 /** Releases of all locks that a workflow has or waits for. */
 function releases({ header, nodes }: WorkflowState): HostEffect[] {
   const own = `${header.metadata.namespace ?? ""}/${header.metadata.name ?? ""}`;
@@ -257,13 +336,24 @@ function relabel(state: WorkflowState, labels: Record<string, string | null>): v
   state.pending.index = true;
 }
 
-export const workflowKind: ActorKind = {
-  prefix: "wf/",
-  silent: false,
-  creates: (body) => isJsonObject(body) && body["type"] === "submit",
-  hydrate: (id, stored) => new WorkflowActor(id, stored),
-  answers: {
-    withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
-    view: ({ parts, version }) => withVersion(viewWorkflow(loadWorkflow(parts)), version),
-  },
-};
+export interface WorkflowKindOptions {
+  /** Tells by its labels whether a finished workflow stays in the archive when it is deleted. @default none does */
+  isKept?: (labels: Record<string, string>) => boolean;
+}
+
+/** The kind of actors that are workflows. */
+export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind {
+  return {
+    prefix: "wf/",
+    silent: false,
+    creates: (body) => isJsonObject(body) && body["type"] === "submit",
+    hydrate: (id, stored) => new WorkflowActor(id, stored, options),
+    answers: {
+      withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
+      view: ({ parts, version }) => withVersion(viewWorkflow(loadWorkflow(parts)), version),
+    },
+  };
+}
+
+/** Workflows that are gone when they are deleted. */
+export const workflowKind: ActorKind = createWorkflowKind();

@@ -85,6 +85,10 @@ class Tally implements HotActor {
   weight(): number {
     return 1;
   }
+
+  rests(): boolean {
+    return this.#tasks.size === 0;
+  }
 }
 
 export const tallyKind: ActorKind = {

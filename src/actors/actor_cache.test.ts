@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { Lease } from "../store/port.ts";
+import { ActorCache } from "./actor_cache.ts";
+import type { HotEntry } from "./hot_actor.ts";
+
+const LEASE: Lease = { shard: 1, epoch: 1 };
+
+function entry(id: string, weight: number, rests: boolean): HotEntry {
+  const actor = {
+    id,
+    exists: () => true,
+    receive: () => undefined,
+    advance() {},
+    take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
+    weight: () => weight,
+    rests: () => rests,
+  };
+  return { actor, version: "1" };
+}
+
+function touch(cache: ActorCache, id: string, weight: number, rests: boolean): void {
+  if (cache.pin(id, LEASE) === undefined) cache.add(id, LEASE, entry(id, weight, rests));
+  cache.unpin(id, LEASE);
+}
+
+function has(cache: ActorCache, id: string): boolean {
+  const isThere = cache.pin(id, LEASE) !== undefined;
+  if (isThere) cache.unpin(id, LEASE);
+  return isThere;
+}
+
+test("what rests has a tenth of the room, whatever comes", () => {
+  const cache = new ActorCache(100);
+  for (let i = 0; i < 50; i++) touch(cache, `busy-${i}`, 1, false);
+  for (let i = 0; i < 1_000; i++) touch(cache, `resting-${i}`, 1, true);
+  expect(cache.size).toBe(60);
+  expect(has(cache, "busy-0")).toBe(true);
+  expect(has(cache, "resting-989")).toBe(false);
+  expect(has(cache, "resting-990")).toBe(true);
+});
+
+test("beyond the limit the longest untouched leave, those that rest first", () => {
+  const cache = new ActorCache(100);
+  for (let i = 0; i < 5; i++) touch(cache, `resting-${i}`, 1, true);
+  for (let i = 0; i < 101; i++) touch(cache, `busy-${i}`, 1, false);
+  expect(cache.size).toBe(100);
+  expect(has(cache, "resting-4")).toBe(false);
+  expect(has(cache, "busy-0")).toBe(false);
+  expect(has(cache, "busy-1")).toBe(true);
+});
+
+test("the last one touched stays, whatever it weighs; a pinned one too", () => {
+  const cache = new ActorCache(100);
+  cache.add("pinned", LEASE, entry("pinned", 1, true));
+  touch(cache, "large", 1_000, true);
+  expect(has(cache, "large")).toBe(true);
+  touch(cache, "small", 1, true);
+  expect(has(cache, "large")).toBe(false);
+  expect(cache.size).toBe(2);
+  cache.unpin("pinned", LEASE);
+  expect(has(cache, "pinned")).toBe(true);
+});
+
+test("an actor that begins to run moves to those that run", () => {
+  const cache = new ActorCache(100);
+  touch(cache, "one", 1, true);
+  cache.add("one", LEASE, entry("one", 1, false));
+  cache.unpin("one", LEASE);
+  for (let i = 0; i < 1_000; i++) touch(cache, `resting-${i}`, 1, true);
+  expect(has(cache, "one")).toBe(true);
+  expect(cache.size).toBe(11);
+});
