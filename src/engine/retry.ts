@@ -6,7 +6,7 @@ import { durationMs, isTrue, scopeOf } from "./expressions.ts";
 import { fillTemplate } from "./bind.ts";
 import { isAttemptGateOpen } from "./gate.ts";
 import { isTransient } from "./transient.ts";
-import { attemptsOf, lastRetry } from "./retry_scope.ts";
+import { attemptCount, firstAttempt, lastRetry, latestAttempt } from "./retry_scope.ts";
 import { beginIfUntouched, retryStrategyOf, startAttempt } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
@@ -18,8 +18,7 @@ import { goTime, humanizeWait } from "./time_text.ts";
 /** Goes on with a retry node. */
 export function evaluateRetry(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" || node.daemoned === true) return;
-  const attempts = attemptsOf(turn, node);
-  const last = attempts.at(-1);
+  const last = latestAttempt(turn, node);
   if (last === undefined) {
     begin(turn, node, 0, undefined);
     return;
@@ -35,8 +34,8 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     return;
   }
   try {
-    const verdict = decide(turn, node, attempts, last);
-    if (verdict.type === "retry") begin(turn, node, attempts.length, verdict.deadline);
+    const verdict = decide(turn, node, last);
+    if (verdict.type === "retry") begin(turn, node, attemptCount(turn, node), verdict.deadline);
     else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
     else {
       if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
@@ -79,7 +78,6 @@ type Verdict =
 function decide(
   turn: Turn,
   node: NodeRecord,
-  attempts: readonly NodeRecord[],
   last: NodeRecord,
 ): Verdict {
   const giveUp = (message: string | undefined): Verdict => ({ type: "give-up", message });
@@ -93,7 +91,9 @@ function decide(
   }
   const strategy = strategyOf(turn, node);
   const limit = strategy.limit === undefined ? undefined : integer(strategy.limit);
-  const backoff = waitOf(strategy, attempts, last);
+  const attempts = attemptCount(turn, node);
+  const first = firstAttempt(turn, node) ?? last;
+  const backoff = waitOf(strategy, attempts, first, last);
   if (backoff !== undefined) {
     if (backoff.lastStart !== undefined) {
       if (turn.env.now > backoff.lastStart) return giveUp("Max duration limit exceeded");
@@ -101,7 +101,7 @@ function decide(
         return giveUp("Backoff would exceed max duration limit");
       }
     }
-    const isLeft = limit === undefined || attempts.length <= limit;
+    const isLeft = limit === undefined || attempts <= limit;
     if (turn.env.now < backoff.until && isLeft) {
       return {
         type: "wait",
@@ -111,10 +111,10 @@ function decide(
     }
   }
   if (!isRetried(strategy, last)) return giveUp(last.message);
-  if (limit !== undefined && attempts.length > limit) return giveUp("No more retries left");
+  if (limit !== undefined && attempts > limit) return giveUp("No more retries left");
   const { expression } = strategy;
   if (
-    expression !== undefined && expression !== "" && !holds(turn, expression, attempts.length, last)
+    expression !== undefined && expression !== "" && !holds(turn, expression, attempts, last)
   ) {
     return giveUp("retryStrategy.expression evaluated to false");
   }
@@ -140,7 +140,8 @@ interface Backoff {
 
 function waitOf(
   { backoff }: RetryStrategy,
-  attempts: readonly NodeRecord[],
+  attempts: number,
+  first: NodeRecord,
   last: NodeRecord,
 ): Backoff | undefined {
   if (backoff === undefined) return undefined;
@@ -149,19 +150,18 @@ function waitOf(
   }
   let waitMs = duration(backoff.duration);
   const factor = backoff.factor === undefined ? 0 : integer(backoff.factor);
-  if (factor > 0) waitMs *= factor ** (attempts.length - 1);
+  if (factor > 0) waitMs *= factor ** (attempts - 1);
   if (backoff.cap !== undefined && backoff.cap !== "") {
     waitMs = Math.min(waitMs, duration(backoff.cap));
   }
   // A power of a large factor leaves the range of times; a year is as good as for ever.
   waitMs = Math.min(waitMs, 366 * 24 * 3_600_000);
-  const first = attempts[0]?.startedAt ?? 0;
   return {
     waitMs,
     until: (last.finishedAt ?? 0) + waitMs,
     lastStart: backoff.maxDuration === undefined || backoff.maxDuration === ""
       ? undefined
-      : first + duration(backoff.maxDuration),
+      : (first.startedAt ?? 0) + duration(backoff.maxDuration),
   };
 }
 

@@ -9,13 +9,44 @@ export function attemptsOf(turn: Turn, wrapper: NodeRecord): NodeRecord[] {
     .filter((node) => node.role === "attempt");
 }
 
+/** How many attempts a retry node has. */
+export function attemptCount({ state }: Turn, wrapper: NodeRecord): number {
+  // Besides attempts it has hooks only.
+  return state.runtime.memberCounts.get(wrapper.id) ?? 0;
+}
+
+export function firstAttempt(turn: Turn, wrapper: NodeRecord): NodeRecord | undefined {
+  return attemptFrom(turn, wrapper, 0, 1);
+}
+
+export function latestAttempt(turn: Turn, wrapper: NodeRecord): NodeRecord | undefined {
+  return attemptFrom(turn, wrapper, 0, -1);
+}
+
+/** The attempt that has `skip` others on one side: a walk over those, and not over all that there are. */
+function attemptFrom(
+  { state }: Turn,
+  wrapper: NodeRecord,
+  skip: number,
+  direction: 1 | -1,
+): NodeRecord | undefined {
+  const members = state.runtime.members.get(wrapper.id) ?? [];
+  let left = skip;
+  for (let at = direction === 1 ? 0 : members.length - 1; at in members; at += direction) {
+    const node = state.nodes.get(members[at] ?? "");
+    if (node?.role === "attempt" && left-- === 0) return node;
+  }
+  return undefined;
+}
+
 /** `retries` and `lastRetry.*` inside the attempt of this index. */
 export function retryLocals(
   turn: Turn,
   wrapper: NodeRecord,
   index: number,
 ): Record<string, string> {
-  const last = index === 0 ? undefined : attemptsOf(turn, wrapper)[index - 1];
+  const after = attemptCount(turn, wrapper) - index;
+  const last = index === 0 ? undefined : attemptFrom(turn, wrapper, after, -1);
   return last === undefined
     ? {
       retries: String(index),

@@ -9,6 +9,7 @@ import { NodeFailure } from "./failure.ts";
 import { parametersJson } from "./globals.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
 import { nodeId } from "./names.ts";
+import { latestAttempt } from "./retry_scope.ts";
 import { type Frame, unitOf } from "./runtime.ts";
 import { type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { resolveTemplate } from "./templates.ts";
@@ -230,10 +231,7 @@ function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
 /** The node that has the outputs: of a retry node its last attempt. */
 export function lastAttempt(turn: Turn, node: NodeRecord): NodeRecord {
   if (node.type !== "Retry") return node;
-  const attempts = (turn.state.runtime.members.get(node.id) ?? [])
-    .map((id) => turn.state.nodes.get(id))
-    .filter((member) => member?.role === "attempt");
-  return attempts.at(-1) ?? node;
+  return latestAttempt(turn, node) ?? node;
 }
 
 /** What the elements of a loop gave, in the order of the loop. */

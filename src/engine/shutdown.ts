@@ -1,7 +1,7 @@
 /** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a Stop. */
 import { cancelTask, end } from "./change.ts";
 import { endContainersWith } from "./leaf.ts";
-import { attemptsOf } from "./retry_scope.ts";
+import { latestAttempt } from "./retry_scope.ts";
 import { wake } from "./runtime.ts";
 import { hasEnded, type NodeRecord, type Turn } from "./state.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
@@ -27,7 +27,7 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
   if (node.daemoned === true) return false;
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   if (node.type === "Retry" && !isWaiting) {
-    const last = attemptsOf(turn, node).at(-1);
+    const last = latestAttempt(turn, node);
     if (last === undefined || !hasEnded(last)) return false;
     if (reason.isDeadline) {
       // The node itself says that the deadline cut its retries short.
