@@ -71,6 +71,8 @@ export class WorkflowObjects {
   readonly #deps: ServiceDeps;
   readonly #options: WorkflowObjectsOptions;
   readonly #seen = new Map<string, ObjectFacts>();
+  /** By uid: switches that were taken over from an object, until a write says so in it. */
+  readonly #taken = new Map<string, string>();
   readonly #writer: StatusWriter;
   readonly #remover: ObjectRemover;
 
@@ -159,12 +161,13 @@ export class WorkflowObjects {
   }
 
   #forget(key: string): void {
+    this.#taken.delete(this.#seen.get(key)?.uid ?? "");
     this.#seen.delete(key);
     this.#writer.forget(key);
   }
 
   async #see(object: ClusterObject): Promise<void> {
-    const facts = factsOf(object);
+    const facts = this.#withTaken(factsOf(object));
     if (!this.#know(facts) || facts.isForeign || facts.isDeleting) return;
     await this.#guard(facts, async () => {
       if (facts.run === undefined) {
@@ -178,6 +181,14 @@ export class WorkflowObjects {
   async #gone(object: ClusterObject): Promise<void> {
     this.#forget(keyOf(object));
     await this.#deleteWorkflow(factsOf(object));
+  }
+
+  /** An edit that was taken over, and is taken back before the object says so, is an edit again. */
+  #withTaken(facts: ObjectFacts): ObjectFacts {
+    const spec = this.#taken.get(facts.uid);
+    const { run } = facts;
+    if (spec === undefined || run === undefined || run.spec === spec) return facts;
+    return { ...facts, run: { ...run, spec, version: "" } };
   }
 
   /** Keeps what is known of an object, unless something newer is. @returns false when it is old */
@@ -271,7 +282,7 @@ export class WorkflowObjects {
         log.info({ ...placeOf(facts), edit, reason: error.message }, "edit refused");
       }
     }
-    // Taken over; the next write says so in the object.
+    this.#taken.set(facts.uid, switchText(facts));
     this.#know({ ...facts, run: { ...run, spec: switchText(facts), version: "" } });
     this.#writer.want(keyOfFacts(facts), true);
   }
@@ -349,7 +360,9 @@ export class WorkflowObjects {
       labelPrefix: LABEL_PREFIX,
     });
     try {
-      return await this.#patch(facts, patch) ? { type: "done" } : { type: "later" };
+      if (!await this.#patch(facts, patch)) return { type: "later" };
+      this.#taken.delete(facts.uid);
+      return { type: "done" };
     } catch (error) {
       if (!(error instanceof KubeError) || !error.isTransient) throw error;
       this.#deps.log.warn({ workflow: key, reason: error.message }, "the API server asks to wait");

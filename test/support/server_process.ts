@@ -27,6 +27,8 @@ export interface ServerVariant {
   main?: string;
   /** A module that is loaded before it. */
   preload?: string;
+  /** Variables besides those of the test. */
+  env?: Record<string, string>;
 }
 
 /**
@@ -36,12 +38,15 @@ export interface ServerVariant {
  */
 export async function startServer(
   flags: string[],
-  { main = MAIN, preload }: ServerVariant = {},
+  { main = MAIN, preload, env = {} }: ServerVariant = {},
 ): Promise<ServerProcess> {
   const isDeno = "Deno" in globalThis;
   const first = preload === undefined ? [] : [isDeno ? "--preload" : "--import", preload];
   const args = [...(isDeno ? ["run", "-A"] : []), ...first, main, "--port=0", ...flags];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
   const log: string[] = [];
   // Intentionally not `child.kill`: on Deno it works once only, and hides the exit status.
   const send = (signal: NodeJS.Signals) => {
