@@ -26,8 +26,8 @@ local function version_after(last)
   return math.max(time[1] * 1000000 + time[2], tonumber(last or '0') + 1)
 end
 
--- Wakes the readers of the feed; trims it about every eighth change.
-local function publish(base, version, count, channel, length)
+-- Trims a feed about every eighth change.
+local function trim_feed(base, version, count, length)
   local feed = base .. '${SHARD_KEY.feed}'
   if version % 8 < count and redis.call('XLEN', feed) > length + length / 16 then
     redis.call('XTRIM', feed, 'MAXLEN', length)
@@ -35,36 +35,44 @@ local function publish(base, version, count, channel, length)
     local floor = tonumber(string.match(first[1], '^%d+')) - 1
     redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
   end
+end
+
+-- Wakes the readers of the feed.
+local function publish(base, version, count, channel, length)
+  trim_feed(base, version, count, length)
   redis.call('PUBLISH', channel, '')
 end
 `;
 
 /**
- * Writes a shard's commit, or nothing.
+ * Writes commits of shards, each whole or not at all, and none because of another one. In a cluster all are of one slot.
  *
- * KEYS  1 base of the shard
- * ARGV  1 epoch
- *       2 session the caller writes in; '' for none
- *       3 '1' when the session is to begin with this commit
+ * KEYS  1 base of the first shard
+ * ARGV  1 channel of the feed
+ *       2 length of the feed
+ *       then for each commit: how many arguments follow for it, then
+ *       1 base of its shard
+ *       2 epoch
+ *       3 session the caller writes in; '' for none
  *       4 cursor of the mailbox; '' for none
- *       5 channel of the feed
- *       6 length of the feed
+ *       5 outbox row that must have a certain text, '' for none
+ *       6 the text; '' when there must be no such row
  *       then lists, each after its length:
  *       actors: id, flags (c create, r remove, s silent), encoded change, index entry or '', its time, its uid,
  *               terms, other part keys, parts dropped, parts put (keys and texts)
  *       outbox ids dropped; outbox ids and texts put; timer ids cleared; timer ids and times set;
- *       answer keys, answers as JSON and times of expiry
- * Returns  {'ok', version …}: one for each actor, '' when nothing changed
+ *       answer keys, answers as JSON, times of expiry, and which actor's version they show
+ * Returns  for each commit
+ *          {'ok', version …}: one for each actor, '' when nothing changed
  *          {'stale'}: another epoch
  *          {'session'}: another session
+ *          {'lost'}: the outbox row has another text
  *          {'exists', actor id}: an actor to be created exists
+ *          {'error', text}: Redis refused it
  */
 export const COMMIT = defineScript(`
 ${FEED}
-local base = KEYS[1]
-local meta = base .. '${SHARD_KEY.meta}'
-local at = 6
-
+local at = 2
 local function take()
   at = at + 1
   return ARGV[at]
@@ -78,9 +86,13 @@ local function in_slices(list, call)
   for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
 end
 
+local function commit()
+local base, epoch, session, cursor, mark, text = take(), take(), take(), take(), take(), take()
+local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
 local lease = redis.call('HMGET', meta, 'epoch', 'session', 'version')
-if (lease[1] or '0') ~= ARGV[1] then return {'stale'} end
-if ARGV[3] ~= '1' and (lease[2] or '') ~= ARGV[2] then return {'session'} end
+if (lease[1] or '0') ~= epoch then return {'stale'} end
+if (lease[2] or '') ~= session then return {'session'} end
+if mark ~= '' and (redis.call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
 
 -- What the changes find; a second change of the same actor finds what the first one leaves.
 local actors, known = {}, {}
@@ -186,18 +198,17 @@ for i, actor in ipairs(actors) do
   end
 end
 
-local news = {'epoch', ARGV[1]}
+local news = {'epoch', epoch}
 local function note(field, value)
   news[#news + 1] = field
   news[#news + 1] = value
 end
 if #actors > 0 then note('version', number(version)) end
-if ARGV[3] == '1' then note('session', ARGV[2]) end
-if ARGV[4] ~= '' then note('cursor', ARGV[4]) end
+if cursor ~= '' then note('cursor', cursor) end
 redis.call('HSET', meta, unpack(news))
-if #actors > 0 then publish(base, version, #actors, ARGV[5], tonumber(ARGV[6])) end
+if #actors > 0 then trim_feed(base, version, #actors, tonumber(ARGV[2])) end
 
-local outbox, timers = base .. '${SHARD_KEY.outbox}', base .. '${SHARD_KEY.timers}'
+local timers = base .. '${SHARD_KEY.timers}'
 in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
 in_slices(take_list(2), function(...) redis.call('HSET', outbox, ...) end)
 in_slices(take_list(1), function(...) redis.call('HDEL', timers, ...) end)
@@ -208,11 +219,24 @@ for i = 1, #answers, 4 do
   if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
   redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
 end
-if ARGV[4] ~= '' then
-  local milliseconds, sequence = string.match(ARGV[4], '^(%d+)%-(%d+)$')
+if cursor ~= '' then
+  local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
   redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
 end
 return reply
+end
+
+local replies = {}
+while at < #ARGV do
+  local size = tonumber(take())
+  local next = at + size
+  local done, reply = pcall(commit)
+  if not done then reply = {'error', type(reply) == 'table' and reply.err or tostring(reply)} end
+  replies[#replies + 1] = reply
+  at = next
+end
+redis.call('PUBLISH', ARGV[1], '')
+return replies
 `);
 
 /**

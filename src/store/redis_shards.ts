@@ -1,11 +1,13 @@
 /**
- * Commits and actors of the Redis adapter. A commit is one script on one slot. When its answer is lost (a timeout, a
- * broken connection) it may still be on its way: before the shard is touched again a new session begins, and commits of
- * the one before are refused from then on.
+ * Commits and actors of the Redis adapter. A commit is one atomic step on one slot; on one server, those of several shards
+ * share a script call. When its answer is lost (a timeout, a broken connection) it may still be on its way: before the
+ * shard is touched again a new session begins, and commits of the one before are refused from then on.
  */
 import { randomUUID } from "node:crypto";
+import { ErrorReply } from "redis";
 import type { Json } from "../base/json.ts";
 import { unavailable } from "../base/problem.ts";
+import { CallBatches } from "./call_batches.ts";
 import { indexTerms } from "./list_query.ts";
 import type { ActorChange, Answer, ShardCommit, ShardStore } from "./port.ts";
 import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
@@ -14,9 +16,12 @@ import { feedLengthOf, type RedisContext } from "./redis_context.ts";
 import { encodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
 import { createMailboxReader } from "./redis_mailboxes.ts";
-import { pairsOf, textsOf } from "./redis_replies.ts";
+import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import { APPEND, BEGIN_SESSION, COMMIT } from "./redis_scripts.ts";
-import { wasRefused } from "./redis_trouble.ts";
+import { problemOf, wasRefused } from "./redis_trouble.ts";
+
+/** Commits of shards that are written with one script. */
+const MAX_GROUP = 32;
 
 export function createRedisShards(context: RedisContext): ShardStore {
   const { link, keys } = context;
@@ -37,24 +42,45 @@ export function createRedisShards(context: RedisContext): ShardStore {
     if (unknowns.get(shard) === epoch) unknowns.delete(shard);
   }
 
+  /** Writes commits with one script; on a cluster they must be of one shard. */
+  async function writeAll(commits: string[][]): Promise<(string | undefined)[][]> {
+    const length = feedLengthOf(context.feedLength, await context.shardCount());
+    const args = [keys.feedChannel, String(length)];
+    for (const commit of commits) {
+      args.push(String(commit.length));
+      for (const argument of commit) args.push(argument);
+    }
+    const replies = await link.run(COMMIT, commits[0]?.[0] ?? "", args);
+    return listOf(replies).map(textsOf);
+  }
+
+  /** Shards that commit while others do go together. */
+  const groups = new CallBatches(MAX_GROUP, writeAll);
+  const write = link.isOneServer
+    ? (commit: string[]) => groups.add(commit)
+    : async (commit: string[]) => (await writeAll([commit]))[0] ?? [];
+
   async function commit(commit: ShardCommit): Promise<string[]> {
     await settle(commit.shard);
     const { shard, epoch } = commit;
     const session = sessions.get(`${shard}/${epoch}`) ?? "";
-    const length = feedLengthOf(context.feedLength, await context.shardCount());
     const args = [
+      keys.shard(shard),
       String(epoch),
       session,
-      "",
       commit.cursor ?? "",
-      keys.feedChannel,
-      String(length),
+      "",
+      "",
       ...commitLists(commit),
     ];
     try {
-      const [outcome, ...rest] = textsOf(await link.run(COMMIT, keys.shard(shard), args));
+      const [outcome, ...rest] = await write(args);
       if (outcome === "stale") throw new StaleEpoch(shard);
+      if (outcome === "lost") {
+        throw new StaleEpoch(shard);
+      }
       if (outcome === "exists") throw new ActorExists(rest[0] ?? "");
+      if (outcome === "error") throw problemOf(new ErrorReply(rest[0] ?? ""));
       if (outcome === "session") {
         throw unavailable(
           `Shard ${shard} must be loaded again: the outcome of a commit was unknown`,
