@@ -4,7 +4,7 @@
  * nodes) and `down`. With `KUBECONFIG` alone, `SLUICE_CLUSTER_LOAD` is the command that imports an archive, such as
  * `kind load image-archive`.
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import process from "node:process";
 import { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
@@ -61,4 +61,22 @@ export function run([command = "", ...args]: readonly string[], env = process.en
   if (status === 0) return stdout;
   const words = [stdout, stderr, String(error ?? "")].join("\n").trim().slice(-4_000);
   throw new Error(`${command} ${args.join(" ")} failed:\n${words}`);
+}
+
+/** Runs a program while others go on. @throws {Error} with its last words when it failed */
+export function runBeside(
+  [command = "", ...args]: readonly string[],
+  env: Record<string, string>,
+): Promise<string> {
+  const child = spawn(command, args, { env: { ...process.env, ...env } });
+  let words = "";
+  child.stdout.on("data", (part) => (words += String(part)));
+  child.stderr.on("data", (part) => (words += String(part)));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => {
+      if (status === 0) resolve(words);
+      else reject(new Error(`${command} ${args.join(" ")} failed:\n${words.trim().slice(-4_000)}`));
+    });
+  });
 }

@@ -1,0 +1,138 @@
+/** Events by k6 while replica pods go one after another and an upgrade rolls; then the ledger. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Workflow } from "../../src/spec/manifest.ts";
+import { runBeside } from "./cluster.ts";
+import { needProgram } from "./programs.ts";
+import type { Release } from "./release.ts";
+import { must, type Transcript, until } from "./transcript.ts";
+
+export interface EventsSetting {
+  rate: number;
+  seconds: number;
+}
+
+interface Summary {
+  metrics: Record<string, { count?: number; "p(99)"?: number; med?: number; max?: number }>;
+}
+
+/** Runs it; gives the ledger in words. @throws {Error} when an event was lost or made two workflows */
+export async function eventsWhileReplicasGo(
+  release: Release,
+  { rate, seconds }: EventsSetting,
+  transcript: Transcript,
+): Promise<string> {
+  const { namespace } = release;
+  await release.call("POST", `/api/v1/workflow-templates/${namespace}`, {
+    template: {
+      metadata: { name: "hold" },
+      spec: {
+        entrypoint: "main",
+        arguments: { parameters: [{ name: "n", value: "" }] },
+        templates: [{ name: "main", suspend: {} }],
+      },
+    },
+  });
+  await release.call("POST", `/api/v1/workflow-event-bindings/${namespace}`, {
+    binding: {
+      metadata: { name: "ledger" },
+      spec: {
+        event: { selector: 'discriminator == "ledger"' },
+        submit: {
+          workflowTemplateRef: { name: "hold" },
+          arguments: { parameters: [{ name: "n", valueFrom: { event: "payload.n" } }] },
+        },
+      },
+    },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "sluice-ledger-"));
+  try {
+    const file = join(folder, "summary.json");
+    const posting = runBeside([
+      needProgram("k6"),
+      "run",
+      "--quiet",
+      "--summary-export",
+      file,
+      "test/cluster/ledger.k6.ts",
+    ], {
+      BASE: release.url,
+      NAMESPACE: namespace,
+      TOKEN: release.token,
+      RATE: String(rate),
+      DURATION: `${seconds}s`,
+    });
+    // A failure is told below, after the trouble.
+    let isPosting = true;
+    const posted = posting.finally(() => (isPosting = false));
+    posted.catch(() => {});
+    await trouble(release, transcript);
+    must(isPosting, `The trouble took longer than the events: raise --event-seconds (${seconds})`);
+    const told = await posted;
+    const { metrics } = JSON.parse(readFileSync(file, "utf8")) as Summary;
+    const accepted = metrics["ledger_accepted"]?.count ?? 0;
+    const repeated = metrics["ledger_repeated"]?.count ?? 0;
+    for (const line of told.split("\n").filter((text) => text.includes("attempt"))) {
+      transcript.say(`  ${line.trim()}`);
+    }
+    must(accepted >= rate * seconds * 0.99, `Only ${accepted} events were accepted`);
+    const made = await until("workflow for each event", 60, async () => {
+      const counts = await workflowsByNumber(release);
+      return counts.size >= accepted ? counts : undefined;
+    });
+    const lost = Array.from({ length: accepted }, (_, n) => String(n)).filter((n) => !made.has(n));
+    const twice = [...made].filter(([, count]) => count > 1);
+    must(lost.length === 0, `Lost: ${lost.join(" ")}`);
+    must(twice.length === 0, `Twice: ${twice.map(([n]) => n).join(" ")}`);
+    const { "p(99)": p99 = 0, med = 0, max = 0 } = metrics["http_req_duration"] ?? {};
+    return `${accepted} events accepted (${rate}/s; answers p50 ${med.toFixed(0)} ms, p99 ${
+      p99.toFixed(0)
+    } ms, longest ${
+      max.toFixed(0)
+    } ms), ${repeated} of them at a later attempt; ${made.size} workflows: 0 lost, 0 twice`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Two replicas deleted one after the other, one killed, then a rolling upgrade. */
+async function trouble(release: Release, transcript: Transcript): Promise<void> {
+  for (const [index, { metadata }] of (await release.replicas()).entries()) {
+    transcript.say(`  replica ${index + 1} deleted`);
+    await release.deletePod(metadata.name);
+    await release.ready();
+  }
+  const [first] = await release.replicas();
+  must(first !== undefined, "no replica");
+  transcript.say("  a replica killed");
+  await release.deletePod(first.metadata.name, true);
+  await release.ready();
+  transcript.say("  upgrade rolls");
+  await release.upgrade("podAnnotations.roll=two");
+  transcript.say("  upgrade done");
+}
+
+/** How many workflows there are for each number. */
+async function workflowsByNumber(release: Release): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  let token = "";
+  do {
+    const query = new URLSearchParams({
+      "listOptions.limit": "1000",
+      "listOptions.continue": token,
+      "listOptions.labelSelector": "workflows.argoproj.io/workflow-event-binding=ledger",
+      fields: "metadata,items.spec.arguments",
+    });
+    const { items, metadata } = await release.call<{
+      items: Workflow[] | null;
+      metadata: { continue?: string };
+    }>("GET", `/api/v1/workflows/${release.namespace}?${query}`);
+    for (const { spec } of items ?? []) {
+      const n = String(spec.arguments?.parameters?.find(({ name }) => name === "n")?.value);
+      counts.set(n, (counts.get(n) ?? 0) + 1);
+    }
+    token = metadata.continue ?? "";
+  } while (token !== "");
+  return counts;
+}

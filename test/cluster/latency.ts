@@ -1,0 +1,137 @@
+/**
+ * How long after a step became ready its pod is there, and how long after the API server's event of a pod's end the
+ * workflow is told as done; both as a client outside sees them, so each figure holds more than the server's own part.
+ */
+import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
+import { BOX_IMAGE } from "./images.ts";
+import { PodEvents } from "./pod_events.ts";
+import { CONTAINER_SECURITY, POD_SECURITY, type Release } from "./release.ts";
+import { must, quantile, until } from "./transcript.ts";
+
+export interface LatencyBounds {
+  /** p50, ms. */
+  createdMs: number;
+  /** p50, ms. */
+  endSeenMs: number;
+}
+
+const LABEL = "latency";
+
+/** Measures a number of workflows; gives the figures in words. @throws {Error} when one is over its bound */
+export async function podLatency(
+  release: Release,
+  client: KubeClient,
+  count: number,
+  bounds: LatencyBounds,
+): Promise<string> {
+  const { namespace } = release;
+  const pods = new PodEvents(client, namespace);
+  await pods.start();
+  const done = new Map<string, number>();
+  const stop = new AbortController();
+  const names = Array.from({ length: count }, (_, index) => `latency-${index}`);
+  try {
+    for (const name of names) await release.submit(gated(name));
+    for (const name of names) {
+      await until(`gate of ${name}`, 30, async () => {
+        const { status } = await release.workflow(name);
+        const nodes = Object.values(status?.nodes ?? {});
+        return nodes.find(({ type, phase }) => type === "Suspend" && phase === "Running");
+      });
+    }
+    void followEnds(release, done, stop.signal);
+    const created: number[] = [];
+    const answered: number[] = [];
+    const ended: number[] = [];
+    for (const name of names) {
+      const before = performance.now();
+      await release.call("PUT", `/api/v1/workflows/${namespace}/${name}/resume`, {});
+      answered.push(performance.now() - before);
+      const pod = await until(`pod of ${name}`, 30, () => Promise.resolve(pods.of(name)[0]));
+      created.push(pod.created - before);
+    }
+    for (const name of names) {
+      const pod = pods.of(name)[0];
+      const [seen, end] = await until(`end of ${name}`, 60, () => {
+        const [told, was] = [done.get(name), pod?.ended];
+        return Promise.resolve(told === undefined || was === undefined ? undefined : [told, was]);
+      });
+      ended.push((seen ?? 0) - (end ?? 0));
+    }
+    const say = (numbers: number[]) =>
+      `p50 ${quantile(numbers, 0.5).toFixed(0)} ms, p99 ${quantile(numbers, 0.99).toFixed(0)} ms`;
+    const text = `${count} steps: resume sent → pod there ${say(created)} (resume answered ${
+      say(answered)
+    }); pod's end told by the API server → workflow told as done ${say(ended)}`;
+    must(quantile(created, 0.5) <= bounds.createdMs, `Pods come too late: ${text}`);
+    must(quantile(ended, 0.5) <= bounds.endSeenMs, `Ends are seen too late: ${text}`);
+    return text;
+  } finally {
+    stop.abort();
+    pods.stop();
+  }
+}
+
+/** A workflow whose one pod waits for a gate. */
+function gated(name: string) {
+  return {
+    metadata: { name, namespace: "", labels: { [LABEL]: "1" } },
+    spec: {
+      entrypoint: "main",
+      securityContext: POD_SECURITY,
+      templates: [
+        {
+          name: "main",
+          steps: [[{ name: "gate", template: "gate" }], [{ name: "work", template: "work" }]],
+        },
+        { name: "gate", suspend: {} },
+        {
+          name: "work",
+          container: {
+            image: BOX_IMAGE,
+            command: ["/bin/true"],
+            securityContext: CONTAINER_SECURITY,
+          },
+        },
+      ],
+    },
+  };
+}
+
+/** Notes when each workflow is told as done by the service's watch. */
+async function followEnds(
+  release: Release,
+  done: Map<string, number>,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = new URLSearchParams({ "listOptions.labelSelector": LABEL });
+  const response = await fetch(
+    `${release.url}/api/v1/workflow-events/${release.namespace}?${query}`,
+    {
+      headers: { authorization: `Bearer ${release.token}` },
+      signal,
+    },
+  );
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for await (const part of response.body ?? []) {
+      const now = performance.now();
+      const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines.filter((text) => text.startsWith("data:"))) {
+        const { result } = JSON.parse(line.slice(5)) as {
+          result?: { object?: { metadata: { name: string }; status?: { finishedAt?: string } } };
+        };
+        const { metadata, status } = result?.object ?? {};
+        if (
+          metadata !== undefined && status?.finishedAt !== undefined && !done.has(metadata.name)
+        ) {
+          done.set(metadata.name, now);
+        }
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

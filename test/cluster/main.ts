@@ -1,0 +1,185 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
+/**
+ * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--transcript FILE]`: everything that only a real
+ * cluster shows, in one run: the executor's contract, `helm install` and `helm test`, latencies, asynchronous jobs, many
+ * pods while replicas are killed, events while replicas go and an upgrade rolls, and what is left after `helm uninstall`.
+ * How it finds or starts a cluster is said in `cluster.ts`. Needs helm, k6 (or Go to build them), redis-server and a
+ * static busybox. Ends with status 1 when something isn't as it must be.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { asyncJobs } from "./async_jobs.ts";
+import { type Cluster, openCluster, run } from "./cluster.ts";
+import { eventsWhileReplicasGo } from "./events.ts";
+import { fanOut } from "./fan_out.ts";
+import { architecture, writeBoxImage, writeRedisImage } from "./images.ts";
+import { podLatency } from "./latency.ts";
+import { needProgram } from "./programs.ts";
+import { Release } from "./release.ts";
+import { must, Transcript } from "./transcript.ts";
+
+const STEPS = ["contract", "test", "latency", "jobs", "pods", "events"];
+/** Half of the machine's noise is not ours: the bounds are twice what must hold on a quiet one. */
+const BOUNDS = { createdMs: 100, endSeenMs: 200 };
+const IMAGE = "sluice:0.1.0";
+const REDIS_IMAGE = "docker.io/library/redis:7.4";
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", default: STEPS.join(",") },
+    "event-seconds": { type: "string", default: "90" },
+    "event-rate": { type: "string", default: "30" },
+    pods: { type: "string", default: "100" },
+    transcript: { type: "string" },
+  },
+});
+const wanted = new Set(options.only.split(","));
+const unknown = [...wanted].filter((step) => !STEPS.includes(step));
+if (unknown.length > 0) {
+  console.error(`No step ${unknown.join(", ")}; there are ${STEPS.join(", ")}`);
+  process.exit(2);
+}
+
+/** Builds the images and brings them to the nodes. */
+function loadImages(cluster: Cluster): string {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-images-"));
+  try {
+    const [own, redis, box] = ["sluice.tar", "redis.tar", "box.tar"].map((name) =>
+      join(folder, name)
+    );
+    const told = run([
+      process.execPath,
+      "run",
+      "-A",
+      "tools/image.ts",
+      own ?? "",
+      IMAGE,
+      "--arch",
+      architecture(),
+    ]);
+    writeRedisImage(redis ?? "", REDIS_IMAGE);
+    writeBoxImage(box ?? "");
+    cluster.load([own ?? "", redis ?? "", box ?? ""]);
+    return told.trim().replace(/^.*?: /, "");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The executors' contract suites on this cluster. */
+function contract({ kubeconfig }: Cluster): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [
+    "run",
+    "-A",
+    "npm:vitest",
+    "run",
+    "--project",
+    "contract",
+    "test/contract/executor.test.ts",
+    "test/contract/resource_executor.test.ts",
+    "-t",
+    "executor kubernetes|resource templates",
+  ], {
+    env: { ...process.env, SLUICE_TEST_KUBECONFIG: kubeconfig, NO_COLOR: "1" },
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  must(status === 0, `${stdout}${stderr}`.slice(-6_000));
+  return /Tests\s+(\d+ passed)/.exec(stdout)?.[1] ?? "passed";
+}
+
+/** Claims need somebody who provides them. */
+async function installValues({ client }: Cluster): Promise<string[]> {
+  const { items } = await client.call<{ items: unknown[] }>({
+    path: "/apis/storage.k8s.io/v1/storageclasses",
+  });
+  const kept = items.length > 0
+    ? "redis.persistence.retain=false"
+    : "redis.persistence.enabled=false";
+  return [kept, "service.type=NodePort"];
+}
+
+async function main(): Promise<void> {
+  const transcript = new Transcript();
+  needProgram("helm");
+  needProgram("k6");
+  const cluster = await openCluster(process.env);
+  const { client } = cluster;
+  transcript.seen("cluster", `Kubernetes ${cluster.version}, ${cpus().length} cores`);
+  const step = async (name: string, title: string, act: () => string | Promise<string>) => {
+    if (wanted.has(name)) await transcript.step(title, act);
+  };
+  const release = new Release(cluster);
+  try {
+    await transcript.step("image built and imported", () => loadImages(cluster));
+    await step("contract", "contract of the executors", () => contract(cluster));
+    const values = await installValues(cluster);
+    await release.prepare();
+    await transcript.step(
+      "`helm install --wait`, namespace enforces `restricted`",
+      async () => {
+        await release.install(values);
+        return `${(await release.replicas()).length} replicas and Redis ready`;
+      },
+    );
+    await step("test", "`helm test`", () => {
+      release.helm("test", release.name, "--timeout", "3m");
+      return "trigger pod, suspend, resume by its id, Succeeded, deleted";
+    });
+    await step("latency", "latencies", () => podLatency(release, client, 20, BOUNDS));
+    await step("jobs", "asynchronous jobs", () => asyncJobs(release, client, 10));
+    await step(
+      "pods",
+      "many pods, both replicas killed in turn",
+      () => fanOut(release, client, Number(options.pods), transcript),
+    );
+    await step(
+      "events",
+      "events: two replicas deleted in turn, one killed, one upgrade",
+      () =>
+        eventsWhileReplicasGo(release, {
+          rate: Number(options["event-rate"]),
+          seconds: Number(options["event-seconds"]),
+        }, transcript),
+    );
+    await transcript.step("`sluice delete --all`, `helm uninstall`", () => uninstall(release));
+  } catch (error) {
+    for (const { metadata } of await release.replicas().catch(() => [])) {
+      const path = `/api/v1/namespaces/${release.namespace}/pods/${metadata.name}/log`;
+      console.error(`--- ${metadata.name}`);
+      const lines = client.lines({ path, query: { tailLines: "30" } });
+      for await (const line of lines) console.error(line);
+    }
+    throw error;
+  } finally {
+    await release.remove().catch((error) => console.error(String(error)));
+    cluster.close();
+  }
+  if (options.transcript !== undefined) writeFileSync(options.transcript, transcript.table());
+  console.log(`\n${transcript.table()}\nall as it must be`);
+}
+
+/** Removes workflows with their pods, then the release; nothing may be left. */
+async function uninstall(release: Release): Promise<string> {
+  const cli = [process.execPath, "run", "-A", "src/cli/main.ts"];
+  run([...cli, "delete", "--all"], {
+    ...process.env,
+    SLUICE_SERVER: release.url,
+    SLUICE_TOKEN: release.token,
+    SLUICE_NAMESPACE: release.namespace,
+  });
+  release.helm("uninstall", release.name, "--wait", "--timeout", "2m");
+  // Helm keeps the pod of its test, for the log.
+  const left = (await release.remains()).filter((name) => name !== `pods/${release.name}-test`);
+  must(left.length === 0, `Left behind: ${left.join(", ")}`);
+  return "no pod, secret, claim, role or kind is left";
+}
+
+await main().catch((error) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,64 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
+/** What a run on a cluster says: lines with their time, to the terminal and as a table for the documentation. */
+
+export class Transcript {
+  readonly #started = performance.now();
+  readonly #rows: [string, string][] = [];
+
+  /** Says what goes on. */
+  say(text: string): void {
+    const seconds = ((performance.now() - this.#started) / 1000).toFixed(1).padStart(6);
+    console.log(`${seconds} s  ${text}`);
+  }
+
+  /** Says what was seen and keeps it. */
+  seen(step: string, result: string): void {
+    this.say(`${step}: ${result}`);
+    this.#rows.push([step, result]);
+  }
+
+  /** Runs a step; what it returns is what was seen, with the time that it took. @throws what the step throws */
+  async step(name: string, run: () => string | Promise<string>): Promise<void> {
+    this.say(`${name} …`);
+    const from = performance.now();
+    const result = await run();
+    this.seen(name, `${result}; ${((performance.now() - from) / 1000).toFixed(1)} s`);
+  }
+
+  /** All that was seen as a table. */
+  table(): string {
+    const rows = this.#rows.map(([step, result]) => `| ${step} | ${result} |`);
+    return ["| step | seen |", "| --- | --- |", ...rows, ""].join("\n");
+  }
+}
+
+/** Fails a run unless something holds. */
+export function must(isTrue: boolean, what: string): asserts isTrue {
+  if (!isTrue) throw new Error(what);
+}
+
+/** The value below which the given share of the numbers lies. */
+export function quantile(numbers: readonly number[], share: number): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}
+
+/** Waits until something is there, looking five times a second. @throws {Error} after the time */
+export async function until<Value>(
+  what: string,
+  seconds: number,
+  look: () => Promise<Value | undefined>,
+): Promise<Value> {
+  const end = performance.now() + seconds * 1000;
+  let trouble = "";
+  while (performance.now() < end) {
+    try {
+      const value = await look();
+      if (value !== undefined) return value;
+    } catch (error) {
+      trouble = `; the last look said: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`No ${what} within ${seconds} s${trouble}`);
+}
