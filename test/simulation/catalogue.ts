@@ -1,0 +1,190 @@
+/** The workflows, templates and event bindings of simulated runs, and what becomes of their tasks. */
+import type { TaskOutcome } from "../../src/engine/command.ts";
+import type { TaskSpec } from "../../src/engine/effect.ts";
+import type {
+  Workflow,
+  WorkflowEventBinding,
+  WorkflowSpec,
+  WorkflowTemplate,
+} from "../../src/spec/manifest.ts";
+
+export const NAMESPACE = "ns";
+/** Seconds that a workflow of kind `ttl` is kept. */
+const TTL_SECONDS = 3;
+
+const container = { image: "box", command: ["run"] };
+
+const task = (name: string) => ({ name, container });
+
+const SPECS = {
+  /** Steps, a loop, retries with a backoff, an exit handler; results that later steps use. */
+  steps: {
+    entrypoint: "main",
+    onExit: "bye",
+    templates: [
+      {
+        name: "main",
+        steps: [
+          [{ name: "fetch", template: "flaky" }],
+          [{
+            name: "fan",
+            template: "work",
+            arguments: { parameters: [{ name: "x", value: "{{item}}" }] },
+            withItems: [1, 2, 3],
+          }],
+          [{
+            name: "last",
+            template: "work",
+            arguments: { parameters: [{ name: "x", value: "{{steps.fetch.outputs.result}}" }] },
+          }],
+        ],
+      },
+      {
+        name: "flaky",
+        retryStrategy: {
+          limit: "3",
+          retryPolicy: "Always",
+          backoff: { duration: "1s", factor: "2" },
+        },
+        container,
+      },
+      { name: "work", inputs: { parameters: [{ name: "x" }] }, container },
+      task("bye"),
+    ],
+  },
+  /** A diamond with a timed wait on one side and a failure on the other. */
+  dag: {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        dag: {
+          tasks: [
+            { name: "a", template: "work" },
+            { name: "pause", template: "pause", depends: "a" },
+            { name: "bad-always", template: "work", depends: "a" },
+            { name: "b", template: "work", depends: "pause && bad-always.Failed" },
+            { name: "c", template: "work", depends: "a" },
+          ],
+        },
+      },
+      { name: "pause", suspend: { duration: "2" } },
+      task("work"),
+    ],
+  },
+  /** Fails at the first start of a step; a retry by hand lets it succeed. */
+  failing: {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        steps: [[{ name: "good", template: "work" }], [{ name: "bad-once", template: "work" }]],
+      },
+      task("work"),
+    ],
+  },
+  /** One at a time. */
+  lock: {
+    entrypoint: "work",
+    synchronization: { mutexes: [{ name: "one" }] },
+    templates: [task("work")],
+  },
+  /** Removes itself. */
+  ttl: {
+    entrypoint: "work",
+    ttlStrategy: { secondsAfterCompletion: TTL_SECONDS },
+    templates: [task("work")],
+  },
+  /** Waits for somebody. */
+  gate: { entrypoint: "wait", templates: [{ name: "wait", suspend: {} }] },
+  /** Waits for an event, after a task. */
+  callback: {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        steps: [[{ name: "trigger", template: "work" }], [{ name: "wait", template: "wait" }]],
+      },
+      task("work"),
+      { name: "wait", suspend: {} },
+    ],
+  },
+} satisfies Record<string, WorkflowSpec>;
+
+/** What a workflow of a simulated run does. */
+export type WorkflowKind = keyof typeof SPECS;
+
+export const WORKFLOW_KINDS = Object.keys(SPECS) as WorkflowKind[];
+
+/** A workflow of a kind, as a client submits it. */
+export function workflowOf(kind: WorkflowKind, name: string): Workflow {
+  return { metadata: { name, labels: { kind } }, spec: SPECS[kind] };
+}
+
+/** What tasks say whose result is wanted. */
+export const RESULT = "done";
+
+/** What becomes of a task. */
+export function outcomeOf({ displayName, nodeName, id, includeResult }: TaskSpec): TaskOutcome {
+  const fails = displayName === "bad-always" || nodeName.endsWith("fetch(0)") ||
+    (displayName === "bad-once" && id.endsWith("/1"));
+  if (fails) return { phase: "Failed", message: "as told", outputs: { exitCode: "1" } };
+  const result = includeResult ? { result: RESULT } : {};
+  return { phase: "Succeeded", outputs: { exitCode: "0", ...result } };
+}
+
+export const TEMPLATE: WorkflowTemplate = {
+  metadata: { name: "from-event", namespace: NAMESPACE },
+  spec: {
+    entrypoint: "work",
+    arguments: { parameters: [{ name: "n" }] },
+    templates: [{ name: "work", inputs: { parameters: [{ name: "n" }] }, container }],
+  },
+};
+
+function submitting(name: string, selector: string, template: string): WorkflowEventBinding {
+  return {
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      event: { selector },
+      submit: {
+        workflowTemplateRef: { name: template },
+        arguments: { parameters: [{ name: "n", valueFrom: { event: "payload.n" } }] },
+      },
+    },
+  };
+}
+
+/** What an event of a simulated run asks for. */
+export interface Payload {
+  n: number;
+  /** Bindings that submit: both, the first only, or one whose template is missing. */
+  kind: "both" | "first" | "broken" | "callback" | "none";
+  /** Workflow whose step is to go on. */
+  target?: string;
+}
+
+export const BINDINGS: WorkflowEventBinding[] = [
+  submitting("first", `payload.kind == "first" || payload.kind == "both"`, "from-event"),
+  submitting("second", `payload.kind == "both"`, "from-event"),
+  submitting("broken", `payload.kind == "broken"`, "no-such-template"),
+  {
+    metadata: { name: "callback", namespace: NAMESPACE },
+    spec: {
+      event: { selector: `payload.kind == "callback"` },
+      resume: {
+        workflow: "payload.target",
+        nodeFieldSelector: `"displayName=wait"`,
+        waitFor: "6s",
+      },
+    },
+  },
+];
+
+/** Bindings that submit a workflow for an event, and whether one fails for good. */
+export function expectedOf({ kind }: Payload): { submits: string[]; isDead: boolean } {
+  return {
+    submits: kind === "both" ? ["first", "second"] : kind === "first" ? ["first"] : [],
+    isDead: kind === "broken",
+  };
+}

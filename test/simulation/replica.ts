@@ -1,0 +1,111 @@
+/** One simulated replica: the real host, event workers and use cases on a simulated process. */
+import { Host } from "../../src/actors/host.ts";
+import { locksKind } from "../../src/actors/locks_actor.ts";
+import { workflowKind } from "../../src/actors/workflow_actor.ts";
+import { createLogger } from "../../src/platform/log.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import type { ServiceDeps } from "../../src/service/deps.ts";
+import { createEventFeed } from "../../src/service/event_feed.ts";
+import { type EventProcessing, startEventProcessing } from "../../src/service/event_processing.ts";
+import { createWatchHub } from "../../src/service/watch_hub.ts";
+import { createWorkflowSource } from "../../src/service/workflow_source.ts";
+import type { Executor } from "../../src/executors/port.ts";
+import type { Store } from "../../src/store/port.ts";
+import { seededIds } from "../support/seeded_ids.ts";
+import { tallyKind } from "../support/tally_kind.ts";
+import type { SimProcess } from "./sim_clock.ts";
+
+export const TTL_MS = 3_000;
+export const CLAIM_MS = 3_000;
+export const SHARDS = 3;
+/** Weight of the actors that a replica keeps in memory. */
+export const HOT_ACTORS = 4;
+/** Namespace of the tallies: small actors that count how often a command was applied. */
+export const TALLIES = "tally";
+const EVENT_QUEUE = 3;
+
+const log = createLogger("silent");
+const kinds = [{ ...tallyKind, prefix: `wf/${TALLIES}/` }, workflowKind, locksKind];
+
+export interface Replica {
+  process: SimProcess;
+  host: Host;
+  service: ServiceDeps;
+  events: EventProcessing | undefined;
+  /** It has begun to stop. */
+  isLeaving: boolean;
+}
+
+/** Makes a replica; `host.start` makes it join. @param seed of its ids */
+export function createReplica(
+  process: SimProcess,
+  store: Store,
+  executor: Executor,
+  seed: number,
+): Replica {
+  const ids = seededIds(seed);
+  const host = new Host({
+    store,
+    executors: [executor],
+    kinds,
+    clock: process,
+    ids,
+    log,
+    metrics: createMetrics(),
+  }, {
+    replica: process.name,
+    shards: SHARDS,
+    leaseTtlMs: TTL_MS,
+    hotActors: HOT_ACTORS,
+    taskStarts: 4,
+    labelPrefix: "workflows.argoproj.io/",
+  });
+  const workflows = createWorkflowSource(store);
+  const service: ServiceDeps = {
+    host,
+    store,
+    clock: process,
+    ids,
+    log,
+    settings: {
+      build: {
+        version: "",
+        buildDate: "",
+        gitCommit: "",
+        gitTag: "",
+        gitTreeState: "",
+        goVersion: "",
+        compiler: "",
+        platform: "",
+      },
+      eventQueueSize: EVENT_QUEUE,
+      maxEventBytes: 1_000_000,
+      archive: false,
+      authRequired: false,
+    },
+    workflows,
+    watches: createWatchHub(store, workflows),
+    events: createEventFeed({ store, clock: process, log, group: "argoproj.io" }),
+  };
+  return { process, host, service, events: undefined, isLeaving: false };
+}
+
+/** Joins the others and begins to work on events. */
+export async function startReplica(replica: Replica): Promise<void> {
+  await replica.host.start();
+  replica.process.isStarting = false;
+  replica.events = startEventProcessing(replica.service, {
+    replica: replica.process.name,
+    workers: 1,
+    claimAfterMs: CLAIM_MS,
+    deliveryCount: 1_000,
+    deliveryAgeMs: 3_600_000,
+  });
+}
+
+/** Ends it as a server that is told to: what was begun is done, the shards go to others. */
+export async function drainReplica(replica: Replica): Promise<void> {
+  replica.isLeaving = true;
+  await replica.events?.stop();
+  await replica.host.drain();
+}

@@ -1,0 +1,157 @@
+/**
+ * What clients may see of a workflow whose only step waits for somebody: the sequential reference model of the commands
+ * on one workflow. The workflow in an answer is one that was there after the command and before the answer. What follows
+ * from the command (a step begins to wait, the workflow ends) happens by itself, at once or a moment later.
+ */
+import type { Workflow } from "../../src/spec/manifest.ts";
+import type { Call, Model } from "./linearizability.ts";
+
+export interface Gate {
+  exists: boolean;
+  phase: "" | "Running" | "Succeeded" | "Failed";
+  /** Of the step; "" = not there yet. */
+  step: "" | "Running" | "Succeeded" | "Failed";
+  isSuspended: boolean;
+  shutdown: "" | "Stop" | "Terminate";
+}
+
+/** Commands of the model; those with `-node` select the step. */
+export const GATE_COMMANDS = [
+  "create",
+  "get",
+  "suspend",
+  "resume",
+  "resume-node",
+  "stop",
+  "stop-node",
+  "terminate",
+  "retry",
+  "set-node-Succeeded",
+  "set-node-Failed",
+  "delete",
+] as const;
+
+export type GateCommand = typeof GATE_COMMANDS[number];
+
+const NONE: Gate = { exists: false, phase: "", step: "", isSuspended: false, shutdown: "" };
+
+/** Refusals that the model knows. */
+export type Refusal =
+  /** No such workflow. */
+  | "absent"
+  /** It is there already. */
+  | "exists"
+  /** The workflow has ended. */
+  | "over"
+  /** No step waits that the selector matches. */
+  | "no step"
+  /** Only a workflow that has failed can be retried. */
+  | "not failed"
+  /** It was deleted and made again while the request was under way. */
+  | "another";
+
+/** Reads a refusal by its text. @throws {Error} when the model knows none like it */
+export function refusalOf(message: string): Refusal {
+  if (/no suspend nodes matching/.test(message)) return "no step";
+  if (/cannot suspend completed|cannot shutdown a completed/.test(message)) return "over";
+  if (/Cannot retry a workflow in phase|To retry a succeeded workflow/.test(message)) {
+    return "not failed";
+  }
+  if (/has another uid/.test(message)) return "another";
+  if (/already exists/.test(message)) return "exists";
+  if (/not found/.test(message)) return "absent";
+  throw new Error(`The model knows no refusal "${message}"`);
+}
+
+/** What an answer shows, as the model writes it. */
+function shown({ spec, status }: Workflow): string {
+  const [step] = Object.values(status?.nodes ?? {});
+  return textOf({
+    exists: true,
+    phase: (status?.phase ?? "") as Gate["phase"],
+    step: (step?.phase ?? "") as Gate["step"],
+    isSuspended: spec.suspend === true,
+    shutdown: (spec.shutdown ?? "") as Gate["shutdown"],
+  });
+}
+
+function textOf({ phase, step, isSuspended, shutdown }: Gate): string {
+  return `phase=${phase} step=${step} suspend=${isSuspended} shutdown=${shutdown}`;
+}
+
+function isOver({ phase }: Gate): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}
+
+/** What follows by itself. */
+function drift(gate: Gate): Gate {
+  if (!gate.exists || isOver(gate)) return gate;
+  const next: Gate = { ...gate, phase: "Running" };
+  if (next.shutdown !== "" && next.step === "Running") next.step = "Failed";
+  if (next.isSuspended) return next;
+  if (next.step === "") next.step = next.shutdown === "" ? "Running" : "Failed";
+  if (next.step !== "Running") next.phase = next.step;
+  return next;
+}
+
+/** Does a command: the state after it, or the refusal. */
+function apply(gate: Gate, command: GateCommand): Gate | Refusal {
+  if (command === "create") return gate.exists ? "exists" : { ...NONE, exists: true };
+  if (!gate.exists) return "absent";
+  switch (command) {
+    case "get":
+      return gate;
+    case "delete":
+      return NONE;
+    case "suspend":
+      return isOver(gate) ? "over" : { ...gate, isSuspended: true };
+    case "stop":
+      return isOver(gate) ? "over" : { ...gate, shutdown: "Stop" };
+    case "terminate":
+      return isOver(gate) ? "over" : { ...gate, shutdown: "Terminate" };
+    case "retry":
+      return gate.phase === "Failed"
+        ? { ...gate, phase: "", step: "", shutdown: "" }
+        : "not failed";
+    case "resume": {
+      const step = gate.step === "Running" ? "Succeeded" : gate.step;
+      return { ...gate, isSuspended: false, step };
+    }
+    case "resume-node":
+    case "set-node-Succeeded":
+      return gate.step === "Running" ? { ...gate, step: "Succeeded" } : "no step";
+    case "stop-node":
+    case "set-node-Failed":
+      return gate.step === "Running" ? { ...gate, step: "Failed" } : "no step";
+  }
+}
+
+/** One command and its answer as calls of the model: the command itself, and the look at the workflow after it. */
+export function gateCalls(
+  input: GateCommand,
+  answer: Workflow | Refusal | "done" | undefined,
+  calledAt: number,
+  heardAt: number,
+): Call[] {
+  if (typeof answer !== "object") return [{ input, output: answer, calledAt, heardAt }];
+  const look = { input: "get", output: shown(answer), calledAt, heardAt };
+  if (input === "get") return [look];
+  const command = { input, output: "done", calledAt, heardAt };
+  return [command, { ...look, after: command }];
+}
+
+/** The model for `checkLinearizable`. Outputs: a refusal, `done`, or of a `get` what it shows. */
+export const gateModel: Model<Gate> = {
+  initial: NONE,
+  drift,
+  isRead: ({ input, output }) => input === "get" || (output !== undefined && output !== "done"),
+  step(gate, { input, output }: Call) {
+    if (output === "another") return gate;
+    const after = apply(gate, input as GateCommand);
+    if (typeof after === "string") {
+      return output === undefined || output === after ? gate : undefined;
+    }
+    if (output === undefined) return after;
+    return output === (input === "get" ? textOf(after) : "done") ? after : undefined;
+  },
+};
