@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseWorkflowActorId } from "./actors/actor_ids.ts";
 import { Host } from "./actors/host.ts";
-import { workflowKind } from "./actors/workflow_actor.ts";
+import { createWorkflowKind } from "./actors/workflow_actor.ts";
 import { locksKind } from "./actors/locks_actor.ts";
 import { createArtifactStore } from "./artifacts/artifact_store.ts";
 import type { ConfigSource } from "./artifacts/config_source.ts";
@@ -29,6 +29,7 @@ import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { FindUnwanted } from "./executors/orphan_pods.ts";
 import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
+import { matchesLabels, parseLabelSelector } from "./expr/label_selector.ts";
 import { createApp } from "./http/app.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -48,11 +49,12 @@ import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
 import { type ClusterSource, startClusterSource } from "./service/cluster_source.ts";
+import { sweepArchive } from "./service/archive_sweep.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
 import { createEventFeed } from "./service/event_feed.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
-import { createObjectRemover } from "./service/object_remover.ts";
+import { ObjectCalls } from "./service/object_calls.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
@@ -173,10 +175,17 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     findUnwanted: createUnwantedPods(workflows),
   });
   const replica = `${hostname()}-${process.pid}-${ids.suffix(4)}`;
+  const archiveSelector = parseLabelSelector(config.archiveSelector);
   const host = new Host({
     store,
     executors: [executor],
-    kinds: [workflowKind, locksKind],
+    kinds: [
+      createWorkflowKind({
+        isKept: (labels) =>
+          config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels),
+      }),
+      locksKind,
+    ],
     clock,
     ids,
     log,
@@ -222,13 +231,12 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       maxEventBytes: config.maxEventBytes,
       idempotencyTtlMs: config.idempotencyTtl,
       archive: config.archive,
+      archiveSelector,
       authRequired: !config.authMode.includes("server"),
     },
     logs: executor,
     artifacts,
-    ...(cluster === undefined
-      ? {}
-      : { objects: createObjectRemover(cluster.client, config.apiGroup) }),
+    ...(cluster === undefined ? {} : { objects: new ObjectCalls(cluster.client, config.apiGroup) }),
   };
   const gatekeeper = createGatekeeper({
     server: config.authMode.includes("server"),
@@ -257,6 +265,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     replica,
     statusRate: config.statusWriteRate,
   }, stop);
+  if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing.signal);
   const cron = startCronRunner(service, replica);
   const eventProcessing = startEventProcessing(service, {
     replica,

@@ -8,12 +8,30 @@ export function workflowActorId(namespace: string, name: string): ActorId {
   return `wf/${namespace}/${name}`;
 }
 
-/** Namespace and name of a workflow's actor id; undefined for other actors. */
+/**
+ * The actor that keeps a workflow in the archive after it was deleted. Its name has a character that no workflow's name
+ * has.
+ */
+export function archivedActorId(namespace: string, name: string, uid: string): ActorId {
+  return workflowActorId(namespace, archivedActorName(name, uid));
+}
+
+/** Name of such an actor within its namespace. */
+export function archivedActorName(name: string, uid: string): string {
+  return `${name}@${uid}`;
+}
+
+/** Tells whether an actor keeps a deleted workflow. */
+export function isArchivedActor(id: ActorId): boolean {
+  return id.startsWith("wf/") && id.includes("@");
+}
+
+/** Namespace and name of a workflow's actor id; undefined for other actors, also those of the archive. */
 export function parseWorkflowActorId(
   id: ActorId,
 ): { namespace: string; name: string } | undefined {
   const [kind, namespace, name] = id.split("/");
-  return kind === "wf" && namespace !== undefined && name !== undefined
+  return kind === "wf" && namespace !== undefined && name !== undefined && !name.includes("@")
     ? { namespace, name }
     : undefined;
 }

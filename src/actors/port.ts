@@ -8,9 +8,21 @@ import type { Workflow } from "../spec/manifest.ts";
 /** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
 export type WorkflowCommand =
   /** Creates the workflow. `workflow` is complete: name, namespace, uid, creationTimestamp, labels; `nodes` only for memoized resubmits and imports. */
-  | { type: "submit"; workflow: Workflow }
+  | {
+    type: "submit";
+    workflow: Workflow;
+    /** The manifest was checked, and reaches no stored template that may change. */
+    isChecked?: boolean;
+  }
   /** Replaces whatever is stored by this object, status included (archived retry, seeding). */
   | { type: "import"; workflow: Workflow }
+  /** Brings a workflow back that is no longer there, and retries it; refused when one of its name is there. */
+  | {
+    type: "restore";
+    workflow: Workflow;
+    request: ControlRequest;
+    labels?: Record<string, string | null>;
+  }
   /** `labels`: labels to set on the object with this request (actor, action); null removes. */
   | {
     type: "control";
@@ -18,7 +30,8 @@ export type WorkflowCommand =
     labels?: Record<string, string | null>;
     user?: User;
   }
-  | { type: "delete"; force?: boolean; uid?: string };
+  /** `forGood`: it does not stay in the archive either. */
+  | { type: "delete"; force?: boolean; uid?: string; forGood?: boolean };
 
 export interface ExecuteOptions {
   /** Idempotency key with a fingerprint of the request. @default {24 h} `ttlMs` */

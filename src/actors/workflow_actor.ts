@@ -83,7 +83,7 @@ class WorkflowActor implements HotActor {
     switch (command.type) {
       case "submit":
         if (this.#state) throw alreadyExists(this.#text("already exists"));
-        return this.#view(this.#create(command.workflow, env));
+        return this.#view(this.#create(command.workflow, env, command.isChecked));
       case "import":
         return this.#import(command.workflow, env);
       case "restore":
@@ -162,8 +162,8 @@ class WorkflowActor implements HotActor {
     for (const [key, ref] of before) state.pending.needs.set(key, ref);
   }
 
-  #create(workflow: Workflow, env: EngineEnv): WorkflowState {
-    const state = createWorkflow(workflow, env);
+  #create(workflow: Workflow, env: EngineEnv, isChecked = false): WorkflowState {
+    const state = createWorkflow(workflow, env, isChecked);
     this.#adopt(state);
     return state;
   }
@@ -209,7 +209,7 @@ class WorkflowActor implements HotActor {
 
   #delete(
     state: WorkflowState,
-    { uid, force }: Extract<WorkflowCommand, { type: "delete" }>,
+    { uid, force, forGood }: Extract<WorkflowCommand, { type: "delete" }>,
     env: EngineEnv,
   ): Answer {
     if (uid !== undefined && uid !== state.header.metadata.uid) {
@@ -226,7 +226,7 @@ class WorkflowActor implements HotActor {
     this.#lastEffects.push(
       ...releases(state),
       ...deletionEffects(state),
-      ...archiving(this.id, state, this.#options),
+      ...(forGood === true ? [] : archiving(this.id, state, this.#options)),
     );
     this.#actor?.stop();
     this.#actor = undefined;

@@ -327,6 +327,27 @@ export const CONFIG_TABLE = {
     default: true,
     doc: "Show finished workflows through the archive routes too",
   },
+  archiveDeleted: {
+    type: "switch",
+    env: "ARCHIVE_DELETED",
+    default: false,
+    doc:
+      "Keep finished workflows in the archive when they are deleted, by hand or by their ttlStrategy, until --archive-ttl is over",
+  },
+  archiveTtl: {
+    type: "duration",
+    env: "ARCHIVE_TTL",
+    default: 30 * 86_400_000,
+    min: 1_000,
+    max: 36_500 * 86_400_000,
+    doc: "How long after its end a deleted workflow stays in the archive",
+  },
+  archiveSelector: {
+    type: "text",
+    env: "ARCHIVE_SELECTOR",
+    default: "",
+    doc: "Label selector of the workflows that the archive has; empty: all",
+  },
   drainTimeout: {
     type: "duration",
     env: "DRAIN_TIMEOUT",

@@ -1,18 +1,31 @@
 /**
- * Archived workflows. A finished workflow stays where it is, found by its uid: what the archive routes list are the
- * finished workflows of the store when the archive is on, and nothing when it is off.
+ * Archived workflows: the finished workflows of the store when the archive is on, and nothing when it is off. One that is
+ * deleted is gone, or stays here until its time is over, as the server was told.
  */
+import { archivedActorName } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid, notFound } from "../base/problem.ts";
-import { parseLabelSelector } from "../expr/label_selector.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import { type LabelTerm, matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
+import {
+  ARCHIVED_NAME_LABEL,
+  ARCHIVING_STATUS_LABEL,
+  type ObjectMeta,
+  type Workflow,
+} from "../spec/manifest.ts";
+import type { ListQuery } from "../store/port.ts";
 import { requireAccess, requireWorkflowList } from "./access.ts";
+import { actorLabels } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./workflow_control.ts";
-import { findWorkflowByUid, readWorkflow } from "./workflow_reads.ts";
-import { type WorkflowListRequest, type WorkflowPage, workflowQuery } from "./workflow_list.ts";
+import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./workflow_reads.ts";
+import {
+  reducedWorkflow,
+  type WorkflowListRequest,
+  type WorkflowPage,
+  workflowQuery,
+} from "./workflow_list.ts";
 import { resubmitFrom, type ResubmitRequest } from "./workflow_resubmit.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 
@@ -42,22 +55,55 @@ export async function listArchived(
   await requireWorkflowList(caller, query.namespace ?? "");
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
   const { namePrefix = "" } = request;
+  if (namePrefix !== "" && request.nameFilter === "Exact") {
+    return await listNamed(deps, query, namePrefix);
+  }
   const page = await deps.store.query.list({
-    ...query,
-    phases: ["Succeeded", "Failed", "Error"],
+    ...archived(deps, query),
     withoutNodes: true,
     count: showRemaining,
-    ...(namePrefix === "" ? {} : {
-      name: { value: namePrefix, match: request.nameFilter === "Exact" ? "exact" : "prefix" },
-    }),
+    ...(namePrefix === "" ? {} : { name: { value: namePrefix, match: "prefix" } }),
     ...(start.cursor === undefined ? {} : { continue: start.cursor }),
   });
   return {
-    items: page.items.map((item) => reduced(workflowFromStored(item))),
+    items: page.items.map((item) => reducedWorkflow(workflowFromStored(item))),
     version: page.version,
     ...(page.continue === undefined ? {} : { continue: continueToken(page.continue) }),
     ...(showRemaining && query.limit > 0 ? { remaining: page.remaining ?? 0 } : {}),
   };
+}
+
+/** Those of one name: the one that is still there, and all that were deleted, newest first. In one page. */
+async function listNamed(
+  deps: ServiceDeps,
+  query: ListQuery,
+  name: string,
+): Promise<WorkflowPage> {
+  const common = { ...archived(deps, query), withoutNodes: true, limit: 0 };
+  const live = await deps.store.query.list({ ...common, name: { value: name, match: "exact" } });
+  const deleted = await deps.store.query.list({
+    ...common,
+    labels: [...common.labels ?? [], nameTerm(name)],
+  });
+  const items = [...live.items, ...deleted.items];
+  return {
+    items: items.map((item) => reducedWorkflow(workflowFromStored(item))),
+    version: live.version,
+  };
+}
+
+/** What the archive has of that which a query selects. */
+function archived({ settings }: ServiceDeps, query: ListQuery): ListQuery {
+  const labels = [...query.labels ?? [], ...settings.archiveSelector ?? []];
+  return {
+    ...query,
+    phases: ["Succeeded", "Failed", "Error"],
+    ...(labels.length === 0 ? {} : { labels }),
+  };
+}
+
+function nameTerm(name: string): LabelTerm {
+  return { key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] };
 }
 
 /** Reads an archived workflow. */
@@ -72,7 +118,7 @@ export async function getArchived(
   return workflow;
 }
 
-/** Deletes an archived workflow. */
+/** Deletes an archived workflow; one that is still there goes as a whole. */
 export async function deleteArchived(
   deps: ServiceDeps,
   caller: Caller,
@@ -80,7 +126,24 @@ export async function deleteArchived(
 ): Promise<void> {
   const { metadata } = await getArchived(deps, caller, ref);
   const { namespace = "", name = "", uid } = metadata;
-  await deleteWorkflow(deps, caller, { namespace, name }, uid === undefined ? {} : { uid });
+  if (!isDeletedWorkflow(metadata)) {
+    await deleteWorkflow(deps, caller, { namespace, name }, {
+      forGood: true,
+      ...(uid === undefined ? {} : { uid }),
+    });
+  }
+  await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
+  await forget(deps, metadata);
+}
+
+/** Removes a workflow that only the archive has; nothing when it has none. */
+async function forget(
+  deps: ServiceDeps,
+  { namespace = "", name = "", uid = "" }: ObjectMeta,
+): Promise<void> {
+  const place = archivedActorName(name, uid);
+  if (await deps.workflows.find(namespace, place) === undefined) return;
+  await deps.host.execute(namespace, place, { type: "delete", force: true });
 }
 
 export interface ArchivedRetryRequest {
@@ -89,16 +152,36 @@ export interface ArchivedRetryRequest {
   parameters?: string[];
 }
 
-/** Retries an archived workflow. It is the same object as before, so links by uid stay right. */
+/**
+ * Retries an archived workflow. It is the same object as before, so links by uid stay right. One that was deleted comes
+ * back.
+ * @throws {Problem} AlreadyExists when there is a newer one of its name
+ */
 export async function retryArchived(
   deps: ServiceDeps,
   caller: Caller,
   ref: ArchivedRef,
   request: ArchivedRetryRequest,
 ): Promise<Workflow> {
-  const { metadata } = await getArchived(deps, caller, ref);
+  const workflow = await getArchived(deps, caller, ref);
+  const { metadata } = workflow;
   const { namespace = "", name = "" } = metadata;
-  return await controlWorkflow(deps, caller, { namespace, name }, { type: "retry", ...request });
+  const retry = { type: "retry", ...request } as const;
+  if (!isDeletedWorkflow(metadata)) {
+    return await controlWorkflow(deps, caller, { namespace, name }, retry);
+  }
+  for (const verb of ["create", "update"] as const) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  const { [ARCHIVING_STATUS_LABEL]: _status, ...labels } = metadata.labels ?? {};
+  const restored = await deps.host.execute(namespace, name, {
+    type: "restore",
+    workflow: { ...workflow, metadata: { ...metadata, labels } },
+    request: retry,
+    labels: actorLabels(caller.identity, "Retry"),
+  });
+  await forget(deps, metadata);
+  return restored;
 }
 
 /** Starts an archived workflow again under a new name. */
@@ -156,13 +239,14 @@ async function archivedLabels(
   await requireWorkflowList(caller, namespace);
   if (!deps.settings.archive) return [];
   const page = await deps.store.query.list({
-    kind: "wf",
-    limit: LABEL_SCAN_LIMIT,
-    phases: ["Succeeded", "Failed", "Error"],
+    ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
     parts: () => false,
     ...(namespace === "" ? {} : { namespace }),
   });
-  return page.items.map(({ index }) => index.labels);
+  return page.items.map(({ index }) => {
+    const { [ARCHIVED_NAME_LABEL]: _name, ...labels } = index.labels;
+    return labels;
+  });
 }
 
 async function findArchived(deps: ServiceDeps, ref: ArchivedRef): Promise<Workflow> {
@@ -170,39 +254,21 @@ async function findArchived(deps: ServiceDeps, ref: ArchivedRef): Promise<Workfl
   if (uid === "" && (name === "" || namespace === "")) {
     throw invalid("both name and namespace are required if uid is not specified");
   }
-  const found = !deps.settings.archive
-    ? undefined
-    : uid === ""
-    ? await readWorkflow(deps, namespace, name)
-    : await findWorkflowByUid(deps, uid);
+  if (!deps.settings.archive) throw notFound("not found");
+  const found = uid !== ""
+    ? await findWorkflowByUid(deps, uid)
+    : await findLive(deps, namespace, name) ?? await findDeletedWorkflow(deps, namespace, name);
   const isFinished = (found?.status?.finishedAt ?? null) !== null;
-  if (found === undefined || !isFinished) throw notFound("not found");
+  const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
+  if (found === undefined || !isFinished || !isSelected) throw notFound("not found");
   return found;
 }
 
-/** A row of the archive list. */
-function reduced(workflow: Workflow): Workflow {
-  const { name, namespace, uid, creationTimestamp, labels, annotations } = workflow.metadata;
-  const { suspend, arguments: given } = workflow.spec;
-  const status = workflow.status;
-  return {
-    metadata: JSON.parse(
-      JSON.stringify({ name, namespace, uid, creationTimestamp, labels, annotations }),
-    ),
-    spec: {
-      ...(suspend === undefined ? {} : { suspend }),
-      arguments: given ?? {},
-    },
-    ...(status === undefined ? {} : {
-      status: JSON.parse(JSON.stringify({
-        phase: status.phase,
-        startedAt: status.startedAt,
-        finishedAt: status.finishedAt,
-        progress: status.progress,
-        message: status.message,
-        estimatedDuration: status.estimatedDuration,
-        resourcesDuration: status.resourcesDuration,
-      })),
-    }),
-  };
+async function findLive(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<Workflow | undefined> {
+  const stored = await deps.workflows.find(namespace, name);
+  return stored === undefined ? undefined : workflowFromStored(stored);
 }

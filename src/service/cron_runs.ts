@@ -28,6 +28,7 @@ import { changeManifest, readManifest } from "./manifests.ts";
 import { timeText } from "./time_text.ts";
 import { loadTemplates } from "./validation.ts";
 import { storeWorkflow } from "./workflow_create.ts";
+import { NOT_ARCHIVED } from "./workflow_reads.ts";
 
 const KIND = ManifestKind.CronWorkflow;
 /** Answers are kept longer than a due time may be looked at again. */
@@ -190,7 +191,7 @@ async function findCron(
   const { items } = await deps.store.query.list({
     kind: "wf",
     namespace,
-    labels: [{ key: CRON_LABEL, operator: "=", values: [name] }],
+    labels: [{ key: CRON_LABEL, operator: "=", values: [name] }, NOT_ARCHIVED],
     limit: 0,
     parts: () => false,
   });

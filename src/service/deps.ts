@@ -4,13 +4,14 @@ import type { Caller, Identity } from "../auth/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { LabelTerm } from "../expr/label_selector.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
 import type { EventFeed } from "./event_feed.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
-import type { ObjectRemover } from "./object_remover.ts";
+import type { ObjectRemover } from "./object_calls.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
 /** Facts about the running program, as `version` shows them. */
@@ -35,6 +36,8 @@ export interface ServiceSettings {
   idempotencyTtlMs?: number;
   /** Finished workflows are also listed by the archive routes. */
   archive: boolean;
+  /** Labels of workflows that the archive has. @default all */
+  archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */
   managedNamespace?: string;
   /** Callers must prove who they are; then an event without a credential needs a webhook sender's signature. */

@@ -81,6 +81,8 @@ export function userOf(caller: Caller): User | undefined {
 export interface WorkflowDeleteRequest extends DeleteRequest {
   /** Also when finalizers hold it. */
   force?: boolean;
+  /** The archive keeps nothing of it. */
+  forGood?: boolean;
 }
 
 /** Deletes a workflow. */
@@ -111,6 +113,7 @@ export async function deleteWorkflow(
     await deps.host.execute(namespace, name, {
       type: "delete",
       ...(request.force === true ? { force: true } : {}),
+      ...(request.forGood === true ? { forGood: true } : {}),
       ...(uid === undefined ? {} : { uid }),
     });
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Lists of workflows: filters, pages, order. */
+import { isArchivedActor } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { parseWorkflowFieldSelector } from "../expr/field_selector.ts";
@@ -55,7 +56,12 @@ export async function listWorkflows(
   const { query, showRemaining } = workflowQuery(request);
   await requireWorkflowList(caller, query.namespace ?? "");
   const page = await readPage(deps, request, { ...query, count: showRemaining });
-  const items = page.items.map((item) => workflowFromStored(item));
+  const items = page.items
+    .filter((item) => deps.settings.archive || !isArchivedActor(item.id))
+    .map((item) => {
+      const workflow = workflowFromStored(item);
+      return isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow;
+    });
   return {
     items: items.sort(compareShown),
     version: page.version,
@@ -162,4 +168,31 @@ function createdText(workflow: Workflow): string {
 
 function compareText(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** A row of a list that is about the archive: without templates and nodes. */
+export function reducedWorkflow(workflow: Workflow): Workflow {
+  const { name, namespace, uid, creationTimestamp, labels, annotations } = workflow.metadata;
+  const { suspend, arguments: given } = workflow.spec;
+  const status = workflow.status;
+  return {
+    metadata: JSON.parse(
+      JSON.stringify({ name, namespace, uid, creationTimestamp, labels, annotations }),
+    ),
+    spec: {
+      ...(suspend === undefined ? {} : { suspend }),
+      arguments: given ?? {},
+    },
+    ...(status === undefined ? {} : {
+      status: JSON.parse(JSON.stringify({
+        phase: status.phase,
+        startedAt: status.startedAt,
+        finishedAt: status.finishedAt,
+        progress: status.progress,
+        message: status.message,
+        estimatedDuration: status.estimatedDuration,
+        resourcesDuration: status.resourcesDuration,
+      })),
+    }),
+  };
 }

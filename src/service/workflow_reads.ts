@@ -1,13 +1,25 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
-import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import type { LabelTerm } from "../expr/label_selector.ts";
+import {
+  ARCHIVED_NAME_LABEL,
+  ARCHIVING_STATUS_LABEL,
+  type ObjectMeta,
+  type Workflow,
+} from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { objectNotFound } from "./object_names.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
+
+/** Selects workflows that were not deleted. */
+export const NOT_ARCHIVED: LabelTerm = {
+  key: ARCHIVED_NAME_LABEL,
+  operator: "!exists",
+  values: [],
+};
 
 /** Stands for the newest workflow of a namespace wherever a name is taken. */
 export const LATEST = "@latest";
@@ -36,11 +48,16 @@ export async function resolveName(
   namespace: string,
   name: string,
 ): Promise<string> {
-  if (name !== LATEST) return name;
+  if (name !== LATEST) {
+    // Names of actors of the archive are nobody's names.
+    if (name.includes("@")) throw objectNotFound(WORKFLOW, name);
+    return name;
+  }
   await requireAccess(caller, { verb: "list", resource: WORKFLOW.resource, namespace });
   const page = await deps.store.query.list({
     kind: "wf",
     ...(namespace === "" ? {} : { namespace }),
+    labels: [NOT_ARCHIVED],
     limit: 1,
     parts: () => false,
   });
@@ -66,11 +83,39 @@ export async function getWorkflow(
   const { namespace } = ref;
   const name = await resolveName(deps, caller, namespace, ref.name);
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
-  const workflow = await readWorkflow(deps, namespace, name);
-  if (ref.uid !== undefined && ref.uid !== "" && workflow.metadata.uid !== ref.uid) {
+  const { uid = "" } = ref;
+  const stored = await deps.workflows.find(namespace, name);
+  const workflow = stored === undefined ? undefined : workflowFromStored(stored);
+  if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) return workflow;
+  const archived = uid === ""
+    ? await findDeletedWorkflow(deps, namespace, name)
+    : await findWorkflowByUid(deps, uid);
+  const { metadata } = archived ?? {};
+  if (archived === undefined || metadata?.name !== name || metadata.namespace !== namespace) {
     throw objectNotFound(WORKFLOW, name);
   }
-  return workflow;
+  return archived;
+}
+
+/** The newest workflow of a name among those that were deleted and are kept in the archive. */
+export async function findDeletedWorkflow(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<Workflow | undefined> {
+  if (!deps.settings.archive || namespace === "") return undefined;
+  const { items: [newest] } = await deps.store.query.list({
+    kind: "wf",
+    namespace,
+    labels: [{ key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] }],
+    limit: 1,
+  });
+  return newest === undefined ? undefined : workflowFromStored(newest);
+}
+
+/** Tells whether only the archive has a workflow. */
+export function isDeletedWorkflow({ labels }: ObjectMeta): boolean {
+  return labels?.[ARCHIVING_STATUS_LABEL] === "Persisted";
 }
 
 /** Finds a workflow by its uid, for a caller; undefined when there is none or it may not be seen. */
@@ -79,8 +124,8 @@ export async function findWorkflowByUid(
   uid: string,
 ): Promise<Workflow | undefined> {
   const id = await deps.store.query.findByUid(uid);
-  const place = id === undefined ? undefined : parseWorkflowActorId(id);
-  if (place === undefined) return undefined;
-  const stored = await deps.workflows.find(place.namespace, place.name);
+  const [kind, namespace, name] = id?.split("/") ?? [];
+  if (kind !== "wf" || namespace === undefined || name === undefined) return undefined;
+  const stored = await deps.workflows.find(namespace, name);
   return stored === undefined ? undefined : workflowFromStored(stored);
 }

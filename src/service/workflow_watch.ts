@@ -1,4 +1,5 @@
 /** Watching workflows: what is there first, then every change. */
+import { isArchivedActor } from "../actors/actor_ids.ts";
 import { isOlder } from "../actors/views.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
@@ -11,7 +12,7 @@ import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { parseObjectFields } from "./manifests.ts";
 import type { WorkflowChange } from "./watch_hub.ts";
-import { getWorkflow, LATEST } from "./workflow_reads.ts";
+import { getWorkflow, isDeletedWorkflow, LATEST } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 
 export interface WatchRequest {
@@ -59,9 +60,11 @@ export async function watchWorkflows(
   if (!/^[0-9]*$/.test(version)) throw invalid(`invalid resource version: ${version}`);
   await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
   const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
+  let archived: Workflow | undefined;
   if (named !== undefined) {
     const found = await getWorkflow(deps, caller, { namespace, name: named.value });
     if (named.value === LATEST) named.value = found.metadata.name ?? "";
+    if (isDeletedWorkflow(found.metadata)) archived = found;
   }
   const filter: Filter = {
     namespace,
@@ -73,7 +76,7 @@ export async function watchWorkflows(
   };
   const until = timeLimit(deps, signal, request.timeoutSeconds);
   return version === "" || version === "0"
-    ? fromTheBeginning(deps, filter, until)
+    ? fromTheBeginning(deps, filter, until, archived)
     : changes(deps, filter, version, until, new Map());
 }
 
@@ -94,7 +97,10 @@ async function* fromTheBeginning(
   deps: ServiceDeps,
   filter: Filter,
   signal: AbortSignal,
+  archived: Workflow | undefined,
 ): AsyncIterable<WatchEvent> {
+  // Who waits for the end of one that only the archive has sees the end.
+  if (archived !== undefined) yield { type: "ADDED", object: archived };
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
   let cursor: string | undefined;
@@ -111,6 +117,7 @@ async function* fromTheBeginning(
       .sort((a, b) => a.id < b.id ? -1 : 1);
     for (const item of items) {
       if (signal.aborted) return;
+      if (isArchivedActor(item.id)) continue;
       const object = workflowFromStored(item);
       deps.watches.remember(item.id, object);
       if (isOlder(version, item.version)) known.set(item.id, item.version);

@@ -589,3 +589,9 @@ export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 
 /** Label and annotation prefix of the reference; the group is `argoproj.io`. */
 export const LABEL_PREFIX = "workflows.argoproj.io/";
+
+/** `Persisted` on workflows that only the archive has. */
+export const ARCHIVING_STATUS_LABEL = `${LABEL_PREFIX}workflow-archiving-status`;
+
+/** Only in the index of lists: the name that an archived workflow had. */
+export const ARCHIVED_NAME_LABEL = `${LABEL_PREFIX}archived-name`;
