@@ -63,6 +63,11 @@ export class Arena {
     return arena;
   }
 
+  /** The flag that names the folder of its tasks. */
+  get workDir(): string {
+    return this.#flags.find((flag) => flag.startsWith("--work-dir=")) ?? "";
+  }
+
   get size(): number {
     return this.#servers.length;
   }
@@ -91,10 +96,10 @@ export class Arena {
   }
 
   /** Starts a server, on the port it had. */
-  async restart(index: number, variant?: ServerVariant): Promise<void> {
+  async restart(index: number, variant?: ServerVariant, more: string[] = []): Promise<void> {
     const before = this.#servers[index];
     const port = before === undefined ? [] : [`--port=${before.port}`];
-    this.#servers[index] = await startServer([...this.#flags, ...port], variant);
+    this.#servers[index] = await startServer([...this.#flags, ...more, ...port], variant);
     this.#down.delete(index);
   }
 

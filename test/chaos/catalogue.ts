@@ -1,8 +1,9 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
+import { REDIS_SCENARIOS } from "./redis.ts";
 import { REPLICA_SCENARIOS } from "./replicas.ts";
 import type { Scenario } from "./scenario.ts";
 
 const numberOf = ({ name }: Scenario) => Number(/^F(\d+)/.exec(name)?.[1] ?? 0);
 
-export const CATALOGUE: readonly Scenario[] = [...REPLICA_SCENARIOS]
+export const CATALOGUE: readonly Scenario[] = [...REPLICA_SCENARIOS, ...REDIS_SCENARIOS]
   .sort((a, b) => numberOf(a) - numberOf(b));

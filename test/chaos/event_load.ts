@@ -27,8 +27,10 @@ export interface EventLoadOptions {
   /** Where to read and resume. @default `url` */
   reliableUrl?(): string;
   perSecond: number;
-  /** Leaves the workflows waiting. */
+  /** @default true; otherwise the workflows are left waiting */
   isResuming?: boolean;
+  /** What was answered so long before a `noteLoss` may be gone, ms. @default {0} */
+  lossWindowMs?: number;
 }
 
 export class EventLoad {
@@ -43,6 +45,14 @@ export class EventLoad {
   /** Those whose resume was answered 200: a second one would be seen as such only if it were asked for. */
   readonly #settled = new Set<string>();
   readonly #violations: string[] = [];
+  /** When each number was answered 200, and when each workflow's resume was; monotonic ms. */
+  readonly #acceptedAt = new Map<number, number>();
+  readonly #resumedAt = new Map<string, number>();
+  /** When data may have got lost. */
+  readonly #losses: number[] = [];
+  /** Workflows whose first resume may have got lost. */
+  readonly #resumedTwice = new Set<string>();
+  #lost = 0;
   #isPosting = false;
   #posts = 0;
   #posting: Promise<void> = Promise.resolve();
@@ -60,6 +70,18 @@ export class EventLoad {
     this.#isPosting = true;
     this.#posting = this.#postAll();
     if (this.#options.isResuming ?? true) this.#resuming = this.#resumeAll();
+  }
+
+  /** Something has happened that may have cost what was answered just before. */
+  noteLoss(): void {
+    this.#losses.push(performance.now());
+    // Asked for again where it may be undone.
+    for (const [name, at] of this.#resumedAt) if (this.#mayBeLost(at)) this.#settled.delete(name);
+  }
+
+  #mayBeLost(answeredAt = -Infinity): boolean {
+    const { lossWindowMs = 0 } = this.#options;
+    return this.#losses.some((at) => answeredAt <= at && answeredAt > at - lossWindowMs);
   }
 
   /** Events answered 200 so far. */
@@ -105,6 +127,7 @@ export class EventLoad {
         posted,
         accepted: wanted(),
         unanswered: unknown,
+        ...(this.#options.lossWindowMs === undefined ? {} : { lost: this.#lost }),
         workflows: made.length,
         resumed: this.#resumed.size,
         statuses: JSON.stringify(Object.fromEntries(this.statuses)),
@@ -129,11 +152,16 @@ export class EventLoad {
       const count = counts.get(`every ${n}`) ?? 0;
       counts.delete(`every ${n}`);
       if (status === 200 ? count === 1 : count <= 1) continue;
+      if (count === 0 && this.#mayBeLost(this.#acceptedAt.get(n))) {
+        this.#lost++;
+        continue;
+      }
       this.#violations.push(`event ${n}: answered ${status}, ${count} workflows`);
     }
     for (const key of counts.keys()) this.#violations.push(`a workflow for ${key}, never sent`);
     for (const [name, times] of this.#resumed) {
-      if (times > 1) this.#violations.push(`${name}: ${times} resumes were answered 200`);
+      const isTwice = times > 1 && !this.#resumedTwice.has(name);
+      if (isTwice) this.#violations.push(`${name}: ${times} resumes were answered 200`);
     }
   }
 
@@ -164,6 +192,7 @@ export class EventLoad {
       const status = await this.#postOnce(n, headers);
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
       this.told.set(n, status);
+      if (status === 200) this.#acceptedAt.set(n, performance.now());
       // Without a key nothing is sent twice: a 503 may also mean that the outcome is unknown.
       if (status === 200 || !isKeyed || attempt >= 60) return;
       await wait(200 + 300 * this.#run.random());
@@ -217,6 +246,8 @@ export class EventLoad {
         10_000,
       );
       if (status === 200) {
+        if (this.#mayBeLost(this.#resumedAt.get(name))) this.#resumedTwice.add(name);
+        this.#resumedAt.set(name, performance.now());
         this.#resumed.set(name, (this.#resumed.get(name) ?? 0) + 1);
         this.#settled.add(name);
       } else if (status >= 500 && status !== 503 && status !== 504) {

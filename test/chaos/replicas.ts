@@ -1,8 +1,18 @@
 /** Faults of our own processes: killed, frozen, told to stop, of another version. */
-import { ALWAYS, Arena, arenaRedis } from "./arena.ts";
+import { spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import process from "node:process";
+import { call } from "../support/event_ledger.ts";
+import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { EventLoad } from "./event_load.ts";
+import { JobLoad } from "./job_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
 import { TakeOverProbe } from "./take_over.ts";
+
+const readText = (path: string) => readFile(path, "utf8").catch(() => "");
 
 /** What a take-over may take with the default lease of 3 s, ms. */
 const TAKE_OVER_LIMIT_MS = 5_000;
@@ -68,6 +78,198 @@ async function hitReplicas(
   return outcome;
 }
 
+/** All servers of a store are killed at once and started again, while jobs run whose steps are processes. */
+async function killAll(run: ChaosRun, store: string, replicas: number): Promise<Outcome> {
+  const arena = await Arena.start(run, store, replicas, ["--lease-ttl=1s"]);
+  const load = new JobLoad(() => arena.anyUrl(), run.isShort ? 10 : 20);
+  const endsAt = performance.now() + run.seconds * 1_000;
+  let kills = 0;
+  while (performance.now() < endsAt) {
+    await wait(300 + run.random() * 1_500);
+    const all = Array.from({ length: replicas }, (_, index) => index);
+    await Promise.all(all.map((index) => arena.kill(index)));
+    kills++;
+    await Promise.all(all.map((index) => arena.restart(index)));
+    run.say(`killed all ${kills} times; ${load.done} jobs done`);
+    await wait(500);
+  }
+  const outcome = await load.verdict();
+  outcome.figures["kills"] = kills;
+  return outcome;
+}
+
+/** One replica after the other is told to stop and replaced, while clients post and watch. */
+async function roll(run: ChaosRun, next: (round: number) => string | undefined): Promise<Outcome> {
+  const redis = await arenaRedis(run, ALWAYS);
+  const arena = await Arena.start(run, redis.url, 3);
+  const load = new EventLoad(run, { url: () => arena.anyUrl(), perSecond: run.isShort ? 40 : 100 });
+  await load.start();
+  const watch = new WatchClient(() => arena.anyUrl());
+  const endsAt = performance.now() + run.seconds * 1_000;
+  const violations: string[] = [];
+  let replaced = 0;
+  for (let round = 0; performance.now() < endsAt; round++) {
+    await wait(1_000);
+    const index = round % arena.size;
+    const status = await arena.stop(index);
+    if (status !== 0) violations.push(`exit status ${status} after SIGTERM`);
+    const main = next(round);
+    await arena.restart(index, main === undefined ? {} : { main });
+    replaced++;
+    run.say(`replaced ${index}; ${load.accepted} events accepted, ${watch.names.size} watched`);
+  }
+  const outcome = await load.verdict(120_000);
+  await watch.stop();
+  outcome.violations.push(...violations);
+  const posted = Number(outcome.figures["posted"]);
+  const refused = [...load.statuses].filter(([status]) => status !== 200)
+    .reduce((sum, [, count]) => sum + count, 0);
+  if (refused > posted / 50) {
+    outcome.violations.push(`${refused} of ${posted} posts were not answered 200`);
+  }
+  const missed = Number(outcome.figures["workflows"]) - watch.names.size;
+  if (missed !== 0) outcome.violations.push(`a watch that resumed missed ${missed} workflows`);
+  Object.assign(outcome.figures, { replaced, refused, watchResumed: watch.resumes });
+  return outcome;
+}
+
+/** A client that watches all workflows, and goes on from where it was when its server leaves. */
+class WatchClient {
+  /** Workflows seen. */
+  readonly names = new Set<string>();
+  resumes = -1;
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<void>;
+
+  constructor(url: () => string) {
+    this.#watching = this.#run(url);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
+  }
+
+  async #run(url: () => string): Promise<void> {
+    let version = "";
+    while (!this.#stop.signal.aborted) {
+      this.resumes++;
+      const query = new URLSearchParams({
+        "listOptions.resourceVersion": version,
+        fields: "result.type,result.object.metadata.name,result.object.metadata.resourceVersion",
+      });
+      try {
+        const { body } = await fetch(`${url()}/api/v1/workflow-events/default?${query}`, {
+          signal: this.#stop.signal,
+        });
+        for await (const line of linesOf(body)) {
+          const { result } = JSON.parse(line) as Frame;
+          if (result === undefined) break;
+          this.names.add(result.object.metadata.name);
+          version = result.object.metadata.resourceVersion;
+        }
+      } catch {
+        // The server is gone, or we are done.
+      }
+      await wait(100);
+    }
+  }
+}
+
+interface Frame {
+  result?: { object: { metadata: { name: string; resourceVersion: string } } };
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of body ?? []) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield line;
+  }
+}
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The program of another commit, beside the one that is tested. */
+async function otherVersion(run: ChaosRun, ref: string): Promise<string> {
+  const folder = await arenaFolder(run);
+  const git = (args: string[]) => spawnSync("git", args, { cwd: ROOT, maxBuffer: 2 ** 28 });
+  const archive = git(["archive", ref, "src", "package.json", "deno.json"]);
+  if (archive.status !== 0) throw new Error(`git archive ${ref}: ${archive.stderr}`);
+  spawnSync("tar", ["-x", "-C", folder], { input: archive.stdout });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  run.say(`the other version is ${git(["log", "-1", "--format=%h %s", ref]).stdout}`.trim());
+  return join(folder, "src/main.ts");
+}
+
+/** The version before this one: the last tag, else what SLUICE_PREVIOUS names, else some commits ago. */
+function previousRef(): string {
+  const tag = spawnSync("git", ["describe", "--tags", "--abbrev=0", "HEAD^"], { cwd: ROOT });
+  return process.env["SLUICE_PREVIOUS"] ??
+    (tag.status === 0 ? String(tag.stdout).trim() : "HEAD~20");
+}
+
+/** Steps of a dead replica: found again by a neighbour, or ended with a message where there is none. */
+async function stepsOfTheDead(run: ChaosRun): Promise<Outcome> {
+  const redis = await arenaRedis(run, ALWAYS);
+  const violations: string[] = [];
+  let done = 0;
+  for (const isShared of [true, false]) {
+    const arena = await Arena.start(run, redis.url, 1, ["--lease-ttl=1s"]);
+    const other = isShared ? [] : [`--work-dir=${await arenaFolder(run)}`];
+    const marks = join(await arenaFolder(run), "marks");
+    const step = (retryStrategy?: object) => ({
+      entrypoint: "main",
+      templates: [{
+        name: "main",
+        ...(retryStrategy && { retryStrategy }),
+        script: {
+          image: "alpine",
+          command: ["sh"],
+          source: `echo {{workflow.name}} >> ${marks}\nsleep 4`,
+        },
+      }],
+    });
+    const prefix = isShared ? "shared" : "apart";
+    const path = "/api/v1/workflows/default";
+    for (
+      const [name, spec] of [
+        [`${prefix}-plain`, step()],
+        [`${prefix}-retried`, step({ limit: 2, retryPolicy: "OnError" })],
+      ] as const
+    ) {
+      await call(arena.server(0).url, "POST", path, { workflow: { metadata: { name }, spec } });
+    }
+    await wait(1_500);
+    await arena.kill(0);
+    const heir = new Arena(run, [`--store=${redis.url}`, "--lease-ttl=1s"]);
+    run.onEnd(() => heir.end());
+    await heir.restart(0, {}, isShared ? [arena.workDir] : other);
+    for (const name of [`${prefix}-plain`, `${prefix}-retried`]) {
+      const endsAt = performance.now() + 40_000;
+      let status: { phase?: string; message?: string } = {};
+      while (performance.now() < endsAt && !/Succeeded|Failed|Error/.test(status.phase ?? "")) {
+        await wait(200);
+        const { body } = await call(heir.server(0).url, "GET", `${path}/${name}`);
+        status = body["status"] as typeof status;
+      }
+      const starts = (await readText(marks)).split("\n").filter((line) => line === name).length;
+      const wanted = isShared
+        ? starts === 1 && status.phase === "Succeeded"
+        : name.endsWith("plain")
+        ? starts === 1 && status.phase === "Error" && /is gone/.test(status.message ?? "")
+        : starts === 2 && status.phase === "Succeeded";
+      run.say(`${name}: ${starts} starts, ${status.phase} ${status.message ?? ""}`);
+      if (wanted) done++;
+      else violations.push(`${name}: ${starts} starts, ${JSON.stringify(status)}`);
+    }
+    await heir.end();
+  }
+  return { violations, alive: { done, wanted: 4 }, figures: {} };
+}
+
 export const REPLICA_SCENARIOS: readonly Scenario[] = [
   {
     name: "F1-replica-hit",
@@ -82,6 +284,48 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
         frozenMs: 4_500,
         perSecond: run.isShort ? 60 : 200,
       }),
+  },
+  {
+    name: "F1-steps-of-the-dead",
+    about:
+      "SIGKILL of a replica whose steps run as processes: a neighbour at its place finds them again, elsewhere they end with a message and retryPolicy applies",
+    seconds: 20,
+    short: 20,
+    run: stepsOfTheDead,
+  },
+  {
+    name: "F2-all-killed",
+    about:
+      "SIGKILL of all three replicas at once, again and again, while jobs with processes run: every job completes, nothing finished changes",
+    seconds: 60,
+    short: 8,
+    run: async (run) => killAll(run, (await arenaRedis(run, ALWAYS)).url, 3),
+  },
+  {
+    name: "F2-sqlite-killed",
+    about:
+      "SIGKILL of the server on SQLite, again and again, while jobs with processes run: the same",
+    seconds: 60,
+    short: 8,
+    run: async (run) => killAll(run, `sqlite:${await arenaFolder(run)}`, 1),
+  },
+  {
+    name: "F3-rolling-update",
+    about:
+      "SIGTERM of one replica after the other under load: exit status 0, under 2 % of posts refused, watches resume without a gap",
+    seconds: 60,
+    short: 6,
+    run: (run) => roll(run, () => undefined),
+  },
+  {
+    name: "F22-two-versions",
+    about:
+      "a rolling update from the version before (SLUICE_PREVIOUS), and back: both work on one store, nothing is stuck",
+    seconds: 60,
+    async run(run) {
+      const before = await otherVersion(run, previousRef());
+      return await roll(run, (round) => Math.floor(round / 3) % 2 === 0 ? before : undefined);
+    },
   },
   {
     name: "F4-zombie-owner",

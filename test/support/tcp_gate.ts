@@ -10,12 +10,23 @@ export interface TcpGate {
   cut(): void;
   /** Sends what was held back. */
   release(): void;
+  /** From now on nothing gets through in either direction, on old and new connections; nobody is told. */
+  silence(): void;
+  /** Breaks all silent connections; new ones work again. */
+  heal(): void;
   close(): Promise<void>;
 }
 
 export async function openTcpGate(target: number): Promise<TcpGate> {
   const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[] | undefined }>();
+  const silent = new Set<Socket>();
+  let isSilent = false;
   const gate = createServer((client) => {
+    if (isSilent) {
+      silent.add(client);
+      client.on("error", () => {});
+      return;
+    }
     const server = connect(target, "127.0.0.1");
     const pair: { client: Socket; server: Socket; held: Buffer[] | undefined } = {
       client,
@@ -24,11 +35,12 @@ export async function openTcpGate(target: number): Promise<TcpGate> {
     };
     pairs.add(pair);
     client.on("data", (chunk: Buffer) => {
+      if (isSilent) return;
       if (pair.held === undefined) server.write(chunk);
       else pair.held.push(chunk);
     });
     server.on("data", (chunk) => {
-      if (!client.destroyed) client.write(chunk);
+      if (!client.destroyed && !isSilent) client.write(chunk);
     });
     for (const socket of [client, server]) socket.on("error", () => {});
     client.on("close", () => {
@@ -54,7 +66,21 @@ export async function openTcpGate(target: number): Promise<TcpGate> {
         pair.held = [];
       }
     },
+    silence() {
+      isSilent = true;
+    },
+    heal() {
+      isSilent = false;
+      for (const { client, server } of pairs) {
+        client.destroy();
+        server.destroy();
+      }
+      pairs.clear();
+      for (const client of silent) client.destroy();
+      silent.clear();
+    },
     async close() {
+      for (const client of silent) client.destroy();
       for (const { client, server } of pairs) {
         client.destroy();
         server.destroy();
