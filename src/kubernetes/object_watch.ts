@@ -10,7 +10,7 @@ import { type KubeClient, KubeError } from "./kube_client.ts";
 
 const PAGE = "200";
 const FIRST_WAIT_MS = 200;
-const MAX_WAIT_MS = 15_000;
+const MAX_WAIT_MS = 5_000;
 /** Watches between two lists; one lasts about four minutes. */
 const WATCHES_PER_LIST = 3;
 
@@ -30,6 +30,8 @@ export interface ObjectWatchOptions {
   sink: ObjectSink;
   /** Called for each attempt that failed. */
   onTrouble(error: unknown): void;
+  /** Called for each whole list. */
+  onListed?(): void;
 }
 
 /**
@@ -66,17 +68,16 @@ export async function listObjects(
   return version;
 }
 
-/** Follows a collection until the signal aborts; `onListed` hears of the first whole list. */
+/** Follows a collection until the signal aborts. */
 export async function followObjects(
   options: ObjectWatchOptions,
   signal: AbortSignal,
-  onListed: () => void = () => {},
 ): Promise<void> {
-  const { client, clock, path, sink, onTrouble } = options;
+  const { client, clock, path, sink, onTrouble, onListed } = options;
   for (let failures = 0; !signal.aborted;) {
     try {
       let version = await listObjects(client, path, sink, signal);
-      onListed();
+      onListed?.();
       failures = 0;
       for (let round = 0; round < WATCHES_PER_LIST && !signal.aborted; round++) {
         version = await followOnce(options, version, signal);

@@ -12,6 +12,7 @@ import { followObjects, listObjects, type ObjectSink } from "../kubernetes/objec
 import { VersionTooOld } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { ManifestChecks } from "./manifest_checks.ts";
+import { ObjectCalls } from "./object_calls.ts";
 import { WorkflowObjects } from "./workflow_objects.ts";
 
 /** How often a replica looks whether it is its turn to watch. */
@@ -195,7 +196,8 @@ async function lead(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, group, namespaces, statusRate } = options;
-  const objects = new WorkflowObjects(deps, { client, group, storeId, rate: statusRate });
+  const calls = new ObjectCalls(client, group);
+  const objects = new WorkflowObjects(deps, { calls, storeId, rate: statusRate });
   const checks = new ManifestChecks(deps, { client, group });
   const manifests = manifestCollections(deps, options, checks);
   const workflows = placesOf("Workflow", namespaces).map((namespace): Collection => ({
@@ -211,29 +213,28 @@ async function lead(
   ]);
 }
 
-/** Follows one collection; the same trouble is told once in a while only. */
+/** Follows one collection; trouble is told when it begins and when it is over. */
 function follow(
   { clock, log }: ServiceDeps,
   client: KubeClient,
   { kind, path, sink }: Collection,
   signal: AbortSignal,
 ): Promise<void> {
-  let told = "";
-  return followObjects(
-    {
-      client,
-      clock,
-      path,
-      sink,
-      onTrouble(error) {
-        const reason = textOf(error);
-        if (reason !== told) log.warn({ kind, path, reason }, "objects can't be watched");
-        told = reason;
-      },
+  let isInTrouble = false;
+  return followObjects({
+    client,
+    clock,
+    path,
+    sink,
+    onTrouble(error) {
+      if (!isInTrouble) log.warn({ kind, path, reason: textOf(error) }, "objects can't be watched");
+      isInTrouble = true;
     },
-    signal,
-    () => told = "",
-  );
+    onListed() {
+      if (isInTrouble) log.info({ kind, path }, "objects are watched again");
+      isInTrouble = false;
+    },
+  }, signal);
 }
 
 /** Hears of every change of a workflow that was made from an object. The feed costs something: only while there are any. */

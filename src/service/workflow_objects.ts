@@ -7,14 +7,8 @@ import type { ControlRequest } from "../engine/command.ts";
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { unrestrictedCaller } from "../auth/caller.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import {
-  asObject,
-  type ClusterObject,
-  isOlderVersion,
-  keyOf,
-  objectPath,
-} from "../kubernetes/cluster_object.ts";
-import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
+import { type ClusterObject, isOlderVersion, keyOf } from "../kubernetes/cluster_object.ts";
+import { KubeError } from "../kubernetes/kube_client.ts";
 import type { ObjectSink } from "../kubernetes/object_watch.ts";
 import { decodeManifest } from "../spec/decode_manifest.ts";
 import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
@@ -22,7 +16,7 @@ import type { Change, StoredActor } from "../store/port.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { fitStatus } from "./fit_status.ts";
-import { createObjectRemover, type ObjectRemover } from "./object_remover.ts";
+import type { ObjectCalls } from "./object_calls.ts";
 import { StatusWriter, type WriteOutcome } from "./status_writer.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 import { timeText } from "./time_text.ts";
@@ -59,8 +53,7 @@ const COMMANDS: Record<EditCommand, ControlRequest> = {
 };
 
 export interface WorkflowObjectsOptions {
-  client: KubeClient;
-  group: string;
+  calls: ObjectCalls;
   /** Names this store among those that may run objects of the same cluster. */
   storeId: string;
   /** Writes a second. */
@@ -74,12 +67,12 @@ export class WorkflowObjects {
   /** By uid: switches that were taken over from an object, until a write says so in it. */
   readonly #taken = new Map<string, string>();
   readonly #writer: StatusWriter;
-  readonly #remover: ObjectRemover;
+  readonly #calls: ObjectCalls;
 
   constructor(deps: ServiceDeps, options: WorkflowObjectsOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#remover = createObjectRemover(options.client, options.group);
+    this.#calls = options.calls;
     this.#writer = new StatusWriter({
       clock: deps.clock,
       rate: options.rate,
@@ -152,6 +145,15 @@ export class WorkflowObjects {
       namespace === undefined || facts.namespace === namespace
     );
     for (const [key] of listed) if (!keys.has(key)) this.#forget(key);
+    const strangers = listed.filter(([, { run, isCompleted }]) =>
+      run !== undefined && run.store !== this.#options.storeId && !isCompleted
+    );
+    if (strangers.length > 0) {
+      this.#deps.log.warn(
+        { namespace, objects: strangers.length, first: strangers[0]?.[0] },
+        "Workflow objects belong to another store; they are left as they are",
+      );
+    }
     const found = await this.compare(namespace);
     for (const [key, facts] of listed) {
       if (keys.has(key) && !found.has(key)) {
@@ -297,7 +299,7 @@ export class WorkflowObjects {
         return await this.#end(facts, "Error", "the workflow is not in the store any more");
       case "run": {
         // A claimed object whose submission was cut off: looked at as if it were new.
-        const object = await this.#read(facts.namespace, facts.name);
+        const object = await this.#calls.read(facts);
         if (object === undefined || object.metadata.uid !== facts.uid) return;
         const now = factsOf(object);
         if (now.phase === "" && !now.isDeleting) await this.#take(object, now);
@@ -310,7 +312,7 @@ export class WorkflowObjects {
   async #checkGone(
     index: { namespace: string; name: string; uid: string },
   ): Promise<void> {
-    const object = await this.#read(index.namespace, index.name);
+    const object = await this.#calls.read(index);
     if (object?.metadata.uid !== index.uid) await this.#deleteWorkflow(index);
   }
 
@@ -330,8 +332,8 @@ export class WorkflowObjects {
     }
   }
 
-  async #removeObject({ namespace, name, uid }: ObjectFacts): Promise<void> {
-    await this.#remover.remove(namespace, name, uid);
+  #removeObject({ namespace, name, uid }: ObjectFacts): Promise<void> {
+    return this.#calls.remove(namespace, name, uid);
   }
 
   async #end(facts: ObjectFacts, phase: "Failed" | "Error", message: string): Promise<void> {
@@ -365,7 +367,7 @@ export class WorkflowObjects {
       return { type: "done" };
     } catch (error) {
       if (!(error instanceof KubeError) || !error.isTransient) throw error;
-      this.#deps.log.warn({ workflow: key, reason: error.message }, "the API server asks to wait");
+      this.#deps.log.info({ workflow: key, reason: error.message }, "status is written later");
       return { type: "later", pauseMs: (error.retryAfterSeconds ?? 0) * 1000 };
     }
   }
@@ -373,39 +375,13 @@ export class WorkflowObjects {
   /**
    * Patches an object in the version that is known; what it is then, or is instead, is known afterwards.
    * @returns false when it was changed by somebody else, or is gone
-   * @throws {KubeError} for anything else
    */
   async #patch(facts: ObjectFacts, patch: JsonObject[]): Promise<boolean> {
-    const { client, group } = this.#options;
-    try {
-      const answer = await client.call({
-        method: "PATCH",
-        path: objectPath(group, "Workflow", facts.namespace, facts.name),
-        contentType: "application/json-patch+json",
-        body: patch,
-      });
-      this.#know(factsOf(asObject(answer)));
-      return true;
-    } catch (error) {
-      if (!(error instanceof KubeError)) throw error;
-      if (error.status === 404) return false;
-      if (error.status !== 409 && error.status !== 422) throw error;
-      const object = await this.#read(facts.namespace, facts.name);
-      if (error.status === 422 && object?.metadata.resourceVersion === facts.version) throw error;
-      // Not only known but dealt with: it may be somebody's edit.
-      if (object !== undefined && object.metadata.uid === facts.uid) await this.#see(object);
-      return false;
-    }
-  }
-
-  async #read(namespace: string, name: string): Promise<ClusterObject | undefined> {
-    const { client, group } = this.#options;
-    try {
-      return asObject(await client.call({ path: objectPath(group, "Workflow", namespace, name) }));
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    }
+    const { isDone, object } = await this.#calls.patch(facts, patch);
+    if (isDone) this.#know(factsOf(object));
+    // Not only known but dealt with: it may be somebody's edit.
+    else if (object?.metadata.uid === facts.uid) await this.#see(object);
+    return isDone;
   }
 
   #find({ namespace, name }: { namespace: string; name: string }): Promise<

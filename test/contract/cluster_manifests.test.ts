@@ -138,6 +138,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
           clock: systemClock,
           path: collectionPath(group, "WorkflowTemplate", namespace),
           onTrouble: listed.reject,
+          onListed: listed.resolve,
           sink: {
             see: async (object) => void await mirror.keep("WorkflowTemplate", object),
             gone: async ({ metadata: { name, resourceVersion } }) =>
@@ -147,7 +148,6 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
           },
         },
         stop.signal,
-        listed.resolve,
       );
       return { listed: listed.promise, stop: () => (stop.abort(), running) };
     };
