@@ -82,10 +82,11 @@ export const CLAIMS: readonly Claim[] = [
   {
     of: POD_SPEC,
     members: "metrics",
-    is: "none",
-    note: "Checked, not emitted: the server has metrics of its own at /metrics",
+    is: "server",
+    note: "At /metrics of the replica that runs the workflow, as argo_workflows_NAME",
+    shown: "src/engine/metrics.test.ts",
   },
-  { of: "Metrics Prometheus MetricLabel Gauge Histogram Counter", members: "*", is: "none" },
+  { of: "Metrics Prometheus MetricLabel Gauge Histogram Counter", members: "*", is: "server" },
   {
     of:
       "WorkflowMetadata LabelValueFrom TTLStrategy PodGC WorkflowTemplateRef ArtifactRepositoryRef",

@@ -23,12 +23,14 @@ import { encodeResult, receiptKey, type Result } from "./result.ts";
 const RECEIPT_TTL_MS = 60_000;
 
 export type RecordEvent = Extract<Effect, { type: "record-event" }>;
+/** Effects that are only told, once their commit is in, and never again. */
+type ToldEffect = RecordEvent | Extract<Effect, { type: "observe-metric" }>;
 
 export interface BatchPlan {
   commit: ShardCommit;
   /** New effects, in order, to be done after the commit. */
   rows: OutboxRow[];
-  events: { actor: ActorId; event: RecordEvent }[];
+  events: { actor: ActorId; event: ToldEffect }[];
   /** False when there is nothing to write. */
   isNeeded: boolean;
 }
@@ -146,6 +148,7 @@ class Plan {
         return;
       }
       case "record-event":
+      case "observe-metric":
         this.#events.push({ actor, event: effect });
         return;
       case "cancel-task": {

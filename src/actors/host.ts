@@ -26,6 +26,7 @@ import { Moved, type Result, toProblem } from "./result.ts";
 import { ShardWorker, type WorkerDeps } from "./shard_worker.ts";
 import { Tasks } from "./tasks.ts";
 import { Timers } from "./timers.ts";
+import { createWorkflowMetrics } from "./workflow_metrics.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Actors loaded from the store at once. */
@@ -78,6 +79,7 @@ export class Host implements WorkflowHost {
   readonly #deps: HostDeps;
   readonly #options: HostOptions;
   readonly #workers = new Map<number, ShardWorker>();
+  readonly #workflowMetrics = createWorkflowMetrics();
   readonly #cache: ActorCache;
   readonly #timers: Timers;
   readonly #tasks: Tasks;
@@ -138,7 +140,13 @@ export class Host implements WorkflowHost {
         if (!options.frozen) this.#effects.recover(worker, rows);
       },
       recordEvents: (events) => {
-        for (const { actor, event } of events) deps.onEvent?.(actor, event);
+        for (const { actor, event } of events) {
+          if (event.type === "record-event") deps.onEvent?.(actor, event);
+          else if (!this.#workflowMetrics.observe(event.sample)) {
+            const { name, help } = event.sample;
+            log.warn({ actor, metric: name, help }, "metric has another type or help already");
+          }
+        }
       },
       reply: (replica, answers) => {
         if (replica === options.replica) {
@@ -167,6 +175,7 @@ export class Host implements WorkflowHost {
         256,
       ]),
     };
+    metrics.append(() => this.#workflowMetrics.render(clock.now()));
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => this.#workers.size);
     metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
     metrics.gauge("sluice_timers", "Timers set", () => this.#timers.size);

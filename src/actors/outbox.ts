@@ -8,7 +8,7 @@ import type { HostEffect } from "./hot_actor.ts";
 /** Effects that leave a row. Timers have rows of their own; events for watchers are not kept. */
 export type KeptEffect = Exclude<
   HostEffect,
-  { type: "set-timer" | "clear-timer" | "record-event" }
+  { type: "set-timer" | "clear-timer" | "record-event" | "observe-metric" }
 >;
 
 export interface OutboxRow {

@@ -22,6 +22,7 @@ import { wakeGated } from "./gate.ts";
 import { createdAt, globalScope } from "./globals.ts";
 import { lockKeys } from "./lock_keys.ts";
 import { lookAtMember } from "./member.ts";
+import { observeMetrics } from "./metrics.ts";
 import { evaluateRetry } from "./retry.ts";
 import { wake } from "./runtime.ts";
 import { endActive } from "./shutdown.ts";
@@ -49,7 +50,15 @@ import { findInvalidSpec } from "./spec_check.ts";
  */
 export function advance(state: WorkflowState, env: EngineEnv): void {
   const turn: Turn = { state, env, visit: (node) => visit(turn, node) };
-  if (state.header.finishedAt !== undefined) return;
+  const { startedAt, finishedAt } = state.header;
+  if (finishedAt === undefined) goOn(turn);
+  observeMetrics(turn, {
+    hasBegun: startedAt !== undefined,
+    hasEnded: finishedAt !== undefined,
+  });
+}
+
+function goOn(turn: Turn): void {
   try {
     if (!prepare(turn) || !holdsLocks(turn)) return;
     begin(turn);
@@ -95,7 +104,7 @@ function prepare(turn: Turn): boolean {
     const merged = mergeSpecs(specs.spec, manifest.spec);
     specs.storedWorkflowTemplateSpec = merged;
     state.pending.specs = true;
-  } else {
+  } else if (!state.runtime.isChecked) {
     const invalid = findInvalidSpec(turn);
     if (invalid !== undefined) {
       complete(turn, "Failed", `invalid spec: ${invalid}`);

@@ -211,6 +211,7 @@ const SHOWN: ReadonlySet<NodePhase> = new Set<NodePhase>([
 /** Kubernetes-style event of a node's new phase. */
 function recordPhase(turn: Turn, node: NodeRecord): void {
   if (!SHOWN.has(node.phase)) return;
+  turn.state.pending.phased.add(node.id);
   const { labelPrefix } = turn.env;
   const text = `${node.phase} node ${node.name}`;
   emit(turn, {

@@ -19,6 +19,7 @@ export function emptyPending(): Pending {
     nodes: new Set(),
     dropped: new Set(),
     effects: [],
+    phased: new Set(),
     needs: new Map(),
   };
 }

@@ -62,6 +62,8 @@ export type Effect =
   | { type: "collect-artifacts"; id: string; artifacts: Artifact[]; strategy: string }
   /** The workflow deletes itself (ttlStrategy). */
   | { type: "delete-workflow"; id: string }
+  /** Tell those who measure; not repeated after a crash. */
+  | { type: "observe-metric"; id: string; sample: MetricSample }
   /** Tell watchers of Kubernetes-style events. */
   | {
     type: "record-event";
@@ -71,6 +73,24 @@ export type Effect =
     message: string;
     annotations?: Record<string, string>;
   };
+
+/** One value for a metric that a manifest defines. */
+export interface MetricSample {
+  type: "gauge" | "counter" | "histogram";
+  /** As in the manifest, without a prefix. */
+  name: string;
+  help: string;
+  labels: Record<string, string>;
+  value: number;
+  /** Of a gauge: what to do with the value it has. */
+  operation?: "Set" | "Add" | "Sub";
+  /** Of a real-time gauge that still counts: epoch ms from which it counts seconds. */
+  since?: number;
+  /** Of a real-time gauge: who began it, and ends it. */
+  key?: string;
+  /** Of a histogram: upper bounds. */
+  buckets?: number[];
+}
 
 export interface LockKey {
   kind: "mutex" | "semaphore";

@@ -118,6 +118,12 @@ export interface Runtime {
   gated: Set<string>;
   /** The same for the parallelism of one boundary. */
   gatedIn: Map<string, Set<string>>;
+  /** Whether any template defines metrics, and of which templates that is known. */
+  measures?: {
+    templates: readonly Template[] | undefined;
+    stored: Readonly<Record<string, Template>> | undefined;
+    any: boolean;
+  };
   /** Nodes with hooks that read other steps, by boundary: looked at whenever something there changes. */
   watching: Map<string, Set<string>>;
 }

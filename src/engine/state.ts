@@ -171,6 +171,8 @@ export interface Pending {
   nodes: Set<string>;
   dropped: Set<string>;
   effects: Effect[];
+  /** Nodes whose phase changed and whose metrics were not looked at since. */
+  phased: Set<string>;
   needs: Map<string, ManifestRef>;
 }
 

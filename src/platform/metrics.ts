@@ -25,6 +25,8 @@ export interface Metrics {
   gauge(name: string, help: string, read?: () => number): Gauge;
   /** @param buckets upper bounds, ascending. @default seconds from 1 ms to 10 s */
   histogram(name: string, help: string, buckets?: number[]): Histogram;
+  /** Adds what is kept elsewhere: whole lines of the text format, or nothing. */
+  append(render: () => string): void;
   /** All metrics in the Prometheus text format. */
   render(): string;
 }
@@ -50,6 +52,7 @@ interface Family {
 /** Makes an empty registry. Asking for a name again gives the same metric. */
 export function createMetrics(): Metrics {
   const families = new Map<string, Family>();
+  const appended: (() => string)[] = [];
   /** Texts of label sets, which are used again and again as the same object. */
   const rendered = new WeakMap<Labels, string>();
   const renderLabels = (labels: Labels | undefined): string => {
@@ -87,6 +90,9 @@ export function createMetrics(): Metrics {
       if (buckets) own.buckets = buckets;
       return { observe: (value, labels) => observe(own, renderLabels(labels), value) };
     },
+    append(render) {
+      appended.push(render);
+    },
     render() {
       const lines: string[] = [];
       for (const [name, own] of families) {
@@ -95,7 +101,7 @@ export function createMetrics(): Metrics {
         for (const [labels, value] of own.values) lines.push(`${name}${braces(labels)} ${value}`);
         for (const row of own.rows.values()) lines.push(...renderHistogram(name, own, row));
       }
-      return lines.join("\n") + "\n";
+      return lines.join("\n") + "\n" + appended.map((more) => more()).join("");
     },
   };
 }

@@ -272,6 +272,7 @@ export class Simulation {
       case "collect-artifacts":
       case "delete-workflow":
       case "record-event":
+      case "observe-metric":
         return false;
     }
   }

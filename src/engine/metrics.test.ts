@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import type { PrometheusMetric, Workflow } from "../spec/manifest.ts";
+import { accept } from "./accept.ts";
+import { advance } from "./advance.ts";
+import { takeChanges } from "./codec.ts";
+import { createWorkflow } from "./create.ts";
+import type { MetricSample } from "./effect.ts";
+import type { EngineEnv } from "./engine.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+/** Runs a workflow of one retried step; `outcomes` are those of its attempts. Each takes two seconds. */
+function run(
+  metrics: { step?: PrometheusMetric[]; workflow?: PrometheusMetric[] },
+  outcomes: ("Succeeded" | "Failed")[],
+): { samples: MetricSample[]; problem: string | undefined } {
+  const workflow: Workflow = {
+    metadata: { name: "wf", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: {
+      entrypoint: "main",
+      arguments: { parameters: [{ name: "model", value: "a" }] },
+      ...(metrics.workflow === undefined ? {} : { metrics: { prometheus: metrics.workflow } }),
+      templates: [
+        {
+          name: "main",
+          steps: [[{
+            name: "fit",
+            template: "work",
+            arguments: { parameters: [{ name: "p", value: "7" }] },
+          }]],
+        },
+        {
+          name: "work",
+          inputs: { parameters: [{ name: "p" }] },
+          outputs: { parameters: [{ name: "score", valueFrom: { path: "/score" } }] },
+          retryStrategy: { limit: outcomes.length - 1 },
+          container: { image: "i" },
+          ...(metrics.step === undefined ? {} : { metrics: { prometheus: metrics.step } }),
+        },
+      ],
+    },
+  };
+  let now = START;
+  const env = (): EngineEnv => ({
+    now,
+    randomSuffix: (length) => "x".repeat(length),
+    findManifest: () => null,
+    labelPrefix: "workflows.argoproj.io/",
+  });
+  const state = createWorkflow(workflow, env());
+  const samples: MetricSample[] = [];
+  const tasks: string[] = [];
+  const collect = () => {
+    for (const effect of takeChanges(state).effects) {
+      if (effect.type === "observe-metric") samples.push(effect.sample);
+      if (effect.type === "start-task") tasks.push(effect.task.id);
+    }
+  };
+  advance(state, env());
+  collect();
+  for (const phase of outcomes) {
+    const task = tasks.shift() ?? "";
+    accept(state, { type: "task-started", task }, env());
+    advance(state, env());
+    now += 2000;
+    const outputs = { exitCode: phase === "Failed" ? "3" : "0" };
+    accept(state, {
+      type: "task-ended",
+      task,
+      outcome: {
+        phase,
+        outputs: phase === "Failed"
+          ? outputs
+          : { ...outputs, parameters: [{ name: "score", value: "0.5" }] },
+      },
+    }, env());
+    advance(state, env());
+    advance(state, env());
+    collect();
+  }
+  const problem = state.header.conditions?.find(({ type }) => type === "MetricsError");
+  return { samples, problem: problem?.message };
+}
+
+const counter = (more: Partial<PrometheusMetric> = {}): PrometheusMetric => ({
+  name: "count",
+  help: "Runs",
+  counter: { value: "1" },
+  ...more,
+});
+
+test("a template is measured once, when its last attempt has ended", () => {
+  const { samples, problem } = run({
+    step: [
+      counter({
+        labels: [{ key: "status", value: "{{status}}" }, {
+          key: "p",
+          value: "{{inputs.parameters.p}}",
+        }],
+      }),
+      {
+        name: "score",
+        help: "Score",
+        histogram: { value: "{{outputs.parameters.score}}", buckets: [0.1, 1] },
+      },
+      { name: "seconds", help: "Time", gauge: { value: "{{duration}}" } },
+      { name: "retries", help: "Retries", gauge: { value: "{{retries}}", operation: "Add" } },
+      { name: "code", help: "Code", gauge: { value: "{{exitCode}}" } },
+    ],
+  }, ["Failed", "Succeeded"]);
+  expect(problem).toBeUndefined();
+  expect(samples).toMatchObject([
+    { type: "counter", name: "count", value: 1, labels: { status: "Succeeded", p: "7" } },
+    { type: "histogram", name: "score", value: 0.5, buckets: [0.1, 1] },
+    { type: "gauge", name: "seconds", value: 4, operation: "Set" },
+    { type: "gauge", name: "retries", value: 1, operation: "Add" },
+    { type: "gauge", name: "code", value: 0 },
+  ]);
+});
+
+test("`when` decides whether anything is told", () => {
+  const step = [counter({ when: "{{status}} == Failed" })];
+  expect(run({ step }, ["Succeeded"]).samples).toEqual([]);
+  expect(run({ step }, ["Failed"]).samples).toHaveLength(1);
+});
+
+test("a workflow is measured when it ends, with its own variables", () => {
+  const { samples } = run({
+    workflow: [
+      counter({ labels: [{ key: "model", value: "{{workflow.parameters.model}}" }] }),
+      {
+        name: "{{workflow.parameters.model}}_time",
+        help: "Time",
+        gauge: { value: "{{workflow.duration}}" },
+      },
+      counter({ name: "failed", when: "{{workflow.status}} != Succeeded" }),
+    ],
+  }, ["Succeeded"]);
+  expect(samples).toMatchObject([
+    { name: "count", labels: { model: "a" } },
+    { name: "a_time", value: 2 },
+  ]);
+});
+
+test("a real-time gauge counts from the beginning and is set at the end", () => {
+  const realtime = (value: string): PrometheusMetric => ({
+    name: "running",
+    help: "Time",
+    gauge: { realtime: true, value },
+  });
+  const { samples } = run({
+    step: [realtime("{{duration}}")],
+    workflow: [realtime("{{workflow.duration}}")],
+  }, ["Succeeded"]);
+  const begun = samples.filter(({ since }) => since !== undefined);
+  const ended = samples.filter(({ since }) => since === undefined);
+  expect(new Set(begun.map(({ key }) => key)).size).toBe(2);
+  expect(begun.every(({ since }) => since === START)).toBe(true);
+  expect(ended.map(({ key, value }) => [begun.some((one) => one.key === key), value])).toEqual([
+    [true, 2],
+    [true, 2],
+  ]);
+});
+
+test("what can't be worked out is a condition of the workflow, which goes on", () => {
+  const { samples, problem } = run({
+    step: [
+      { name: "a", help: "A", gauge: { value: "{{outputs.result}}" } },
+      { name: "b", help: "B", gauge: { value: "{{status}}" } },
+      { name: "c", help: "C", gauge: { realtime: true, value: "{{outputs.result}}" } },
+      counter(),
+    ],
+  }, ["Succeeded"]);
+  expect(samples).toHaveLength(1);
+  expect(problem).toContain("metric 'a': ");
+  expect(problem).toContain("metric 'b': 'Succeeded' is not a number");
+  expect(problem).toContain("metric 'c': a real-time gauge takes {{duration}}");
+});

@@ -1,0 +1,227 @@
+/**
+ * Metrics that workflows and templates define: told once, when the workflow or the node that runs the template ends; a
+ * real-time gauge also when it begins. What can't be worked out is a condition of the workflow and ends nothing.
+ */
+import type { Metrics, PrometheusMetric, Template } from "../spec/manifest.ts";
+import { inputScope } from "./bind.ts";
+import { callOf, localsOf } from "./call.ts";
+import { emit } from "./change.ts";
+import type { MetricSample } from "./effect.ts";
+import { evaluateWhen, joinScopes, replaceTags, type Scope, scopeOf } from "./expressions.ts";
+import { setCondition } from "./finish.ts";
+import { globalScope } from "./globals.ts";
+import { attemptCount } from "./retry_scope.ts";
+import { lastAttempt } from "./scope.ts";
+import { executedSpec, hasEnded, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
+import { resolveTemplate } from "./templates.ts";
+
+const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+/** What a real-time gauge can show: time since its node or workflow began. */
+const CLOCKS: Readonly<Record<string, "node" | "workflow">> = {
+  "{{duration}}": "node",
+  "{{workflow.duration}}": "workflow",
+};
+
+/** Where a workflow was before a call of `advance`. */
+export interface Before {
+  hasBegun: boolean;
+  hasEnded: boolean;
+}
+
+/** Tells what the last changes are worth to those who measure. */
+export function observeMetrics(turn: Turn, before: Before): void {
+  const { state } = turn;
+  const { phased } = state.pending;
+  state.pending.phased = new Set();
+  const errors: string[] = [];
+  if (measuresNodes(state)) {
+    for (const id of phased) {
+      const node = state.nodes.get(id);
+      if (node === undefined) continue;
+      try {
+        observeNode(turn, node, errors);
+      } catch (error) {
+        // Measuring harms nobody: whatever it is, the workflow goes on.
+        errors.push(`metrics of ${node.name}: ${(error as Error).message}`);
+      }
+    }
+  }
+  const own = executedSpec(state).metrics;
+  if (own !== undefined) observeWorkflow(turn, own, before, errors);
+  if (errors.length === 0) return;
+  const known = state.header.conditions?.find(({ type }) => type === "MetricsError")?.message;
+  const all = new Set([...known === undefined ? [] : known.split(", "), ...errors]);
+  setCondition(turn, "MetricsError", "True", [...all].join(", "));
+}
+
+/** Tells whether any template measures something; what was found is kept until templates are added. */
+function measuresNodes(state: WorkflowState): boolean {
+  const { specs, runtime } = state;
+  const spec = executedSpec(state);
+  const { templates, templateDefaults } = spec;
+  const { storedTemplates } = specs;
+  let known = runtime.measures;
+  if (known?.templates !== templates || known?.stored !== storedTemplates) {
+    const all: (Template | undefined)[] = [
+      templateDefaults,
+      ...templates ?? [],
+      ...Object.values(storedTemplates ?? {}),
+    ];
+    known = { templates, stored: storedTemplates, any: all.some(measures) };
+    runtime.measures = known;
+  }
+  return known?.any === true;
+}
+
+function measures(template: Template | undefined): boolean {
+  if (template === undefined) return false;
+  if (template.metrics !== undefined) return true;
+  const steps = template.steps?.flat() ?? template.dag?.tasks ?? [];
+  return steps.some(({ inline }) => measures(inline));
+}
+
+function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
+  const isMeasured = node.role === "root" || node.role === "member" || node.role === "hook";
+  if (!isMeasured || node.phase === "Skipped" || node.phase === "Omitted") return;
+  const call = callOf(turn, node);
+  const { template } = resolveTemplate(turn, call.holder, call.context);
+  if (template.metrics === undefined) return;
+  const { locals } = localsOf(turn, call, template);
+  const scope = joinScopes(
+    scopeOf(nodeValues(turn, node)),
+    inputScope(node.inputs),
+    scopeOf(locals),
+    globalScope(turn, { hasEnd: call.hasEnd }),
+  );
+  observe(turn, template.metrics, {
+    scope,
+    key: node.id,
+    hasEnded: hasEnded(node),
+    startedAt: node.startedAt,
+  }, errors);
+}
+
+/** Variables about the node itself. */
+function nodeValues(turn: Turn, node: NodeRecord): Record<string, string> {
+  const { outputs } = lastAttempt(turn, node);
+  const until = node.finishedAt ?? turn.env.now;
+  const values: Record<string, string> = {
+    status: node.phase,
+    duration: ((until - (node.startedAt ?? until)) / 1000).toFixed(6),
+    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(turn, node) - 1 : 0)),
+  };
+  if (outputs?.exitCode !== undefined) values["exitCode"] = outputs.exitCode;
+  if (outputs?.result !== undefined) values["outputs.result"] = outputs.result;
+  for (const { name, value } of outputs?.parameters ?? []) {
+    if (value !== undefined) values[`outputs.parameters.${name}`] = value;
+  }
+  for (const [name, seconds] of Object.entries(node.resourcesDuration ?? {})) {
+    values[`resourcesDuration.${name}`] = String(seconds);
+  }
+  return values;
+}
+
+function observeWorkflow(turn: Turn, metrics: Metrics, before: Before, errors: string[]): void {
+  const { header } = turn.state;
+  const isEnd = header.finishedAt !== undefined && !before.hasEnded;
+  const isBegin = header.startedAt !== undefined && !before.hasBegun;
+  if (!isEnd && !isBegin) return;
+  const values: Record<string, string> = { "workflow.status": header.phase };
+  for (const [name, seconds] of Object.entries(workflowResources(turn.state))) {
+    values[`workflow.resourcesDuration.${name}`] = String(seconds);
+  }
+  observe(turn, metrics, {
+    scope: joinScopes(scopeOf(values), globalScope(turn, { hasEnd: true })),
+    key: header.metadata.uid ?? "",
+    hasEnded: isEnd,
+    startedAt: header.startedAt,
+  }, errors);
+}
+
+function workflowResources({ nodes }: WorkflowState): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const { type, resourcesDuration } of nodes.values()) {
+    if (type !== "Pod") continue;
+    for (const [name, seconds] of Object.entries(resourcesDuration ?? {})) {
+      sum[name] = (sum[name] ?? 0) + seconds;
+    }
+  }
+  return sum;
+}
+
+/** What is measured. */
+interface Subject {
+  scope: Scope;
+  /** Tells it from all others: node id, or uid of the workflow. */
+  key: string;
+  hasEnded: boolean;
+  startedAt: number | undefined;
+}
+
+function observe(turn: Turn, metrics: Metrics, subject: Subject, errors: string[]): void {
+  (metrics.prometheus ?? []).forEach((metric, index) => {
+    if (!subject.hasEnded && metric.gauge?.realtime !== true) return;
+    try {
+      const sample = sampleOf(turn, metric, subject);
+      if (sample === undefined) return;
+      emit(turn, {
+        type: "observe-metric",
+        id: `metric/${subject.key}/${index}/${turn.state.runtime.revision}`,
+        sample,
+      });
+    } catch (error) {
+      errors.push(`metric '${metric.name ?? ""}': ${(error as Error).message}`);
+    }
+  });
+}
+
+/** Undefined when the condition of the metric does not hold. @throws {Error} when it can't be worked out */
+function sampleOf(
+  turn: Turn,
+  metric: PrometheusMetric,
+  { scope, hasEnded, startedAt, key }: Subject,
+): MetricSample | undefined {
+  const clock = metric.gauge?.realtime === true ? CLOCKS[metric.gauge.value ?? ""] : undefined;
+  if (metric.gauge?.realtime === true && clock === undefined) {
+    throw new Error("a real-time gauge takes {{duration}} or {{workflow.duration}}");
+  }
+  const { name = "", help = "", labels, when, gauge, counter, histogram } = replaceTags(
+    metric,
+    scope,
+    "error",
+    turn.env,
+  );
+  if (!NAME.test(name)) throw new Error(`'${name}' is no name of a metric`);
+  if (when !== undefined && when !== "" && !evaluateWhen(when)) return undefined;
+  const common = {
+    name,
+    help,
+    labels: Object.fromEntries((labels ?? []).map((label) => [label.key, label.value])),
+  };
+  if (gauge !== undefined) {
+    const since = clock === "workflow" ? turn.state.header.startedAt : startedAt;
+    const isRunning = clock !== undefined && !hasEnded && since !== undefined;
+    return {
+      ...common,
+      type: "gauge",
+      value: isRunning ? 0 : numberOf(gauge.value),
+      operation: gauge.operation === "Add" || gauge.operation === "Sub" ? gauge.operation : "Set",
+      ...(isRunning ? { since } : {}),
+      ...(clock === undefined ? {} : { key }),
+    };
+  }
+  if (counter !== undefined) return { ...common, type: "counter", value: numberOf(counter.value) };
+  if (histogram === undefined) throw new Error("it must be a gauge, a counter or a histogram");
+  return {
+    ...common,
+    type: "histogram",
+    value: numberOf(histogram.value),
+    buckets: (histogram.buckets ?? []).map((bound) => numberOf(String(bound))),
+  };
+}
+
+function numberOf(text: string | undefined): number {
+  const number = text === undefined || text.trim() === "" ? NaN : Number(text);
+  if (!Number.isFinite(number)) throw new Error(`'${text ?? ""}' is not a number`);
+  return number;
+}
