@@ -6,6 +6,7 @@ import type { Json } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Executor } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
+import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -92,12 +93,15 @@ export class Host implements WorkflowHost {
   #shards = 0;
   #reading: Promise<void> = Promise.resolve();
   #calling = 0;
+  /** Of calls with the usual timeout. */
+  readonly #deadlines: Deadlines;
 
   constructor(deps: HostDeps, options: HostOptions) {
     const { store, clock, log, metrics, ids } = deps;
     this.#deps = deps;
     this.#options = options;
     this.#cache = new ActorCache(options.hotActors);
+    this.#deadlines = new Deadlines(clock, DEFAULT_TIMEOUT_MS);
     this.#timers = new Timers(clock, (shard, id) => this.#fire(shard, id));
     this.#tasks = new Tasks({
       executors: deps.executors,
@@ -311,11 +315,14 @@ export class Host implements WorkflowHost {
     const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
     return new Promise((resolve) => {
       let forget: (() => void) | undefined;
-      const cancel = clock.after(timeoutMs, () => {
+      const onLate = () => {
         forget?.();
         const text = "No answer in time; the request may still be done";
         resolve({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
-      });
+      };
+      const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
+        ? this.#deadlines.add(onLate)
+        : clock.after(timeoutMs, onLate);
       const finish = (result: Result) => {
         cancel();
         resolve(result);

@@ -9,6 +9,25 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
+/** A copy of a JSON value that shares nothing with it. Members that are undefined stay out. */
+export function cloneJson<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneJson) as T;
+  const copy: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    if (key === "__proto__") {
+      Object.defineProperty(copy, key, {
+        value: cloneJson(member),
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
+    } else copy[key] = cloneJson(member);
+  }
+  return copy as T;
+}
+
 /** Tells whether a value is a plain JSON object (not null, not a list). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

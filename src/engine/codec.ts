@@ -56,7 +56,8 @@ function decode<T>(text: string | undefined, key: string): T {
 }
 
 function encode(value: object): string {
-  return JSON.stringify({ schema: SCHEMA, ...value });
+  const text = JSON.stringify(value);
+  return `{"schema":${SCHEMA}${text === "{}" ? "" : ","}${text.slice(1)}`;
 }
 
 /** What is to be stored and done since the last call; the next call starts from nothing. */

@@ -1,4 +1,5 @@
 /** A workflow's state from the object that was submitted, or from one that has run before (imports, resubmits). */
+import { cloneJson } from "../base/json.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { emptyPending } from "./codec.ts";
 import type { EngineEnv } from "./engine.ts";
@@ -7,10 +8,14 @@ import type { Header, NodeRecord, Role, StoredSpecs, WorkflowState } from "./sta
 
 /**
  * A new workflow in memory; everything of it is to be stored. `workflow` is complete: name, namespace, uid,
- * creationTimestamp. A status is taken over as it is.
+ * creationTimestamp. A status is taken over as it is. `isChecked`: the manifest is known to be valid.
  */
-export function createWorkflow(workflow: Workflow, _env: EngineEnv): WorkflowState {
-  const { metadata, spec, status } = structuredClone(workflow);
+export function createWorkflow(
+  workflow: Workflow,
+  _env: EngineEnv,
+  isChecked = false,
+): WorkflowState {
+  const { metadata, spec, status } = cloneJson(workflow);
   const nodes = new Map(importNodes(status?.nodes ?? {}).map((node) => [node.id, node]));
   const header: Header = {
     metadata,
@@ -30,7 +35,9 @@ export function createWorkflow(workflow: Workflow, _env: EngineEnv): WorkflowSta
   const pending = emptyPending();
   pending.header = pending.specs = pending.index = true;
   for (const id of nodes.keys()) pending.nodes.add(id);
-  return { header, specs, nodes, runtime: buildRuntime(nodes.values()), pending };
+  const runtime = buildRuntime(nodes.values());
+  runtime.isChecked = isChecked;
+  return { header, specs, nodes, runtime, pending };
 }
 
 /** Members of a status that the header keeps as its own. */

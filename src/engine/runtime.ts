@@ -86,6 +86,8 @@ export interface DagUnit {
 }
 
 export interface Runtime {
+  /** The manifest is known to be valid, and is not checked again. */
+  isChecked: boolean;
   /** Structural children by owner, in creation order. */
   members: Map<string, string[]>;
   /** How many of them are not hooks. */
@@ -130,6 +132,7 @@ export interface Runtime {
 
 function emptyRuntime(): Runtime {
   return {
+    isChecked: false,
     members: new Map(),
     memberCounts: new Map(),
     boundaries: new Map(),

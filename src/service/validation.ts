@@ -36,6 +36,11 @@ export async function validateNewWorkflow(
   return storedTemplatesOf(inPlace, namespace, findTemplate);
 }
 
+/** Tells whether a spec reaches stored templates, so that whether it is valid may change with them. */
+export function reachesTemplates(spec: unknown): boolean {
+  return referencesIn(spec as Json)[Symbol.iterator]().next().done !== true;
+}
+
 /** Checks a template that is about to be stored. */
 export async function validateTemplate(
   deps: ServiceDeps,

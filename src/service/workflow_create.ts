@@ -18,7 +18,7 @@ import {
   objectExists,
 } from "./object_names.ts";
 import { timeText } from "./time_text.ts";
-import { validateNewWorkflow } from "./validation.ts";
+import { reachesTemplates, validateNewWorkflow } from "./validation.ts";
 
 export interface CreateWorkflowRequest {
   namespace: string;
@@ -45,7 +45,8 @@ export async function createWorkflow(
   const storedTemplates = await validateNewWorkflow(deps, workflow, namespace);
   const checked = withStoredTemplates(workflow, storedTemplates);
   if (request.dryRun === true) return checked;
-  return await storeWorkflow(deps, caller, { ...request, workflow: checked });
+  const isChecked = !reachesTemplates(checked.spec);
+  return await storeWorkflow(deps, caller, { ...request, workflow: checked, isChecked });
 }
 
 /** A workflow without what only the server may write, with the labels of its creator. */
@@ -77,6 +78,8 @@ export interface StoreWorkflowRequest {
   namespace: string;
   workflow: Workflow;
   serverDryRun?: boolean;
+  /** The manifest is valid, and stays so whatever becomes of stored templates. */
+  isChecked?: boolean;
   /** @default a new one */
   uid?: string;
   idempotency?: Idempotency | undefined;
@@ -119,7 +122,7 @@ export async function storeWorkflow(
       return await deps.host.execute(
         namespace,
         name,
-        { type: "submit", workflow },
+        { type: "submit", workflow, ...(request.isChecked === true ? { isChecked: true } : {}) },
         executeOptions(request.idempotency),
       );
     } catch (error) {
