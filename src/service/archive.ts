@@ -28,6 +28,7 @@ import {
 } from "./workflow_list.ts";
 import { resubmitFrom, type ResubmitRequest } from "./workflow_resubmit.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
+import { OBJECT_LABEL, SOURCE_LABEL } from "./workflow_object.ts";
 
 /** Which archived workflow is meant: by uid, or by name and namespace when the uid is empty. */
 export interface ArchivedRef {
@@ -173,7 +174,9 @@ export async function retryArchived(
   for (const verb of ["create", "update"] as const) {
     await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
   }
-  const { [ARCHIVING_STATUS_LABEL]: _status, ...labels } = metadata.labels ?? {};
+  const { [ARCHIVING_STATUS_LABEL]: _status, ...kept } = metadata.labels ?? {};
+  // The cluster's object that it was made from is gone for good.
+  const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
   const restored = await deps.host.execute(namespace, name, {
     type: "restore",
     workflow: { ...workflow, metadata: { ...metadata, labels } },

@@ -22,6 +22,7 @@ import { workflowFromStored } from "./stored_workflow.ts";
 import { timeText } from "./time_text.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
+import { NOT_ARCHIVED } from "./workflow_reads.ts";
 import {
   claimPatch,
   type EditCommand,
@@ -119,7 +120,7 @@ export class WorkflowObjects {
     do {
       const page = await this.#deps.store.query.list({
         kind: "wf",
-        labels: [{ key: SOURCE_LABEL, operator: "=", values: [SOURCE] }],
+        labels: [{ key: SOURCE_LABEL, operator: "=", values: [SOURCE] }, NOT_ARCHIVED],
         ...(namespace === undefined ? {} : { namespace }),
         limit: PAGE,
         parts: () => false,
