@@ -20,7 +20,7 @@ import { architecture, writeBoxImage, writeRedisImage } from "./images.ts";
 import { podLatency } from "./latency.ts";
 import { needProgram } from "./programs.ts";
 import { Release } from "./release.ts";
-import { must, Transcript } from "./transcript.ts";
+import { must, Transcript, until } from "./transcript.ts";
 
 const STEPS = ["contract", "test", "latency", "jobs", "pods", "events"];
 /** Half of the machine's noise is not ours: the bounds are twice what must hold on a quiet one. */
@@ -154,6 +154,7 @@ async function main(): Promise<void> {
       const lines = client.lines({ path, query: { tailLines: "30" } });
       for await (const line of lines) console.error(line);
     }
+    release.helm("uninstall", release.name, "--ignore-not-found");
     throw error;
   } finally {
     await release.remove().catch((error) => console.error(String(error)));
@@ -173,8 +174,12 @@ async function uninstall(release: Release): Promise<string> {
     SLUICE_NAMESPACE: release.namespace,
   });
   release.helm("uninstall", release.name, "--wait", "--timeout", "2m");
-  // Helm keeps the pod of its test, for the log.
-  const left = (await release.remains()).filter((name) => name !== `pods/${release.name}-test`);
+  let left: string[] = [];
+  await until("end of the pods", 60, async () => {
+    // Helm keeps the pod of its test, for the log.
+    left = (await release.remains()).filter((name) => name !== `pods/${release.name}-test`);
+    return left.some((name) => name.startsWith("pods/")) ? undefined : true;
+  }).catch(() => {});
   must(left.length === 0, `Left behind: ${left.join(", ")}`);
   return "no pod, secret, claim, role or kind is left";
 }

@@ -11,6 +11,8 @@ interface PodTimes {
   created: number;
   running?: number;
   ended?: number;
+  /** The server said on it that its outcome was taken. */
+  taken?: number;
   restarts: number;
 }
 
@@ -47,6 +49,7 @@ export class PodEvents {
       this.pods.set(uid, known);
       if (pod.status?.phase === "Running") known.running ??= now;
       if (hasEnded(pod)) known.ended ??= now;
+      if (labels[`${LABEL_PREFIX}completed`] === "true") known.taken ??= now;
       const statuses = (pod.status?.containerStatuses ?? []) as { restartCount?: number }[];
       known.restarts = Math.max(
         known.restarts,

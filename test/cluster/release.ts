@@ -128,7 +128,7 @@ export class Release {
   ended(name: string, seconds: number): Promise<Workflow> {
     return until(`end of ${name}`, seconds, async () => {
       const workflow = await this.workflow(name);
-      return workflow.status?.finishedAt === undefined ? undefined : workflow;
+      return typeof workflow.status?.finishedAt === "string" ? workflow : undefined;
     });
   }
 
@@ -191,6 +191,8 @@ export class Release {
       for (const { metadata } of items) {
         // Kubernetes' own, and the caller of this test.
         if (["default", "kube-root-ca.crt", CALLER].includes(metadata.name)) continue;
+        // Of another release of the same name, in another namespace.
+        if (kind.startsWith("clusterrole") && !metadata.name.startsWith(this.namespace)) continue;
         found.push(`${kind}/${metadata.name}`);
       }
     }
