@@ -3,6 +3,7 @@
  * `deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]`: builds the OCI image without a daemon, from Debian's
  * packages (libc, busybox, certificates, time zones) and registry packages (Deno, the service's own dependencies). The
  * same inputs give the same bytes: names sorted, owner 0, times 0. Beside OUT.tar lies OUT.sbom.json (CycloneDX 1.6).
+ * With `--folder DIR` in place of the two it lays the image's files into a folder: the Dockerfile takes them from there.
  * Needs Debian with apt-get, dpkg-deb and tar.
  */
 import { execFileSync } from "node:child_process";
@@ -19,6 +20,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import { parseArgs } from "node:util";
 import { writeImageArchive } from "./oci_archive.ts";
 
 const DENO_VERSION = "2.9.6";
@@ -41,8 +43,8 @@ const PERMISSIONS: readonly string[] = [
 const CLI_PERMISSIONS =
   "--no-prompt --allow-net --allow-env --allow-sys --allow-read --allow-write=/tmp";
 
-/** How a container of the image starts. */
-const IMAGE_CONFIG = {
+/** How a container of the image starts; the Dockerfile says the same. */
+export const IMAGE_CONFIG = {
   User: "65532:65532",
   WorkingDir: "/app",
   Env: [
@@ -127,6 +129,7 @@ function baseLayer(root: string, work: string, arch: string): { name: string; ve
   for (const folder of ["tmp", "app", "tls", "manifests", "etc"]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
+  chmodSync(join(root, "tmp"), 0o1777);
   writeFileSync(
     join(root, "etc/passwd"),
     "root:x:0:0:root:/:/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/nologin\n",
@@ -199,19 +202,26 @@ function sbom(
 }
 
 function main(argv: string[]): void {
-  const at = argv.indexOf("--arch");
-  const arch = at >= 0 ? argv[at + 1] ?? "" : "amd64";
-  const [out, name] = at >= 0 ? argv.toSpliced(at, 2) : argv;
-  if (out === undefined || name === undefined) {
-    console.error("usage: deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]");
+  const { values: { arch, folder }, positionals: [out, name] } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { arch: { type: "string", default: "amd64" }, folder: { type: "string" } },
+  });
+  if (folder === undefined && (out === undefined || name === undefined)) {
+    console.error(
+      "usage: deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]\n" +
+        "       deno run -A tools/image.ts --folder DIR [--arch amd64|arm64]",
+    );
     process.exit(2);
   }
   const work = mkdtempSync(join(tmpdir(), "sluice-image-"));
   try {
-    const [base, app] = [join(work, "base"), join(work, "app")];
-    mkdirSync(base);
+    const base = folder ?? join(work, "base");
+    const app = folder ?? join(work, "app");
+    mkdirSync(base, { recursive: true });
     const debian = baseLayer(base, join(work, "download"), arch);
     appLayer(app);
+    if (out === undefined || name === undefined) return;
     const lock = JSON.parse(readFileSync(join(app, "app/deno.lock"), "utf8"));
     const config = IMAGE_CONFIG;
     const { digest, sizes } = writeImageArchive({ out, name, arch, layers: [base, app], config });
