@@ -1,9 +1,16 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
+import { CLIENT_SCENARIOS } from "./clients.ts";
 import { REDIS_SCENARIOS } from "./redis.ts";
 import { REPLICA_SCENARIOS } from "./replicas.ts";
+import { TIME_SCENARIOS } from "./time.ts";
 import type { Scenario } from "./scenario.ts";
 
 const numberOf = ({ name }: Scenario) => Number(/^F(\d+)/.exec(name)?.[1] ?? 0);
 
-export const CATALOGUE: readonly Scenario[] = [...REPLICA_SCENARIOS, ...REDIS_SCENARIOS]
+export const CATALOGUE: readonly Scenario[] = [
+  ...REPLICA_SCENARIOS,
+  ...REDIS_SCENARIOS,
+  ...CLIENT_SCENARIOS,
+  ...TIME_SCENARIOS,
+]
   .sort((a, b) => numberOf(a) - numberOf(b));

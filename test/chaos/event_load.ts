@@ -102,12 +102,15 @@ export class EventLoad {
     const url = this.#options.reliableUrl ?? this.#options.url;
     const isResuming = this.#options.isResuming ?? true;
     const wanted = () => [...this.told].filter(([, status]) => status === 200).length;
-    for (;;) {
+    for (let round = 1;; round++) {
       const open = await this.#openEvents(url()).catch(() => -1);
       const waiting = await listEventWorkflows(url(), "workflows.argoproj.io/phase=Running")
         .catch(() => undefined);
       const done = open === 0 && waiting !== undefined && (!isResuming || waiting.length === 0);
       if (done) break;
+      if (round % 30 === 0) {
+        this.#run.say(`${open} events queued, ${waiting?.length} workflows wait`);
+      }
       if (performance.now() > deadline) {
         this.#violations.push(`not done in time: ${open} events, ${waiting?.length} workflows`);
         break;
