@@ -193,6 +193,8 @@ export class Effects {
         return tasks.cancel(effect.task);
       case "clean-tasks":
         return tasks.clean(effect.tasks);
+      case "remove-claims":
+        return tasks.removeClaims(effect);
       case "acquire-locks": {
         const { holder, keys, priority, createdAt } = effect;
         const body = { type: "acquire", holder, keys, priority, createdAt };

@@ -6,7 +6,7 @@
 import type { Json } from "../base/json.ts";
 import type { Fact } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import type { Executor } from "../executors/port.ts";
+import type { Executor, WorkflowClaims } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId } from "../store/port.ts";
@@ -95,6 +95,11 @@ export class Tasks {
     this.#known.delete(task);
     const executors = running ? [running.executor] : this.#deps.executors;
     await Promise.all(executors.map((executor) => executor.cancel(task, GRACE_MS)));
+  }
+
+  /** Removes the volume claims of a workflow that has ended. */
+  async removeClaims(claims: WorkflowClaims): Promise<void> {
+    await Promise.all(this.#deps.executors.map((executor) => executor.removeClaims?.(claims)));
   }
 
   /** Removes what ended tasks left behind. */

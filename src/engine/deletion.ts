@@ -2,8 +2,9 @@
 import { artifactsToCollect } from "./artifact_gc.ts";
 import type { Effect } from "./effect.ts";
 import type { WorkflowState } from "./state.ts";
+import { removeClaims } from "./volume_claims.ts";
 
-type DeletionEffect = Extract<Effect, { type: "clean-tasks" | "collect-artifacts" }>;
+type DeletionEffect = Extract<Effect, { type: "clean-tasks" | "collect-artifacts" | "remove-claims" }>;
 
 /** Effects that remove it. Tasks that still run are to be cancelled before. */
 export function deletionEffects(state: WorkflowState): DeletionEffect[] {
@@ -24,5 +25,7 @@ export function deletionEffects(state: WorkflowState): DeletionEffect[] {
       strategy: "OnWorkflowDeletion",
     });
   }
+  const claims = removeClaims(state, `claims/delete/${uid}`);
+  if (claims !== undefined) effects.push(claims);
   return effects;
 }

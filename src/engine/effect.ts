@@ -60,6 +60,15 @@ export type Effect =
   /** Remove pods/scratch of finished tasks as podGC says. */
   | { type: "clean-tasks"; id: string; tasks: string[]; delayMs: number }
   | { type: "collect-artifacts"; id: string; artifacts: Artifact[]; strategy: string }
+  /** Remove the volume claims that were made for the workflow. */
+  | {
+    type: "remove-claims";
+    id: string;
+    namespace: string;
+    workflow: string;
+    workflowUid: string;
+    names: string[];
+  }
   /** The workflow deletes itself (ttlStrategy). */
   | { type: "delete-workflow"; id: string }
   /** Tell those who measure; not repeated after a crash. */

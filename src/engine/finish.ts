@@ -4,6 +4,7 @@ import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
 import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
 import { isTrue } from "./expressions.ts";
+import { givesUpClaims, removeClaims } from "./volume_claims.ts";
 import { cleanDelayMs } from "./leaf.ts";
 import { globalScope } from "./globals.ts";
 import { hookNames, workflowHook } from "./hook_definitions.ts";
@@ -175,6 +176,10 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
       strategy: "OnWorkflowCompletion",
     });
   }
+  const claims = givesUpClaims(turn.state, phase)
+    ? removeClaims(turn.state, `claims/${header.startedAt ?? 0}`)
+    : undefined;
+  if (claims !== undefined) emit(turn, claims);
   const seconds = ttlSeconds(turn, phase);
   if (seconds !== undefined) {
     emit(turn, { type: "set-timer", id: "ttl", at: (header.finishedAt ?? 0) + seconds * 1000 });

@@ -13,6 +13,7 @@ import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
+import { KubernetesClaims } from "./kubernetes_claims.ts";
 import { INSTANCE_LABEL, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import {
   hasEnded,
@@ -30,7 +31,7 @@ import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
 import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
 import type { PodPlace } from "./pod_watch.ts";
-import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
+import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
 import { memoryKey, taskToken } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 import { Turns } from "./turns.ts";
@@ -86,6 +87,7 @@ export class KubernetesExecutor implements Executor {
   readonly #watch: PodWatch;
   readonly #turns: Turns;
   readonly #metrics: PodMetrics;
+  readonly #claims: KubernetesClaims;
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
 
@@ -103,6 +105,7 @@ export class KubernetesExecutor implements Executor {
     this.#options = options;
     this.#turns = new Turns(options.maxCreating ?? 16);
     const { client, clock, namespaces, instance, log } = options;
+    this.#claims = new KubernetesClaims(client, instance);
     this.#metrics = createPodMetrics(options.metrics, () => this.#running.size);
     this.#watch = new PodWatch({
       client,
@@ -205,6 +208,7 @@ export class KubernetesExecutor implements Executor {
     const { namespace, podName } = task;
     const wasCreated = await memory.getBlob(memoryKey(task.id, "created")) !== undefined;
     if (wasCreated) return this.#adopt(task, await getPod(client, namespace, podName));
+    await this.#claims.ensure(task);
     for (;;) {
       const made = await createPod(client, this.#pod(task));
       if (made !== undefined) {
@@ -416,6 +420,10 @@ export class KubernetesExecutor implements Executor {
       }
       await clock.sleep(LOG_WAIT_MS, query.signal);
     }
+  }
+
+  removeClaims(claims: WorkflowClaims): Promise<void> {
+    return this.#claims.remove(claims);
   }
 
   async clean(taskIds: string[]): Promise<void> {

@@ -15,7 +15,7 @@ import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { DEFAULT_GRACE_MS, LocalTask } from "./local_task.ts";
 import type { LocalTaskDeps } from "./local_task.ts";
 import type { Machine } from "./machine.ts";
-import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
+import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
 import { Scratch } from "./scratch.ts";
 import type { TaskFolder } from "./scratch.ts";
 import { Turns } from "./turns.ts";
@@ -226,6 +226,13 @@ export class LocalExecutor implements Executor {
       const folder = this.#scratch.task(id);
       await this.#machine.release(folder);
       await folder.remove();
+    }
+  }
+
+  async removeClaims(claims: WorkflowClaims): Promise<void> {
+    const { namespace, workflow, workflowUid, names } = claims;
+    for (const name of names) {
+      await this.#scratch.removeClaim(namespace, `${workflow}-${name}`, workflowUid);
     }
   }
 

@@ -30,6 +30,15 @@ export interface LogQuery {
 /** Receives what a task reports, in order. */
 export type Report = (fact: Extract<Fact, { task: string }>) => void;
 
+/** Volume claims that were made for one workflow. */
+export interface WorkflowClaims {
+  namespace: string;
+  workflow: string;
+  workflowUid: string;
+  /** As in `volumeClaimTemplates`. */
+  names: string[];
+}
+
 export interface Executor {
   /** Name for messages: `process`, `container`, `kubernetes`, … */
   readonly name: string;
@@ -55,6 +64,8 @@ export interface Executor {
   ): AsyncIterable<LogLine>;
   /** Removes what is left of ended tasks (scratch folders, containers, pods). */
   clean(taskIds: string[]): Promise<void>;
+  /** Removes volume claims that this executor made for a workflow that has ended. Absent: it makes none. */
+  removeClaims?(claims: WorkflowClaims): Promise<void>;
   /** Ends nothing: lets go of watches so that the process can exit. Tasks go on where they can. */
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@
  */
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import type { Executor, LogLine, LogQuery, Report } from "./port.ts";
+import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
 
 export class RoutingExecutor implements Executor {
   readonly name: string;
@@ -78,6 +78,10 @@ export class RoutingExecutor implements Executor {
 
   async clean(taskIds: string[]): Promise<void> {
     await Promise.all(this.#executors.map((executor) => executor.clean(taskIds)));
+  }
+
+  async removeClaims(claims: WorkflowClaims): Promise<void> {
+    await Promise.all(this.#executors.map((executor) => executor.removeClaims?.(claims)));
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { TaskOutcome } from "../engine/command.ts";
 
 /** Folder name of a task: readable, safe, and different for different ids. */
@@ -64,6 +64,26 @@ export class Scratch {
   /** Where a volume claim of a namespace lives. */
   claim(namespace: string, name: string): string {
     return join(this.dir, "claims", fileName(namespace), fileName(name));
+  }
+
+  #ownerOfClaim(namespace: string, name: string): string {
+    return join(this.dir, "claims", fileName(namespace), ".owners", fileName(name));
+  }
+
+  /** Notes that a workflow made a claim. */
+  async ownClaim(namespace: string, name: string, workflowUid: string): Promise<void> {
+    const file = this.#ownerOfClaim(namespace, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeWhole(file, workflowUid);
+  }
+
+  /** Removes a claim and what is in it, if this workflow made it. */
+  async removeClaim(namespace: string, name: string, workflowUid: string): Promise<void> {
+    const file = this.#ownerOfClaim(namespace, name);
+    const owner = await readFile(file, "utf8").catch(() => undefined);
+    if (owner !== workflowUid) return;
+    await rm(this.claim(namespace, name), { recursive: true, force: true, maxRetries: 3 });
+    await rm(file, { force: true });
   }
 }
 

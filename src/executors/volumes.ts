@@ -56,7 +56,14 @@ async function prepareVolume(
     if (!(task.podSpec.volumeClaimTemplates ?? []).some((claim) => claimName(claim) === name)) {
       throw configFault(container, `volume "${name}" is mounted but not defined`);
     }
-    return await made(scratch.claim(task.namespace, `${task.workflow}-${name}`));
+    const claim = `${task.workflow}-${name}`;
+    const place = scratch.claim(task.namespace, claim);
+    const isNew = await mkdir(place, { recursive: true }) !== undefined;
+    if (isNew) {
+      await chmod(place, 0o777);
+      await scratch.ownClaim(task.namespace, claim, task.workflowUid);
+    }
+    return place;
   }
   if (isJsonObject(volume["hostPath"])) return text(volume["hostPath"]["path"]);
   if (isJsonObject(volume["persistentVolumeClaim"])) {

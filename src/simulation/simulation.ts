@@ -269,6 +269,7 @@ export class Simulation {
         return false;
       }
       case "clean-tasks":
+      case "remove-claims":
       case "collect-artifacts":
       case "delete-workflow":
       case "record-event":

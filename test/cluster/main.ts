@@ -81,8 +81,9 @@ function contract({ kubeconfig }: Cluster): string {
     "contract",
     "test/contract/executor.test.ts",
     "test/contract/resource_executor.test.ts",
+    "test/contract/volume_claims.test.ts",
     "-t",
-    "executor kubernetes|resource templates",
+    "executor kubernetes|resource templates|volume claims",
   ], {
     env: { ...process.env, SLUICE_TEST_KUBECONFIG: kubeconfig, NO_COLOR: "1" },
     encoding: "utf8",
