@@ -31,6 +31,7 @@ import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { matchesLabels, parseLabelSelector } from "./expr/label_selector.ts";
 import { createApp } from "./http/app.ts";
+import { createOriginRule, parseOrigins } from "./http/origin.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
 import { endsWithin, systemClock } from "./platform/clock.ts";
@@ -39,6 +40,7 @@ import {
   CONFIG_TABLE,
   ConfigError,
   describeConfig,
+  isLoopback,
   parseConfig,
 } from "./platform/config.ts";
 import { systemIds } from "./platform/ids.ts";
@@ -111,7 +113,12 @@ export async function runServer(
   let handler: FetchHandler = starting;
   let server: Server;
   try {
-    server = await serve((request, info) => handler(request, info), config.host, config.port);
+    server = await serve(
+      (request, info) => handler(request, info),
+      config.host,
+      config.port,
+      isLoopback(config.host) ? undefined : config.headerTimeout,
+    );
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     process.stderr.write(`sluice: cannot listen on ${config.host}:${config.port}: ${reason}\n`);
@@ -248,6 +255,11 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     metrics,
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,
+    bodyTimeoutMs: config.bodyTimeout,
+    origin: createOriginRule({
+      allowed: parseOrigins(config.accessControlAllowOrigin),
+      isLocal: isLoopback(config.host),
+    }),
     ready: () => store.ping(),
     closing: closing.signal,
     ...(config.apiRateLimit === 0

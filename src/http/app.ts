@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
-import { notFound } from "../base/problem.ts";
+import { notFound, unavailable } from "../base/problem.ts";
 import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { downloadResponse } from "./download.ts";
@@ -15,6 +15,7 @@ import { mountDescription } from "./description.ts";
 import { decodeBody, readBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { readUpload } from "./multipart.ts";
+import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import type { RateLimiter } from "./rate_limit.ts";
@@ -30,6 +31,10 @@ export interface AppDeps {
   maxBodyBytes: number;
   /** Largest file that can be uploaded as an artifact, bytes. */
   maxUploadBytes: number;
+  /** How long a body may take to arrive; of an upload, how long nothing of it may arrive. */
+  bodyTimeoutMs: number;
+  /** Which pages of a browser may call. */
+  origin: OriginRule;
   /** Rejects with the reason when the server can't do its work now. */
   ready: () => Promise<void>;
   /** Aborts when the server is about to end: open streams are closed properly. */
@@ -51,7 +56,7 @@ export function createApp(
   mountDescription(app, routes, deps.service.settings.build.version);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
-    const handler = (c: RouteContext) => measure(() => answer(route, deps, c));
+    const handler = (c: RouteContext) => measure(c.env, () => answer(route, deps, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
   // Below /api clients rely on another answer.
@@ -73,6 +78,7 @@ export function createApp(
   const edge = createEdge({
     ids: deps.service.ids,
     rateLimiter: deps.rateLimiter,
+    origin: deps.origin,
     fetch: (request, env) => app.fetch(request, env),
   });
   return { fetch: edge };
@@ -92,7 +98,9 @@ async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Res
   let call: Omit<Call, "caller">;
   let known: Caller | undefined;
   let reading: Promise<Uint8Array> | undefined;
-  const body = () => reading ??= readBody(request, bodyLimit(route, deps));
+  const { bodyTimeoutMs: timeoutMs, service: { clock } } = deps;
+  const body = () =>
+    reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, clock });
   try {
     const params = readParams(route.path, path);
     const { service } = deps;
@@ -122,7 +130,7 @@ async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Res
     }
     if (route.kind === "upload") {
       const store = await route.open({ ...call, caller });
-      const file = await readUpload(request, deps.maxUploadBytes);
+      const file = await readUpload(request, { maxBytes: deps.maxUploadBytes, timeoutMs, clock });
       return unaryResponse(writeJson(await store(file)), deps, c.env);
     }
     const source = await route.open({ ...call, caller });
@@ -213,6 +221,7 @@ function mountProbes(app: RouteApp, deps: AppDeps): void {
   app.get("/healthz", (c) => c.json({ status: "ok" }));
   app.get("/readyz", async (c) => {
     try {
+      if (deps.closing.aborted) throw unavailable("the server stops");
       await deps.ready();
       return c.json({ status: "ok" });
     } catch (error) {
@@ -231,7 +240,7 @@ function mountProbes(app: RouteApp, deps: AppDeps): void {
   });
 }
 
-type Measure = (run: () => Promise<Response>) => Promise<Response>;
+type Measure = (env: RequestEnv, run: () => Promise<Response>) => Promise<Response>;
 
 /** Measures the requests of a route. */
 function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Measure {
@@ -242,7 +251,7 @@ function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Me
   );
   const labels = { operation };
   const byStatus = new Map<number, Labels>();
-  return async function measured(run) {
+  return async function measured({ requestId }, run) {
     const start = service.clock.monotonic();
     const response = await run();
     const { status } = response;
@@ -251,7 +260,11 @@ function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Me
       byStatus.set(status, counted = { operation, status: String(status) });
     }
     total.inc(counted);
-    seconds.observe((service.clock.monotonic() - start) / 1000, labels);
+    const ms = service.clock.monotonic() - start;
+    seconds.observe(ms / 1000, labels);
+    if (service.log.isLevelEnabled("debug")) {
+      service.log.debug({ requestId, operation, status, ms: Math.round(ms) }, "request");
+    }
     return response;
   };
 }

@@ -1,15 +1,58 @@
 /** Request bodies: read with a bound, JSON whatever the content type says. */
 import type { Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
-import { Problem, ProblemCode } from "../base/problem.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import type { Clock } from "../platform/clock.ts";
 import { decode } from "../spec/decode.ts";
 import type { StructSchema } from "../spec/schema.ts";
 
+export interface BodyLimits {
+  maxBytes: number;
+  /** How long to wait for what has not arrived. */
+  timeoutMs: number;
+  clock: Clock;
+}
+
+/**
+ * What is awaited from a client.
+ * @throws {Problem} Canceled (408) when it takes too long
+ */
+export async function inTime<T>(
+  arriving: Promise<T>,
+  { timeoutMs, clock }: Pick<BodyLimits, "timeoutMs" | "clock">,
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(timeoutMs, () =>
+    late.reject(
+      new Problem(ProblemCode.Canceled, `the request's body did not arrive within ${timeoutMs} ms`),
+    ));
+  try {
+    return await Promise.race([arriving, late.promise]);
+  } finally {
+    cancel();
+    // What comes later, or fails because it was given up, is nobody's business.
+    arriving.catch(() => {});
+  }
+}
+
 /**
  * Reads a body.
- * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept
+ * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept. Canceled (408)
+ * when it does not arrive in time
  */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  return request.body === null && request.headers.get("content-length") === null
+    ? new Uint8Array()
+    : await inTime(readWhole(request, limits.maxBytes).catch(brokenOff), limits);
+}
+
+/** The client is gone, or the server stops, which on Deno ends what is still to be read. */
+function brokenOff(cause: unknown): never {
+  if (cause instanceof Problem) throw cause;
+  throw unavailable("the request's body broke off; try again");
+}
+
+async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new Problem(
       ProblemCode.ResourceExhausted,

@@ -3,6 +3,8 @@
  * path or method, and the headers that every answer has.
  */
 import type { Ids } from "../platform/ids.ts";
+import type { OriginRule } from "./origin.ts";
+import { problemResponse } from "./problems.ts";
 import { type RateLimiter, senderOf } from "./rate_limit.ts";
 import { cleanPath, rawTarget } from "./request_path.ts";
 
@@ -19,6 +21,7 @@ export interface EdgeOptions {
   ids: Ids;
   /** Absent: no bound on requests. */
   rateLimiter: RateLimiter | undefined;
+  origin: OriginRule;
   /** The routes. */
   fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>;
 }
@@ -41,7 +44,7 @@ export function answerHeaders(requestId: string): Record<string, string> {
 
 /** Puts the edge around the routes. */
 export function createEdge(
-  { ids, rateLimiter, fetch }: EdgeOptions,
+  { ids, rateLimiter, origin, fetch }: EdgeOptions,
 ): (request: Request, server: unknown) => Promise<Response> {
   return async (request, server) => {
     const given = request.headers.get("x-request-id");
@@ -56,7 +59,13 @@ export function createEdge(
         status: 429,
         headers: { "content-type": "text/plain; charset=UTF-8" },
       })
-      : refuseTarget(request.method, target) ?? await fetch(request, env);
+      : refuseOrigin(request, origin) ?? refuseTarget(request.method, target) ??
+        await fetch(request, env);
+    if (request.headers.has("origin")) {
+      for (const [name, value] of Object.entries(origin.grant(request.headers) ?? {})) {
+        response.headers.set(name, value);
+      }
+    }
     for (const [name, value] of Object.entries(limit?.headers ?? {})) {
       response.headers.set(name, value);
     }
@@ -69,6 +78,11 @@ export function createEdge(
     }
     return response;
   };
+}
+
+function refuseOrigin({ method, headers }: Request, origin: OriginRule): Response | undefined {
+  const refusal = origin.refusal(method, headers);
+  return refusal === undefined ? origin.preflight(method, headers) : problemResponse(refusal);
 }
 
 function refuseTarget(

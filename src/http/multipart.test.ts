@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../platform/clock.ts";
 import { readUpload } from "./multipart.ts";
 
 const TYPE = 'multipart/form-data; charset=utf-8; boundary="--x"';
@@ -18,6 +19,8 @@ function form(chunks: string[], type = TYPE): Request {
   } as RequestInit);
 }
 
+const limits = (maxBytes: number) => ({ maxBytes, timeoutMs: 5_000, clock: systemClock });
+
 async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);
@@ -33,7 +36,7 @@ const TEXT = [
 test("readUpload() finds the file, wherever the chunks are cut", async () => {
   for (const size of [1, 2, 7, 64, TEXT.length]) {
     const chunks = TEXT.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
-    const { fileName, body } = await readUpload(form(chunks), 10_000);
+    const { fileName, body } = await readUpload(form(chunks), limits(10_000));
     expect([size, fileName, await textOf(body)]).toEqual([
       size,
       'a"b.txt',
@@ -43,13 +46,13 @@ test("readUpload() finds the file, wherever the chunks are cut", async () => {
 });
 
 test("readUpload() refuses what is no form with a file, and fails when it ends early or is too large", async () => {
-  await expect(readUpload(form([TEXT], "text/plain"), 1_000)).rejects.toMatchObject({
+  await expect(readUpload(form([TEXT], "text/plain"), limits(1_000))).rejects.toMatchObject({
     status: 400,
   });
   const other = TEXT.replace('name="file"', 'name="other"');
-  await expect(readUpload(form([other]), 1_000)).rejects.toMatchObject({ status: 400 });
-  const early = await readUpload(form([TEXT.slice(0, -8)]), 1_000);
+  await expect(readUpload(form([other]), limits(1_000))).rejects.toMatchObject({ status: 400 });
+  const early = await readUpload(form([TEXT.slice(0, -8)]), limits(1_000));
   await expect(textOf(early.body)).rejects.toMatchObject({ status: 400 });
-  const large = await readUpload(form([TEXT.slice(0, -20), "y".repeat(2_000)]), 1_000);
+  const large = await readUpload(form([TEXT.slice(0, -20), "y".repeat(2_000)]), limits(1_000));
   await expect(textOf(large.body)).rejects.toMatchObject({ status: 413 });
 });

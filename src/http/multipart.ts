@@ -3,6 +3,7 @@
  */
 import { Readable } from "node:stream";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { type BodyLimits, inTime } from "./body.ts";
 import type { UploadedFile } from "./route.ts";
 
 /** Name of the form's field. */
@@ -15,11 +16,12 @@ const MAX_PARTS = 100;
 /**
  * Finds the file of a form.
  *
- * @param maxBytes of the whole body
+ * @param limits of the whole body; `timeoutMs` is how long nothing may arrive
  * @throws {Problem} InvalidArgument when there is none. The file's stream fails with 413 when it is too large, and when it
  * ends early
  */
-export async function readUpload(request: Request, maxBytes: number): Promise<UploadedFile> {
+export async function readUpload(request: Request, limits: BodyLimits): Promise<UploadedFile> {
+  const { maxBytes } = limits;
   const type = request.headers.get("content-type") ?? "";
   const [, quoted, bare] = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
     .exec(type) ?? [];
@@ -29,7 +31,7 @@ export async function readUpload(request: Request, maxBytes: number): Promise<Up
   }
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const source = request.body ?? new Blob([]).stream();
-  const form = new FormReader(source[Symbol.asyncIterator](), `\r\n--${boundary}`, maxBytes);
+  const form = new FormReader(source[Symbol.asyncIterator](), `\r\n--${boundary}`, limits);
   for (let parts = 0; parts < MAX_PARTS && await form.next(); parts++) {
     const { name, fileName } = dispositionOf(await form.headers());
     if (name === FIELD && fileName !== undefined) {
@@ -63,22 +65,23 @@ function dispositionOf(headers: string): { name?: string; fileName?: string } {
 class FormReader {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #delimiter: Buffer;
-  readonly #maxBytes: number;
+  readonly #limits: BodyLimits;
   /** What has arrived and was not looked at. The first boundary has no line break before it, so one is put there. */
   #rest = Buffer.from("\r\n");
   #size = 0;
 
-  constructor(source: AsyncIterator<Uint8Array>, delimiter: string, maxBytes: number) {
+  constructor(source: AsyncIterator<Uint8Array>, delimiter: string, limits: BodyLimits) {
     this.#source = source;
     this.#delimiter = Buffer.from(delimiter);
-    this.#maxBytes = maxBytes;
+    this.#limits = limits;
   }
 
   async #fill(): Promise<void> {
-    const { done, value } = await this.#source.next();
+    const { done, value } = await inTime(this.#source.next(), this.#limits);
     if (done === true) throw invalid("the form ends before its last boundary");
     this.#size += value.byteLength;
-    if (this.#size > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    const { maxBytes } = this.#limits;
+    if (this.#size > maxBytes) throw tooLarge(maxBytes);
     this.#rest = Buffer.concat([this.#rest, value]);
   }
 

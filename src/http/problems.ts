@@ -53,6 +53,8 @@ export function problemFrame(problem: Problem): { error: Record<string, unknown>
 export function problemResponse(problem: Problem): Response {
   const headers = new Headers({ "content-type": "application/json" });
   addRetryAfter(headers, problem);
+  // What is left of the request is not waited for.
+  if (problem.status === 408) headers.set("connection", "close");
   return new Response(writeJson(problemBody(problem)), { status: problem.status, headers });
 }
 

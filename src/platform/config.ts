@@ -313,6 +313,31 @@ export const CONFIG_TABLE = {
     max: 2 ** 40,
     doc: "Largest file that can be uploaded as an artifact",
   },
+  headerTimeout: {
+    type: "duration",
+    env: "HEADER_TIMEOUT",
+    default: 10_000,
+    min: 100,
+    max: 3_600_000,
+    doc:
+      "How long the head of a request may take to arrive; on a loopback address Deno's faster server runs, which has no such limit",
+  },
+  bodyTimeout: {
+    type: "duration",
+    env: "BODY_TIMEOUT",
+    default: 30_000,
+    min: 100,
+    max: 3_600_000,
+    doc:
+      "How long the body of a request may take to arrive; of an upload, how long nothing may arrive",
+  },
+  accessControlAllowOrigin: {
+    type: "text",
+    env: "ACCESS_CONTROL_ALLOW_ORIGIN",
+    default: "",
+    doc:
+      "Origins whose pages may call from a browser, with commas between them, or *; empty: only pages of this server",
+  },
   apiRateLimit: {
     type: "integer",
     env: "API_RATE_LIMIT",

@@ -36,15 +36,18 @@ const TARGETS: Record<string, (options: ApiServerOptions) => Promise<Target>> = 
       stop: () => instance.stop(),
     };
   },
-  async server(options) {
-    const { server, stop } = await startApiServer(options);
-    return {
-      send: (path, init) =>
-        fetch(`http://127.0.0.1:${server.port}${path}`, { redirect: "manual", ...init }),
-      stop,
-    };
-  },
+  server: (options) => served(options),
+  "server with limits": (options) => served({ ...options, headerTimeoutMs: 10_000 }),
 };
+
+async function served(options: ApiServerOptions): Promise<Target> {
+  const { server, stop } = await startApiServer(options);
+  return {
+    send: (path, init) =>
+      fetch(`http://127.0.0.1:${server.port}${path}`, { redirect: "manual", ...init }),
+    stop,
+  };
+}
 
 const SPEC = { entrypoint: "hold", templates: [{ name: "hold", suspend: {} }] };
 

@@ -7,6 +7,7 @@ import { Host } from "../../src/actors/host.ts";
 import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { createApp } from "../../src/http/app.ts";
+import { createOriginRule } from "../../src/http/origin.ts";
 import { createRateLimiter } from "../../src/http/rate_limit.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -34,6 +35,12 @@ export interface ApiServerOptions {
   rateLimit?: number;
   /** Largest upload, bytes. @default {1 Gi} */
   maxUploadBytes?: number;
+  /** How long bodies may take. @default {30_000} */
+  bodyTimeoutMs?: number;
+  /** How long heads may take; absent: as the runtime has it. */
+  headerTimeoutMs?: number;
+  /** Origins whose pages may call. @default none */
+  origins?: string[];
   /** Bytes of artifacts. @default none are kept */
   artifacts?: ArtifactSource;
   /** Workers on the event queue. @default {0} */
@@ -107,6 +114,8 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     metrics,
     maxBodyBytes: 16 * 1024 * 1024,
     maxUploadBytes: options.maxUploadBytes ?? 2 ** 30,
+    bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000,
+    origin: createOriginRule({ allowed: options.origins ?? [], isLocal: true }),
     ready: () => store.ping(),
     closing: closing.signal,
     ...(options.rateLimit === undefined
@@ -163,6 +172,7 @@ export async function startApiServer(
     },
     "127.0.0.1",
     0,
+    options.headerTimeoutMs,
   );
   return {
     server,
