@@ -2,7 +2,6 @@
  * One workflow in memory: the machine of its life around the engine's state, and the translation between commands and
  * the machine's events. Decides nothing itself.
  */
-import { type Actor, createActor } from "xstate";
 import { isJsonObject, type Json } from "../base/json.ts";
 import { alreadyExists, notFound, Problem, ProblemCode } from "../base/problem.ts";
 import { loadWorkflow, takeChanges } from "../engine/codec.ts";
@@ -26,12 +25,13 @@ import { unknownCommand } from "./batch.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "./hot_actor.ts";
 import type { WorkflowCommand } from "./port.ts";
 import {
+  lifeAt,
   type LifeEvent,
+  type LifeSnapshot,
   LifeState,
   lifeStateOf,
+  nextLife,
   type Turn,
-  WorkflowCell,
-  workflowMachine,
 } from "./workflow_machine.ts";
 
 /** Nodes that weigh as much as a small workflow. */
@@ -51,7 +51,7 @@ const FACTS: ReadonlySet<string> = new Set<Fact["type"]>([
 
 class WorkflowActor implements HotActor {
   readonly id: ActorId;
-  #actor: Actor<typeof workflowMachine> | undefined;
+  #life: LifeSnapshot | undefined;
   #state: WorkflowState | undefined;
   /** Parts of a replaced object that the new one doesn't write over. */
   #leftOver: string[] = [];
@@ -190,8 +190,7 @@ class WorkflowActor implements HotActor {
     try {
       return this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
-      this.#actor?.stop();
-      this.#actor = undefined;
+      this.#life = undefined;
       this.#state = undefined;
       throw error;
     }
@@ -228,8 +227,7 @@ class WorkflowActor implements HotActor {
       ...deletionEffects(state),
       ...(forGood === true ? [] : archiving(this.id, state, this.#options)),
     );
-    this.#actor?.stop();
-    this.#actor = undefined;
+    this.#life = undefined;
     this.#state = undefined;
     return view;
   }
@@ -239,23 +237,21 @@ class WorkflowActor implements HotActor {
     this.#state = state;
     const { machine } = state.header;
     const value = LifeState.find((one) => one === machine) ?? lifeStateOf(state);
-    const context = { cell: new WorkflowCell(state) };
-    const snapshot = workflowMachine.resolveState({ value, context });
-    this.#actor = createActor(workflowMachine, { snapshot, input: context }).start();
+    this.#life = lifeAt(value, state);
     this.#keepLife(state);
   }
 
   /** @throws what the engine threw */
   #send(state: WorkflowState, event: EventOf, env: EngineEnv): void {
     const turn: Turn = { env };
-    this.#actor?.send({ ...event, turn } as LifeEvent);
+    if (this.#life) this.#life = nextLife(this.#life, { ...event, turn } as LifeEvent);
     if (turn.error !== undefined) throw turn.error;
     this.#keepLife(state);
   }
 
   /** The machine's state value is stored with the header. */
   #keepLife(state: WorkflowState): void {
-    const value = this.#actor?.getSnapshot().value;
+    const value = this.#life?.value;
     if (state.header.machine === value) return;
     state.header.machine = value;
     state.pending.header = true;

@@ -1,13 +1,14 @@
 /**
  * The life of a workflow as a machine. Its events are what users and executors say; its actions and guards are the
  * engine's functions, so nothing about workflows is decided here. The engine's state is in the context; what is kept is
- * the state's value, in the workflow's header. No `after` and no `invoke`: neither survives being stored.
+ * the state's value, in the workflow's header. No `after` and no `invoke`: neither survives being stored. So nothing runs
+ * between two events, and no started actor is needed: an event makes the next snapshot out of the last one.
  *
  *   pending ─▶ running ⇄ suspended ─▶ stopping ─▶ terminating ─▶ succeeded | failed | error
  *                 ▲                                                       │
  *                 └──────────────────────── retry ────────────────────────┘
  */
-import { setup } from "xstate";
+import { createActor, setup, type SnapshotFrom } from "xstate";
 import { accept } from "../engine/accept.ts";
 import { advance } from "../engine/advance.ts";
 import type { ControlRequest, Fact } from "../engine/command.ts";
@@ -39,7 +40,7 @@ export type LifeEvent =
   | { type: "goOn"; turn: Turn };
 
 /** Holds the engine's state where XState does not walk through it when it restores an actor. */
-export class WorkflowCell {
+class WorkflowCell {
   readonly #state: WorkflowState;
   constructor(state: WorkflowState) {
     this.#state = state;
@@ -163,3 +164,31 @@ export const workflowMachine = life.createMachine({
     error: { always: becomes("pending", "running", "suspended") },
   },
 });
+
+export type LifeSnapshot = SnapshotFrom<typeof workflowMachine>;
+
+/** A workflow in a state of life. */
+export function lifeAt(value: LifeState, state: WorkflowState): LifeSnapshot {
+  return workflowMachine.resolveState({ value, context: { cell: new WorkflowCell(state) } });
+}
+
+/** Where a machine's steps take place; never started, so it has no state of its own. */
+const PLACE = createActor(workflowMachine, {
+  snapshot: lifeAt("succeeded", {} as WorkflowState),
+  input: { cell: new WorkflowCell({} as WorkflowState) },
+});
+
+/** What an event makes of a workflow's life. Actions run at once: what follows by itself reads what they did. */
+export function nextLife(snapshot: LifeSnapshot, event: LifeEvent): LifeSnapshot {
+  return workflowMachine.transition(snapshot, event, {
+    self: PLACE,
+    system: PLACE.system,
+    id: "workflow",
+    sessionId: "",
+    logger: () => {},
+    defer: () => {},
+    emit: () => {},
+    stopChild: () => {},
+    actionExecutor: (action) => action.exec?.(action.info, action.params),
+  });
+}
