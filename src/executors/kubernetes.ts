@@ -2,6 +2,7 @@
  * The Kubernetes executor: one pod per task, found again by its name. A pod is created as soon as its task is started; all
  * that happens to it comes by one watch, without any polling.
  */
+import type { JsonObject } from "../base/json.ts";
 import { invalid, notFound } from "../base/problem.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
@@ -13,6 +14,7 @@ import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
+import { ImageConfigs } from "./image_config.ts";
 import { KubernetesClaims } from "./kubernetes_claims.ts";
 import { INSTANCE_LABEL, podFor, TASK_ANNOTATION } from "./kubernetes_pod.ts";
 import {
@@ -28,6 +30,7 @@ import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
 import { createPod, deletePod, getPod, markCompleted } from "./pod_calls.ts";
 import { podLogs } from "./pod_logs.ts";
 import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
+import { commandsOf } from "./pod_commands.ts";
 import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
 import type { PodPlace } from "./pod_watch.ts";
@@ -87,6 +90,7 @@ export class KubernetesExecutor implements Executor {
   readonly #watch: PodWatch;
   readonly #turns: Turns;
   readonly #metrics: PodMetrics;
+  readonly #images: ImageConfigs;
   readonly #claims: KubernetesClaims;
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
@@ -103,6 +107,7 @@ export class KubernetesExecutor implements Executor {
       );
     }
     this.#options = options;
+    this.#images = new ImageConfigs(options.clock);
     this.#turns = new Turns(options.maxCreating ?? 16);
     const { client, clock, namespaces, instance, log } = options;
     this.#claims = new KubernetesClaims(client, instance);
@@ -210,7 +215,7 @@ export class KubernetesExecutor implements Executor {
     if (wasCreated) return this.#adopt(task, await getPod(client, namespace, podName));
     await this.#claims.ensure(task);
     for (;;) {
-      const made = await createPod(client, this.#pod(task));
+      const made = await createPod(client, await this.#pod(task));
       if (made !== undefined) {
         this.#metrics.create.observe((clock.monotonic() - since) / 1000);
         return made;
@@ -241,7 +246,7 @@ export class KubernetesExecutor implements Executor {
     return pod;
   }
 
-  #pod(task: TaskSpec) {
+  async #pod(task: TaskSpec): Promise<JsonObject> {
     const { instance, helperImage, helperPullPolicy, callbackUrl, secret, serviceAccount, clock } =
       this.#options;
     return podFor(task, {
@@ -250,6 +255,7 @@ export class KubernetesExecutor implements Executor {
       callbackUrl,
       token: taskToken(secret, task.id),
       now: clock.now(),
+      commands: await commandsOf(this.#options.client, this.#images, task),
       ...(helperPullPolicy !== undefined && { helperPullPolicy }),
       ...(serviceAccount !== undefined && { serviceAccount }),
     });

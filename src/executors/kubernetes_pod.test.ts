@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../base/json.ts";
 import { shell, taskSpec } from "../../test/support/task_spec.ts";
-import { needsWrapper, podFor } from "./kubernetes_pod.ts";
+import type { ImageCommand } from "./image_config.ts";
+import { imagesWithoutCommand, needsWrapper, podFor } from "./kubernetes_pod.ts";
 import type { PodOptions } from "./kubernetes_pod.ts";
 
 const options: PodOptions = {
@@ -97,15 +98,6 @@ test("a task with outputs is wrapped, and told how to call back", () => {
     "var-run-argo",
     "argo-staging",
   ]);
-});
-
-test("a wrapped container without a command is refused with the reason", () => {
-  const template = {
-    container: { image: "nginx" },
-    outputs: { parameters: [{ name: "o", valueFrom: { path: "/o" } }] },
-  };
-  expect(() => pod("a", template)).toThrow('entrypoint of image "nginx"');
-  expect(() => pod("a", { container: { image: "nginx" } })).not.toThrow();
 });
 
 test("everything a template may set reaches the pod; the template wins over the workflow", () => {
@@ -236,4 +228,20 @@ test("podSpecPatch changes what it names, workflow first, then template", () => 
   expect(() => pod("a", { ...shell("true"), podSpecPatch: "just text" })).toThrow(
     "podSpecPatch is not an object",
   );
+});
+
+test("a wrapped container without a command runs its image's own, and is refused when that has none", () => {
+  const own = { image: "i", args: [] as string[] };
+  const task = taskSpec("own", { container: own }, { includeResult: true });
+  expect(imagesWithoutCommand(task)).toEqual(["i"]);
+  const made = (command: ImageCommand, args: string[] = []) => {
+    const template = { container: { ...own, args } };
+    const pod = podFor({ ...task, template }, { ...options, commands: new Map([["i", command]]) });
+    return (pod["spec"] as { containers: { args: string[] }[] }).containers[0]?.args;
+  };
+  expect(made({ entrypoint: ["/e"], cmd: ["c"] })).toEqual(["/e", "c"]);
+  expect(made({ entrypoint: ["/e"], cmd: ["c"] }, ["a"])).toEqual(["/e", "a"]);
+  expect(made({ entrypoint: [], cmd: ["/c"] })).toEqual(["/c"]);
+  expect(() => made({ entrypoint: [], cmd: [] })).toThrow('image "i" has none of its own');
+  expect(imagesWithoutCommand({ ...task, includeResult: false })).toEqual([]);
 });

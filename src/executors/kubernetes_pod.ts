@@ -4,11 +4,12 @@
  * nor init container, since those cost a second of start.
  */
 import { isJsonObject } from "../base/json.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { durationMs } from "../engine/expressions.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { LABEL_PREFIX } from "../spec/manifest.ts";
 import type { Artifact, Container, Parameter, Template } from "../spec/manifest.ts";
+import type { ImageCommand } from "./image_config.ts";
 import { planContainers } from "./container_plan.ts";
 import type { PlannedContainer } from "./container_plan.ts";
 import {
@@ -19,6 +20,7 @@ import {
   SHARED_DIR,
 } from "./kubernetes_wrapper.ts";
 import { applyPodPatch } from "./pod_patch.ts";
+import { avoidHosts, copiedMembers, podDeadline } from "./pod_settings.ts";
 
 /** Label of all pods of one deployment. */
 export const INSTANCE_LABEL = "sluice.dev/instance";
@@ -43,6 +45,8 @@ export interface PodOptions {
   token: string;
   /** Used where the workflow names none. */
   serviceAccount?: string;
+  /** What images run, for those of {@link imagesWithoutCommand}. */
+  commands?: ReadonlyMap<string, ImageCommand>;
   /** Epoch ms. */
   now: number;
 }
@@ -71,27 +75,6 @@ const SHARED_VOLUME = { name: "var-run-argo", emptyDir: {} };
 const INPUTS_VOLUME = { name: "input-artifacts", emptyDir: {} };
 const INPUTS_DIR = "/argo/inputs/artifacts";
 
-/** Members of a spec that go to the pod as they are, with the pod's name for them. */
-const COPIED = {
-  nodeSelector: "nodeSelector",
-  affinity: "affinity",
-  tolerations: "tolerations",
-  schedulerName: "schedulerName",
-  hostAliases: "hostAliases",
-  securityContext: "securityContext",
-  serviceAccountName: "serviceAccountName",
-  automountServiceAccountToken: "automountServiceAccountToken",
-  priorityClassName: "priorityClassName",
-  podPriorityClassName: "priorityClassName",
-  podPriority: "priority",
-  hostNetwork: "hostNetwork",
-  dnsPolicy: "dnsPolicy",
-  dnsConfig: "dnsConfig",
-  imagePullSecrets: "imagePullSecrets",
-  podResources: "resources",
-  resourceClaims: "resourceClaims",
-} as const;
-
 /** Makes the pod. @throws {Error} when the template can't be a pod, with the reason */
 export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
   const { template } = task;
@@ -102,7 +85,7 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
   const spec: JsonObject = {
     restartPolicy: "Never",
     ...copiedMembers(task),
-    ...deadline(task, options.now),
+    ...podDeadline(task, options.now),
     containers: mains.map((container) => parts.main(container, mains)),
   };
   const init = [
@@ -141,6 +124,19 @@ export function needsWrapper({ template, includeResult }: TaskSpec): boolean {
   return includeResult || containerSet !== undefined || tellsProgress(template) ||
     (inputs?.artifacts ?? []).some(hasPath) || (outputs?.artifacts ?? []).some(hasPath) ||
     (outputs?.parameters ?? []).some((parameter) => parameter.valueFrom?.path !== undefined);
+}
+
+/** Images whose own command must be known to make the pod. */
+export function imagesWithoutCommand(task: TaskSpec): string[] {
+  if (!needsWrapper(task)) return [];
+  const mains = planContainers(task.template).filter(({ role }) => role === "main");
+  return [
+    ...new Set(
+      mains.filter(({ spec }) => (spec.command ?? []).length === 0).map(({ spec }) =>
+        spec.image ?? ""
+      ),
+    ),
+  ];
 }
 
 /** True for a template that says so by the progress annotation, or whose command or script names the variable. */
@@ -221,13 +217,18 @@ class PodParts {
     }
     const own: JsonObject[] = [];
     if (this.#wrapped) {
-      const command = container.spec.command ?? [];
+      let command = container.spec.command ?? [];
       if (command.length === 0) {
-        throw new Error(
-          `Container ${container.name} has outputs or input artifacts, so it needs a command: the kubernetes executor doesn't look up the entrypoint of image "${
-            container.spec.image ?? ""
-          }"`,
-        );
+        const known = this.#options.commands?.get(container.spec.image ?? "");
+        command = known?.entrypoint ?? [];
+        if (args.length === 0) args = known?.cmd ?? [];
+        if (command.length + args.length === 0) {
+          throw new Error(
+            `Container ${container.name} has outputs or input artifacts, so it needs a command; image "${
+              container.spec.image ?? ""
+            }" has none of its own`,
+          );
+        }
       }
       made["command"] = [`${SHARED_DIR}/busybox`, "sh", `${SCRIPTS_DIR}/run`];
       made["args"] = [...command, ...args];
@@ -457,46 +458,5 @@ function annotations(task: TaskSpec): Record<string, string> {
     [`${LABEL_PREFIX}node-id`]: task.nodeId,
     [`${LABEL_PREFIX}node-name`]: task.nodeName,
     [TASK_ANNOTATION]: task.id,
-  };
-}
-
-function copiedMembers({ template, podSpec }: TaskSpec): JsonObject {
-  const spec: JsonObject = {};
-  for (const source of [podSpec, template] as Record<string, unknown>[]) {
-    for (const [from, to] of Object.entries(COPIED)) {
-      const value = source[from];
-      if (value !== undefined && value !== null) spec[to] = value as Json;
-    }
-  }
-  return spec;
-}
-
-function deadline({ deadline: at }: TaskSpec, now: number): JsonObject {
-  return at === undefined
-    ? {}
-    : { activeDeadlineSeconds: Math.max(1, Math.ceil((at - now) / 1000)) };
-}
-
-/** Keeps the pod off hosts where earlier attempts failed. */
-function avoidHosts(spec: JsonObject, hosts: readonly string[]): void {
-  if (hosts.length === 0) return;
-  const rule = { key: "kubernetes.io/hostname", operator: "NotIn", values: [...hosts] };
-  const affinity = isJsonObject(spec["affinity"]) ? spec["affinity"] : {};
-  const node = isJsonObject(affinity["nodeAffinity"]) ? affinity["nodeAffinity"] : {};
-  const key = "requiredDuringSchedulingIgnoredDuringExecution";
-  const required = isJsonObject(node[key]) ? node[key] : {};
-  const given = required["nodeSelectorTerms"];
-  const terms: Json[] = Array.isArray(given) && given.length > 0 ? given : [{}];
-  // Terms are alternatives, so the rule goes into each.
-  const nodeSelectorTerms = terms.filter(isJsonObject).map((term) => {
-    const expressions = term["matchExpressions"];
-    return {
-      ...term,
-      matchExpressions: [...(Array.isArray(expressions) ? expressions : []), rule],
-    };
-  });
-  spec["affinity"] = {
-    ...affinity,
-    nodeAffinity: { ...node, [key]: { ...required, nodeSelectorTerms } },
   };
 }
