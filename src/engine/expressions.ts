@@ -28,6 +28,7 @@ export { scopeOf };
 export { ExpressionError } from "../expr/contexts.ts";
 export { evaluateDepends, expandDepends, type TaskResults } from "../expr/depends.ts";
 export { type FieldTerm, parseFieldSelector } from "../expr/field_selector.ts";
+export { type LabelTerm, matchesLabels } from "../expr/label_selector.ts";
 export { matchesNode } from "../expr/node_field_selector.ts";
 export { evaluateWhen } from "../expr/when.ts";
 

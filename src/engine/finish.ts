@@ -5,7 +5,8 @@ import { workflowHookCall } from "./call.ts";
 import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
 import { isTrue } from "./expressions.ts";
 import { givesUpClaims, removeClaims } from "./volume_claims.ts";
-import { cleanDelayMs } from "./leaf.ts";
+import { cleanDelayMs, taskOf } from "./leaf.ts";
+import { isChosenByPodGc } from "./pod_gc.ts";
 import { globalScope } from "./globals.ts";
 import { hookNames, workflowHook } from "./hook_definitions.ts";
 import { hookName } from "./names.ts";
@@ -158,7 +159,8 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
     (strategy === "OnWorkflowSuccess" && phase === "Succeeded");
   if (isWanted) {
     const uid = header.metadata.uid ?? "";
-    const tasks = [...nodes.values()].filter((node) => (node.starts ?? 0) > 0)
+    const tasks = [...nodes.values()]
+      .filter((node) => (node.starts ?? 0) > 0 && isChosenByPodGc(turn, () => taskOf(turn, node)))
       .map((node) => `${uid}/${node.id}/${node.starts ?? 0}`);
     emit(turn, {
       type: "clean-tasks",

@@ -22,6 +22,7 @@ import {
   workflowName,
   workflowNamespace,
 } from "./state.ts";
+import { isChosenByPodGc } from "./pod_gc.ts";
 import { attemptsOf } from "./retry_scope.ts";
 import { resolveTemplate } from "./templates.ts";
 import { stopReason } from "./stop_reason.ts";
@@ -240,7 +241,7 @@ function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
   const { podGC } = executedSpec(turn.state);
   const isWanted = podGC?.strategy === "OnPodCompletion" ||
     (podGC?.strategy === "OnPodSuccess" && node.phase === "Succeeded");
-  if (!isWanted) return;
+  if (!isWanted || !isChosenByPodGc(turn, () => taskOf(turn, node))) return;
   emit(turn, {
     type: "clean-tasks",
     id: `clean/${task}`,
