@@ -6,7 +6,16 @@ import type { OwnedPod } from "./pod_watch.ts";
 
 function pod(name: string, more: Partial<OwnedPod> = {}): OwnedPod {
   const workflow = { namespace: "ns", workflow: "wf", workflowUid: "w" };
-  return { ...workflow, name, uid: name, task: name, nodeId: name, isDone: false, ...more };
+  return {
+    ...workflow,
+    name,
+    uid: name,
+    task: name,
+    nodeId: name,
+    isDone: false,
+    isLeaving: false,
+    ...more,
+  };
 }
 
 function orphans(pods: OwnedPod[], findUnwanted: FindUnwanted) {
@@ -58,4 +67,14 @@ test("each workflow is asked for once, and a pod that names none is left alone",
   await sweep.look();
   expect(asked).toEqual(["w: a b", "x: c", "w: a b", "x: c"]);
   expect(removed).toEqual(["a", "b", "c"]);
+});
+
+test("a pod that is being deleted is left to it", async () => {
+  const { sweep, removed } = orphans(
+    [pod("a", { isLeaving: true })],
+    (_workflow, pods) => Promise.resolve(pods),
+  );
+  await sweep.look();
+  await sweep.look();
+  expect(removed).toEqual([]);
 });

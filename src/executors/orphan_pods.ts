@@ -60,7 +60,10 @@ export class OrphanPods {
     const { pods, findUnwanted, remove, log } = this.#options;
     const before = this.#suspects;
     const now = new Set<string>();
-    const workflows = Map.groupBy(pods(), (pod) => `${pod.namespace}/${pod.workflowUid}`);
+    const workflows = Map.groupBy(
+      pods().filter(({ isLeaving }) => !isLeaving),
+      (pod) => `${pod.namespace}/${pod.workflowUid}`,
+    );
     for (const group of workflows.values()) {
       const [{ namespace = "", workflow = "", workflowUid = "" } = {}] = group;
       // Every pod of ours names its workflow; one that doesn't was changed by somebody.

@@ -26,8 +26,9 @@ export interface OwnedPod extends PodPlace {
   workflow: string;
   workflowUid: string;
   nodeId: string;
-  /** It ended, or is being ended. */
   isDone: boolean;
+  /** It is being deleted. */
+  isLeaving: boolean;
 }
 
 export interface PodWatchOptions {
@@ -184,7 +185,8 @@ function ownedPod({ metadata, status }: Pod): OwnedPod | undefined {
     workflow: labels[`${LABEL_PREFIX}workflow`] ?? "",
     workflowUid: labels[WORKFLOW_UID_LABEL] ?? "",
     nodeId: annotations[`${LABEL_PREFIX}node-id`] ?? "",
-    isDone: phase === "Succeeded" || phase === "Failed" || metadata.deletionTimestamp !== undefined,
+    isDone: phase === "Succeeded" || phase === "Failed",
+    isLeaving: metadata.deletionTimestamp !== undefined,
   };
 }
 

@@ -10,6 +10,7 @@ import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
 import type { KubeConfig } from "../../src/kubernetes/kube_config.ts";
 import { KubernetesExecutor } from "../../src/executors/kubernetes.ts";
+import type { FindUnwanted } from "../../src/executors/orphan_pods.ts";
 import type { LocalExecutorOptions } from "../../src/executors/local_executor.ts";
 import type { Executor } from "../../src/executors/port.ts";
 import { createTaskCallback } from "../../src/executors/task_callback.ts";
@@ -68,10 +69,11 @@ export async function removeDeployment({ namespace }: Deployment): Promise<void>
   client.close();
 }
 
-/** One replica's executor, with the server that pods call. It runs every task in the deployment's namespace. */
+/** One replica's executor, with the server that pods call; it removes unwanted pods twice a second. It runs every task in the deployment's namespace. */
 export async function openClusterExecutor(
   options: LocalExecutorOptions,
   { instance, memory, namespace }: Deployment,
+  findUnwanted?: FindUnwanted,
 ): Promise<Executor> {
   const client = new KubeClient(await loadTestKubeConfig());
   const { artifacts, clock } = options;
@@ -103,6 +105,7 @@ export async function openClusterExecutor(
     helperImage: "localhost/box:1",
     callbackUrl: `http://${SLUICE_TEST_HOST}:${server.port}`,
   });
+  if (findUnwanted !== undefined) executor.sweepOrphans(findUnwanted, 500);
   return {
     name: executor.name,
     refuses: (task) => executor.refuses(task),
