@@ -8,7 +8,7 @@
  * `--coverage` adds the deterministic phase, which takes hours for bodies that hold manifests and leaves those out.
  * Ends with status 1 when a check failed.
  */
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,14 @@ export function schemathesisProgram(): string {
   const bin = join(ENVIRONMENT, "bin");
   if (!existsSync(join(bin, "st"))) {
     call("python3", ["-m", "venv", ENVIRONMENT]);
-    call(join(bin, "python"), ["-m", "pip", "install", "-q", "--disable-pip-version-check", PACKAGE]);
+    call(join(bin, "python"), [
+      "-m",
+      "pip",
+      "install",
+      "-q",
+      "--disable-pip-version-check",
+      PACKAGE,
+    ]);
   }
   return join(bin, "st");
 }
@@ -42,6 +49,11 @@ export function schemathesisProgram(): string {
 function call(command: string, args: string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"] });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed: ${error ?? status}`);
+}
+
+/** Waited for without blocking: meanwhile the server's log is read, or the server would wait for its reader. */
+function statusOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => child.once("exit", (status) => resolve(status ?? 1)));
 }
 
 type Api = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
@@ -179,11 +191,13 @@ async function main(args: string[]): Promise<number> {
     const server = await startServer([
       ...store,
       "--executor=none",
-      ...(isGuarded ? ["--auth-mode=client", `--token-file=${tokens}`, `--access-file=${access}`] : []),
+      ...(isGuarded
+        ? ["--auth-mode=client", `--token-file=${tokens}`, `--access-file=${access}`]
+        : []),
     ]);
     const only = valueOf("--only");
     const run = (phase: string, exclude: string[]) =>
-      spawnSync(program, [
+      statusOf(spawn(program, [
         `--config-file=${settings}`,
         "run",
         `${server.url}/openapi.json`,
@@ -195,10 +209,10 @@ async function main(args: string[]): Promise<number> {
         ...(only === undefined ? [] : [`--include-operation-id-regex=${only}`]),
         ...exclude,
         ...(isGuarded ? [`--header=Authorization:Bearer ${token}`] : []),
-      ], { stdio: ["ignore", "inherit", "inherit"], cwd: folder }).status ?? 1;
-    const statuses = [run("fuzzing", [])];
+      ], { stdio: ["ignore", "inherit", "inherit"], cwd: folder }));
+    const statuses = [await run("fuzzing", [])];
     if (args.includes("--coverage")) {
-      statuses.push(run("coverage", [`--exclude-operation-id-regex=${LARGE}`]));
+      statuses.push(await run("coverage", [`--exclude-operation-id-regex=${LARGE}`]));
     }
     const defects = server.log.filter((line) => /"level":(50|60)|request failed/.test(line));
     for (const line of defects) console.log(line);

@@ -43,6 +43,11 @@ for (const { name } of api.tags) {
     }
   }
 }
+function formOf(file) {
+  const form = new FormData();
+  if (file) form.append("file", file);
+  return form;
+}
 function operationForm(path, method, operation) {
   const box = document.createElement("details");
   const head = make("summary", "", box);
@@ -52,10 +57,13 @@ function operationForm(path, method, operation) {
   const inputs = (operation.parameters ?? []).map((parameter) => {
     const label = make("label", parameter.name, box);
     const input = make("input", "", label);
-    input.placeholder = parameter.schema.type + (parameter.in === "path" ? ", in the path" : "");
+    input.placeholder = (parameter.schema.enum?.join(" | ") ?? parameter.schema.type) + (parameter.in === "path" ? ", in the path" : "");
     return { parameter, input };
   });
-  const body = operation.requestBody ? make("textarea", "{}", box) : undefined;
+  const isForm = operation.requestBody?.content["multipart/form-data"] !== undefined;
+  const body = operation.requestBody ? make(isForm ? "input" : "textarea", "", box) : undefined;
+  if (isForm) body.type = "file";
+  else if (body) body.value = "{}";
   const button = make("button", "Send", box);
   const output = make("pre", "", box);
   button.onclick = async () => {
@@ -73,7 +81,7 @@ function operationForm(path, method, operation) {
       const response = await fetch(url, {
         method: method.toUpperCase(),
         headers: token === "" ? {} : { authorization: token },
-        body: body?.value,
+        body: isForm ? formOf(body.files[0]) : body?.value,
       });
       output.textContent += response.status + " " + response.statusText + "\\n\\n";
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
