@@ -296,7 +296,8 @@ class Draft {
 
 /** Effects that still make sense when their actor is gone; its tasks are cancelled by the host. */
 function survivesRemoval(effect: HostEffect): boolean {
-  return effect.type === "release-locks" || effect.type === "clean-tasks" || effect.type === "remove-claims" ||
+  return effect.type === "clear-timer" || effect.type === "release-locks" ||
+    effect.type === "clean-tasks" || effect.type === "remove-claims" ||
     effect.type === "collect-artifacts" || effect.type === "record-event" ||
     effect.type === "observe-metric" || effect.type === "send";
 }

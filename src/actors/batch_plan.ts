@@ -57,22 +57,23 @@ export function parseTimerRowId(id: string): { actor: ActorId; timer: string } {
   return { actor: id.slice(0, space), timer: id.slice(space + 1) };
 }
 
-/** @param known results of items that are not in the groups */
+/**
+ * @param known results of items that are not in the groups
+ * @param mark text of the row that tells this commit from all others
+ */
 export function planBatch(
   shard: PlanShard,
   groups: Group[],
   items: QueueItem[],
   known: ReadonlyMap<QueueItem, Result | QueueItem> | undefined,
-  options: { clock: Clock; timers: { idsWith(shard: number, prefix: string): string[] } },
-  sequence: number,
+  options: { clock: Clock },
+  mark: string,
   answerTtlMs: number,
 ): BatchPlan {
-  const plan = new Plan(shard, options.clock.now(), sequence);
+  const plan = new Plan(shard, options.clock.now(), mark);
   for (const group of groups) {
     plan.addGroup(group);
-    if (group.removed) {
-      plan.forget(group.id, options.timers.idsWith(shard.lease.shard, `${group.id} `));
-    }
+    if (group.removed) plan.cancelTasks(group.id);
     for (const effect of group.effects) plan.addEffect(group.id, effect);
     plan.addAnswers(group, answerTtlMs);
   }
@@ -88,12 +89,12 @@ class Plan {
   readonly #drops = new Set<string>();
   readonly #timersClear = new Set<string>();
   readonly #events: BatchPlan["events"] = [];
-  readonly #sequence: number;
+  readonly #mark: string;
 
-  constructor(shard: PlanShard, now: number, sequence: number) {
+  constructor(shard: PlanShard, now: number, mark: string) {
     this.#shard = shard;
     this.#now = now;
-    this.#sequence = sequence;
+    this.#mark = mark;
     this.#commit = {
       shard: shard.lease.shard,
       epoch: shard.lease.epoch,
@@ -118,8 +119,7 @@ class Plan {
   }
 
   /** Ends what a removed actor had under way. */
-  forget(actor: ActorId, timers: string[]): void {
-    for (const id of timers) this.#timersClear.add(id);
+  cancelTasks(actor: ActorId): void {
     for (const id of this.#shard.rows.of(actor)) {
       if (!id.startsWith("task/")) continue;
       this.#drops.add(id);
@@ -217,7 +217,7 @@ class Plan {
     const isNeeded = commit.actors.length > 0 || rows.length > 0 || this.#drops.size > 0 ||
       commit.cursor !== undefined || commit.answers.length > 0 || commit.timersClear.length > 0 ||
       Object.keys(commit.timersSet).length > 0;
-    commit.outboxPut[COMMIT_MARK] = `${commit.epoch}.${this.#sequence}`;
+    commit.outboxPut[COMMIT_MARK] = this.#mark;
     return { commit, rows, events: this.#events, isNeeded };
   }
 

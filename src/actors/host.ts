@@ -102,7 +102,11 @@ export class Host implements WorkflowHost {
     this.#options = options;
     this.#cache = new ActorCache(options.hotActors);
     this.#deadlines = new Deadlines(clock, DEFAULT_TIMEOUT_MS);
-    this.#timers = new Timers(clock, (shard, id) => this.#fire(shard, id));
+    this.#timers = new Timers(
+      clock,
+      (shard, id) => this.#fire(shard, id),
+      (shard) => this.#workers.get(shard)?.timersDue(),
+    );
     this.#tasks = new Tasks({
       executors: deps.executors,
       maxStarts: options.taskStarts,
@@ -182,7 +186,11 @@ export class Host implements WorkflowHost {
     metrics.append(() => this.#workflowMetrics.render(clock.now()));
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => this.#workers.size);
     metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
-    metrics.gauge("sluice_timers", "Timers set", () => this.#timers.size);
+    metrics.gauge(
+      "sluice_timers",
+      "Timers in memory: those that are due soon",
+      () => this.#timers.size,
+    );
     metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
   }
 
@@ -227,7 +235,8 @@ export class Host implements WorkflowHost {
       shards: this.#shards,
       work: {
         acquire: (shard) => this.#membership?.acquire(shard) ?? Promise.resolve(undefined),
-        load: (shard) => store.shards.loadShard(shard),
+        // Its worker loads timers by itself, as they come near.
+        load: (shard) => store.shards.loadShard(shard, 0),
         open: (lease, state) => this.#open(lease, state),
         close: (lease) => this.#close(lease),
         drop: (shard) => this.#drop(shard),
@@ -262,6 +271,7 @@ export class Host implements WorkflowHost {
     for (const [key, text] of Object.entries(data)) {
       if (/^\s*\d+\s*$/.test(text)) {
         limits[`${namespace}/ConfigMap/${configMap}/${key}`] = Number(text);
+        if (configMap === DATABASE_LIMITS) limits[`${namespace}/Database/${key}`] = Number(text);
       }
     }
     if (Object.keys(limits).length === 0) return;

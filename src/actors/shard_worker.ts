@@ -82,12 +82,18 @@ export class ShardWorker {
   #rowTimer: (() => void) | undefined;
   /** Changes of rows have waited long enough. */
   #areRowsDue = false;
+  /** The next timers are to be loaded, before anything sets or clears one. */
+  #areTimersDue = true;
   #state: "open" | "draining" | "gone" = "open";
   #busy = false;
   /** What was applied last may or may not have been written, as far as its senders must know. */
   #isDoubtful = false;
   #idle: (() => void)[] = [];
+  /** What marks of this ownership begin with: an epoch alone may come again when the store has lost its end. */
+  readonly #markBase: string;
   #sequence = 0;
+  /** Mark of the last commit, which the next one must find. */
+  #mark: string;
   #rowSeq = 0;
   readonly #abort = new AbortController();
 
@@ -95,12 +101,14 @@ export class ShardWorker {
     this.shard = lease.shard;
     this.lease = lease;
     this.cursor = state.cursor;
+    this.#markBase = `${lease.epoch}.${deps.ids.suffix(5)}`;
+    this.#mark = state.outbox[COMMIT_MARK] ?? "";
     this.#deps = deps;
   }
 
   /** Takes up what the last owner left: timers, and effects that may not have been done. */
   resume(state: ShardState): void {
-    for (const [id, at] of Object.entries(state.timers)) this.#deps.timers.set(this.shard, id, at);
+    this.#kick();
     const rows = decodeRows(state.outbox);
     for (const row of rows) this.rows.add(row.id, row.actor);
     this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
@@ -147,6 +155,12 @@ export class ShardWorker {
     if (this.#state === "gone" || !this.rows.has(id)) return;
     this.#drops.add(id);
     this.#commitSoon();
+  }
+
+  /** Loads the timers that are due next, between two batches. */
+  timersDue(): void {
+    this.#areTimersDue = true;
+    this.#kick();
   }
 
   /** Notes that this replica runs the task of a row from now on. */
@@ -233,10 +247,13 @@ export class ShardWorker {
 
   /** Applies, commits, answers. False when an actor turned out to exist and the batch must be applied again. */
   async #attempt(items: QueueItem[], suspects: Set<ActorId>): Promise<boolean> {
+    if (this.#areTimersDue) await this.#loadTimers();
     const known = await this.#findAnswers(items);
     const fresh = items.filter((item) => !known?.has(item) && this.#isDue(item));
     const groups = await applyBatch(this.lease, fresh, suspects, this.#deps);
-    const plan = planBatch(this, groups, items, known, this.#deps, ++this.#sequence, ANSWER_TTL_MS);
+    const mark = `${this.#markBase}.${++this.#sequence}`;
+    const plan = planBatch(this, groups, items, known, this.#deps, mark, ANSWER_TTL_MS);
+    plan.commit.follows = { row: COMMIT_MARK, text: this.#mark };
     const dropped = [...this.#drops];
     plan.commit.outboxDrop.push(...dropped);
     const claims = this.#takeClaims(plan.commit);
@@ -247,6 +264,7 @@ export class ShardWorker {
     ) {
       try {
         result = await this.#commit(plan.commit, items);
+        this.#mark = mark;
       } catch (cause) {
         for (const group of groups) this.#deps.cache.drop(group.id, this.lease);
         if (!(cause instanceof ActorExists)) throw cause;
@@ -273,8 +291,19 @@ export class ShardWorker {
 
   #hasWork(): boolean {
     const areRowsDue = this.#areRowsDue || this.#state === "draining";
-    return this.#queue.length > 0 ||
+    return this.#queue.length > 0 || (this.#areTimersDue && this.#state === "open") ||
       (areRowsDue && (this.#drops.size > 0 || this.#claims.size > 0));
+  }
+
+  async #loadTimers(): Promise<void> {
+    const { store, timers } = this.#deps;
+    const max = timers.wanted(this.shard);
+    const state = await store.shards.loadShard(this.shard, max).catch((cause) => {
+      throw new StoreTrouble(cause);
+    });
+    if (this.#state === "gone") throw new StaleEpoch(this.shard);
+    this.#areTimersDue = false;
+    timers.load(this.shard, max, state.timers);
   }
 
   /** Puts the claimed rows that are still wanted into a commit. */
@@ -291,7 +320,11 @@ export class ShardWorker {
   #isDue(item: QueueItem): boolean {
     if (item.timer === undefined) return true;
     const { timers, clock } = this.#deps;
-    return (timers.at(this.shard, item.timer) ?? Infinity) <= clock.now();
+    const at = timers.at(this.shard, item.timer);
+    if (at === undefined || at <= clock.now()) return at !== undefined;
+    // The clock may have gone back since it fired: then it must fire again.
+    timers.set(this.shard, item.timer, at);
+    return false;
   }
 
   async #commit(commit: ShardCommit, items: QueueItem[]): Promise<CommitResult> {

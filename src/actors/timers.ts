@@ -1,69 +1,102 @@
 /**
- * The durable timers of the shards this replica owns, as a heap with one wake-up of the clock. The rows in the store are
- * the truth; this only knows when to look.
+ * The durable timers of the shards this replica owns that are due soon, as a heap with one wake-up of the clock. The rows in
+ * the store are the truth; this only knows when to look. Of each shard all timers up to its horizon are here; those beyond
+ * it are loaded when it comes near, so that what waits for long needs no memory.
  */
 import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
+
+/** Timers of a shard that are loaded at once; twice as many may be in memory before they are due. */
+const PORTION = 128;
+const MIN_TOO_LONG = 1_024;
 
 interface Entry {
   at: number;
   shard: number;
+  /** "" for the wake-up that moves the horizon. */
   id: string;
   /** Has come up; it stays set until it is cleared. */
   isFired: boolean;
 }
 
+interface ShardTimers {
+  /** All timers due until then are here, epoch ms. */
+  horizon: number;
+  entries: Map<string, Entry>;
+}
+
 export class Timers {
   readonly #clock: Clock;
   readonly #fire: (shard: number, id: string) => void;
-  /** A binary heap by `at`; entries that were moved or cleared stay until they come up. */
+  readonly #onHorizon: (shard: number) => void;
+  /** A binary heap by `at`; entries that were moved or cleared stay until they come up, or are too many. */
   #heap: Entry[] = [];
-  readonly #byShard = new Map<number, Map<string, Entry>>();
+  /** Length at which the heap is built anew. */
+  #tooLong = MIN_TOO_LONG;
+  readonly #byShard = new Map<number, ShardTimers>();
   #cancel: (() => void) | undefined;
   #wakeAt = Infinity;
 
-  constructor(clock: Clock, fire: (shard: number, id: string) => void) {
+  /** @param onHorizon more timers of a shard are to be loaded now */
+  constructor(
+    clock: Clock,
+    fire: (shard: number, id: string) => void,
+    onHorizon: (shard: number) => void,
+  ) {
     this.#clock = clock;
     this.#fire = fire;
+    this.#onHorizon = onHorizon;
   }
 
-  /** Number of timers that are set. */
+  /** Number of timers in memory. */
   get size(): number {
     let size = 0;
-    for (const timers of this.#byShard.values()) size += timers.size;
+    for (const { entries } of this.#byShard.values()) {
+      size += entries.size - (entries.has("") ? 1 : 0);
+    }
     return size;
+  }
+
+  /** How many timers to load of a shard. */
+  wanted(shard: number): number {
+    // What is here may be due already and still be in the store: room is for as many more.
+    return (this.#byShard.get(shard)?.entries.size ?? 0) + PORTION;
+  }
+
+  /** Takes in the first `max` timers of the store. Nothing may have been set or cleared since they were asked for. */
+  load(shard: number, max: number, found: Record<string, number>): void {
+    const timers = this.#byShard.get(shard) ?? { horizon: Infinity, entries: new Map() };
+    this.#byShard.set(shard, timers);
+    const times = Object.entries(found);
+    for (const [id, at] of times) {
+      if (timers.entries.get(id)?.at !== at) this.#put(timers, { at, shard, id, isFired: false });
+    }
+    const isAll = times.length < max;
+    this.#endAt(timers, shard, isAll ? Infinity : Math.max(...times.map(([, at]) => at)));
+    this.#arm();
   }
 
   /** Due time of a timer; undefined when it is not set. A timer that has fired stays set until it is cleared. */
   at(shard: number, id: string): number | undefined {
-    return this.#byShard.get(shard)?.get(id)?.at;
+    return this.#byShard.get(shard)?.entries.get(id)?.at;
   }
 
-  /** Sets or moves a timer. */
+  /** Sets or moves a timer of a shard that was loaded. */
   set(shard: number, id: string, at: number): void {
-    let timers = this.#byShard.get(shard);
-    if (!timers) this.#byShard.set(shard, timers = new Map());
-    const entry = { at, shard, id, isFired: false };
-    timers.set(id, entry);
-    this.#push(entry);
+    const timers = this.#byShard.get(shard);
+    if (timers === undefined) return;
+    timers.entries.delete(id);
+    if (at > timers.horizon) return;
+    this.#put(timers, { at, shard, id, isFired: false });
+    if (timers.entries.size > 2 * PORTION) this.#trim(timers, shard);
     this.#arm();
   }
 
   clear(shard: number, id: string): void {
-    this.#byShard.get(shard)?.delete(id);
-  }
-
-  /** Ids with this prefix, in no order. */
-  idsWith(shard: number, prefix: string): string[] {
-    const ids = this.#byShard.get(shard)?.keys() ?? [];
-    return [...ids].filter((id) => id.startsWith(prefix));
+    this.#byShard.get(shard)?.entries.delete(id);
   }
 
   clearShard(shard: number): void {
-    if (!this.#byShard.delete(shard)) return;
-    this.#heap = [];
-    for (const timers of this.#byShard.values()) {
-      for (const entry of timers.values()) if (!entry.isFired) this.#push(entry);
-    }
+    if (this.#byShard.delete(shard)) this.#rebuild();
   }
 
   stop(): void {
@@ -87,11 +120,44 @@ export class Timers {
     const now = this.#clock.now();
     for (let top = this.#heap[0]; top && top.at <= now; top = this.#heap[0]) {
       this.#pop();
-      if (this.#byShard.get(top.shard)?.get(top.id) !== top) continue;
+      if (this.#byShard.get(top.shard)?.entries.get(top.id) !== top) continue;
       top.isFired = true;
-      this.#fire(top.shard, top.id);
+      if (top.id === "") this.#onHorizon(top.shard);
+      else this.#fire(top.shard, top.id);
     }
     this.#arm();
+  }
+
+  /** Forgets those that are due last. */
+  #trim(timers: ShardTimers, shard: number): void {
+    const now = this.#clock.now();
+    const waiting = [...timers.entries.values()].filter(({ at, id }) => at > now && id !== "");
+    if (waiting.length <= 2 * PORTION) return;
+    waiting.sort((a, b) => a.at - b.at);
+    const end = waiting[PORTION]?.at ?? Infinity;
+    for (const { id, at } of waiting) if (at >= end) timers.entries.delete(id);
+    this.#endAt(timers, shard, end);
+  }
+
+  /** Not all timers that are due at this time, or later, are in memory. */
+  #endAt(timers: ShardTimers, shard: number, at: number): void {
+    timers.horizon = at - 1;
+    timers.entries.delete("");
+    if (at < Infinity) this.#put(timers, { at: timers.horizon, shard, id: "", isFired: false });
+  }
+
+  #put(timers: ShardTimers, entry: Entry): void {
+    timers.entries.set(entry.id, entry);
+    this.#push(entry);
+    if (this.#heap.length > this.#tooLong) this.#rebuild();
+  }
+
+  #rebuild(): void {
+    this.#heap = [];
+    for (const { entries } of this.#byShard.values()) {
+      for (const entry of entries.values()) if (!entry.isFired) this.#push(entry);
+    }
+    this.#tooLong = Math.max(MIN_TOO_LONG, 2 * this.#heap.length);
   }
 
   #push(entry: Entry): void {

@@ -162,7 +162,7 @@ function clearTimer(turn: Turn, node: NodeRecord): void {
 }
 
 /** Name of a node's timer. */
-function timerId(node: NodeRecord): string {
+export function timerId(node: NodeRecord): string {
   return `node/${node.id}`;
 }
 

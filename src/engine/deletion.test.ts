@@ -11,16 +11,18 @@ const env: EngineEnv = {
   labelPrefix: "workflows.argoproj.io/",
 };
 
-test("deletionEffects() names every start of every task", () => {
+test("deletionEffects() names every start of every task, and timers that may be set", () => {
   const container = { image: "x", command: ["true"] };
   const steps = [[{ name: "a", template: "a" }, { name: "b", template: "a" }]];
   const state = createWorkflow({
     metadata: { name: "wf", namespace: "default", uid: "u" },
     spec: { entrypoint: "main", templates: [{ name: "main", steps }, { name: "a", container }] },
   }, env);
-  expect(deletionEffects(state)).toEqual([]);
+  const clear = { type: "clear-timer", id: "workflow-deadline" };
+  expect(deletionEffects(state)).toEqual([clear]);
   advance(state, env);
-  const [effect] = deletionEffects(state);
+  const [timer, effect] = deletionEffects(state);
+  expect(timer).toEqual(clear);
   expect(effect).toMatchObject({ type: "clean-tasks", delayMs: 0 });
   expect(effect?.type === "clean-tasks" && effect.tasks.length).toBe(2);
   expect(

@@ -6,6 +6,7 @@ import type {
   ActorChange,
   Answer,
   Command,
+  IndexEntry,
   MailboxEntry,
   ShardCommit,
   ShardStore,
@@ -48,6 +49,10 @@ export function createMemoryShards(state: MemoryState): ShardStore {
     async commit(commit) {
       const shard = shardOf(state, commit.shard);
       if (shard.epoch !== commit.epoch) throw new StaleEpoch(commit.shard);
+      const { follows } = commit;
+      if (follows && (shard.outbox.get(follows.row) ?? "") !== follows.text) {
+        throw new StaleEpoch(commit.shard, `Shard ${commit.shard} has lost a commit`);
+      }
       assertCreatable(state, commit.actors);
       const versions: Record<string, string> = {};
       for (const change of commit.actors) {
@@ -58,12 +63,14 @@ export function createMemoryShards(state: MemoryState): ShardStore {
       return { versions };
     },
 
-    loadShard(number) {
+    loadShard(number, maxTimers) {
       const { cursor, outbox, timers } = shardOf(state, number);
       return Promise.resolve({
         cursor,
         outbox: Object.fromEntries(outbox),
-        timers: Object.fromEntries(timers),
+        timers: Object.fromEntries(
+          [...timers].sort(([, a], [, b]) => a - b).slice(0, maxTimers),
+        ),
       });
     },
 
@@ -131,7 +138,7 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
   state.actors.set(id, actor);
   for (const key of change.drop) actor.parts.delete(key);
   for (const [key, text] of Object.entries(change.put)) actor.parts.set(key, text);
-  if (change.index !== undefined) actor.index = structuredClone(change.index);
+  if (change.index !== undefined) actor.index = copyOf(change.index);
   actor.version = ++state.version;
   const version = String(actor.version);
   if (change.silent !== true) {
@@ -167,4 +174,8 @@ function changeShard(
   if (cursor === undefined) return;
   shard.cursor = cursor;
   shard.mail = shard.mail.filter(({ seq }) => seq > Number(cursor));
+}
+
+function copyOf(index: IndexEntry): IndexEntry {
+  return { ...index, labels: { ...index.labels } };
 }

@@ -114,6 +114,11 @@ export interface ShardCommit {
   answers: Answer[];
   /** Everything up to here is applied; entries up to it are trimmed. */
   cursor?: Cursor;
+  /**
+   * Outbox row that must have this text, "" for none: what this commit builds on. It is otherwise when the store has lost
+   * what it had acknowledged (a power cut, a fail-over); then nothing is written, and the shard must be loaded again.
+   */
+  follows?: { row: string; text: string };
 }
 
 export interface CommitResult {
@@ -121,11 +126,11 @@ export interface CommitResult {
   versions: Record<ActorId, Version>;
 }
 
-/** Thrown by `commit`: another replica owns the shard now; nothing was written. */
+/** Thrown by `commit`: another replica owns the shard now, or the store has lost what `follows` names; nothing was written. */
 export class StaleEpoch extends Error {
   readonly shard: number;
-  constructor(shard: number) {
-    super(`Shard ${shard} is owned by another replica`);
+  constructor(shard: number, text = `Shard ${shard} is owned by another replica`) {
+    super(text);
     this.name = "StaleEpoch";
     this.shard = shard;
   }
@@ -178,7 +183,8 @@ export interface ShardStore {
    * commit; from that load on, the lost commit can no longer arrive.
    */
   commit(commit: ShardCommit): Promise<CommitResult>;
-  loadShard(shard: number): Promise<ShardState>;
+  /** @param maxTimers so many timers are loaded, those that are due first. @default all */
+  loadShard(shard: number, maxTimers?: number): Promise<ShardState>;
   loadActor(shard: number, id: ActorId): Promise<StoredActor | undefined>;
   /** Stored answers that are not expired, by key. */
   findAnswers(shard: number, keys: string[]): Promise<Record<string, Answer>>;

@@ -19,8 +19,8 @@ export const SHARD_KEY = {
   mail: "mail",
   /** Hash id → text. */
   outbox: "outbox",
-  /** Hash id → due. */
-  timers: "timers",
+  /** Sorted set of timer ids by the time when they are due. */
+  timers: "due",
   /** Stream of changes; the id of an entry is its version. */
   feed: "feed",
   /** Hash uid → actor id. */

@@ -60,7 +60,7 @@ end
  *       then lists, each after its length:
  *       actors: id, flags (c create, r remove, s silent), encoded change, index entry or '', its time, its uid,
  *               terms, other part keys, parts dropped, parts put (keys and texts)
- *       outbox ids dropped; outbox ids and texts put; timer ids cleared; timer ids and times set;
+ *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
  *       answer keys, answers as JSON, times of expiry, and which actor's version they show
  * Returns  for each commit
  *          {'ok', version …}: one for each actor, '' when nothing changed
@@ -88,10 +88,11 @@ end
 
 local function commit()
 local base, epoch, session, cursor, mark, text = take(), take(), take(), take(), take(), take()
-local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
+local meta = base .. '${SHARD_KEY.meta}'
 local lease = redis.call('HMGET', meta, 'epoch', 'session', 'version')
 if (lease[1] or '0') ~= epoch then return {'stale'} end
 if (lease[2] or '') ~= session then return {'session'} end
+local outbox = base .. '${SHARD_KEY.outbox}'
 if mark ~= '' and (redis.call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
 
 -- What the changes find; a second change of the same actor finds what the first one leaves.
@@ -211,8 +212,8 @@ if #actors > 0 then trim_feed(base, version, #actors, tonumber(ARGV[2])) end
 local timers = base .. '${SHARD_KEY.timers}'
 in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
 in_slices(take_list(2), function(...) redis.call('HSET', outbox, ...) end)
-in_slices(take_list(1), function(...) redis.call('HDEL', timers, ...) end)
-in_slices(take_list(2), function(...) redis.call('HSET', timers, ...) end)
+in_slices(take_list(1), function(...) redis.call('ZREM', timers, ...) end)
+in_slices(take_list(2), function(...) redis.call('ZADD', timers, ...) end)
 local answers = take_list(4)
 for i = 1, #answers, 4 do
   local text, version = answers[i + 1], versions[answers[i + 3]]

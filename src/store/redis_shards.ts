@@ -69,15 +69,15 @@ export function createRedisShards(context: RedisContext): ShardStore {
       String(epoch),
       session,
       commit.cursor ?? "",
-      "",
-      "",
+      commit.follows?.row ?? "",
+      commit.follows?.text ?? "",
       ...commitLists(commit),
     ];
     try {
       const [outcome, ...rest] = await write(args);
       if (outcome === "stale") throw new StaleEpoch(shard);
       if (outcome === "lost") {
-        throw new StaleEpoch(shard);
+        throw new StaleEpoch(shard, `Shard ${shard} has lost what it had acknowledged`);
       }
       if (outcome === "exists") throw new ActorExists(rest[0] ?? "");
       if (outcome === "error") throw problemOf(new ErrorReply(rest[0] ?? ""));
@@ -118,13 +118,22 @@ export function createRedisShards(context: RedisContext): ShardStore {
       return { versions: Object.fromEntries(written.filter(([, version]) => version !== "")) };
     },
 
-    async loadShard(shard) {
+    async loadShard(shard, maxTimers = -1) {
       await settle(shard);
       const base = keys.shard(shard);
       const [cursor, outbox, timers] = await Promise.all([
         link.send(base, ["HGET", base + SHARD_KEY.meta, "cursor"]),
         link.send(base, ["HGETALL", base + SHARD_KEY.outbox]),
-        link.send(base, ["HGETALL", base + SHARD_KEY.timers]),
+        link.send(base, [
+          "ZRANGEBYSCORE",
+          base + SHARD_KEY.timers,
+          "-inf",
+          "+inf",
+          "WITHSCORES",
+          "LIMIT",
+          "0",
+          String(maxTimers),
+        ]),
       ]);
       return {
         cursor: typeof cursor === "string" ? cursor : "",
@@ -196,7 +205,7 @@ function commitLists(commit: ShardCommit): string[] {
   push(lists, outboxDrop);
   pushPairs(lists, outboxPut);
   push(lists, timersClear);
-  pushPairs(lists, timersSet);
+  pushEntries(lists, Object.entries(timersSet).map(([id, at]) => [at, id]));
   lists.push(String(answers.length));
   for (const answer of answers) {
     const { actor = "", ...stored } = answer;
@@ -231,8 +240,11 @@ function push(lists: string[], items: readonly string[]): void {
   for (const item of items) lists.push(item);
 }
 
-function pushPairs(lists: string[], pairs: Record<string, string | number>): void {
-  const entries = Object.entries(pairs);
+function pushPairs(lists: string[], pairs: Record<string, string>): void {
+  pushEntries(lists, Object.entries(pairs));
+}
+
+function pushEntries(lists: string[], entries: [string | number, string][]): void {
   lists.push(String(entries.length));
-  for (const [key, value] of entries) lists.push(key, String(value));
+  for (const [key, value] of entries) lists.push(String(key), value);
 }

@@ -69,4 +69,5 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE blob (key TEXT, start INTEGER, piece BLOB NOT NULL, PRIMARY KEY (key, start));
   `,
   "ALTER TABLE answer ADD COLUMN version TEXT",
+  "CREATE INDEX timer_due ON timer (shard, due)",
 ];

@@ -38,6 +38,7 @@ export function createSqliteShards(
   function apply(commit: ShardCommit): Record<string, string> {
     const row = database.get("SELECT epoch FROM shard WHERE shard = ?", commit.shard);
     if (row?.["epoch"] !== commit.epoch) throw new StaleEpoch(commit.shard);
+    assertFollows(commit);
     assertCreatable(commit.actors);
     const versions: Record<string, string> = {};
     for (const change of commit.actors) {
@@ -49,6 +50,13 @@ export function createSqliteShards(
       database.run("DELETE FROM answer WHERE expires_at <= ?", now());
     }
     return versions;
+  }
+
+  function assertFollows({ shard, follows }: ShardCommit): void {
+    if (follows === undefined) return;
+    const sql = "SELECT text FROM outbox WHERE shard = ? AND id = ?";
+    const text = database.get(sql, shard, follows.row)?.["text"] ?? "";
+    if (text !== follows.text) throw new StaleEpoch(shard, `Shard ${shard} has lost a commit`);
   }
 
   function assertCreatable(changes: ActorChange[]): void {
@@ -206,10 +214,14 @@ export function createSqliteShards(
     },
 
     // deno-lint-ignore require-await -- so that trouble is a rejection
-    async loadShard(shard) {
+    async loadShard(shard, maxTimers = -1) {
       const cursor = database.get("SELECT cursor FROM shard WHERE shard = ?", shard)?.["cursor"];
       const outbox = database.all("SELECT id, text FROM outbox WHERE shard = ?", shard);
-      const timers = database.all("SELECT id, due FROM timer WHERE shard = ?", shard);
+      const timers = database.all(
+        "SELECT id, due FROM timer WHERE shard = ? ORDER BY due LIMIT ?",
+        shard,
+        maxTimers,
+      );
       return {
         cursor: String(cursor ?? ""),
         outbox: Object.fromEntries(outbox.map(({ id, text }) => [id, String(text)])),

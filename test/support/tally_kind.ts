@@ -48,8 +48,10 @@ class Tally implements HotActor {
       if (this.#count !== undefined) throw alreadyExists("exists");
       this.#count = 0;
     } else if (this.#count === undefined) throw notFound("missing");
-    else if (type === "delete") this.#count = undefined;
-    else if (type === "add") this.#count++;
+    else if (type === "delete") {
+      this.#count = undefined;
+      this.#effects.push({ type: "clear-timer", id: "t" });
+    } else if (type === "add") this.#count++;
     else if (type === "task") {
       const task: TaskSpec = { ...taskSpec("n", {}), id: `${this.id}/${++this.#started}` };
       this.#tasks.add(task.id);
