@@ -10,8 +10,10 @@ import type { Lease, Membership as MembershipStore } from "../store/port.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { shardMachine, type ShardWork } from "./shard_machine.ts";
 
-/** Ticks in the life of a lease. */
+/** How often a lease is renewed in the time it lasts. */
 const TICKS_PER_TTL = 3;
+/** How often the others are looked at between two renewals: what a take-over takes longer than a lease lasts. */
+const LOOKS_PER_TICK = 3;
 
 export interface MembershipDeps {
   store: MembershipStore;
@@ -134,19 +136,21 @@ export class Membership {
 
   async #run(): Promise<void> {
     const { clock, log, ttlMs } = this.#deps;
-    while (!this.#stop.signal.aborted) {
+    for (let turn = 0; !this.#stop.signal.aborted; turn++) {
       try {
-        await this.#tick();
+        if (turn % LOOKS_PER_TICK === 0) await this.#announce();
+        await this.#look();
       } catch (cause) {
         log.warn({ err: cause }, "the store does not answer the membership round");
       }
       if (this.#wake.signal.aborted) {
         this.#wake = new AbortController();
-      } else await clock.sleep(ttlMs / TICKS_PER_TTL, this.#wake.signal);
+      } else await clock.sleep(ttlMs / TICKS_PER_TTL / LOOKS_PER_TICK, this.#wake.signal);
     }
   }
 
-  async #tick(): Promise<void> {
+  /** Keeps our leases, and tells that we are alive. */
+  async #announce(): Promise<void> {
     const { store, replica, ttlMs, log } = this.#deps;
     // In this order: who can't keep its leases must not look alive either.
     const lost = await this.#renew();
@@ -155,6 +159,11 @@ export class Membership {
       log.warn({ shard, epoch }, "lease lost");
       this.lost(shard, epoch);
     }
+  }
+
+  /** Sees who is alive, and gives every shard its owner. */
+  async #look(): Promise<void> {
+    const { store, replica, log } = this.#deps;
     const replicas = await store.replicas();
     if (this.#stop.signal.aborted) return;
     if (replicas.join() !== this.#replicas.join()) {
