@@ -138,7 +138,8 @@ class WatchClient {
   /** Workflows seen. */
   readonly names = new Set<string>();
   resumes = -1;
-  readonly #stop = new AbortController();
+  #isStopped = false;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   readonly #watching: Promise<void>;
 
   constructor(url: () => string) {
@@ -146,23 +147,25 @@ class WatchClient {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort();
+    this.#isStopped = true;
+    // Not by a signal: on Deno that of a response that is being read may be forgotten.
+    await this.#reader?.cancel().catch(() => {});
     await this.#watching;
   }
 
   async #run(url: () => string): Promise<void> {
     let version = "";
-    while (!this.#stop.signal.aborted) {
+    while (!this.#isStopped) {
       this.resumes++;
       const query = new URLSearchParams({
         "listOptions.resourceVersion": version,
         fields: "result.type,result.object.metadata.name,result.object.metadata.resourceVersion",
       });
       try {
-        const { body } = await fetch(`${url()}/api/v1/workflow-events/default?${query}`, {
-          signal: this.#stop.signal,
-        });
-        for await (const line of linesOf(body)) {
+        const { body } = await fetch(`${url()}/api/v1/workflow-events/default?${query}`);
+        if (body === null) continue;
+        this.#reader = body.getReader();
+        for await (const line of linesOf(this.#reader)) {
           const { result } = JSON.parse(line) as Frame;
           if (result === undefined) break;
           this.names.add(result.object.metadata.name);
@@ -180,11 +183,11 @@ interface Frame {
   result?: { object: { metadata: { name: string; resourceVersion: string } } };
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+async function* linesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
-  for await (const chunk of body ?? []) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + decoder.decode(part.value, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) if (line.trim() !== "") yield line;
   }

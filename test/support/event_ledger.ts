@@ -16,14 +16,25 @@ export async function call(
   headers: Record<string, string> = {},
   timeoutMs = 20_000,
 ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
-  const response = await fetch(base + path, {
+  // A timer besides the signal: on Deno the signal of a response that is being read may be forgotten.
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`${path}: no answer in time`)), timeoutMs);
+  const asked = fetch(base + path, {
     method,
     headers: { ...JSON_TYPE, ...headers },
     signal: AbortSignal.timeout(timeoutMs),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const answer = await response.json() as Record<string, unknown>;
-  return { status: response.status, body: answer, headers: response.headers };
+  }).then(async (response) => ({
+    status: response.status,
+    body: await response.json() as Record<string, unknown>,
+    headers: response.headers,
+  }));
+  try {
+    return await Promise.race([asked, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    asked.catch(() => {});
+  }
 }
 
 /** Stores a template whose workflows wait, and bindings as `name → spec`. */
