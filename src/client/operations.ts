@@ -68,7 +68,7 @@ export interface Operations {
   /** Download an artifact; of one that was stored as a folder, go to the list of its files. */
   ArtifactService_GetArtifactFile: {
     kind: "download";
-    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; side: string; artifactName: string };
+    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; artifactDiscriminator: string; artifactName: string };
     query: Record<never, never>;
     body: undefined;
     answer: Uint8Array;
@@ -76,7 +76,7 @@ export interface Operations {
   /** Download a file of an artifact that was stored as a folder; with a slash at the end, list it. */
   ArtifactService_GetFileOfArtifact: {
     kind: "download";
-    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; side: string; artifactName: string; path: string };
+    params: { namespace: string; idDiscriminator: string; id: string; nodeId: string; artifactDiscriminator: string; artifactName: string; path: string };
     query: Record<never, never>;
     body: undefined;
     answer: Uint8Array;
@@ -580,8 +580,8 @@ export const OPERATIONS = {
   ArchivedWorkflowService_ListArchivedWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows"},
   ArchivedWorkflowService_ResubmitArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/resubmit"},
   ArchivedWorkflowService_RetryArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/retry"},
-  ArtifactService_GetArtifactFile: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{side}/{artifactName}"},
-  ArtifactService_GetFileOfArtifact: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{side}/{artifactName}/{path}"},
+  ArtifactService_GetArtifactFile: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{artifactDiscriminator}/{artifactName}"},
+  ArtifactService_GetFileOfArtifact: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{artifactDiscriminator}/{artifactName}/{path}"},
   ArtifactService_GetInputArtifact: {"kind":"download","method":"GET","path":"/input-artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
   ArtifactService_GetInputArtifactByUID: {"kind":"download","method":"GET","path":"/input-artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
   ArtifactService_GetOutputArtifact: {"kind":"download","method":"GET","path":"/artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},

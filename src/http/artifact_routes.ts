@@ -59,11 +59,12 @@ function byUid(side: ArtifactRef["side"]): Route {
   });
 }
 
-const FILES = "/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{side}/{artifactName}";
+const FILES =
+  "/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{artifactDiscriminator}/{artifactName}";
 
 /** The artifact itself, a file in it, or with a slash at the end what lies in it. */
 async function openFile(call: Call): Promise<Download> {
-  const [by, side] = [param(call, "idDiscriminator"), param(call, "side")];
+  const [by, side] = [param(call, "idDiscriminator"), param(call, "artifactDiscriminator")];
   if (by !== "workflows" && by !== "archived-workflows") {
     throw invalid(`"${by}" in the path must be workflows or archived-workflows`);
   }

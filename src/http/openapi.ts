@@ -34,7 +34,7 @@ const QUERY_FACTS: Readonly<Record<string, JsonObject>> = {
 /** Path parameters of which more is known than their form. */
 const PATH_FACTS: Readonly<Record<string, JsonObject>> = {
   idDiscriminator: { type: "string", enum: ["workflows", "archived-workflows"] },
-  side: { type: "string", enum: ["inputs", "outputs"] },
+  artifactDiscriminator: { type: "string", enum: ["inputs", "outputs"] },
 };
 
 const ERROR: JsonObject = {

@@ -7,12 +7,17 @@ Prints one line for each step and ends with status 1 at the first that is not as
 import sys
 import time
 
+import requests
+from hera.events.models import Item
+from hera.events.service import EventsService
 from hera.exceptions import AlreadyExists, BadRequest, NotFound
 from hera.shared import global_config
 from hera.workflows import (
+    Artifact,
     ClusterWorkflowTemplate,
     Container,
     CronWorkflow,
+    NoneArchiveStrategy,
     Parameter,
     Script,
     Step,
@@ -64,6 +69,8 @@ def main(host, token=None):
     global_config.host = host
     global_config.token = token
     service = WorkflowsService(host=host, token=token, namespace=NAMESPACE)
+    events = EventsService(host=host, token=token, namespace=NAMESPACE)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     assert service.get_version().version
     assert service.get_info() is not None
@@ -105,8 +112,10 @@ def main(host, token=None):
     until(lambda: service.get_workflow(name).status.phase == "Succeeded")
     step("stop with a message, retry, resume")
 
-    log = service.workflow_logs(name, container="main")
-    assert log is not None
+    assert service.workflow_logs(name, container="main") is not None
+    url = f"{host}/api/v1/workflows/{NAMESPACE}/{name}/log"
+    entry = requests.get(url, {"logOptions.container": "main"}, headers=headers).json()["result"]
+    assert entry["content"] == "job-42" and entry["podName"].startswith(f"{name}-trigger-"), entry
     again = service.resubmit_workflow(name, m.WorkflowResubmitRequest())
     assert again.metadata.labels["workflows.argoproj.io/resubmitted-from-workflow"] == name
     service.suspend_workflow(again.metadata.name, m.WorkflowSuspendRequest())
@@ -143,6 +152,52 @@ def main(host, token=None):
     cluster.create()
     assert [t.metadata.name for t in service.list_workflow_templates().items] == ["greet"]
     step("templates: lint, create, update, list, submit from one")
+
+    # Hera has no call that makes a binding, as the reference has none.
+    binding = {
+        "metadata": {"name": "on-order"},
+        "spec": {
+            "event": {"selector": 'discriminator == "order" && payload.id != ""'},
+            "submit": {
+                "workflowTemplateRef": {"name": "greet"},
+                "metadata": {"labels": {"order": "payload.id"}},
+            },
+        },
+    }
+    bindings = f"{host}/api/v1/workflow-event-bindings/{NAMESPACE}"
+    assert requests.post(bindings, json={"binding": binding}, headers=headers).ok
+    assert events.receive_event("order", Item({"id": "o-7"})) is not None
+
+    def ordered():
+        found = service.list_workflows(label_selector="order=o-7").items or []
+        return found[0] if found and found[0].status.phase == "Succeeded" else None
+
+    made = until(ordered)
+    assert made.metadata.labels["workflows.argoproj.io/workflow-event-binding"] == "on-order"
+    assert requests.delete(f"{bindings}/on-order", headers=headers).ok
+    step("an event becomes a workflow by a binding")
+
+    artifact = Workflow(
+        generate_name="files-",
+        namespace=NAMESPACE,
+        entrypoint="a",
+        templates=[
+            Container(
+                name="a",
+                image="alpine",
+                command=["sh", "-c", "echo kept > out.txt"],
+                outputs=[Artifact(name="out", path="out.txt", archive=NoneArchiveStrategy())],
+            )
+        ],
+    ).create(wait=True, poll_interval=1)
+    name = artifact.metadata.name
+    assert "kept" in service.get_output_artifact(name, name, "out")
+    assert "kept" in events.get_artifact_file("workflows", name, name, "out", "outputs")
+    uid = artifact.metadata.uid
+    assert "kept" in service.get_output_artifact_by_uid(uid, name, "out")
+    assert uid in [item.metadata.uid for item in service.list_archived_workflows().items]
+    assert service.get_archived_workflow(uid).metadata.name == name
+    step("artifacts by name, uid and as files; the archive")
 
     cron = CronWorkflow(
         name="nightly",

@@ -48,7 +48,7 @@ const BODY = JSON.stringify({
 const SEGMENTS: Record<string, string> = {
   namespace: "here",
   idDiscriminator: "workflows",
-  side: "outputs",
+  artifactDiscriminator: "outputs",
 };
 const QUERY = "listOptions.labelSelector=x&cmName=x&namespace=here&name=x";
 

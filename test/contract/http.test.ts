@@ -347,7 +347,10 @@ describe("access", () => {
   test.each(ROUTES.map((route) => [route.operation, route] as const))(
     "%s",
     async (operation, route) => {
-      const path = route.path.replace("{idDiscriminator}", "workflows").replace("{side}", "outputs")
+      const path = route.path.replace("{idDiscriminator}", "workflows").replace(
+        "{artifactDiscriminator}",
+        "outputs",
+      )
         .replaceAll(/\{\w+\}/g, "n");
       const query = operation.endsWith("LabelValues") ? "?listOptions.labelSelector=k" : "";
       const request = (headers: Record<string, string>): RequestInit => ({

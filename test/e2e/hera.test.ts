@@ -42,6 +42,6 @@ test("Hera creates, waits, resumes, stops, retries and cleans up", async () => {
       throw new Error(`${error.stdout ?? ""}${error.stderr ?? String(error)}`);
     });
   expect(stdout.trim().split("\n").map((line) => line.slice(0, 2))).toEqual(
-    Array.from({ length: 10 }, () => "ok"),
+    Array.from({ length: 12 }, () => "ok"),
   );
 });
