@@ -1,4 +1,4 @@
-/** Manifests in a real cluster: written through, followed, and true again after whatever was missed. */
+/** Manifests in a cluster: written through, followed, and true again after whatever was missed. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -9,15 +9,11 @@ import { followObjects } from "../../src/kubernetes/object_watch.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { ManifestKind } from "../../src/spec/manifest.ts";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
-import { clusterMissing } from "../support/cluster_executor.ts";
-import { type ClusterKinds, defineKinds } from "../support/cluster_kinds.ts";
+import { type ClusterKinds, defineKinds, kindsAreOn } from "../support/cluster_kinds.ts";
 
 const KIND = ManifestKind.WorkflowTemplate;
-const title = clusterMissing === undefined
-  ? "manifests in the cluster"
-  : `manifests in the cluster (skipped: ${clusterMissing})`;
 
-describe.skipIf(clusterMissing !== undefined)(title, () => {
+describe(`manifests in the cluster (on ${kindsAreOn})`, () => {
   const id = randomUUID().slice(0, 8);
   let kinds: ClusterKinds;
 

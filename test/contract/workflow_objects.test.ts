@@ -1,9 +1,8 @@
 /**
- * Two real replicas on one Redis with a real cluster as their source: what is applied counts, Workflow objects run once each
+ * Two real replicas on one Redis with a cluster as their source: what is applied counts, Workflow objects run once each
  * whatever dies in between, and their state is in the objects.
  */
 import { randomUUID } from "node:crypto";
-import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import {
@@ -13,14 +12,10 @@ import {
 } from "../../src/kubernetes/cluster_object.ts";
 import { KubeError } from "../../src/kubernetes/kube_client.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
-import { clusterMissing } from "../support/cluster_executor.ts";
-import { type ClusterKinds, defineKinds } from "../support/cluster_kinds.ts";
+import { type ClusterKinds, defineKinds, kindsAreOn } from "../support/cluster_kinds.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
-const title = clusterMissing === undefined
-  ? "Workflow objects"
-  : `Workflow objects (skipped: ${clusterMissing})`;
 const PATIENCE = { timeout: 20_000, interval: 50 };
 const PHASE = "workflows.argoproj.io/phase";
 
@@ -40,7 +35,7 @@ const TEMPLATE = {
   }],
 };
 
-describe.skipIf(clusterMissing !== undefined)(title, () => {
+describe(`Workflow objects (on ${kindsAreOn})`, () => {
   const id = randomUUID().slice(0, 8);
   let kinds: ClusterKinds;
   let redis: RedisServer;
@@ -54,7 +49,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       "--manifest-source=kubernetes",
       `--api-group=${kinds.group}`,
       `--namespace=${kinds.namespace}`,
-    ], { env: { KUBECONFIG: process.env["SLUICE_TEST_KUBECONFIG"] ?? "" } });
+    ], { env: { KUBECONFIG: kinds.config } });
   };
 
   beforeAll(async () => {

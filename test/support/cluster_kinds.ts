@@ -1,6 +1,14 @@
-/** The workflow kinds under an API group of their own on the test cluster, so that tests don't meet anything else there. */
+/**
+ * The workflow kinds under an API group of their own, so that tests don't meet anything else there: on the cluster that
+ * `SLUICE_TEST_KUBECONFIG` names, else on an API server in this process.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
 import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
-import { loadTestKubeConfig } from "./cluster_executor.ts";
+import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
+import { type KubeApiServer, startKubeApiServer } from "./kube_api_server.ts";
 
 const KINDS = {
   Workflow: "workflows",
@@ -16,17 +24,70 @@ export interface ClusterKinds {
   client: KubeClient;
   group: string;
   namespace: string;
+  /** Path of a kubeconfig. */
+  config: string;
+  /** Absent on a real cluster. */
+  server?: KubeApiServer;
   remove(): Promise<void>;
 }
 
-/** Defines the kinds and makes a namespace; resolves when the API server serves them. */
-export async function defineKinds(group: string, namespace: string): Promise<ClusterKinds> {
-  const client = new KubeClient(await loadTestKubeConfig());
+/** Where `defineKinds` will be. */
+export const kindsAreOn = process.env["SLUICE_TEST_KUBECONFIG"] === undefined
+  ? "an API server of the test; SLUICE_TEST_KUBECONFIG names a real one"
+  : "a real cluster";
+
+/**
+ * Defines the kinds and makes a namespace; resolves when they are served.
+ *
+ * @param onTest always on an API server of the test, for faults that no real one makes on demand
+ */
+export async function defineKinds(
+  group: string,
+  namespace: string,
+  onTest = false,
+): Promise<ClusterKinds> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-kube-"));
+  const given = onTest ? undefined : process.env["SLUICE_TEST_KUBECONFIG"];
+  const server = given === undefined ? await startKubeApiServer() : undefined;
+  const config = given ?? join(folder, "config");
+  if (server !== undefined) await writeFile(config, kubeconfig(server.url));
+  const client = new KubeClient(await loadKubeConfig({ KUBECONFIG: config }));
   await client.call({
     method: "POST",
     path: "/api/v1/namespaces",
     body: { metadata: { name: namespace } },
   });
+  if (server === undefined) await defineOnCluster(client, group);
+  return {
+    client,
+    group,
+    namespace,
+    config,
+    ...(server && { server }),
+    async remove() {
+      if (server === undefined) {
+        for (const plural of Object.values(KINDS)) {
+          await client.call({ method: "DELETE", path: `${DEFINITIONS}/${plural}.${group}` });
+        }
+        await client.call({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
+      }
+      client.close();
+      await server?.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function kubeconfig(url: string): string {
+  return JSON.stringify({
+    clusters: [{ name: "test", cluster: { server: url } }],
+    users: [{ name: "test", user: {} }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    "current-context": "test",
+  });
+}
+
+async function defineOnCluster(client: KubeClient, group: string): Promise<void> {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   for (const [kind, plural] of Object.entries(KINDS)) {
     const schema = { type: "object", properties: { spec: open, status: open } };
@@ -52,18 +113,6 @@ export async function defineKinds(group: string, namespace: string): Promise<Clu
   for (const plural of Object.values(KINDS)) {
     await isServed(client, `/apis/${group}/v1alpha1/${plural}`);
   }
-  return {
-    client,
-    group,
-    namespace,
-    async remove() {
-      for (const plural of Object.values(KINDS)) {
-        await client.call({ method: "DELETE", path: `${DEFINITIONS}/${plural}.${group}` });
-      }
-      await client.call({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
-      client.close();
-    },
-  };
 }
 
 async function isServed(client: KubeClient, path: string): Promise<void> {
