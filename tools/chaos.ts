@@ -20,6 +20,14 @@ const { values, positionals } = parseArgs({
   },
 });
 
+/** Ends what was started when somebody has waited long enough. */
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => reject(new Error(`Ended by ${signal}`)));
+  }
+});
+interrupted.catch(() => {});
+
 function chosen(): readonly Scenario[] {
   if (positionals.length === 0) return CATALOGUE;
   const found = CATALOGUE.filter(({ name }) =>
@@ -46,7 +54,7 @@ async function runOne(scenario: Scenario): Promise<boolean> {
       isShort: values.short,
       random: seededFraction(Number(values.seed)),
       say,
-    });
+    }, interrupted);
   } catch (cause) {
     console.log(cause);
     return false;

@@ -35,14 +35,19 @@ export interface Outcome {
   figures: Record<string, number | string>;
 }
 
-/** Runs a scenario and cleans up; what it throws becomes a violation. */
+/**
+ * Runs a scenario and cleans up.
+ * @param interrupted rejects when the run is to end early
+ */
 export async function runScenario(
   scenario: Scenario,
   options: Pick<ChaosRun, "seconds" | "isShort" | "random" | "say">,
+  interrupted: Promise<never> = new Promise(() => {}),
 ): Promise<Outcome> {
   const cleaning: (() => unknown)[] = [];
   try {
-    const outcome = await scenario.run({ ...options, onEnd: (clean) => cleaning.push(clean) });
+    const running = scenario.run({ ...options, onEnd: (clean) => cleaning.push(clean) });
+    const outcome = await Promise.race([running, interrupted]);
     const { done, wanted } = outcome.alive;
     if (done < wanted) {
       outcome.violations.push(`proves too little: ${done} operations succeeded, wanted ${wanted}`);
