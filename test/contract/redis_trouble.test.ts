@@ -236,7 +236,8 @@ describe("a server in trouble", () => {
   });
 });
 
-test("TLS with an authority of one's own", async () => {
+/** A server that speaks TLS, with a certificate of its own. */
+async function startTls(): Promise<{ port: string; certificate: string; plain: RedisServer }> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-tls-"));
   cleanUp.push(() => Promise.resolve(rmSync(folder, { recursive: true })));
   const [key, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
@@ -244,14 +245,46 @@ test("TLS with an authority of one's own", async () => {
     ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate],
     ...["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
   ], { stdio: "ignore" });
-  const tlsPort = String(await freePort());
-  await start([
-    ...["--tls-port", tlsPort, "--tls-cert-file", certificate, "--tls-key-file", key],
+  const port = String(await freePort());
+  const plain = await start([
+    ...["--tls-port", port, "--tls-cert-file", certificate, "--tls-key-file", key],
     ...["--tls-auth-clients", "no"],
   ]);
-  const url = `rediss://localhost:${tlsPort}`;
+  return { port, certificate, plain };
+}
+
+test("TLS with an authority of one's own", async () => {
+  const { port, certificate } = await startTls();
+  const url = `rediss://localhost:${port}`;
   await acquired(await open(`${url}?ca=${certificate}`), 1);
   await expectUnavailable(open(url), /Cannot connect to Redis at localhost:.*certificate/);
+});
+
+test("TLS and an ACL user that may do no more than it must; its password is changed and changed back", async () => {
+  const { port, certificate, plain } = await startTls();
+  const rights = ["~sluice:*", "resetchannels", "&sluice:*", "+@all", "-@dangerous", "-@admin"];
+  await ask(plain.url, ["ACL", "SETUSER", "sluice", "on", ">first", ...rights]);
+  const store = await open(`rediss://sluice:first@localhost:${port}?ca=${certificate}`);
+  const epoch = await acquired(store, 1);
+  const stop = new AbortController();
+  const from = await store.query.version();
+  const watching = collect(store.query.watch(from, stop.signal), 1, stop);
+  await store.shards.commit(putting(epoch, "1"));
+  expect((await watching).map(({ put }) => put["h"])).toEqual(["1"]);
+  const event = { id: "e", namespace: "n", discriminator: "", text: "{}", receivedAt: 1 };
+  expect((await store.events.offer(event, 10)).result).toBe("accepted");
+  expect((await store.query.list({ kind: "wf", limit: 0 })).items.length).toBe(1);
+  await store.blobs.putBlob("b", new Uint8Array([1]));
+  expect(await store.membership.replicas()).toEqual([]);
+
+  await ask(plain.url, ["ACL", "SETUSER", "sluice", "resetpass", ">second"]);
+  await ask(plain.url, ["CLIENT", "KILL", "USER", "sluice"]);
+  await expectUnavailable(store.shards.commit(putting(epoch, "2")), /./);
+  await ask(plain.url, ["ACL", "SETUSER", "sluice", "resetpass", ">first"]);
+  await until(() => store.ping().then(() => true));
+  await store.shards.loadShard(1);
+  await store.shards.commit(putting(epoch, "3"));
+  expect(await partsOf(store)).toEqual({ h: "3" });
 });
 
 test("waiting costs a few commands a second, however many wait", async () => {
