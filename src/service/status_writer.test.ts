@@ -106,3 +106,19 @@ test("trouble with one is tried again, later each time; a pause holds all", asyn
   expect(writer.size).toBe(0);
   await stop();
 });
+
+test("what takes long to write is written more seldom", async () => {
+  const { clock, writer, written, stop } = setUp(async () => {
+    await clock.sleep(500);
+    return { type: "done" };
+  });
+  writer.want("a");
+  await clock.advance(500);
+  writer.want("a");
+  await clock.advance(9_900);
+  expect(written.length).toBe(1);
+  await clock.advance(200);
+  expect(written.length).toBe(2);
+  await clock.advance(500);
+  await stop();
+});

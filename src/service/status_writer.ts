@@ -4,8 +4,10 @@
  */
 import type { Clock } from "../platform/clock.ts";
 
-/** Writes of one object that runs are this far apart. */
+/** Writes of one object that runs are this far apart at least. */
 const OBJECT_INTERVAL_MS = 1_000;
+/** A write that takes long is done so many times more seldom than it could be: a large workflow has a large status. */
+const COST_FACTOR = 20;
 const PARALLEL = 8;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
@@ -31,7 +33,8 @@ interface Entry {
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #due = new Map<string, Entry>();
-  readonly #lastWritten = new Map<string, number>();
+  /** When an object may be written again, on the clock that only grows. */
+  readonly #restUntil = new Map<string, number>();
   readonly #busy = new Map<string, Promise<void>>();
   #awake = Promise.withResolvers<void>();
   /** Earliest time of the next write. */
@@ -49,8 +52,7 @@ export class StatusWriter {
   /** Asks for a write; `isUrgent` does not wait for the object's interval. */
   want(key: string, isUrgent = false): void {
     const now = this.#options.clock.monotonic();
-    const last = this.#lastWritten.get(key) ?? -Infinity;
-    const dueAt = isUrgent ? now : Math.max(now, last + OBJECT_INTERVAL_MS);
+    const dueAt = isUrgent ? now : Math.max(now, this.#restUntil.get(key) ?? 0);
     const known = this.#due.get(key);
     if (known === undefined) this.#due.set(key, { dueAt, failures: 0 });
     else if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
@@ -60,7 +62,7 @@ export class StatusWriter {
   /** Forgets an object that is gone. */
   forget(key: string): void {
     this.#due.delete(key);
-    this.#lastWritten.delete(key);
+    this.#restUntil.delete(key);
   }
 
   /** Writes until the signal aborts; resolves when what was begun is done. */
@@ -103,9 +105,11 @@ export class StatusWriter {
       this.#due.set(key, { dueAt: clock.monotonic() + wait, failures: failures + 1 });
     };
     const work = async () => {
+      const begun = clock.monotonic();
       try {
         const outcome = await write(key);
-        this.#lastWritten.set(key, clock.monotonic());
+        const now = clock.monotonic();
+        this.#restUntil.set(key, now + Math.max(OBJECT_INTERVAL_MS, COST_FACTOR * (now - begun)));
         if (outcome.type === "done") return;
         again();
         const pauseUntil = clock.monotonic() + (outcome.pauseMs ?? 0);

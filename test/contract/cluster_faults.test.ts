@@ -75,7 +75,7 @@ test("objects are run and shown although the API server refuses for a while", as
     }
   };
   await wanted();
-  faults().refuse(10);
+  faults().refuse(4);
   await expect.poll(() => rest("workflows"), PATIENCE).toEqual(["one"]);
   const isShown = async () => await phaseOf("one").catch(() => undefined);
   await expect.poll(isShown, PATIENCE).toBe("Running");
