@@ -257,6 +257,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
         ).sort();
     const usual = [
       "configmaps: get",
+      "persistentvolumeclaims: create get delete",
       "pods/log: get",
       "pods: create get list watch delete patch",
       "secrets: get",
