@@ -2,15 +2,16 @@
 import { type ShardCommit, StaleEpoch, type Store } from "../../src/store/port.ts";
 import type { Mutant } from "./world.ts";
 
-/** Commits with whatever epoch is valid now. */
+/** Commits with whatever epoch is valid now, whatever was committed before. */
 const fenceOff: Mutant = (store) => ({
   ...store,
   shards: {
     ...store.shards,
-    async commit(commit) {
-      for (let epoch = commit.epoch;; epoch++) {
+    async commit({ follows: _, ...commit }) {
+      let { epoch } = commit;
+      for (;;) {
         try {
-          return await store.shards.commit({ ...commit, epoch });
+          return await store.shards.commit({ ...commit, epoch: epoch++ });
         } catch (cause) {
           if (!(cause instanceof StaleEpoch)) throw cause;
         }

@@ -134,7 +134,8 @@ export function gateCalls(
   heardAt: number,
 ): Call[] {
   if (typeof answer !== "object") return [{ input, output: answer, calledAt, heardAt }];
-  const look = { input: "get", output: shown(answer), calledAt, heardAt };
+  const version = Number(answer.metadata.resourceVersion);
+  const look = { input: "get", output: shown(answer), calledAt, heardAt, version };
   if (input === "get") return [look];
   const command = { input, output: "done", calledAt, heardAt };
   return [command, { ...look, after: command }];

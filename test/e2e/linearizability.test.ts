@@ -1,0 +1,268 @@
+/**
+ * A hundred clients race commands on one workflow, again and again: there must be an order of the commands in which every
+ * answer is right, for a sequential model that is written down here and not taken from the engine.
+ *
+ * SLUICE_ROUNDS: workflows per test (default 8); SLUICE_SEED.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Workflow } from "../../src/spec/manifest.ts";
+import {
+  gateCalls,
+  type GateCommand,
+  gateModel,
+  type Refusal,
+  refusalOf,
+} from "../support/gate_model.ts";
+import { type Call, checkLinearizable } from "../support/linearizability.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { seededFraction } from "../support/seeded_ids.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+
+const ROUNDS = Number(process.env["SLUICE_ROUNDS"] ?? 8);
+const SEED = Number(process.env["SLUICE_SEED"] ?? Date.now() % 1_000_000);
+const CLIENTS = 100;
+/** Commands of one client on one workflow. */
+const COMMANDS = 2;
+const TTL_MS = 1_000;
+const API = "/api/v1/workflows/default";
+
+const cleanUp: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const run of cleanUp.splice(0).reverse()) await run();
+});
+
+async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "sluice-race-"));
+  cleanUp.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  return dir;
+}
+
+/** Commands by how often they are sent; what makes, reads and reopens comes more often than what ends. */
+const COMMAND_MIX: readonly GateCommand[] = [
+  ...["create", "create", "create", "get", "get", "get", "suspend", "suspend"] as const,
+  ...["resume", "resume", "resume-node", "resume-node", "stop", "stop-node"] as const,
+  ...["terminate", "retry", "retry", "retry", "set-node-Succeeded", "set-node-Failed"] as const,
+  "delete",
+];
+
+const GATE = {
+  entrypoint: "wait",
+  templates: [{ name: "wait", suspend: {} }],
+};
+
+function requestOf(name: string, command: GateCommand): [string, string, object?] {
+  const nodeFieldSelector = `displayName=${name}`;
+  const [verb = "", scope, phase] = command.split("-");
+  switch (command) {
+    case "create":
+      return ["POST", API, { workflow: { metadata: { name }, spec: GATE } }];
+    case "get":
+      return ["GET", `${API}/${name}`];
+    case "delete":
+      return ["DELETE", `${API}/${name}`];
+    default:
+      return ["PUT", `${API}/${name}/${verb}`, {
+        ...(scope === "node" ? { nodeFieldSelector } : {}),
+        ...(phase === undefined ? {} : { phase }),
+      }];
+  }
+}
+
+/** What a command was answered; undefined when it may or may not have been done. */
+async function send(
+  url: string,
+  name: string,
+  command: GateCommand,
+): Promise<Workflow | Refusal | "done" | undefined> {
+  const [method, path, body] = requestOf(name, command);
+  let response: Response;
+  let answer: unknown;
+  try {
+    response = await fetch(url + path, {
+      method,
+      headers: { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    answer = await response.json();
+  } catch {
+    return undefined;
+  }
+  if (response.ok) return command === "delete" ? "done" : answer as Workflow;
+  if (response.status === 503 || response.status === 504) return undefined;
+  return refusalOf((answer as { message: string }).message);
+}
+
+/** One workflow: all clients at once, through any replica. */
+async function race(
+  name: string,
+  urls: () => readonly string[],
+  random: () => number,
+  { clients = CLIENTS, disturb }: { clients?: number; disturb?: () => Promise<void> } = {},
+): Promise<Call[]> {
+  const calls: Call[] = [];
+  let order = 0;
+  const client = async () => {
+    for (let turn = 0; turn < COMMANDS; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, random() * 30));
+      const command = COMMAND_MIX[Math.floor(random() * COMMAND_MIX.length)] ?? "get";
+      const url = urls()[Math.floor(random() * urls().length)] ?? "";
+      const calledAt = order++;
+      const answer = await send(url, name, command);
+      const heardAt = answer === undefined ? Infinity : order++;
+      calls.push(...gateCalls(command, answer, calledAt, heardAt));
+    }
+  };
+  await Promise.all([disturb?.(), ...Array.from({ length: clients }, client)]);
+  return calls;
+}
+
+/** Fails with what does not fit; says how much was done. */
+function expectLinearizable(calls: readonly Call[]): void {
+  const verdict = checkLinearizable(calls, gateModel);
+  if (verdict.isLinearizable) return;
+  const { best, stuck, isProved } = verdict;
+  throw new Error(
+    `seed ${SEED}: ${
+      isProved ? "no order fits" : "no order was found"
+    }; of ${calls.length} calls ${best.length} fit in an order, then none of these:\n` +
+      `${stuck.map((call) => JSON.stringify(call)).join("\n")}\nafter\n` +
+      `${best.slice(-15).map((call) => JSON.stringify(call)).join("\n")}`,
+  );
+}
+
+/** A history counts only when commands were done, refused and, with `isDisturbed`, left open. */
+function expectEventful(calls: readonly Call[], isDisturbed: boolean): void {
+  const count = (fits: (call: Call) => boolean) => calls.filter(fits).length;
+  const done = count(({ input, output }) => input !== "get" && output === "done");
+  const refused = count(({ input, output }) =>
+    input !== "get" && output !== undefined && output !== "done"
+  );
+  const open = count(({ output }) => output === undefined);
+  process.stdout.write(`${calls.length} calls: ${done} done, ${refused} refused, ${open} open\n`);
+  expect(done).toBeGreaterThan(calls.length / 10);
+  expect(refused).toBeGreaterThan(calls.length / 20);
+  if (isDisturbed) expect(open).toBeGreaterThan(0);
+  else expect(open).toBe(0);
+}
+
+describe("the checker", () => {
+  let at = 0;
+  const call = (input: string, output: string | undefined): Call => ({
+    input,
+    output,
+    calledAt: at++,
+    heardAt: output === undefined ? Infinity : at++,
+  });
+  const shows = (phase: string, step: string) =>
+    `phase=${phase} step=${step} suspend=false shutdown=`;
+  const isLinearizable = (...calls: Call[]) => checkLinearizable(calls, gateModel).isLinearizable;
+
+  test("takes what is right", () => {
+    expect(isLinearizable(
+      call("create", "done"),
+      call("get", shows("Running", "Running")),
+      call("resume-node", "done"),
+      call("resume-node", "no step"),
+      call("get", shows("Succeeded", "Succeeded")),
+      call("retry", "not failed"),
+      call("delete", "done"),
+      call("get", "absent"),
+    )).toBe(true);
+  });
+
+  test("notices a step that is resumed twice", () => {
+    expect(isLinearizable(
+      call("create", "done"),
+      call("get", shows("Running", "Running")),
+      call("resume-node", "done"),
+      call("resume-node", "done"),
+    )).toBe(false);
+  });
+
+  test("notices an answer from the past", () => {
+    expect(isLinearizable(
+      call("create", "done"),
+      call("get", shows("Succeeded", "Succeeded")),
+    )).toBe(false);
+    expect(isLinearizable(
+      call("create", "done"),
+      call("get", shows("Running", "Running")),
+      call("stop-node", "done"),
+      call("get", shows("Failed", "Failed")),
+      call("get", shows("Running", "Running")),
+    )).toBe(false);
+  });
+
+  test("notices a command that is lost", () => {
+    expect(isLinearizable(call("create", "done"), call("get", "absent"))).toBe(false);
+  });
+
+  test("lets an open call happen late or never, and not twice", () => {
+    const [create, deletion] = [call("create", "done"), call("delete", undefined)];
+    const [there, gone] = [call("create", "exists"), call("get", "absent")];
+    expect(isLinearizable(create, deletion, there)).toBe(true);
+    expect(isLinearizable(create, deletion, there, gone)).toBe(true);
+    const [again, goneAgain] = [call("create", "done"), call("get", "absent")];
+    expect(isLinearizable(create, deletion, there, gone, again, goneAgain)).toBe(false);
+  });
+});
+
+describe("commands that race on one workflow", () => {
+  test("three replicas on a Redis, one of which is killed now and then", async () => {
+    const random = seededFraction(SEED);
+    const redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "always"]);
+    cleanUp.push(() => redis.stop());
+    const dir = await folder();
+    const flags = [`--store=${redis.url}`, `--work-dir=${dir}`, `--lease-ttl=${TTL_MS}ms`];
+    const servers: ServerProcess[] = await Promise.all([0, 1, 2].map(() => startServer(flags)));
+    cleanUp.push(() => Promise.all(servers.map((server) => server.kill())));
+    const urls = () => servers.map(({ url }) => url);
+    const quiet: Call[][] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      quiet.push(await race(`gate-${round}`, urls, random));
+    }
+    const disturbed: Call[][] = [];
+    for (let round = 0; round < Math.max(1, ROUNDS / 4); round++) {
+      const victim = Math.floor(random() * servers.length);
+      disturbed.push(
+        await race(`killed-${round}`, urls, random, {
+          async disturb() {
+            await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
+            await servers[victim]?.kill();
+          },
+        }),
+      );
+      servers[victim] = await startServer(flags);
+    }
+    for (const calls of [...quiet, ...disturbed]) expectLinearizable(calls);
+    for (const calls of quiet) expectEventful(calls, false);
+    for (const calls of disturbed) expectEventful(calls, true);
+  }, 300_000);
+
+  test("one server on SQLite", async () => {
+    const random = seededFraction(SEED + 1);
+    const dir = await folder();
+    const server = await startServer([`--store=sqlite:${dir}/store`, `--work-dir=${dir}`]);
+    cleanUp.push(() => server.kill());
+    for (let round = 0; round < ROUNDS; round++) {
+      const calls = await race(`gate-${round}`, () => [server.url], random);
+      expectLinearizable(calls);
+      expectEventful(calls, false);
+    }
+    // The same with a few clients, and an answer that contradicts the one before it: that is noticed.
+    const calls = await race("few", () => [server.url], random, { clients: 6 });
+    expectLinearizable(calls);
+    const end = calls.length * 10;
+    const contradiction: Call[] = [
+      { input: "get", output: "absent", calledAt: end, heardAt: end + 1 },
+      { input: "retry", output: "not failed", calledAt: end + 2, heardAt: end + 3 },
+    ];
+    expect(checkLinearizable([...calls, ...contradiction], gateModel))
+      .toMatchObject({ isLinearizable: false, isProved: true });
+  }, 300_000);
+});
