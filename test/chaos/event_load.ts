@@ -18,6 +18,10 @@ const WORKFLOWS = "/api/v1/workflows/default";
 const MAX_POSTS = 1_000;
 /** Resumes under way at once. */
 const MAX_RESUMES = 48;
+/** Waiting workflows looked at in one round. */
+const MAX_LISTED = 500;
+/** What waits to be resumed: the probes of take-overs are no workflows of events. */
+const WAITING = "workflows.argoproj.io/phase=Running,workflows.argoproj.io/workflow-event-binding";
 /** Part of the events that carry an Idempotency-Key and are sent until they are answered 200. */
 const KEYED = 2;
 
@@ -104,8 +108,9 @@ export class EventLoad {
     const wanted = () => [...this.told].filter(([, status]) => status === 200).length;
     for (let round = 1;; round++) {
       const open = await this.#openEvents(url()).catch(() => -1);
-      const waiting = await listEventWorkflows(url(), "workflows.argoproj.io/phase=Running")
-        .catch(() => undefined);
+      const waiting = open === 0
+        ? await listEventWorkflows(url(), WAITING).catch(() => undefined)
+        : undefined;
       const done = open === 0 && waiting !== undefined && (!isResuming || waiting.length === 0);
       if (done) break;
       if (round % 30 === 0) {
@@ -224,8 +229,7 @@ export class EventLoad {
   async #resumeAll(): Promise<void> {
     const url = this.#options.reliableUrl ?? this.#options.url;
     while (!this.#isEnding) {
-      const waiting = await listEventWorkflows(url(), "workflows.argoproj.io/phase=Running")
-        .catch(() => []);
+      const waiting = await listEventWorkflows(url(), WAITING, MAX_LISTED).catch(() => []);
       const names = waiting.map(({ name }) => name).filter((name) => !this.#settled.has(name));
       const resumers = Array.from({ length: MAX_RESUMES }, async () => {
         for (let name = names.pop(); name !== undefined; name = names.pop()) {

@@ -39,11 +39,11 @@ export class TakeOverProbe {
   async start(): Promise<void> {
     await this.#redis.connect();
     const spec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
-    for (const name of this.#names) {
+    await Promise.all(this.#names.map(async (name) => {
       const workflow = { metadata: { name }, spec };
       const { status, body } = await call(this.#url(), "POST", WORKFLOWS, { workflow });
       if (status !== 200) throw new Error(`probe: ${status} ${JSON.stringify(body)}`);
-    }
+    }));
   }
 
   /** Names of the probes in the shards that a process owns now. */

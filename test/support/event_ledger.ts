@@ -111,16 +111,17 @@ export interface EventWorkflow {
   phase: string;
 }
 
-/** The workflows that events have made, those with a label only where one is given. */
+/** The workflows that events have made, those with a label only where one is given; at least `most`, if there are so many. */
 export async function listEventWorkflows(
   base: string,
   labelSelector = "",
+  most = Infinity,
 ): Promise<EventWorkflow[]> {
   const found: EventWorkflow[] = [];
   let token = "";
   do {
     const query = new URLSearchParams({
-      "listOptions.limit": "1000",
+      "listOptions.limit": String(Math.min(most, 1_000)),
       "listOptions.continue": token,
       "listOptions.labelSelector": labelSelector,
       fields:
@@ -135,7 +136,7 @@ export async function listEventWorkflows(
       found.push({ key: `${binding} ${n}`, name: metadata.name, phase: status.phase ?? "" });
     }
     token = String((body["metadata"] as { continue?: string }).continue ?? "");
-  } while (token !== "");
+  } while (token !== "" && found.length < most);
   return found;
 }
 
