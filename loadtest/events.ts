@@ -1,66 +1,67 @@
-/** Event endpoint, as fast as VUS connections go. With BINDING=1 a binding makes a waiting workflow of each event. */
+/**
+ * The event endpoint. MODE: `full` (as fast as VUS connections go), `rate` (RATE events a second), `edge` (ramps up to RATE
+ * until the queue is full). With BINDING=1 a binding makes a waiting workflow of each event.
+ */
 import { sleep } from "k6";
+import type { Options } from "k6/options";
 import {
-  accepted,
   base,
-  BASES,
   book,
   countWorkflows,
   DURATION,
-  json,
+  load,
   NAMESPACE,
+  prepare,
+  settle,
+  thresholds,
+  TREND,
   VUS,
-  wrong,
+  WAIT,
 } from "./lib.ts";
 
-const PATH = __ENV.PATH_PREFIX ?? "";
 const BINDING = __ENV.BINDING === "1";
+const MODE = __ENV.MODE ?? "full";
+const MADE = "workflows.argoproj.io/workflow-event-binding=load";
 
-export const options = {
-  scenarios: __ENV.MODE === "rate"
-    ? {
-      rate: {
-        executor: "constant-arrival-rate",
-        rate: Number(__ENV.RATE ?? 500),
-        timeUnit: "1s",
-        duration: DURATION,
-        preAllocatedVUs: VUS,
-        maxVUs: VUS * 4,
-      },
-    }
-    : __ENV.MODE === "edge"
-    ? {
-      edge: {
-        executor: "ramping-arrival-rate",
-        startRate: 100,
-        timeUnit: "1s",
-        preAllocatedVUs: VUS,
-        maxVUs: 1000,
-        stages: [{ target: Number(__ENV.RATE ?? 20000), duration: DURATION }],
-      },
-    }
-    : { full: { executor: "constant-vus", vus: VUS, duration: DURATION } },
-  summaryTrendStats: ["avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"],
-  thresholds: {
-    ledger_wrong: ["count==0"],
-    http_req_duration: [`p(99)<${__ENV.P99 ?? 1000}`],
-  },
+function scenario(): NonNullable<Options["scenarios"]>[string] {
+  const shared = { timeUnit: "1s", preAllocatedVUs: VUS };
+  if (MODE === "rate") {
+    const rate = Number(__ENV.RATE ?? 500);
+    return {
+      executor: "constant-arrival-rate",
+      ...shared,
+      rate,
+      duration: DURATION,
+      maxVUs: VUS * 4,
+    };
+  }
+  if (MODE === "edge") {
+    const stages = [{ target: Number(__ENV.RATE ?? 20_000), duration: DURATION }];
+    return { executor: "ramping-arrival-rate", ...shared, startRate: 100, stages, maxVUs: 1_000 };
+  }
+  return { executor: "constant-vus", vus: VUS, duration: DURATION };
+}
+
+export const options: Options = {
+  scenarios: { [MODE]: scenario() },
+  summaryTrendStats: TREND,
+  thresholds: thresholds(MODE === "edge"),
 };
 
 /** Applies the template and the binding. */
 export function setup(): { before: number } {
   if (!BINDING) return { before: 0 };
-  json("POST", `${BASES[0]}/api/v1/workflow-templates/${NAMESPACE}`, {
+  prepare("POST", `${base()}/api/v1/workflow-templates/${NAMESPACE}`, {
     template: {
       metadata: { name: "wait" },
       spec: {
         entrypoint: "wait",
         arguments: { parameters: [{ name: "uuid", value: "none" }] },
-        templates: [{ name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} }],
+        templates: [WAIT],
       },
     },
   });
-  json("POST", `${BASES[0]}/api/v1/workflow-event-bindings/${NAMESPACE}`, {
+  prepare("POST", `${base()}/api/v1/workflow-event-bindings/${NAMESPACE}`, {
     binding: {
       metadata: { name: "load" },
       spec: {
@@ -73,29 +74,16 @@ export function setup(): { before: number } {
     },
   });
   sleep(1);
-  return { before: countWorkflows("workflows.argoproj.io/workflow-event-binding=load") };
+  return { before: countWorkflows(MADE) };
 }
 
 export default function (): void {
-  const response = json("POST", `${base()}${PATH}/api/v1/events/${NAMESPACE}/load`, {
-    kind: "load",
-    uuid: `${__VU}-${__ITER}`,
-    n: __ITER,
-  });
-  book(response);
+  const event = { kind: "load", uuid: `${__VU}-${__ITER}`, n: __ITER };
+  const url = `${base()}/api/v1/events/${NAMESPACE}/load`;
+  book(load("POST", url, event), BINDING ? 1 : 0);
 }
 
-/** Ledger: what was accepted must have become workflows, each once. The figure of accepted ones is in the summary. */
+/** Each event that was accepted must have become a workflow, exactly one. */
 export function teardown(data: { before: number }): void {
-  if (!BINDING) return;
-  let last = -1;
-  for (let i = 0; i < 120; i++) {
-    const made = countWorkflows("workflows.argoproj.io/workflow-event-binding=load") - data.before;
-    if (made === last) break;
-    last = made;
-    sleep(1);
-  }
-  console.log(`LEDGER made=${last}`);
+  if (BINDING) settle(MADE, data.before);
 }
-
-export { accepted, wrong };

@@ -1,68 +1,119 @@
-/** What the k6 scripts share: servers, ids, checks. Variables: BASES (comma separated URLs), NAMESPACE, VUS, RATE, DURATION. */
+/**
+ * What the k6 scripts share: servers, ids, the ledger. Variables: BASES (comma separated URLs), RUN (label of this run),
+ * NAMESPACE, VUS, RATE, DURATION, P99 (bound of the threshold, ms).
+ */
+import { sleep } from "k6";
 import http, { type RefinedResponse, type ResponseType } from "k6/http";
 import { Counter } from "k6/metrics";
+import type { Options } from "k6/options";
 
-export const BASES: string[] = (__ENV.BASES ?? "http://127.0.0.1:2746").split(",");
+const BASES: string[] = (__ENV.BASES ?? "http://127.0.0.1:2746").split(",");
 export const NAMESPACE: string = __ENV.NAMESPACE ?? "load";
 export const VUS: number = Number(__ENV.VUS ?? 32);
 export const DURATION: string = __ENV.DURATION ?? "10s";
-export const RATE: number = Number(__ENV.RATE ?? 500);
+export const RUN: string = __ENV.RUN ?? "r";
 
-/** Answers by status class, for the ledger. */
-export const accepted: Counter = new Counter("ledger_accepted");
-export const refused: Counter = new Counter("ledger_refused");
-export const wrong: Counter = new Counter("ledger_wrong");
+/** Answers by what they mean, for the ledger. */
+const accepted = new Counter("ledger_accepted");
+const refused = new Counter("ledger_refused");
+const wrong = new Counter("ledger_wrong");
+/** What was promised and is not there yet: 0 in the end, when every promise was kept exactly once. */
+const open = new Counter("ledger_open");
+const made = new Counter("ledger_made");
+/** Those of them that came after the load had ended. */
+const late = new Counter("ledger_late");
 
-/** One of the replicas, round robin over virtual users and iterations. */
+export type Answer = RefinedResponse<ResponseType>;
+
+/** What every script must hold. `mayRefuse`: 503 is an answer like any other, and must come. */
+export function thresholds(mayRefuse = false): NonNullable<Options["thresholds"]> {
+  return {
+    ledger_wrong: ["count==0"],
+    ledger_open: ["count==0"],
+    ledger_refused: [mayRefuse ? "count>0" : "count==0"],
+    "http_req_duration{kind:load}": [`p(99)<${__ENV.P99 ?? 1000}`],
+  };
+}
+
+export const TREND: string[] = ["avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"];
+
+/** One of the replicas, in turn. */
 export function base(): string {
   // In setup and teardown there is no iteration.
   const turn = typeof __ITER === "number" ? __VU + __ITER : 0;
   return BASES[turn % BASES.length] ?? "";
 }
 
-export function json(method: string, url: string, body?: unknown): RefinedResponse<ResponseType> {
+/** A request of the load itself. */
+export function load(method: string, url: string, body?: unknown): Answer {
+  return send(method, url, body, "load");
+}
+
+/** A request of setup or teardown, which no figure counts. */
+export function prepare(method: string, url: string, body?: unknown): Answer {
+  return send(method, url, body, "other");
+}
+
+function send(method: string, url: string, body: unknown, kind: string): Answer {
   return http.request(method, url, body === undefined ? null : JSON.stringify(body), {
     headers: { "Content-Type": "application/json" },
-    tags: { name: method },
+    tags: { name: method, kind },
   });
 }
 
-/** Books an answer: 200 accepted, 503 refused (only where the script expects it), anything else wrong. */
-export function book(response: RefinedResponse<ResponseType>): boolean {
-  if (response.status === 200) accepted.add(1);
-  else if (response.status === 503) refused.add(1);
+/** Books an answer: 200 accepted, 503 refused, anything else wrong. `promises`: workflows that an acceptance stands for. */
+export function book(response: Answer, promises = 0): boolean {
+  if (response.status === 200) {
+    accepted.add(1);
+    open.add(promises);
+  } else if (response.status === 503) refused.add(1);
   else wrong.add(1);
   return response.status === 200;
+}
+
+/** Waits until no more workflows come, and books those that are there against what was promised. */
+export function settle(selector: string, before = 0): void {
+  const first = countWorkflows(selector) - before;
+  let last = first;
+  for (let same = 0, i = 0; same < 3 && i < 120; i++) {
+    sleep(1);
+    const count = countWorkflows(selector) - before;
+    same = count === last ? same + 1 : 0;
+    last = count;
+  }
+  made.add(last);
+  late.add(last - first);
+  open.add(-last);
 }
 
 /** A workflow that waits in one suspend step for a uuid. */
 export function waiting(name: string, uuid: string): Record<string, unknown> {
   return {
-    metadata: { name, labels: { load: "1" } },
+    metadata: { name, labels: { run: RUN } },
     spec: {
       entrypoint: "wait",
       arguments: { parameters: [{ name: "uuid", value: uuid }] },
-      templates: [{ name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} }],
+      templates: [WAIT],
     },
   };
 }
+
+/** A template that waits for a uuid. */
+export const WAIT = { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} };
 
 /** Number of workflows of the namespace with a label selector, by the list's own paging. */
 export function countWorkflows(selector: string): number {
   let count = 0;
   let next = "";
   do {
-    const url =
-      `${
-        BASES[0]
-      }/api/v1/workflows/${NAMESPACE}?fields=metadata,items.metadata.name&listOptions.limit=500` +
-      `&listOptions.labelSelector=${encodeURIComponent(selector)}&listOptions.continue=${
-        encodeURIComponent(next)
-      }`;
-    const page = http.get(url, { tags: { name: "ledger" } }).json() as {
-      metadata?: { continue?: string };
-      items?: unknown[];
-    };
+    const query = [
+      "fields=metadata,items.metadata.name",
+      "listOptions.limit=1000",
+      `listOptions.labelSelector=${encodeURIComponent(selector)}`,
+      `listOptions.continue=${encodeURIComponent(next)}`,
+    ];
+    const page = prepare("GET", `${BASES[0]}/api/v1/workflows/${NAMESPACE}?${query.join("&")}`)
+      .json() as { metadata?: { continue?: string }; items?: unknown[] };
     count += page.items?.length ?? 0;
     next = page.metadata?.continue ?? "";
   } while (next !== "");

@@ -1,5 +1,7 @@
+// deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]`: starts Redis, the replicas
+ * `deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]` (`-e DURATION=30s`,
+ * `-e VUS=64`, `-e RATE=1000`, `-e P99=200` set what the scripts read): starts Redis, the replicas
  * and the baseline, runs the named load tests (default: all) in turn with the baseline, prints a table and writes
  * `loadtest/results/<time>.json` and `.svg`. Every figure is the median of the rounds; ratios are within one run. k6 is
  * taken from PATH, or built with `go install` once.
@@ -20,16 +22,37 @@ interface Test {
   baseline?: boolean;
   /** Flags of the server besides the shared ones. */
   server?: string[];
+  /** @default as many as asked for */
+  replicas?: number;
 }
 
 const WIDE_QUEUE = ["--event-operation-queue-size", "100000"];
 
-/** Load tests by name; thresholds are in the scripts. */
+/** Load tests by name; thresholds and ledger are in the scripts. */
 const TESTS: Record<string, Test> = {
   "events": { script: "events.ts", env: {}, baseline: true, server: WIDE_QUEUE },
   "events-rate": { script: "events.ts", env: { MODE: "rate", RATE: "500" }, server: WIDE_QUEUE },
   "events-edge": { script: "events.ts", env: { MODE: "edge" } },
   "events-binding": { script: "events.ts", env: { BINDING: "1" }, server: WIDE_QUEUE },
+  "events-binding-rate": {
+    script: "events.ts",
+    env: { BINDING: "1", MODE: "rate", RATE: "500" },
+    server: WIDE_QUEUE,
+  },
+  "events-binding-edge": { script: "events.ts", env: { BINDING: "1", MODE: "edge" } },
+  "events-three": {
+    script: "events.ts",
+    env: {},
+    baseline: true,
+    server: WIDE_QUEUE,
+    replicas: 3,
+  },
+  "events-binding-three": {
+    script: "events.ts",
+    env: { BINDING: "1" },
+    server: WIDE_QUEUE,
+    replicas: 3,
+  },
   "submit": { script: "workflows.ts", env: { VERB: "submit" } },
   "get": { script: "workflows.ts", env: { VERB: "get" } },
   "list": { script: "workflows.ts", env: { VERB: "list" } },
@@ -45,6 +68,10 @@ interface Figures {
   wrong: number;
   /** Workflows found in the end, where the script counts them. */
   made?: number;
+  /** Those that were there when the load ended, by its length. */
+  madePerSecond?: number;
+  /** Thresholds of the script that were crossed. */
+  crossed: string[];
 }
 
 interface Row extends Figures {
@@ -156,8 +183,21 @@ async function startReplicas(
 interface Summary {
   metrics: Record<
     string,
-    { count?: number; rate?: number; med?: number; "p(99)"?: number } | undefined
+    {
+      count?: number;
+      rate?: number;
+      med?: number;
+      "p(99)"?: number;
+      /** True when it was crossed. */
+      thresholds?: Record<string, boolean>;
+    } | undefined
   >;
+}
+
+/** Length of the load, as `-e DURATION=…` among the flags says. */
+function secondsOf(flags: string[]): number {
+  const [, value = "10", unit = "s"] = /DURATION=(\d+)(s|m)/.exec(flags.join(" ")) ?? [];
+  return Number(value) * (unit === "m" ? 60 : 1);
 }
 
 /** One k6 run. */
@@ -168,6 +208,7 @@ async function load(
   run: string,
   flags: string[],
 ): Promise<Figures> {
+  const seconds = secondsOf(flags);
   const folder = mkdtempSync(join(tmpdir(), "sluice-load-"));
   const file = join(folder, "summary.json");
   const env = { BASES: bases.join(","), RUN: run, ...test.env };
@@ -186,16 +227,22 @@ async function load(
   await new Promise((resolve) => child.once("exit", resolve));
   try {
     const { metrics } = JSON.parse(readFileSync(file, "utf8")) as Summary;
-    const duration = metrics["http_req_duration"];
-    const made = /LEDGER made=(\d+)/.exec(said)?.[1];
+    const duration = metrics["http_req_duration{kind:load}"] ?? metrics["http_req_duration"];
+    const made = metrics["ledger_made"]?.count;
     return {
-      perSecond: metrics["ledger_accepted"]?.rate ?? 0,
+      perSecond: (metrics["ledger_accepted"]?.count ?? 0) / seconds,
       p50: duration?.med ?? 0,
       p99: duration?.["p(99)"] ?? 0,
       accepted: metrics["ledger_accepted"]?.count ?? 0,
       refused: metrics["ledger_refused"]?.count ?? 0,
       wrong: metrics["ledger_wrong"]?.count ?? 0,
-      ...(made === undefined ? {} : { made: Number(made) }),
+      ...(made === undefined
+        ? {}
+        : { made, madePerSecond: (made - (metrics["ledger_late"]?.count ?? 0)) / seconds }),
+      crossed: Object.entries(metrics).flatMap(([name, metric]) =>
+        Object.entries(metric?.thresholds ?? {})
+          .filter(([, isCrossed]) => isCrossed).map(([threshold]) => `${name} ${threshold}`)
+      ),
     };
   } catch {
     throw new Error(`k6 left no summary:\n${said}`);
@@ -219,9 +266,11 @@ function middle(rounds: Figures[]): Figures {
     accepted: rounds.reduce((sum, f) => sum + f.accepted, 0),
     refused: rounds.reduce((sum, f) => sum + f.refused, 0),
     wrong: rounds.reduce((sum, f) => sum + f.wrong, 0),
-    ...(last?.made === undefined
-      ? {}
-      : { made: rounds.reduce((sum, f) => sum + (f.made ?? 0), 0) }),
+    crossed: [...new Set(rounds.flatMap((f) => f.crossed))],
+    ...(last?.made === undefined ? {} : {
+      made: rounds.reduce((sum, f) => sum + (f.made ?? 0), 0),
+      madePerSecond: pick((f) => f.madePerSecond ?? 0),
+    }),
   };
 }
 
@@ -229,16 +278,17 @@ function middle(rounds: Figures[]): Figures {
 export function plot(rows: Row[]): string {
   const top = Math.max(1, ...rows.map((row) => row.perSecond));
   const bars = rows.map((row, i) => {
+    const ratio = row.ratio === undefined ? "" : `, ${row.ratio.toFixed(2)} of the baseline`;
     const width = Math.round((row.perSecond / top) * 420);
     const y = 40 + i * 26;
     return `<text x="8" y="${
       y + 14
-    }">${row.test}</text><rect x="150" y="${y}" width="${width}" height="18" fill="#3b76c4"/>` +
-      `<text x="${156 + width}" y="${y + 14}">${Math.round(row.perSecond)}/s, p99 ${
+    }">${row.test}</text><rect x="190" y="${y}" width="${width}" height="18" fill="#3b76c4"/>` +
+      `<text x="${196 + width}" y="${y + 14}">${Math.round(row.perSecond)}/s, p99 ${
         row.p99.toFixed(1)
-      } ms</text>`;
+      } ms${ratio}</text>`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="760" height="${
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="${
     60 + rows.length * 26
   }" font-family="sans-serif" font-size="13">` +
     `<text x="8" y="22" font-size="15">Accepted requests per second</text>${bars.join("")}</svg>\n`;
@@ -278,8 +328,9 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
   if (test === undefined) throw new Error(`No load test is called ${name}`);
   const folder = mkdtempSync(join(tmpdir(), "sluice-redis-"));
   const redis = await startRedis(options.fsync, folder);
+  const count = test.replicas ?? options.replicas;
   const replicas = await startReplicas(
-    options.replicas,
+    count,
     redis.url,
     options.fsync,
     test.server ?? [],
@@ -299,13 +350,17 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
     if (test.baseline) await until("the baseline", answers(`${baseUrl}/healthz`));
     const own: Figures[] = [];
     const other: Figures[] = [];
+    // Programs that have just started are slow.
+    const warmUp = [...options.k6Flags, "-e", "DURATION=3s"];
+    if (test.baseline) await load(k6, test, [baseUrl], "w", warmUp);
+    await load(k6, test, replicas.urls, "w", warmUp);
     for (let round = 0; round < options.rounds; round++) {
       if (test.baseline) other.push(await load(k6, test, [baseUrl], `b${round}`, options.k6Flags));
       own.push(await load(k6, test, replicas.urls, `r${round}`, options.k6Flags));
     }
     const row: Row = {
       test: name,
-      replicas: options.replicas,
+      replicas: count,
       fsync: options.fsync,
       ...middle(own),
     };
@@ -337,24 +392,20 @@ async function main(argv: string[]): Promise<void> {
     "p50 ms": Number(row.p50.toFixed(2)),
     "p99 ms": Number(row.p99.toFixed(2)),
     "of baseline": row.ratio === undefined ? "" : row.ratio.toFixed(2),
+    "p99 of its": row.baselineP99 ? (row.p99 / row.baselineP99).toFixed(2) : "",
     "accepted": row.accepted,
     "503": row.refused,
     "wrong": row.wrong,
     "made": row.made ?? "",
+    "made/s": row.madePerSecond === undefined ? "" : Math.round(row.madePerSecond),
   }])));
   mkdirSync("loadtest/results", { recursive: true });
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
   writeFileSync(`loadtest/results/${stamp}.json`, JSON.stringify(rows, null, 2));
   writeFileSync(`loadtest/results/${stamp}.svg`, plot(rows));
-  const lost = rows.filter((row) =>
-    row.wrong > 0 || (row.made !== undefined && row.made !== row.accepted)
-  );
-  if (lost.length > 0) {
-    console.error(
-      `wrong answers or a ledger that does not add up: ${lost.map((row) => row.test).join(", ")}`,
-    );
-    process.exit(1);
-  }
+  const failed = rows.filter((row) => row.crossed.length > 0);
+  for (const row of failed) console.error(`${row.test}: crossed ${row.crossed.join(", ")}`);
+  if (failed.length > 0) process.exit(1);
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

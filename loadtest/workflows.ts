@@ -1,37 +1,52 @@
-/** Submit, get, list and resume. VERB chooses: submit, get, list, resume (each iteration submits one and resumes it). */
-import http from "k6/http";
-import { base, book, DURATION, json, NAMESPACE, VUS, waiting } from "./lib.ts";
+/** Submit, get, list and resume, as VERB says. For resume each iteration submits a workflow and resumes it. */
+import type { Options } from "k6/options";
+import {
+  base,
+  book,
+  DURATION,
+  load,
+  NAMESPACE,
+  prepare,
+  RUN,
+  settle,
+  thresholds,
+  TREND,
+  VUS,
+  waiting,
+} from "./lib.ts";
 
 const VERB = __ENV.VERB ?? "submit";
-const RUN = __ENV.RUN ?? "r";
+const SEEDS = 100;
+const root = () => `${base()}/api/v1/workflows/${NAMESPACE}`;
 
-export const options = {
-  scenarios: { full: { executor: "constant-vus", vus: VUS, duration: DURATION } },
-  summaryTrendStats: ["avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"],
-  thresholds: { ledger_wrong: ["count==0"], http_req_duration: [`p(99)<${__ENV.P99 ?? 1000}`] },
+export const options: Options = {
+  scenarios: { [VERB]: { executor: "constant-vus", vus: VUS, duration: DURATION } },
+  summaryTrendStats: TREND,
+  thresholds: thresholds(),
 };
 
 export function setup(): void {
   if (VERB !== "get" && VERB !== "list") return;
-  for (let i = 0; i < 100; i++) {
-    json("POST", `${base()}/api/v1/workflows/${NAMESPACE}`, {
-      workflow: waiting(`${RUN}-seed-${i}`, `seed-${i}`),
-    });
+  for (let i = 0; i < SEEDS; i++) {
+    const name = `${RUN}-seed-${i}`;
+    prepare("POST", root(), { workflow: waiting(name, name) });
   }
 }
 
 export default function (): void {
   const name = `${RUN}-${__VU}-${__ITER}`;
-  const root = `${base()}/api/v1/workflows/${NAMESPACE}`;
-  if (VERB === "get") book(http.get(`${root}/${RUN}-seed-${__ITER % 100}`));
-  else if (VERB === "list") book(http.get(`${root}?listOptions.limit=50`));
+  if (VERB === "get") book(load("GET", `${root()}/${RUN}-seed-${__ITER % SEEDS}`));
+  else if (VERB === "list") book(load("GET", `${root()}?listOptions.limit=50`));
+  else if (VERB === "submit") book(load("POST", root(), { workflow: waiting(name, name) }), 1);
   else {
-    book(json("POST", root, { workflow: waiting(name, name) }));
-    if (VERB !== "resume") return;
-    book(
-      json("PUT", `${root}/${name}/resume`, {
-        nodeFieldSelector: `inputs.parameters.uuid.value=${name}`,
-      }),
-    );
+    prepare("POST", root(), { workflow: waiting(name, name) });
+    const nodeFieldSelector = `inputs.parameters.uuid.value=${name}`;
+    book(load("PUT", `${root()}/${name}/resume`, { nodeFieldSelector }), 1);
   }
+}
+
+/** What was submitted must be there, what was resumed must have succeeded. */
+export function teardown(): void {
+  if (VERB === "submit") settle(`run=${RUN}`);
+  if (VERB === "resume") settle(`run=${RUN},workflows.argoproj.io/phase=Succeeded`);
 }
