@@ -270,4 +270,126 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     sluice: "404",
     check: { method: "GET", path: "/artifacts/default/none/none/main-logs", status: 404 },
   },
+  {
+    place: "What a caller got wrong: selectors, times, parameters, labels, outputs, a bad `grep`",
+    reference: "500, some with `timed out waiting for the condition:` in front",
+    sluice: "400, 404 or 409 with the same text, without that",
+    check: { method: "GET", path: "/api/v1/workflows/default?createdAfter=zzz", status: 400 },
+  },
+  {
+    place: "Get with another `uid`",
+    reference: "500",
+    sluice: "404, or the archived workflow that has it",
+    check: { method: "GET", path: "/api/v1/workflows/default/none?uid=x", status: 404 },
+  },
+  {
+    place: "Lists: continue",
+    reference:
+      "An offset: pages skip and repeat when something changes, and the token may be missing",
+    sluice:
+      "A cursor that stays right, a decimal number like the reference's; offsets are understood",
+    shown:
+      "test/contract/describe_query.ts: changes between pages make it neither skip nor repeat what stays",
+  },
+  {
+    place: "Unknown members of a body",
+    reference: "Ignored",
+    sluice: "Ignored; refused when `createOptions.fieldValidation` is `Strict`",
+    shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
+  },
+  {
+    place: "Update of a template under another's path",
+    reference: "The path is ignored; the object that the body names is changed",
+    sluice: "400; an empty name in the path is the body's",
+    check: {
+      method: "PUT",
+      path: "/api/v1/workflow-templates/default/a",
+      body: {
+        template: { metadata: { name: "b", resourceVersion: "1" }, spec: { entrypoint: "x" } },
+      },
+      status: 400,
+    },
+  },
+  {
+    place: "Archive",
+    reference: "A database of copies; the live list, then its rows",
+    sluice:
+      "Finished workflows of the same store; with `--archive-deleted` also those that were deleted, until `--archive-ttl`, as `--archive-selector` says",
+    shown:
+      "test/contract/archive.test.ts: a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out",
+  },
+  {
+    place: "Archive: name with `nameFilter=Exact`",
+    reference: "Other names that begin so are found too",
+    sluice: "Only this name",
+    shown:
+      "test/contract/http.test.ts: lists finished workflows without their templates, and finds them by uid",
+  },
+  {
+    place: "Archive: retry",
+    reference: "A new uid under the old name",
+    sluice: "The same object, so that links stay right",
+    shown:
+      "test/contract/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
+  },
+  {
+    place: "Archive: label keys and values",
+    reference: "Shown to every user, of all namespaces",
+    sluice: "Need the right to list workflows there",
+    shown: "test/contract/auth_matrix.test.ts: no right",
+  },
+  {
+    place: "Wait for a workflow that only the archive has",
+    reference: "The watch stays empty; the client waits for ever",
+    sluice: "The finished workflow comes first",
+    shown:
+      "test/contract/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
+  },
+  {
+    place: "Artifacts: refusals",
+    reference: "Plain text; 500 for what is not there, 401 for what is not allowed",
+    sluice: "JSON; 404 and 403",
+    shown:
+      "test/contract/artifact_files.test.ts: what is not there is 404, what makes no sense 400, and what is not allowed 403",
+  },
+  {
+    place: "Artifacts: page of a folder",
+    reference: "Links to the folders at every depth",
+    sluice: "What lies directly in it",
+    shown:
+      "test/contract/artifact_files.test.ts: a folder is shown as a page of links, and its files are served without rights",
+  },
+  {
+    place: "Events stream",
+    reference: "What Kubernetes keeps",
+    sluice:
+      "Told by the phases of workflows and nodes of all replicas; of the last hour first, nodes only when a workflow is selected",
+    shown:
+      "test/contract/event_feed.test.ts: follow() tells what other replicas did before and do now, each once",
+  },
+  {
+    place: "Events without webhook secret and credential, authentication off",
+    reference: "403",
+    sluice: "Accepted",
+    check: { method: "POST", path: "/api/v1/events/default/any", body: {}, status: 200 },
+  },
+  {
+    place: "Bound on requests",
+    reference: "One for all clients behind the gateway",
+    sluice: "One for each sender (`--api-rate-limit`)",
+    shown: `${HTTP_TESTS}: a sender that is too fast is told to wait, others are not`,
+  },
+  {
+    place: "Pages of other origins in a browser",
+    reference: "May send what changes something; answers are not readable",
+    sluice: "Refused, unless `--access-control-allow-origin` names them",
+    shown:
+      "test/contract/http_hardening.test.ts: strange pages may not change anything, own and allowed ones may",
+  },
+  {
+    place: "Logs of steps whose pod is gone",
+    reference: "Empty",
+    sluice: "From the archived log, where the template archives it",
+    shown: "src/service/logs.test.ts: lines that the executor no longer has come from the archive",
+  },
 ];

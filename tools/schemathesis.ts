@@ -100,12 +100,12 @@ async function makeData(api: Api): Promise<Record<string, string[]>> {
     binding: {
       metadata: { name: "stored" },
       spec: {
-        event: { selector: "payload.go == true" },
+        event: { selector: 'discriminator == "go"' },
         submit: { workflowTemplateRef: { name: "stored" } },
       },
     },
   });
-  await api("POST", `/api/v1/events/${NAMESPACE}/stored`, { go: true });
+  await api("POST", `/api/v1/events/${NAMESPACE}/go`, {});
   await api("POST", `/api/v1/sync/${NAMESPACE}`, { cmName: "limits", key: "stored", limit: 2 });
   const until = performance.now() + SEED_TIMEOUT_MS;
   const ended = { done: "Succeeded", failed: "Failed", again: "Failed", waiting: "Running" };
@@ -136,7 +136,7 @@ async function makeData(api: Api): Promise<Record<string, string[]>> {
     podName: Object.keys(workflows),
     artifactName: ["out", "main-logs", "food"],
     templateName: ["stored"],
-    discriminator: ["stored"],
+    discriminator: ["go"],
     key: ["stored"],
     cmName: ["limits"],
     resourceKind: ["WorkflowTemplate", "CronWorkflow", "ClusterWorkflowTemplate"],

@@ -1,9 +1,9 @@
 /** Request bodies: read with a bound, JSON whatever the content type says. */
-import type { Json } from "../base/json.ts";
+import { isJsonObject, type Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
-import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
-import { decode } from "../spec/decode.ts";
+import { decode, type UnknownField } from "../spec/decode.ts";
 import type { StructSchema } from "../spec/schema.ts";
 
 export interface BodyLimits {
@@ -84,5 +84,15 @@ async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array
 export function decodeBody(text: string, schema: StructSchema | "json"): Json | undefined {
   const value = readFirstJson(text);
   if (schema === "json") return value;
-  return decode(value ?? {}, schema);
+  return decode(value ?? {}, schema, isStrict(value) ? { onUnknown: refuseUnknown } : {});
+}
+
+/** As in Kubernetes, a creation may ask that members which nobody knows are refused instead of ignored. */
+function isStrict(value: Json | undefined): boolean {
+  const options = isJsonObject(value) ? value.createOptions : undefined;
+  return isJsonObject(options) && options.fieldValidation === "Strict";
+}
+
+function refuseUnknown({ path }: UnknownField): never {
+  throw invalid(`strict decoding error: unknown field "${path}"`);
 }

@@ -175,6 +175,24 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     }
   });
 
+  test("what nobody knows is ignored, or refused when a creation asks for it", async () => {
+    const create = (fieldValidation: string) =>
+      send(
+        "/api/v1/workflows/strict",
+        post({
+          workflow: { metadata: { generateName: "s-" }, spec: { ...SPEC, entryPiont: "x" } },
+          createOptions: { fieldValidation },
+        }),
+      );
+    expect(await (await create("Strict")).json()).toEqual({
+      code: 3,
+      message: 'strict decoding error: unknown field "workflow.spec.entryPiont"',
+    });
+    const lenient = await create("Ignore");
+    expect(lenient.status).toBe(200);
+    await lenient.body?.cancel();
+  });
+
   test("a watch shows what is there, then each change once", async () => {
     await send(
       "/api/v1/workflows/watch",
