@@ -24,6 +24,7 @@ import { KubeClient } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
 import { createClusterManifests, withManifests } from "./kubernetes/cluster_manifests.ts";
 import { ManifestMirror } from "./kubernetes/manifest_mirror.ts";
+import { ObjectLookup } from "./kubernetes/object_lookup.ts";
 import { openExecutor } from "./executors/open_executor.ts";
 import type { OpenedExecutor } from "./executors/open_executor.ts";
 import type { FindUnwanted } from "./executors/orphan_pods.ts";
@@ -153,7 +154,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const metrics = createMetrics();
   const ownStore = await reachStore(config, log, stop);
   const cluster = config.manifestSource === "kubernetes"
-    ? await openCluster(config, ownStore)
+    ? await openCluster(config, ownStore, log)
     : undefined;
   const store = cluster?.store ?? ownStore;
   const promised = store.durability?.() ?? "unknown";
@@ -238,6 +239,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       maxEventBytes: config.maxEventBytes,
       idempotencyTtlMs: config.idempotencyTtl,
       archive: config.archive,
+      syncApi: config.syncApi,
       archiveSelector,
       authRequired: !config.authMode.includes("server"),
     },
@@ -394,6 +396,7 @@ function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
 async function openCluster(
   { apiGroup }: Config,
   inner: Store,
+  log: Logger,
 ): Promise<{ client: KubeClient; mirror: ManifestMirror; store: Store }> {
   const client = new KubeClient(await loadKubeConfig(process.env));
   const mirror = new ManifestMirror(inner.manifests);
@@ -402,7 +405,7 @@ async function openCluster(
     mirror,
     group: apiGroup,
     inner: inner.manifests,
-    monotonic: systemClock.monotonic,
+    lookup: new ObjectLookup({ client, log, monotonic: systemClock.monotonic }),
   });
   return { client, mirror, store: withManifests(inner, manifests) };
 }

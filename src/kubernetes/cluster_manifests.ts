@@ -1,7 +1,7 @@
 /**
  * Stored manifests where the cluster is the truth: writes of the workflow kinds go to the API server and come back into the
- * store at once, so that a reader on any replica sees them; reads come from the store. Versions are the cluster's own. Other
- * kinds (config maps, secrets, callbacks) stay in the store.
+ * store at once, so that a reader on any replica sees them; reads come from the store. Versions are the cluster's own.
+ * ConfigMaps and Secrets that the store doesn't have are read from the cluster, and never written there.
  */
 import type { JsonObject } from "../base/json.ts";
 import { invalid, notFound, Problem, ProblemCode, unavailable } from "../base/problem.ts";
@@ -11,6 +11,7 @@ import {
   apiVersionOf,
   asObject,
   type ClusterKind,
+  type ClusterObject,
   collectionPath,
   isClusterKind,
   objectPath,
@@ -18,10 +19,13 @@ import {
 import { type KubeClient, KubeError } from "./kube_client.ts";
 import { clusterVersion, ManifestMirror } from "./manifest_mirror.ts";
 import { mergePatch } from "./merge_patch.ts";
+import type { ObjectLookup } from "./object_lookup.ts";
 
-/** How long a manifest that neither the store nor the cluster has is not asked for again. */
-const MISSING_MS = 500;
-const MAX_MISSING = 1_000;
+/** Kinds of the core group that workflows refer to by name. */
+const CORE_PLURALS: Partial<Record<ManifestKind, string>> = {
+  ConfigMap: "configmaps",
+  Secret: "secrets",
+};
 
 export interface ClusterManifestsOptions {
   client: KubeClient;
@@ -30,8 +34,7 @@ export interface ClusterManifestsOptions {
   /** The store's own manifests. */
   inner: ManifestStore;
   mirror: ManifestMirror;
-  /** Milliseconds that only grow. */
-  monotonic(): number;
+  lookup: ObjectLookup;
 }
 
 /** The store with other manifests. */
@@ -52,9 +55,7 @@ export function withManifests(store: Store, manifests: ManifestStore): Store {
 
 /** Makes manifests whose workflow kinds are in the cluster. */
 export function createClusterManifests(options: ClusterManifestsOptions): ManifestStore {
-  const { client, group, inner, mirror, monotonic } = options;
-  /** When each was last found missing. */
-  const missing = new Map<string, number>();
+  const { client, group, inner, mirror, lookup } = options;
 
   /** Reads an object anew; what is gone goes from the store too. */
   async function refresh(
@@ -76,19 +77,19 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
 
   /** One that the store doesn't have may have been applied this moment. */
   async function lookUp(
-    kind: ClusterKind,
+    kind: ManifestKind,
     namespace: string,
     name: string,
   ): Promise<StoredManifest | undefined> {
-    const key = `${kind}/${namespace}/${name}`;
-    const now = monotonic();
-    if (now - (missing.get(key) ?? -Infinity) < MISSING_MS) return undefined;
-    const found = await asProblem(() => refresh(kind, namespace, name));
-    missing.delete(key);
-    if (found === undefined) missing.set(key, now);
-    const [oldest] = missing.keys();
-    if (missing.size > MAX_MISSING && oldest !== undefined) missing.delete(oldest);
-    return found;
+    if (isClusterKind(kind)) {
+      const object = await lookup.get(objectPath(group, kind, namespace, name));
+      return object && await mirror.keep(kind, asObject(object));
+    }
+    const plural = CORE_PLURALS[kind];
+    if (plural === undefined || namespace === "" || name === "") return undefined;
+    const place = `${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+    const object = await lookup.get(`/api/v1/namespaces/${place}`);
+    return object && coreManifest(kind, asObject(object));
   }
 
   async function create(kind: ClusterKind, manifest: Unversioned): Promise<StoredManifest> {
@@ -103,7 +104,7 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
         metadata: ownMetadata(object),
       },
     });
-    missing.delete(`${kind}/${manifest.namespace}/${manifest.name}`);
+    lookup.forget(objectPath(group, kind, manifest.namespace, manifest.name));
     return await mirror.keep(kind, asObject(answer));
   }
 
@@ -153,6 +154,18 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
     }
   }
 
+  /** What was read from the cluster is written to the store, and counts from there on. */
+  async function putOwn(
+    manifest: Unversioned,
+    expect: string | undefined,
+  ): ReturnType<ManifestStore["put"]> {
+    const result = await inner.put(manifest, expect);
+    const isMissing = "conflict" in result && result.conflict === "missing";
+    return isMissing && CORE_PLURALS[manifest.kind] !== undefined
+      ? await inner.put(manifest, undefined)
+      : result;
+  }
+
   async function remove(
     kind: ClusterKind,
     namespace: string,
@@ -185,22 +198,33 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
   return {
     async get(kind, namespace, name) {
       const stored = await inner.get(kind, namespace, name) ??
-        (isClusterKind(kind) ? await lookUp(kind, namespace, name) : undefined);
+        await lookUp(kind, namespace, name);
       return stored && versioned(stored);
     },
     async list(kind, query) {
       const page = await inner.list(kind, query);
       return isClusterKind(kind) ? { ...page, items: page.items.map(versioned) } : page;
     },
-    put: (manifest, expect) =>
-      isClusterKind(manifest.kind)
-        ? asProblem(() => put(manifest.kind as ClusterKind, manifest, expect))
-        : inner.put(manifest, expect),
+    put(manifest, expect) {
+      const { kind } = manifest;
+      return isClusterKind(kind)
+        ? asProblem(() => put(kind, manifest, expect))
+        : putOwn(manifest, expect);
+    },
     remove: (kind, namespace, name, expect) =>
       isClusterKind(kind)
         ? asProblem(() => remove(kind, namespace, name, expect))
         : inner.remove(kind, namespace, name, expect),
   };
+}
+
+/** A ConfigMap or a Secret as a manifest. */
+function coreManifest(kind: ManifestKind, object: ClusterObject): StoredManifest {
+  const { metadata, ...rest } = object as unknown as JsonObject;
+  const { managedFields: _managed, ...kept } = metadata as JsonObject;
+  const { namespace = "", name, resourceVersion, labels = {} } = object.metadata;
+  const text = JSON.stringify({ ...rest, metadata: kept });
+  return { kind, namespace, name, version: resourceVersion, text, labels };
 }
 
 type Unversioned = Omit<StoredManifest, "version">;

@@ -5,8 +5,10 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { createClusterManifests } from "../../src/kubernetes/cluster_manifests.ts";
 import { collectionPath, objectPath } from "../../src/kubernetes/cluster_object.ts";
 import { ManifestMirror } from "../../src/kubernetes/manifest_mirror.ts";
+import { ObjectLookup } from "../../src/kubernetes/object_lookup.ts";
 import { followObjects } from "../../src/kubernetes/object_watch.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { createLogger } from "../../src/platform/log.ts";
 import { ManifestKind } from "../../src/spec/manifest.ts";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
 import { type ClusterKinds, defineKinds, kindsAreOn } from "../support/cluster_kinds.ts";
@@ -28,10 +30,11 @@ describe(`manifests in the cluster (on ${kindsAreOn})`, () => {
     const { manifests: inner } = openMemoryStore();
     const mirror = new ManifestMirror(inner);
     const { monotonic } = systemClock;
+    const lookup = new ObjectLookup({ client, monotonic, log: createLogger("error") });
     return {
       inner,
       mirror,
-      manifests: createClusterManifests({ client, group, inner, mirror, monotonic }),
+      manifests: createClusterManifests({ client, group, inner, mirror, lookup }),
     };
   }
 
@@ -103,6 +106,30 @@ describe(`manifests in the cluster (on ${kindsAreOn})`, () => {
     await first.manifests.put(manifestOf("c", { entrypoint: "x" }), undefined);
     expect(await second.manifests.get(KIND, kinds.namespace, "c")).toBeDefined();
     expect(await second.manifests.get(KIND, kinds.namespace, "nobody")).toBeUndefined();
+  });
+
+  test("config maps and secrets that the store has not are the cluster's; writes stay in the store", async () => {
+    const { manifests } = replica();
+    const { client, namespace } = kinds;
+    await client.call({
+      method: "POST",
+      path: `/api/v1/namespaces/${namespace}/configmaps`,
+      body: {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "limits" },
+        data: { size: "2" },
+      },
+    });
+    const found = await manifests.get("ConfigMap", namespace, "limits");
+    expect(JSON.parse(found?.text ?? "{}")).toMatchObject({ data: { size: "2" } });
+    expect(await manifests.get("Secret", namespace, "limits")).toBeUndefined();
+    const text = '{"metadata":{"name":"limits"},"data":{"size":"3"}}';
+    const own = { kind: ManifestKind.ConfigMap, namespace, name: "limits", text, labels: {} };
+    expect(await manifests.put(own, found?.version)).toHaveProperty("version");
+    expect((await manifests.get("ConfigMap", namespace, "limits"))?.text).toBe(text);
+    expect(await client.call({ path: `/api/v1/namespaces/${namespace}/configmaps/limits` }))
+      .toMatchObject({ data: { size: "2" } });
   });
 
   test("refusals of the API server reach the caller in its words", async () => {

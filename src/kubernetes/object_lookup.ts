@@ -1,0 +1,76 @@
+/**
+ * Single objects of the cluster, asked for when the store has none. An answer counts for a moment; while the API server is
+ * away, or slow, the last one does, and what was never seen counts as absent: nobody is held up.
+ */
+import type { JsonObject } from "../base/json.ts";
+import type { Logger } from "../platform/log.ts";
+import { type KubeClient, KubeError } from "./kube_client.ts";
+
+const FOUND_MS = 2_000;
+const MISSING_MS = 500;
+/** How long nobody asks again after trouble. */
+const TROUBLE_MS = 5_000;
+/** Longest wait for an answer. */
+const PATIENCE_MS = 2_000;
+const MAX_ENTRIES = 2_000;
+
+interface Entry {
+  object: JsonObject | undefined;
+  until: number;
+}
+
+export interface ObjectLookupOptions {
+  client: KubeClient;
+  log: Logger;
+  /** Milliseconds that only grow. */
+  monotonic(): number;
+}
+
+export class ObjectLookup {
+  readonly #options: ObjectLookupOptions;
+  /** By path, in the order of the last question. */
+  readonly #known = new Map<string, Entry>();
+  readonly #asking = new Map<string, Promise<JsonObject | undefined>>();
+
+  constructor(options: ObjectLookupOptions) {
+    this.#options = options;
+  }
+
+  /** The object at a path; undefined when there is none, or it is not known. */
+  get(path: string): Promise<JsonObject | undefined> {
+    const known = this.#known.get(path);
+    if (known !== undefined && this.#options.monotonic() < known.until) {
+      return Promise.resolve(known.object);
+    }
+    const asking = this.#asking.get(path) ??
+      this.#ask(path).finally(() => this.#asking.delete(path));
+    this.#asking.set(path, asking);
+    return asking;
+  }
+
+  /** Somebody has just written it. */
+  forget(path: string): void {
+    this.#known.delete(path);
+  }
+
+  async #ask(path: string): Promise<JsonObject | undefined> {
+    const { client, log } = this.#options;
+    try {
+      const object = await client.call({ path, signal: AbortSignal.timeout(PATIENCE_MS) });
+      return this.#keep(path, object, FOUND_MS);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      if (error.status === 404) return this.#keep(path, undefined, MISSING_MS);
+      log.warn({ path, reason: error.message }, "object of the cluster can't be read");
+      return this.#keep(path, this.#known.get(path)?.object, TROUBLE_MS);
+    }
+  }
+
+  #keep(path: string, object: JsonObject | undefined, forMs: number): JsonObject | undefined {
+    this.#known.delete(path);
+    this.#known.set(path, { object, until: this.#options.monotonic() + forMs });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_ENTRIES && oldest !== undefined) this.#known.delete(oldest);
+    return object;
+  }
+}
