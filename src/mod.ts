@@ -149,6 +149,7 @@ export {
   type Input,
   type StreamOperation,
   type UnaryOperation,
+  type UploadOperation,
 } from "./client/client.ts";
 export { OPERATIONS, type Operations } from "./client/operations.ts";
 export { ClientError, type ClientOptions } from "./client/transport.ts";

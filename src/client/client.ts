@@ -3,7 +3,7 @@ import type { Json } from "../base/json.ts";
 import { OPERATIONS, type Operations } from "./operations.ts";
 import { type ClientOptions, frames, send } from "./transport.ts";
 
-type OfKind<K extends "unary" | "stream" | "download"> = {
+type OfKind<K extends "unary" | "stream" | "download" | "upload"> = {
   [O in keyof Operations]: Operations[O]["kind"] extends K ? O : never;
 }[keyof Operations];
 
@@ -13,6 +13,9 @@ export type UnaryOperation = OfKind<"unary">;
 export type StreamOperation = OfKind<"stream">;
 /** Operations that answer with a file. */
 export type DownloadOperation = OfKind<"download">;
+
+/** Operations that take a file. */
+export type UploadOperation = OfKind<"upload">;
 
 /** What one operation is called with; members that must be there are required. */
 export type Input<O extends keyof Operations> =
@@ -40,6 +43,12 @@ export interface Client {
   ): AsyncIterable<Operations[O]["answer"]>;
   /** A file as it is. @throws {ClientError} */
   download<O extends DownloadOperation>(operation: O, input: Input<O>): Promise<Uint8Array>;
+  /** Sends a file. @throws {ClientError} */
+  upload<O extends UploadOperation>(
+    operation: O,
+    input: Input<O>,
+    file: { name: string; content: Blob },
+  ): Promise<Operations[O]["answer"]>;
 }
 
 /** Makes a client. Nothing is sent before the first call. */
@@ -50,6 +59,7 @@ export function createClient(options: ClientOptions): Client {
       method,
       target: filledPath(path, input.params ?? {}) + queryText(input.query ?? {}),
       body: input.body,
+      form: input.form,
       idempotencyKey: input.idempotencyKey,
       signal: input.signal,
     });
@@ -68,6 +78,11 @@ export function createClient(options: ClientOptions): Client {
       const response = await request(operation, input as AnyInput);
       return new Uint8Array(await response.arrayBuffer());
     },
+    async upload(operation, input, { name, content }) {
+      const form = new FormData();
+      form.append("file", content, name);
+      return await (await request(operation, { ...input as AnyInput, form })).json();
+    },
   };
 }
 
@@ -75,6 +90,7 @@ interface AnyInput {
   params?: Record<string, string>;
   query?: Query;
   body?: Json;
+  form?: FormData;
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -32,6 +32,8 @@ export interface Outgoing {
   /** Path and query. */
   target: string;
   body?: Json | undefined;
+  /** Instead of `body`. */
+  form?: FormData | undefined;
   /** The same key and request have one effect. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -50,6 +52,7 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
     method: outgoing.method,
     headers,
     ...(outgoing.body === undefined ? {} : { body: JSON.stringify(outgoing.body) }),
+    ...(outgoing.form === undefined ? {} : { body: outgoing.form }),
     ...(outgoing.signal === undefined ? {} : { signal: outgoing.signal }),
   });
   let response: Response;

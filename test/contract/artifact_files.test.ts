@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createArtifactStore } from "../../src/artifacts/artifact_store.ts";
 import { powerlessCaller } from "../../src/auth/caller.ts";
+import { createClient } from "../../src/client/client.ts";
 import { startApiServer } from "../support/api_server.ts";
 
 const UID = "00000000-0000-4000-8000-000000000007";
@@ -202,6 +203,17 @@ test("an uploaded file becomes the argument of a submission", async () => {
   expect(JSON.parse(submitted.text).spec.arguments.artifacts).toEqual([
     { name: "food", s3: { key } },
   ]);
+});
+
+test("the client uploads too", async () => {
+  const { key = "" } = await createClient({ server: base }).upload(
+    "ArtifactService_UploadArtifact",
+    { params: { namespace: "files", templateName: "eat", artifactName: "food" } },
+    { name: "soup", content: new Blob(["hot"]) },
+  ) as { key?: string };
+  let stored = "";
+  for await (const chunk of createReadStream(join(folder, key), "utf8")) stored += chunk;
+  expect(stored).toBe("hot");
 });
 
 test("uploads are refused before they are read, and leave nothing behind", async () => {

@@ -9,6 +9,7 @@ import { OPERATIONS_FILE, operationsFile } from "../../tools/client_operations.t
 import { startApiServer } from "../support/api_server.ts";
 
 const SOURCE = readFileSync(new URL("../../src/mod.ts", import.meta.url), "utf8");
+const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const SERVER = "http://127.0.0.1:2746";
 
 let running: Awaited<ReturnType<typeof startApiServer>>;
@@ -19,11 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-describe("the examples of mod.ts", () => {
-  const examples = [...SOURCE.matchAll(/^ \* ```ts\n([^]*?)^ \* ```$/gm)].map(([, block = ""]) =>
-    block.replaceAll(/^ \* ?/gm, "")
-  );
-  it("are found", () => expect(examples.length).toBe(5));
+describe("the examples of mod.ts and the README", () => {
+  const examples = [
+    ...[...SOURCE.matchAll(/^ \* ```ts\n([^]*?)^ \* ```$/gm)].map(([, block = ""]) =>
+      block.replaceAll(/^ \* ?/gm, "")
+    ),
+    ...[...README.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = ""]) => block),
+  ];
+  it("are found", () => expect(examples.length).toBe(6));
 
   it.each(examples)("example %#", async (example) => {
     const body = example
