@@ -10,7 +10,7 @@ import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { Artifact, Workflow } from "../spec/manifest.ts";
+import { type Artifact, DATABASE_LIMITS, type Workflow } from "../spec/manifest.ts";
 import type { ActorId, Lease, ShardState, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, shardOf, workflowActorId } from "./actor_ids.ts";

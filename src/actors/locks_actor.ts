@@ -82,15 +82,6 @@ class LocksActor implements HotActor {
   }
 
   #acquire({ type: _, ...request }: LockRequest & { type: "acquire" }): undefined {
-    const unsized = request.keys.find(({ kind, key, limit }) =>
-      kind === "semaphore" && limit === 0 && key.split("/")[1] === "Database"
-    );
-    if (unsized) {
-      const message =
-        `Failed to acquire the synchronization lock. There is no limit for ${unsized.key}`;
-      this.#send(request.holder, { type: "locks-failed", holder: request.holder, message });
-      return;
-    }
     return this.#tell(acquireLocks(this.#table, request));
   }
 

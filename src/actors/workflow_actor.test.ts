@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { Deployment, TTL_MS, until } from "../../test/support/deployment.ts";
-import type { WorkflowSpec } from "../spec/manifest.ts";
+import { DATABASE_LIMITS, type WorkflowSpec } from "../spec/manifest.ts";
 import type { Host } from "./host.ts";
 
 const running: Deployment[] = [];
@@ -176,22 +176,24 @@ test("a mutex lets one workflow after the other run", async () => {
   await until(async () => (await deployment.workflow("three")).status?.phase === "Succeeded");
 });
 
-test("a semaphore that grows lets more of those in who wait", async () => {
+test.each([
+  ["of a config map", "sizes", { configMapKeyRef: { name: "sizes", key: "jobs" } }],
+  ["of the database", DATABASE_LIMITS, { database: { key: "jobs" } }],
+])("a semaphore %s that grows lets more of those in who wait", async (_, name, semaphore) => {
   const deployment = deploy(() => undefined);
   const host = await deployment.replica("a");
   const put = (size: string) =>
     deployment.store.manifests.put({
       kind: "ConfigMap",
       namespace: "default",
-      name: "sizes",
+      name,
       labels: {},
-      text: JSON.stringify({ metadata: { name: "sizes" }, data: { jobs: size } }),
+      text: JSON.stringify({ metadata: { name }, data: { jobs: size } }),
     }, "*");
   await put("1");
-  const configMapKeyRef = { name: "sizes", key: "jobs" };
   const spec: WorkflowSpec = {
     entrypoint: "main",
-    synchronization: { semaphores: [{ configMapKeyRef }] },
+    synchronization: { semaphores: [semaphore] },
     templates: [{ name: "main", container }],
   };
   for (const name of ["one", "two", "three"]) await deployment.submit(host, name, spec);
@@ -199,7 +201,7 @@ test("a semaphore that grows lets more of those in who wait", async () => {
   await deployment.clock.advance(2_000);
   expect(deployment.executor.tasks.size).toBe(1);
   await put("2");
-  await host.limitsChanged("default", "sizes", { jobs: "2", other: "text" });
+  await host.limitsChanged("default", name, { jobs: "2", other: "text" });
   await until(() => deployment.executor.tasks.size === 2);
   await deployment.clock.advance(2_000);
   expect(deployment.executor.tasks.size).toBe(2);

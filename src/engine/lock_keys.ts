@@ -1,5 +1,5 @@
 /** Which locks a template or a workflow asks for. Semaphores come before mutexes. */
-import type { ConfigMap, Synchronization } from "../spec/manifest.ts";
+import { type ConfigMap, DATABASE_LIMITS, type Synchronization } from "../spec/manifest.ts";
 import type { LockKey } from "./effect.ts";
 import { findStored, NodeFailure } from "./failure.ts";
 import { type Turn, workflowNamespace } from "./state.ts";
@@ -14,7 +14,8 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
     const place = namespace ?? workflowNamespace(turn.state);
     if (database?.key !== undefined) {
       const key = `${place}/Database/${database.key}`;
-      keys.push({ kind: "semaphore", key, limit: 0 });
+      const limit = semaphoreSize(turn, place, DATABASE_LIMITS, database.key, key);
+      keys.push({ kind: "semaphore", key, limit });
       continue;
     }
     const name = configMapKeyRef?.name ?? "";

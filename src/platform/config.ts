@@ -346,6 +346,12 @@ export const CONFIG_TABLE = {
     max: 1_000_000,
     doc: "Requests a second that each sender may make, on each replica; 0 sets no bound",
   },
+  syncApi: {
+    type: "switch",
+    env: "SYNC_API",
+    default: false,
+    doc: "Take semaphore limits of the type DATABASE through the sync routes",
+  },
   archive: {
     type: "switch",
     env: "ARCHIVE",

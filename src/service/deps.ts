@@ -40,6 +40,8 @@ export interface ServiceSettings {
   archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */
   managedNamespace?: string;
+  /** Limits of the kind `DATABASE` are taken too. @default {false} */
+  syncApi?: boolean;
   /** Callers must prove who they are; then an event without a credential needs a webhook sender's signature. */
   authRequired: boolean;
 }

@@ -1,12 +1,12 @@
-/** Semaphore limits, kept as numbers in config maps. */
+/** Semaphore limits, kept as numbers in config maps; those of the reference's database in one of the server's own. */
 import type { Caller, Verb } from "../auth/port.ts";
 import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import { type ConfigMap, ManifestKind } from "../spec/manifest.ts";
+import { type ConfigMap, DATABASE_LIMITS, ManifestKind } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { changeManifest, createManifest, readManifest } from "./manifests.ts";
 
-/** Where limits are kept; only config maps are supported. */
+/** Where limits are kept. */
 export const SyncConfigType = { ConfigMap: "CONFIGMAP", Database: "DATABASE" } as const;
 export type SyncConfigType = typeof SyncConfigType[keyof typeof SyncConfigType];
 
@@ -19,8 +19,10 @@ export interface SyncLimitRef {
 }
 
 export interface SyncLimit {
+  /** 1 for `DATABASE`; absent otherwise. */
+  type?: 1;
   namespace: string;
-  cmName: string;
+  cmName?: string;
   key: string;
   limit: number;
 }
@@ -33,15 +35,17 @@ export async function createSyncLimit(
   limit: number,
 ): Promise<SyncLimit> {
   checkLimit(limit);
-  await check(caller, ref, "create");
+  await check(deps, caller, ref, "create");
   const exists = new Problem(
     ProblemCode.AlreadyExists,
-    "sync limit cannot be created as it already exists",
+    ref.type === SyncConfigType.Database
+      ? `Database sync limit already exists in namespace "${ref.namespace}".`
+      : "sync limit cannot be created as it already exists",
   );
   if (await findConfigMap(deps, ref) === undefined) {
     try {
       await createManifest<ConfigMap>(deps, caller, ManifestKind.ConfigMap, ref.namespace, {
-        metadata: { name: ref.configMap },
+        metadata: { name: configMapOf(ref) },
         data: { [ref.key]: String(limit) },
       });
       return answer(ref, limit);
@@ -62,7 +66,7 @@ export async function getSyncLimit(
   caller: Caller,
   ref: SyncLimitRef,
 ): Promise<SyncLimit> {
-  await check(caller, ref, "get");
+  await check(deps, caller, ref, "get");
   const { data = {} } = await readConfigMap(deps, ref);
   if (!Object.hasOwn(data, ref.key)) throw notFound(missing(ref));
   const limit = Number(data[ref.key]);
@@ -82,10 +86,15 @@ export async function updateSyncLimit(
   limit: number,
 ): Promise<SyncLimit> {
   checkLimit(limit);
-  await check(caller, ref, "update");
+  await check(deps, caller, ref, "update");
+  if (ref.type === SyncConfigType.Database) await readConfigMap(deps, ref);
   await change(deps, ref, (data) => {
     if (!Object.hasOwn(data, ref.key)) {
-      throw notFound(`${missing(ref)} - please create it first`);
+      throw notFound(
+        ref.type === SyncConfigType.Database
+          ? missing(ref)
+          : `${missing(ref)} - please create it first`,
+      );
     }
     return { ...data, [ref.key]: String(limit) };
   });
@@ -98,7 +107,8 @@ export async function deleteSyncLimit(
   caller: Caller,
   ref: SyncLimitRef,
 ): Promise<void> {
-  await check(caller, ref, "update");
+  await check(deps, caller, ref, "update");
+  if (ref.type === SyncConfigType.Database) await readConfigMap(deps, ref);
   await change(deps, ref, (data) => {
     const { [ref.key]: _removed, ...rest } = data;
     return rest;
@@ -109,8 +119,18 @@ function checkLimit(limit: number): void {
   if (limit <= 0) throw invalid("limit must be greater than zero");
 }
 
-async function check(caller: Caller, ref: SyncLimitRef, verb: Verb): Promise<void> {
-  if (ref.type !== SyncConfigType.ConfigMap) {
+/** The config map that holds a limit. */
+function configMapOf({ type, configMap }: SyncLimitRef): string {
+  return type === SyncConfigType.Database ? DATABASE_LIMITS : configMap;
+}
+
+async function check(
+  { settings }: ServiceDeps,
+  caller: Caller,
+  ref: SyncLimitRef,
+  verb: Verb,
+): Promise<void> {
+  if (ref.type !== SyncConfigType.ConfigMap && settings.syncApi !== true) {
     throw invalid(`unsupported sync config type: ${ref.type}`);
   }
   await requireAccess(caller, {
@@ -118,17 +138,21 @@ async function check(caller: Caller, ref: SyncLimitRef, verb: Verb): Promise<voi
     group: "",
     resource: "configmaps",
     namespace: ref.namespace,
-    ...(verb === "create" ? {} : { name: ref.configMap }),
+    ...(verb === "create" ? {} : { name: configMapOf(ref) }),
   });
 }
 
-function readConfigMap(deps: ServiceDeps, ref: SyncLimitRef): Promise<ConfigMap> {
-  return readManifest<ConfigMap>(deps, ManifestKind.ConfigMap, ref.namespace, ref.configMap);
+async function readConfigMap(deps: ServiceDeps, ref: SyncLimitRef): Promise<ConfigMap> {
+  const isDatabase = ref.type === SyncConfigType.Database;
+  // Of a limit in the database nobody asks for the config map: without one there is no limit.
+  if (isDatabase && await findConfigMap(deps, ref) === undefined) throw notFound(missing(ref));
+  return await readManifest(deps, ManifestKind.ConfigMap, ref.namespace, configMapOf(ref));
 }
 
 async function findConfigMap(deps: ServiceDeps, ref: SyncLimitRef) {
-  if (ref.configMap === "") return undefined;
-  return await deps.store.manifests.get(ManifestKind.ConfigMap, ref.namespace, ref.configMap);
+  const name = configMapOf(ref);
+  if (name === "") return undefined;
+  return await deps.store.manifests.get(ManifestKind.ConfigMap, ref.namespace, name);
 }
 
 async function change(
@@ -140,15 +164,21 @@ async function change(
     deps,
     ManifestKind.ConfigMap,
     ref.namespace,
-    ref.configMap,
+    configMapOf(ref),
     (map) => ({ ...map, data: next(map.data ?? {}) }),
   );
 }
 
 function missing(ref: SyncLimitRef): string {
+  if (ref.type === SyncConfigType.Database) {
+    return `Database sync limit not found in namespace "${ref.namespace}".`;
+  }
   return `key ${ref.key} not found in configmap ${ref.namespace}/${ref.configMap}`;
 }
 
 function answer(ref: SyncLimitRef, limit: number): SyncLimit {
-  return { namespace: ref.namespace, cmName: ref.configMap, key: ref.key, limit };
+  const { namespace, key } = ref;
+  return ref.type === SyncConfigType.Database
+    ? { type: 1, namespace, key, limit }
+    : { namespace, cmName: ref.configMap, key, limit };
 }

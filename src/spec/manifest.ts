@@ -590,6 +590,9 @@ export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 /** Label and annotation prefix of the reference; the group is `argoproj.io`. */
 export const LABEL_PREFIX = "workflows.argoproj.io/";
 
+/** Config map, in each namespace, with the sizes of the semaphores that the reference keeps in a database. */
+export const DATABASE_LIMITS = "sluice-semaphores";
+
 /** `Persisted` on workflows that only the archive has. */
 export const ARCHIVING_STATUS_LABEL = `${LABEL_PREFIX}workflow-archiving-status`;
 
