@@ -73,7 +73,7 @@ export function jsonSchema(kind: Kind): JsonObject {
   if (struct === undefined) throw new RangeError(`Kind ${kind} has no schema`);
   const definitions = new SchemaDefinitions("#/$defs/", "input");
   const { $ref } = definitions.schemaOf(struct);
-  const root = definitions.definitions[kind];
+  const root = definitions.definitions[String($ref).replace("#/$defs/", "")];
   if (root !== undefined) {
     root.properties = { ...root.properties as JsonObject, kind: { const: kind } };
     root.required = ["kind", "metadata", ...hasSpec(struct) ? ["spec"] : []];

@@ -9,7 +9,7 @@ import { ROUTES } from "../../src/http/routes.ts";
 import type { Route } from "../../src/http/route.ts";
 import { startInstance } from "../support/api_server.ts";
 
-const RUNS = Number(process.env.SLUICE_FUZZ_RUNS ?? 25);
+const RUNS = Number(process.env.SLUICE_FUZZ_RUNS ?? 10);
 const UID = "00000000-0000-4000-8000-00000000000a";
 const SPEC = { entrypoint: "hold", templates: [{ name: "hold", suspend: {} }] };
 const DONE = {

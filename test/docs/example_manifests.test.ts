@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -23,5 +24,23 @@ describe("every example manifest", () => {
     expect(results.flatMap(({ warnings }) => warnings)).toEqual([]);
     const schema = anyManifestSchema();
     for (const value of values) expect(schemaProblems(schema, value as Json)).toEqual([]);
+  });
+});
+
+describe("every manifest of the catalogue", () => {
+  const CATALOGUE = join(import.meta.dirname, "../fixtures/manifests");
+  const catalogue = readdirSync(CATALOGUE).filter((name) => name.endsWith(".test.yaml"));
+
+  it("is found", () => expect(catalogue.length).toBeGreaterThan(30));
+
+  it.each(catalogue)("%s fits the JSON Schema", async (name) => {
+    const schema = anyManifestSchema();
+    for (const { value } of parseDocuments(await readFile(join(CATALOGUE, name), "utf8"))) {
+      const { workflow, manifests = [] } = value as { workflow?: Json; manifests?: Json[] };
+      for (const manifest of [...workflow === undefined ? [] : [workflow], ...manifests]) {
+        const inFile = typeof manifest === "string" ? undefined : manifest;
+        if (inFile !== undefined) expect(schemaProblems(schema, inFile)).toEqual([]);
+      }
+    }
   });
 });
