@@ -44,6 +44,10 @@ const NAME_MATCHES: Readonly<Record<string, NonNullable<ListQuery["name"]>["matc
   NotEquals: "not",
 };
 
+/** Items that are made in one go. */
+const ITEMS_AT_ONCE = 250;
+/** Entries that one page looks at, when it selects few of them. */
+const MAX_SCAN = 5_000;
 /** Most items that an offset skips. */
 const MAX_SKIP = 1_000_000;
 
@@ -56,12 +60,16 @@ export async function listWorkflows(
   const { query, showRemaining } = workflowQuery(request);
   await requireWorkflowList(caller, query.namespace ?? "");
   const page = await readPage(deps, request, { ...query, count: showRemaining });
-  const items = page.items
-    .filter((item) => deps.settings.archive || !isArchivedActor(item.id))
-    .map((item) => {
-      const workflow = workflowFromStored(item);
-      return isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow;
-    });
+  const items: Workflow[] = [];
+  for (const [index, item] of page.items.entries()) {
+    if (!deps.settings.archive && isArchivedActor(item.id)) continue;
+    const workflow = workflowFromStored(item);
+    items.push(isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow);
+    // A list of thousands leaves room for others.
+    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
   return {
     items: items.sort(compareShown),
     version: page.version,
@@ -133,10 +141,11 @@ async function readPage(
   query: ListQuery,
 ): Promise<ListPage> {
   const start = parseContinueToken(request.continue);
+  const bounded = query.limit > 0 ? { ...query, maxScan: MAX_SCAN } : query;
   if (start.cursor !== undefined) {
-    return await deps.store.query.list({ ...query, continue: start.cursor });
+    return await deps.store.query.list({ ...bounded, continue: start.cursor });
   }
-  if (start.offset === 0) return await deps.store.query.list(query);
+  if (start.offset === 0) return await deps.store.query.list(bounded);
   const skipped = await deps.store.query.list({
     ...query,
     limit: Math.min(start.offset, MAX_SKIP),

@@ -104,7 +104,8 @@ export function matchesId(id: string, query: ListQuery): boolean {
 
 /** Tells whether every entry with one of these terms is selected, so that none must be looked at. */
 export function isWholeQuery(way: string[], query: ListQuery): boolean {
-  const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...filters } = query;
+  const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...others } = query;
+  const { maxScan: _maxScan, ...filters } = others;
   const { parts: _parts, withoutNodes: _withoutNodes, ...rest } = filters;
   const given = Object.values(rest).filter((value) =>
     value !== undefined && !(Array.isArray(value) && value.length === 0)

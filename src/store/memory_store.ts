@@ -124,17 +124,22 @@ function createQuery(state: MemoryState): QueryStore {
     // deno-lint-ignore require-await -- so that refusals are rejections
     async list(query) {
       const after = parseContinue(query.continue);
-      const found: { id: string; createdAt: number; index: IndexEntry }[] = [];
+      const all: { id: string; createdAt: number; index: IndexEntry }[] = [];
       for (const [id, { index }] of state.actors) {
-        if (!id.startsWith(`${query.kind}/`) || !index || !matchesEntry(index, query)) continue;
+        if (!id.startsWith(`${query.kind}/`) || !index) continue;
         const position = { id, createdAt: index.createdAt };
         if (after === undefined || comparePositions(position, after) > 0) {
-          found.push({ ...position, index });
+          all.push({ ...position, index });
         }
       }
-      found.sort(comparePositions);
-      const shown = query.limit > 0 ? found.slice(0, query.limit) : found;
-      const last = shown.at(-1);
+      all.sort(comparePositions);
+      const found = all.filter(({ index }) => matchesEntry(index, query));
+      const page = query.limit > 0 ? found.slice(0, query.limit) : found;
+      const end = query.limit > 0 ? all[(query.maxScan ?? Infinity) - 1] : undefined;
+      const isCut = end !== undefined &&
+        (page.length < query.limit || comparePositions(end, page.at(-1) ?? end) < 0);
+      const shown = isCut ? page.filter((one) => comparePositions(one, end) <= 0) : page;
+      const last = isCut ? end : shown.at(-1);
       const remaining = found.length - shown.length;
       return {
         items: shown.map(({ id, index }) => {
@@ -147,7 +152,7 @@ function createQuery(state: MemoryState): QueryStore {
             index: structuredClone(index),
           };
         }),
-        ...(last !== undefined && remaining > 0 && { continue: continueAfter(last) }),
+        ...(last !== undefined && (isCut || remaining > 0) && { continue: continueAfter(last) }),
         ...(query.count === true && { remaining }),
         version: String(state.version),
       };

@@ -218,6 +218,11 @@ export interface ListQuery {
   finishedAfter?: number;
   /** 0 = all. */
   limit: number;
+  /**
+   * Entries to look at, roughly: a page of a query that selects few of many ends then, with fewer items and a token to go on
+   * from. @default all
+   */
+  maxScan?: number;
   /** Opaque token of the page before; any other text is InvalidArgument. */
   continue?: string;
   /** Which parts to load: those whose key passes. Default all. */

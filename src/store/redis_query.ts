@@ -203,6 +203,7 @@ export function createRedisQuery(context: RedisContext): QueryStore {
       const items: Item[] = [];
       let next: ListPosition | undefined;
       let last: ListPosition | undefined;
+      let scanned = 0;
       while (next === undefined) {
         const count = Math.min(BATCH, wanted - items.length);
         const candidates = await merge(walks, query, isWhole ? count : Math.max(count, 64));
@@ -211,6 +212,11 @@ export function createRedisQuery(context: RedisContext): QueryStore {
         const shown = selected.slice(0, Math.max(0, wanted - 1 - items.length));
         next = selected[shown.length];
         last = shown.at(-1) ?? last;
+        scanned += candidates.length;
+        if (next === undefined && scanned >= (query.maxScan ?? Infinity)) {
+          next = candidates.at(-1);
+          last = next;
+        }
         for (const item of await Promise.all(shown.map((one) => load(one, query)))) {
           if (item !== undefined && item.id.startsWith(`${query.kind}/`)) items.push(item);
         }

@@ -23,6 +23,8 @@ import { parseEntry } from "./sqlite_shards.ts";
 import type { Wakeups } from "./wakeups.ts";
 import { watchFeed } from "./watch_feed.ts";
 
+/** Entries that are looked at before others get their turn. */
+const SLICE = 250;
 /** Terms with more entries than this are all the same to the choice. */
 const COUNT_UP_TO = 1_000;
 const LATEST: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
@@ -84,10 +86,46 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
     return Object.fromEntries(wanted.map(({ key, text }) => [key, String(text)]));
   }
 
-  function remainingAfter(way: string[], after: ListPosition, query: ListQuery): number {
+  function itemOf(row: Row, query: ListQuery): ListPage["items"][number] {
+    return {
+      id: String(row["id"]),
+      version: String(row["version"]),
+      parts: loadParts(row, query),
+      index: parseEntry(row["index_entry"]) as IndexEntry,
+    };
+  }
+
+  /** The rows after a position, selected or not, in slices: others work between them. */
+  async function* slices(
+    way: string[],
+    after: ListPosition,
+    query: ListQuery,
+  ): AsyncGenerator<Row[]> {
+    const size = query.limit > 0 ? Math.min(SLICE, query.limit + 1) : SLICE;
+    for (let position = after; !database.isClosed;) {
+      const rows: Row[] = [];
+      for (const row of walk(way, position, query)) {
+        rows.push(row);
+        if (rows.length === size) break;
+      }
+      yield rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < size) return;
+      position = positionOf(last);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+
+  async function remainingAfter(
+    way: string[],
+    after: ListPosition,
+    query: ListQuery,
+  ): Promise<number> {
     if (!isWholeQuery(way, query)) {
       let remaining = 0;
-      for (const row of walk(way, after, query)) if (isSelected(row, query)) remaining++;
+      for await (const rows of slices(way, after, { ...query, limit: 0 })) {
+        for (const row of rows) if (isSelected(row, query)) remaining++;
+      }
       return remaining;
     }
     const sql = "SELECT count(*) AS n FROM term WHERE term = ? AND (created_at, id) < (?, ?)";
@@ -98,34 +136,38 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
   }
 
   return {
-    // deno-lint-ignore require-await -- so that refusals are rejections
     async list(query) {
       const after = parseContinue(query.continue) ?? LATEST;
+      const version = String(database.counter("version"));
       const way = exactId(query) === undefined ? chooseWay(query) : [ALL_TERM];
       const items: ListPage["items"] = [];
       let last: ListPosition | undefined;
       let hasMore = false;
-      for (const row of walk(way, after, query)) {
-        if (!isSelected(row, query)) continue;
-        if (query.limit > 0 && items.length === query.limit) {
+      let scanned = 0;
+      page: for await (const rows of slices(way, after, query)) {
+        for (const row of rows) {
+          if (!isSelected(row, query)) continue;
+          if (query.limit > 0 && items.length === query.limit) {
+            hasMore = true;
+            break page;
+          }
+          last = positionOf(row);
+          items.push(itemOf(row, query));
+        }
+        scanned += rows.length;
+        const end = rows.at(-1);
+        if (end !== undefined && scanned >= (query.maxScan ?? Infinity)) {
+          last = positionOf(end);
           hasMore = true;
           break;
         }
-        const id = String(row["id"]);
-        last = { createdAt: Number(row["created_at"]), id };
-        items.push({
-          id,
-          version: String(row["version"]),
-          parts: loadParts(row, query),
-          index: parseEntry(row["index_entry"]) as IndexEntry,
-        });
       }
       return {
         items,
         ...(hasMore && last !== undefined && { continue: continueAfter(last) }),
         ...(query.count === true &&
-          { remaining: hasMore && last ? remainingAfter(way, last, query) : 0 }),
-        version: String(database.counter("version")),
+          { remaining: hasMore && last ? await remainingAfter(way, last, query) : 0 }),
+        version,
       };
     },
 
@@ -154,11 +196,11 @@ function isSelected(row: Row, query: ListQuery): boolean {
   return entry !== undefined && matchesEntry(entry, query);
 }
 
+function positionOf(row: Row): ListPosition {
+  return { createdAt: Number(row["created_at"]), id: String(row["id"]) };
+}
+
 function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
-  const positionOf = (row: Row) => ({
-    createdAt: Number(row["created_at"]),
-    id: String(row["id"]),
-  });
   try {
     const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
     while (true) {

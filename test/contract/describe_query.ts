@@ -172,6 +172,25 @@ export function describeQuery(open: OpenStore): void {
       expect(await walk(union, 7)).toEqual(whole);
     });
 
+    test("a page that has looked at enough ends, with a token to go on from", async () => {
+      for (let i = 0; i < 300; i++) {
+        await put(`wf/a/${i % 60 === 7 ? "few" : "many"}-${i}`, { createdAt: 1_000 + i });
+      }
+      const name = { value: "few", match: "prefix" } as const;
+      const query = { kind: "wf", limit: 10, maxScan: 20, name } as const;
+      const seen: string[] = [];
+      let pages = 0;
+      for (let token: string | undefined = ""; token !== undefined; pages++) {
+        const page = await store().query.list({ ...query, continue: token });
+        seen.push(...page.items.map(({ id }) => id));
+        token = page.continue;
+      }
+      expect(seen).toEqual([247, 187, 127, 67, 7].map((i) => `wf/a/few-${i}`));
+      expect(pages).toBeGreaterThan(3);
+      // A page that is full before is like any other.
+      expect(await walk({ maxScan: 20 }, 2)).toHaveLength(300);
+    });
+
     test("changes between pages make it neither skip nor repeat what stays", async () => {
       const stay: string[] = [];
       for (let i = 0; i < 40; i++) {
