@@ -7,6 +7,7 @@ import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
 import { writeJson } from "../base/json_text.ts";
 import { notFound, unavailable } from "../base/problem.ts";
+import { Deadlines } from "../platform/deadlines.ts";
 import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { downloadResponse } from "./download.ts";
@@ -52,11 +53,12 @@ export function createApp(
   routes: readonly Route[],
 ): { fetch(request: Request, server: unknown): Promise<Response> } {
   const app: RouteApp = new Hono();
+  const waits = new Deadlines(deps.service.clock, deps.bodyTimeoutMs);
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
-    const handler = (c: RouteContext) => measure(c.env, () => answer(route, deps, c));
+    const handler = (c: RouteContext) => measure(c.env, () => answer(route, deps, waits, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
   // Below /api clients rely on another answer.
@@ -90,7 +92,12 @@ function routePaths(path: string): string[] {
   return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
 }
 
-async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Response> {
+async function answer(
+  route: Route,
+  deps: AppDeps,
+  waits: Deadlines,
+  c: RouteContext,
+): Promise<Response> {
   const request = c.req.raw;
   const { path, query } = rawTarget(request, c.env.server);
   const abort = route.kind === "stream" ? new AbortController() : undefined;
@@ -98,9 +105,9 @@ async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Res
   let call: Omit<Call, "caller">;
   let known: Caller | undefined;
   let reading: Promise<Uint8Array> | undefined;
-  const { bodyTimeoutMs: timeoutMs, service: { clock } } = deps;
+  const { bodyTimeoutMs: timeoutMs } = deps;
   const body = () =>
-    reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, clock });
+    reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
   try {
     const params = readParams(route.path, path);
     const { service } = deps;
@@ -130,7 +137,7 @@ async function answer(route: Route, deps: AppDeps, c: RouteContext): Promise<Res
     }
     if (route.kind === "upload") {
       const store = await route.open({ ...call, caller });
-      const file = await readUpload(request, { maxBytes: deps.maxUploadBytes, timeoutMs, clock });
+      const file = await readUpload(request, { maxBytes: deps.maxUploadBytes, timeoutMs, waits });
       return unaryResponse(writeJson(await store(file)), deps, c.env);
     }
     const source = await route.open({ ...call, caller });

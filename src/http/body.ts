@@ -2,7 +2,7 @@
 import { isJsonObject, type Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Deadlines } from "../platform/deadlines.ts";
 import { decode, type UnknownField } from "../spec/decode.ts";
 import type { StructSchema } from "../spec/schema.ts";
 
@@ -10,29 +10,20 @@ export interface BodyLimits {
   maxBytes: number;
   /** How long to wait for what has not arrived. */
   timeoutMs: number;
-  clock: Clock;
+  /** Waits of that length. */
+  waits: Deadlines;
 }
 
 /**
  * What is awaited from a client.
  * @throws {Problem} Canceled (408) when it takes too long
  */
-export async function inTime<T>(
+export function inTime<T>(
   arriving: Promise<T>,
-  { timeoutMs, clock }: Pick<BodyLimits, "timeoutMs" | "clock">,
+  { timeoutMs, waits }: Pick<BodyLimits, "timeoutMs" | "waits">,
 ): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(timeoutMs, () =>
-    late.reject(
-      new Problem(ProblemCode.Canceled, `the request's body did not arrive within ${timeoutMs} ms`),
-    ));
-  try {
-    return await Promise.race([arriving, late.promise]);
-  } finally {
-    cancel();
-    // What comes later, or fails because it was given up, is nobody's business.
-    arriving.catch(() => {});
-  }
+  const text = `the request's body did not arrive within ${timeoutMs} ms`;
+  return waits.bound(arriving, () => new Problem(ProblemCode.Canceled, text));
 }
 
 /**
@@ -41,7 +32,8 @@ export async function inTime<T>(
  * when it does not arrive in time
  */
 export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  return request.body === null && request.headers.get("content-length") === null
+  // The length first: asking for the body makes a stream of it, which costs more than reading it at once.
+  return request.headers.get("content-length") === null && request.body === null
     ? new Uint8Array()
     : await inTime(readWhole(request, limits.maxBytes).catch(brokenOff), limits);
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../platform/clock.ts";
+import { Deadlines } from "../platform/deadlines.ts";
 import { readUpload } from "./multipart.ts";
 
 const TYPE = 'multipart/form-data; charset=utf-8; boundary="--x"';
@@ -19,7 +20,8 @@ function form(chunks: string[], type = TYPE): Request {
   } as RequestInit);
 }
 
-const limits = (maxBytes: number) => ({ maxBytes, timeoutMs: 5_000, clock: systemClock });
+const waits = new Deadlines(systemClock, 5_000);
+const limits = (maxBytes: number) => ({ maxBytes, timeoutMs: 5_000, waits });
 
 async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
