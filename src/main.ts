@@ -15,7 +15,11 @@ import type { ArtifactStore } from "./artifacts/port.ts";
 import { type AccessRules, callersByRules, parseAccessRules } from "./auth/access_rules.ts";
 import { createGatekeeper } from "./auth/gatekeeper.ts";
 import type { Authenticator } from "./auth/port.ts";
-import { createKubernetesAuthenticator, type KubernetesPost } from "./auth/kubernetes_tokens.ts";
+import {
+  createKubernetesAuthenticator,
+  createKubernetesCallers,
+  type KubernetesTokensOptions,
+} from "./auth/kubernetes_tokens.ts";
 import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { Problem, unavailable } from "./base/problem.ts";
@@ -221,7 +225,13 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   await host.start();
   const closing = new AbortController();
   const rules = accessRules(config, log);
-  const authenticators = await createAuthenticators(config, rules, log);
+  const reviews = await clusterReviews(config);
+  const authenticators = createAuthenticators(config, rules, reviews, log);
+  const byRules = callersByRules(
+    config.authMode.includes("server"),
+    authenticators.length > 0,
+    rules,
+  );
   const service: ServiceDeps = {
     host,
     store,
@@ -232,7 +242,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     watches: createWatchHub(store, workflows),
     events: createEventFeed({ store, clock, log, group: config.apiGroup }),
     metrics,
-    callerOf: callersByRules(config.authMode.includes("server"), authenticators.length > 0, rules),
+    callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
@@ -311,23 +321,30 @@ function accessRules({ accessFile }: Config, log: Logger): () => AccessRules {
     : watchFile(accessFile, parseAccessRules, systemClock.now, log).current;
 }
 
+/** How the cluster is asked for tokens and rights; undefined when it isn't. */
+async function clusterReviews(config: Config): Promise<KubernetesTokensOptions | undefined> {
+  if (!config.authMode.includes("client") || config.executor !== "kubernetes") return undefined;
+  const client = new KubeClient(await loadKubeConfig(process.env));
+  return {
+    post: (path, body) => client.call({ method: "POST", path, body }),
+    now: systemClock.now,
+  };
+}
+
 /** What the authentication modes besides `server` accept. Files are read now, so that a wrong one ends the start. */
-async function createAuthenticators(
+function createAuthenticators(
   config: Config,
   rules: () => AccessRules,
+  reviews: KubernetesTokensOptions | undefined,
   log: Logger,
-): Promise<Authenticator[]> {
+): Authenticator[] {
   const { now } = systemClock;
   const authenticators: Authenticator[] = [];
   if (config.authMode.includes("client") && config.tokenFile !== "") {
     const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
     authenticators.push(createTokenFileAuthenticator({ tokens, rules, now }));
   }
-  if (config.authMode.includes("client") && config.executor === "kubernetes") {
-    const client = new KubeClient(await loadKubeConfig(process.env));
-    const post: KubernetesPost = (path, body) => client.call({ method: "POST", path, body });
-    authenticators.push(createKubernetesAuthenticator({ post, now }));
-  }
+  if (reviews !== undefined) authenticators.push(createKubernetesAuthenticator(reviews));
   if (config.authMode.includes("sso")) {
     authenticators.push(createSsoAuthenticator({
       issuer: config.ssoIssuer,

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../base/json.ts";
-import { createKubernetesAuthenticator } from "./kubernetes_tokens.ts";
+import { createKubernetesAuthenticator, createKubernetesCallers } from "./kubernetes_tokens.ts";
+import type { Access, Identity } from "./port.ts";
 
 /** An API server's answers, with a count of the questions. */
 function cluster() {
@@ -60,4 +61,25 @@ test("answers are kept for a few seconds, not longer", async () => {
   now = 10_001;
   await authenticator.authenticate("good");
   expect(asked.at(-1)).toBe("tokenreviews");
+});
+
+test("who was proved before has the rights that the cluster says, and those that others grant", async () => {
+  const { asked, post } = cluster();
+  const others = (identity: Identity) => ({
+    identity,
+    may: (access: Access) => Promise.resolve(access.verb === "create"),
+  });
+  const callerOf = createKubernetesCallers({ post, now: () => 0 }, others);
+  const access = { resource: "workflows", namespace: "ci" } as const;
+  const bot = callerOf({ subject: "system:serviceaccount:ci:bot", groups: ["g"] });
+  expect(await bot.may({ ...access, verb: "get" })).toBe(true);
+  expect(await bot.may({ ...access, verb: "delete" })).toBe(false);
+  expect(asked).toHaveLength(2);
+  expect(await bot.may({ ...access, verb: "create" })).toBe(true);
+  expect(await bot.may({ ...access, verb: "get" })).toBe(true);
+  expect(asked).toHaveLength(2);
+  const stranger = callerOf({ subject: "system:serviceaccount:ci:bot", issuer: "https://id" });
+  expect(await stranger.may({ ...access, verb: "get" })).toBe(false);
+  expect(await callerOf({}).may({ ...access, verb: "get" })).toBe(false);
+  expect(asked).toHaveLength(2);
 });

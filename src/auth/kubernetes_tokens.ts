@@ -60,6 +60,33 @@ export function createKubernetesAuthenticator(options: KubernetesTokensOptions):
   };
 }
 
+/**
+ * Makes callers of identities that were checked before: of who sent an event that is worked on later, or by another
+ * replica. They may what the cluster says, besides what `others` grants. An identity of an issuer of its own (single
+ * sign-on) is none of the cluster's, and one without a subject is nobody.
+ */
+export function createKubernetesCallers(
+  options: KubernetesTokensOptions,
+  others: (identity: Identity) => Caller,
+): (identity: Identity) => Caller {
+  const rights = new ShortMemory<boolean>(options.now);
+  return (identity) => {
+    const { subject, groups = [], issuer } = identity;
+    const other = others(identity);
+    if (subject === undefined || issuer !== undefined) return other;
+    const user = { username: subject, groups };
+    return {
+      identity,
+      may: async (access) =>
+        await other.may(access) ||
+        await rights.get(
+          JSON.stringify([subject, groups, access]),
+          () => reviewAccess(options, user, access),
+        ),
+    };
+  };
+}
+
 interface ReviewedUser {
   username?: string;
   uid?: string;
