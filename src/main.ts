@@ -24,7 +24,7 @@ import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { Problem, unavailable } from "./base/problem.ts";
 import { parseRepository } from "./artifacts/repository_setting.ts";
-import { KubeClient } from "./kubernetes/kube_client.ts";
+import { KubeClient, KubeError } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
 import { createClusterManifests, withManifests } from "./kubernetes/cluster_manifests.ts";
 import { ManifestMirror } from "./kubernetes/manifest_mirror.ts";
@@ -326,7 +326,14 @@ async function clusterReviews(config: Config): Promise<KubernetesTokensOptions |
   if (!config.authMode.includes("client") || config.executor !== "kubernetes") return undefined;
   const client = new KubeClient(await loadKubeConfig(process.env));
   return {
-    post: (path, body) => client.call({ method: "POST", path, body }),
+    async post(path, body) {
+      try {
+        return await client.call({ method: "POST", path, body });
+      } catch (cause) {
+        if (!(cause instanceof KubeError && cause.isTransient)) throw cause;
+        throw unavailable(`The cluster can't tell who may do what now: ${cause.message}`);
+      }
+    },
     now: systemClock.now,
   };
 }
