@@ -30,7 +30,7 @@ const SEED_TIMEOUT_MS = 60_000;
 const LARGE = "(Create|Update|Lint)(Workflow|ClusterWorkflow|CronWorkflow)";
 
 /** The program of an environment that is made when it is not there. */
-export function schemathesisProgram(): string {
+function schemathesisProgram(): string {
   const bin = join(ENVIRONMENT, "bin");
   if (!existsSync(join(bin, "st"))) {
     call("python3", ["-m", "venv", ENVIRONMENT]);
