@@ -242,6 +242,7 @@ export class Host implements WorkflowHost {
         drop: (shard) => this.#drop(shard),
       },
       onReplicas: () => this.#effects.replicasChanged(),
+      onLook: () => this.#timers.checkClock(),
       nudge: (replicas) => {
         for (const one of replicas) this.#tell(one, NUDGE, null);
       },

@@ -25,6 +25,8 @@ export interface MembershipDeps {
   work: ShardWork;
   /** Hears that replicas came or went. */
   onReplicas(): void;
+  /** Called several times in the life of a lease. */
+  onLook(): void;
   /** Tells other replicas to look at once who should own what. */
   nudge(replicas: string[]): void;
 }
@@ -139,6 +141,7 @@ export class Membership {
     for (let turn = 0; !this.#stop.signal.aborted; turn++) {
       try {
         if (turn % LOOKS_PER_TICK === 0) await this.#announce();
+        this.#deps.onLook();
         await this.#look();
       } catch (cause) {
         log.warn({ err: cause }, "the store does not answer the membership round");

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Clock } from "../platform/clock.ts";
 import { ManualClock } from "../../test/support/manual_clock.ts";
 import { Timers } from "./timers.ts";
 
@@ -40,6 +41,36 @@ function world(shards: number[]) {
     },
   };
 }
+
+test("a clock that is set, and set right again, delays no timer by more than a look at it", async () => {
+  const real = new ManualClock();
+  let shift = 0;
+  const clock: Clock = {
+    now: () => real.now() + shift,
+    monotonic: () => real.monotonic(),
+    after: (ms, run) => real.after(ms, run),
+    sleep: (ms, signal) => real.sleep(ms, signal),
+  };
+  const fired: string[] = [];
+  const timers = new Timers(clock, (_, id) => fired.push(id), () => {});
+  timers.load(1, 10, {});
+  const start = real.now();
+  shift = -3_600_000;
+  timers.set(1, "before", start + 3_000);
+  timers.checkClock();
+  await real.advance(5_000);
+  expect(fired).toEqual([]);
+  shift = 0;
+  timers.checkClock();
+  await real.advance(1);
+  expect(fired).toEqual(["before"]);
+  // Set ahead, what is due by the new time comes at once.
+  timers.set(1, "after", start + 1_000_000);
+  shift = 3_600_000;
+  timers.checkClock();
+  await real.advance(1);
+  expect(fired).toEqual(["before", "after"]);
+});
 
 test("timers fire in order at their time, however they were set, moved and cleared", async () => {
   const step = fc.record({

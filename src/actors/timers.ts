@@ -8,6 +8,8 @@ import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
 /** Timers of a shard that are loaded at once; twice as many may be in memory before they are due. */
 const PORTION = 128;
 const MIN_TOO_LONG = 1_024;
+/** A clock that is off by more than this was set. */
+const CLOCK_STEP_MS = 500;
 
 interface Entry {
   at: number;
@@ -35,6 +37,8 @@ export class Timers {
   readonly #byShard = new Map<number, ShardTimers>();
   #cancel: (() => void) | undefined;
   #wakeAt = Infinity;
+  /** Time of day less time that only grows, when the wake-up was set. */
+  #offset = 0;
 
   /** @param onHorizon more timers of a shard are to be loaded now */
   constructor(
@@ -99,6 +103,15 @@ export class Timers {
     if (this.#byShard.delete(shard)) this.#rebuild();
   }
 
+  /** Notices that somebody has set the clock: the next wake-up was reckoned with the time that was. */
+  checkClock(): void {
+    if (Math.abs(this.#clock.now() - this.#clock.monotonic() - this.#offset) < CLOCK_STEP_MS) {
+      return;
+    }
+    this.#wakeAt = Infinity;
+    this.#arm();
+  }
+
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -111,7 +124,9 @@ export class Timers {
     if (!next || next.at >= this.#wakeAt) return;
     this.#cancel?.();
     this.#wakeAt = next.at;
-    const wait = Math.min(Math.max(0, next.at - this.#clock.now()), MAX_TIMER_MS);
+    const now = this.#clock.now();
+    this.#offset = now - this.#clock.monotonic();
+    const wait = Math.min(Math.max(0, next.at - now), MAX_TIMER_MS);
     this.#cancel = this.#clock.after(wait, () => this.#wake());
   }
 
