@@ -346,7 +346,7 @@ async function hotKey(run: ChaosRun): Promise<Outcome> {
   const perSecond = Math.round(versions.length / run.seconds);
   return {
     violations,
-    alive: { done: versions.length, wanted: run.seconds * 50 },
+    alive: { done: versions.length, wanted: run.seconds * 20 },
     figures: { commands: versions.length, perSecond, slowestNeighbourMs: Math.round(slowest) },
   };
 }
