@@ -5,6 +5,7 @@
 import { type Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
+import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import { notFound, unavailable } from "../base/problem.ts";
 import { Deadlines } from "../platform/deadlines.ts";
@@ -46,6 +47,9 @@ export interface AppDeps {
 
 type RouteApp = Hono<{ Bindings: RequestEnv }>;
 type RouteContext = Context<{ Bindings: RequestEnv }>;
+
+/** Items of a list that are written in one go. */
+const ITEMS_AT_ONCE = 250;
 
 /** Makes the application with these routes: a fetch handler. */
 export function createApp(
@@ -130,7 +134,7 @@ async function answer(
   try {
     const caller = known ?? await deps.gatekeeper(request.headers);
     if (route.kind === "unary") {
-      return unaryResponse(writeJson(await route.run({ ...call, caller })), deps, c.env);
+      return unaryResponse(await answerText(await route.run({ ...call, caller })), deps, c.env);
     }
     if (route.kind === "download") {
       return downloadResponse(await route.open({ ...call, caller }), request.method);
@@ -189,6 +193,19 @@ function decodeSegment(segment: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The text of an answer; that of a long list is written in pieces, so that others get their turn. */
+async function answerText(answer: JsonObject): Promise<string> {
+  const { items } = answer;
+  if (!Array.isArray(items) || items.length <= ITEMS_AT_ONCE) return writeJson(answer);
+  const [before = "", after = ""] = writeJson({ ...answer, items: [] }).split('"items":[]');
+  const pieces: string[] = [];
+  for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
+    if (at > 0) await new Promise((resolve) => setTimeout(resolve, 0));
+    pieces.push(writeJson(items.slice(at, at + ITEMS_AT_ONCE)).slice(1, -1));
+  }
+  return `${before}"items":[${pieces.join(",")}]${after}`;
 }
 
 function unaryResponse(body: string, deps: AppDeps, env: RequestEnv): Response {
