@@ -14,9 +14,8 @@ import type { ManifestStore, StoredManifest } from "./port.ts";
 export function createMemoryManifests(state: MemoryState): ManifestStore {
   return {
     get(kind, namespace, name) {
-      return Promise.resolve(
-        structuredClone(state.manifests.get(manifestId(kind, namespace, name))),
-      );
+      const found = state.manifests.get(manifestId(kind, namespace, name));
+      return Promise.resolve(found && copyOf(found));
     },
 
     // deno-lint-ignore require-await -- so that refusals are rejections
@@ -30,7 +29,7 @@ export function createMemoryManifests(state: MemoryState): ManifestStore {
       const items = query.limit > 0 ? found.slice(0, query.limit) : found;
       const last = items.at(-1);
       return {
-        items: structuredClone(items),
+        items: items.map(copyOf),
         ...(last !== undefined && found.length > items.length &&
           { continue: continueManifests(order(last)) }),
         version: String(state.version),
@@ -66,4 +65,8 @@ export function createMemoryManifests(state: MemoryState): ManifestStore {
       return Promise.resolve(before);
     },
   };
+}
+
+function copyOf(manifest: StoredManifest): StoredManifest {
+  return { ...manifest, labels: { ...manifest.labels } };
 }
