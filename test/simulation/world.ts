@@ -38,7 +38,7 @@ import { SimClock, SimProcess } from "./sim_clock.ts";
 import { TaskPlace } from "./sim_executor.ts";
 import { networked, type Weather } from "./sim_network.ts";
 
-const STEPS = 36;
+const STEPS = 32;
 const MAX_REPLICAS = 4;
 /** Longest time after the end of all trouble until everything is at rest, ms. */
 const MAX_REST_MS = 180_000;
