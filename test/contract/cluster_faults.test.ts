@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { collectionPath, objectPath } from "../../src/kubernetes/cluster_object.ts";
+import { KubeError, type KubeRequest } from "../../src/kubernetes/kube_client.ts";
 import { type ClusterKinds, defineKinds } from "../support/cluster_kinds.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
@@ -28,8 +29,21 @@ afterEach(async () => {
   await kinds?.remove();
 });
 
+/** Makes a call until it has been answered: faults meet the test's own calls too. */
+async function surely(call: KubeRequest): Promise<void> {
+  for (;;) {
+    try {
+      return void await kinds.client.call(call);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      // An attempt whose answer got lost.
+      if (error.reason === "AlreadyExists" || error.status === 404) return;
+      if (!error.isTransient) throw error;
+    }
+  }
+}
 const create = (kind: "Workflow" | "WorkflowTemplate", name: string, spec: JsonObject) =>
-  kinds.client.call({
+  surely({
     method: "POST",
     path: collectionPath(kinds.group, kind, kinds.namespace),
     body: { kind, metadata: { name }, spec },
@@ -57,7 +71,7 @@ test("versions that are gone and connections that break lose no change", async (
     if (index % 7 === 6) faults().cut();
   }
   const path = objectPath(kinds.group, "WorkflowTemplate", kinds.namespace, "t-05");
-  await kinds.client.call({ method: "DELETE", path });
+  await surely({ method: "DELETE", path });
   faults().compact();
   await expect.poll(() => rest("workflow-templates"), PATIENCE)
     .toEqual(names.filter((name) => name !== "t-05"));
@@ -65,16 +79,7 @@ test("versions that are gone and connections that break lose no change", async (
 
 test("objects are run and shown although the API server refuses for a while", async () => {
   faults().refuse(25);
-  const wanted = async () => {
-    for (;;) {
-      try {
-        return await create("Workflow", "one", WAITS);
-      } catch {
-        // It refuses us too.
-      }
-    }
-  };
-  await wanted();
+  await create("Workflow", "one", WAITS);
   faults().refuse(4);
   await expect.poll(() => rest("workflows"), PATIENCE).toEqual(["one"]);
   const isShown = async () => await phaseOf("one").catch(() => undefined);

@@ -3,6 +3,7 @@
  * whatever dies in between, and their state is in the objects.
  */
 import { randomUUID } from "node:crypto";
+import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import {
@@ -67,7 +68,7 @@ describe(`Workflow objects (on ${kindsAreOn})`, () => {
 
   afterEach(({ task }) => {
     if (task.result?.state !== "fail") return;
-    for (const server of servers) console.log(server.log.join("\n"));
+    for (const { log } of servers) process.stderr.write(`${log.join("\n")}\n`);
   });
 
   const bindingOf = (type: string): JsonObject => ({
