@@ -3,7 +3,7 @@
  * nothing is done here.
  */
 import { isJsonObject } from "../base/json.ts";
-import type { Effect, TaskSpec } from "../engine/effect.ts";
+import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ActorId, Lease, ShardCommit } from "../store/port.ts";
 import type { Group, QueueItem } from "./batch.ts";
@@ -21,10 +21,6 @@ import { encodeResult, receiptKey, type Result } from "./result.ts";
 
 /** How long a receipt is kept: longer than anybody waits for an answer. */
 const RECEIPT_TTL_MS = 60_000;
-
-export type RecordEvent = Extract<Effect, { type: "record-event" }>;
-/** Effects that are only told, once their commit is in, and never again. */
-type ToldEffect = RecordEvent | Extract<Effect, { type: "observe-metric" }>;
 
 export interface BatchPlan {
   commit: ShardCommit;
@@ -88,7 +84,7 @@ class Plan {
   readonly #rows = new Map<string, OutboxRow>();
   readonly #drops = new Set<string>();
   readonly #timersClear = new Set<string>();
-  readonly #events: BatchPlan["events"] = [];
+  readonly #samples: BatchPlan["samples"] = [];
   readonly #mark: string;
 
   constructor(shard: PlanShard, now: number, mark: string) {
@@ -147,9 +143,8 @@ class Plan {
         this.#timersClear.add(id);
         return;
       }
-      case "record-event":
       case "observe-metric":
-        this.#events.push({ actor, event: effect });
+        this.#samples.push({ actor, sample: effect.sample });
         return;
       case "cancel-task": {
         const row = taskRowId(effect.task);

@@ -444,7 +444,6 @@ export const CLIENT_SCENARIOS: readonly Scenario[] = [
     about:
       "callbacks before the wait, twice, after the timeout, during a stop, a replica killed: the first wins, what has ended stays",
     seconds: 30,
-    short: 6,
     run: callbacks,
   },
   {

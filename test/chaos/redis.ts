@@ -290,7 +290,6 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
     about:
       "Redis is out of memory, then cannot save: events 503 with Retry-After, lists keep working, nothing half done",
     seconds: 30,
-    short: 6,
     run: refusals,
   },
 ];

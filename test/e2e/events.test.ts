@@ -100,39 +100,6 @@ test("the ledger of events and workflows holds under SIGKILL (redis)", async () 
   await ledger([`--store=${redis.url}`, `--work-dir=${await folder()}`]);
 }, 3_600_000);
 
-test("ten-fold concurrent deliveries under one key make one workflow", async () => {
-  const redis = await startRedisServer(["--appendonly", "yes"]);
-  cleanUp.push(() => redis.stop());
-  const flags = [`--store=${redis.url}`, "--event-operation-queue-size=1000"];
-  const servers = [
-    await started([...flags, `--work-dir=${await folder()}`]),
-    await started([...flags, `--work-dir=${await folder()}`]),
-  ];
-  const [first, second] = servers;
-  if (first === undefined || second === undefined) throw new Error("no servers");
-  await prepare(first.url, { every: submits("true") });
-  const numbers = Array.from({ length: 100 }, (_, n) => n);
-  const answers = await Promise.all(
-    numbers.flatMap((n) =>
-      Array.from(
-        { length: 10 },
-        (_, copy) =>
-          call(servers[copy % 2]?.url ?? "", "POST", EVENT, { n }, {
-            "idempotency-key": `delivery-${n}`,
-          }),
-      )
-    ),
-  );
-  expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-  const other = await call(second.url, "POST", EVENT, { n: -1 }, {
-    "idempotency-key": "delivery-1",
-  });
-  expect(other.status).toBe(422);
-  await queueEmpty(second.url, 60_000);
-  const counts = await countWorkflows(first.url);
-  expect(counts).toEqual(new Map(numbers.map((n) => [`every ${n}`, 1])));
-}, 300_000);
-
 test("poison events and broken bindings harm no other event or binding", async () => {
   const server = await started([`--store=sqlite:${await folder()}`]);
   await prepare(server.url, {
