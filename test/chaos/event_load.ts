@@ -16,10 +16,10 @@ const EVENTS = "/api/v1/events/default/load";
 const WORKFLOWS = "/api/v1/workflows/default";
 /** Posts under way at once. */
 const MAX_POSTS = 1_000;
-/** Resumes under way at once. */
-const MAX_RESUMES = 48;
+/** Resumes under way at once: those of a shard whose owner is dead wait, and must not hold up the others. */
+const MAX_RESUMES = 400;
 /** Waiting workflows looked at in one round. */
-const MAX_LISTED = 500;
+const MAX_LISTED = 1_000;
 /** What waits to be resumed: the probes of take-overs are no workflows of events. */
 const WAITING = "workflows.argoproj.io/phase=Running,workflows.argoproj.io/workflow-event-binding";
 /** Part of the events that carry an Idempotency-Key and are sent until they are answered 200. */
@@ -151,10 +151,14 @@ export class EventLoad {
 
   #compare(made: EventWorkflow[]): void {
     const counts = new Map<string, number>();
+    const wanted = (this.#options.isResuming ?? true) ? "Succeeded" : "Running";
+    const wrong: string[] = [];
     for (const { key, name, phase } of made) {
       counts.set(key, (counts.get(key) ?? 0) + 1);
-      const wanted = (this.#options.isResuming ?? true) ? "Succeeded" : "Running";
-      if (phase !== wanted) this.#violations.push(`${name} (${key}) is ${phase}, not ${wanted}`);
+      if (phase !== wanted) wrong.push(`${name} (${key}) is ${phase}`);
+    }
+    if (wrong.length > 0) {
+      this.#violations.push(`${wrong.length} workflows are not ${wanted}, for example ${wrong[0]}`);
     }
     for (const [n, status] of this.told) {
       const count = counts.get(`every ${n}`) ?? 0;
@@ -228,17 +232,17 @@ export class EventLoad {
 
   async #resumeAll(): Promise<void> {
     const url = this.#options.reliableUrl ?? this.#options.url;
+    const underWay = new Map<string, Promise<void>>();
     while (!this.#isEnding) {
       const waiting = await listEventWorkflows(url(), WAITING, MAX_LISTED).catch(() => []);
-      const names = waiting.map(({ name }) => name).filter((name) => !this.#settled.has(name));
-      const resumers = Array.from({ length: MAX_RESUMES }, async () => {
-        for (let name = names.pop(); name !== undefined; name = names.pop()) {
-          await this.#resume(url(), name);
-        }
-      });
-      await Promise.all(resumers);
-      await wait(300);
+      for (const { name } of waiting) {
+        if (underWay.size >= MAX_RESUMES) break;
+        if (this.#settled.has(name) || underWay.has(name)) continue;
+        underWay.set(name, this.#resume(url(), name).finally(() => underWay.delete(name)));
+      }
+      await wait(200);
     }
+    await Promise.all(underWay.values());
   }
 
   async #resume(url: string, name: string): Promise<void> {
