@@ -213,9 +213,17 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     of: "ResourceTemplate",
-    members: "flags manifestFrom",
-    is: "none",
-    note: "Fails with a message",
+    members: "flags",
+    is: "nny",
+    note:
+      "Those of kubectl that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type; others fail with a message",
+    shown: "test/contract/resource_executor.test.ts",
+  },
+  {
+    of: "ResourceTemplate",
+    members: "manifestFrom",
+    is: "nny",
+    shown: "test/contract/resource_executor.test.ts",
   },
   {
     of: "ResourceTemplate",
@@ -223,7 +231,7 @@ export const CLAIMS: readonly Claim[] = [
     is: "none",
     note: "Fails with a message: a workflow is no object of the cluster",
   },
-  { of: "ManifestFrom", members: "*", is: "none" },
+  { of: "ManifestFrom", members: "*", is: "nny" },
   {
     of: "Template",
     members: "plugin",
@@ -240,7 +248,12 @@ export const CLAIMS: readonly Claim[] = [
   { of: "Parameter", members: "description", is: "none", note: "For people" },
   { of: "ValueFrom", members: "path", is: "yyy" },
   { of: "ValueFrom", members: "jsonPath", is: "nny", note: "Outputs of resource templates" },
-  { of: "ValueFrom", members: "jqFilter", is: "none", note: "Fails with a message: use jsonPath" },
+  {
+    of: "ValueFrom",
+    members: "jqFilter",
+    is: "nny",
+    note: "Paths, as `.status.items[0].name`; more fails with a message: use jsonPath",
+  },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },
   { of: "RetryAffinity RetryNodeAntiAffinity", members: "*", is: "nny" },
   {

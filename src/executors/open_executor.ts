@@ -93,6 +93,7 @@ async function openKubernetes(
         client,
         clock,
         memory,
+        artifacts,
         ...(serviceAccount !== undefined && { serviceAccount }),
       }),
       pods,

@@ -2,7 +2,11 @@
  * Resource templates: the server makes, changes, reads or deletes an object of the cluster and waits for its condition. It
  * does so as the workflow's service account (impersonation), so a workflow may do no more than its account may.
  */
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import type { ArtifactStore } from "../artifacts/port.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { notFound } from "../base/problem.ts";
@@ -16,11 +20,14 @@ import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../kubernetes/kube_client.ts";
 import type { Executor, LogLine, Report } from "./port.ts";
-import { conditionHolds, readJsonPathTemplate } from "./resource_condition.ts";
+import { conditionHolds, readJqPath, readJsonPathTemplate } from "./resource_condition.ts";
+import { readResourceFlags } from "./resource_flags.ts";
 import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 
 const MAX_WAIT_MS = 10_000;
+/** More than a cluster stores of one object. */
+const MAX_MANIFEST_BYTES = 3 * 1024 * 1024;
 
 const PATCH_TYPES: Record<string, string> = {
   strategic: "application/strategic-merge-patch+json",
@@ -32,6 +39,8 @@ export interface ResourceExecutorOptions {
   client: KubeClient;
   clock: Clock;
   memory: TaskMemory;
+  /** Where manifests in artifacts come from; absent: nowhere. */
+  artifacts?: ArtifactStore;
   /** Service account of workflows that name none. @default {"default"} */
   serviceAccount?: string;
 }
@@ -173,31 +182,34 @@ class ResourceAction {
 
   /** Does it; gives the object, undefined after a deletion. */
   async perform(): Promise<JsonObject | undefined> {
-    const { action = "", mergeStrategy = "strategic", flags = [] } = this.#resource;
-    if (flags.length > 0) throw new Error("flags of resource templates are not supported");
+    const { action = "" } = this.#resource;
+    const { query, deletion, ignoreNotFound, patchType } = readResourceFlags(
+      this.#resource.flags ?? [],
+    );
+    const mergeStrategy = patchType ?? this.#resource.mergeStrategy ?? "strategic";
     if (this.#resource.setOwnerReference === true) {
       throw new Error(
         "setOwnerReference is not supported: the workflow is no object of the cluster",
       );
     }
-    const manifest = readManifest(this.#resource);
+    const manifest = readManifest(await this.#manifestText());
     const { name, path } = this.#place = await this.#find(manifest);
     const at = `${path}/${name}`;
     switch (action) {
       case "get":
         return await this.#call({ path: at });
       case "create":
-        return await this.#create(manifest);
+        return await this.#create(manifest, query);
       case "apply":
         return await this.#call({
           method: "PATCH",
           path: at,
-          query: { fieldManager: "sluice", force: "true" },
+          query: { fieldManager: "sluice", force: "true", ...query },
           contentType: "application/apply-patch+yaml",
           body: manifest,
         });
       case "replace":
-        return await this.#call({ method: "PUT", path: at, body: manifest });
+        return await this.#call({ method: "PUT", path: at, query, body: manifest });
       case "patch": {
         const contentType = PATCH_TYPES[mergeStrategy];
         if (contentType === undefined || mergeStrategy === "json") {
@@ -205,10 +217,21 @@ class ResourceAction {
             `mergeStrategy ${mergeStrategy} is not supported; use strategic or merge`,
           );
         }
-        return await this.#call({ method: "PATCH", path: at, contentType, body: manifest });
+        return await this.#call({
+          method: "PATCH",
+          path: at,
+          query,
+          contentType,
+          body: manifest,
+        });
       }
       case "delete":
-        await this.#call({ method: "DELETE", path: at });
+        try {
+          const options = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
+          await this.#call({ method: "DELETE", path: at, query, body: options });
+        } catch (error) {
+          if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
+        }
         return undefined;
       default:
         throw new Error(
@@ -217,8 +240,41 @@ class ResourceAction {
     }
   }
 
+  /** The manifest as written, or out of an input artifact. */
+  async #manifestText(): Promise<string> {
+    const { manifest, manifestFrom } = this.#resource;
+    if (manifest !== undefined && manifest.trim() !== "") return manifest;
+    const name = manifestFrom?.artifact?.name;
+    if (name === undefined) throw new Error("resource template has no manifest");
+    const { namespace, template, podSpec } = this.#task;
+    const artifact = template.inputs?.artifacts?.find((one) => one.name === name);
+    const { artifacts } = this.#options;
+    if (artifact === undefined) throw new Error(`there is no input artifact ${name}`);
+    if (artifacts === undefined) {
+      throw new Error("manifestFrom needs a server with an artifact repository");
+    }
+    const folder = await mkdtemp(join(tmpdir(), "sluice-manifest-"));
+    try {
+      const file = join(folder, "manifest");
+      const { artifactRepositoryRef } = podSpec;
+      const isThere = await artifacts.fetch(artifact, file, {
+        namespace,
+        ...(artifactRepositoryRef && { repositoryRef: artifactRepositoryRef }),
+      });
+      if (!isThere) throw new Error(`artifact ${name} of manifestFrom does not exist`);
+      if ((await stat(file)).size > MAX_MANIFEST_BYTES) {
+        throw new Error(
+          `artifact ${name} of manifestFrom is larger than ${MAX_MANIFEST_BYTES} bytes`,
+        );
+      }
+      return await readFile(file, "utf8");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
   /** Once, also when the replica died right after it. */
-  async #create(manifest: JsonObject): Promise<JsonObject> {
+  async #create(manifest: JsonObject, query: Record<string, string>): Promise<JsonObject> {
     const { memory } = this.#options;
     const place = this.#place;
     if (place === undefined) throw new Error("no place");
@@ -228,7 +284,12 @@ class ResourceAction {
       place.name = Buffer.from(known).toString();
       return await this.#call({ path: `${place.path}/${place.name}` });
     }
-    const made = await this.#call({ method: "POST", path: place.path, body: manifest });
+    const made = await this.#call({
+      method: "POST",
+      path: place.path,
+      query,
+      body: manifest,
+    });
     place.name = String(isJsonObject(made["metadata"]) ? made["metadata"]["name"] : "");
     await memory.putBlob(key, Buffer.from(place.name));
     return made;
@@ -306,14 +367,7 @@ class ResourceAction {
   }
 }
 
-function readManifest({ manifest, manifestFrom }: ResourceTemplate): JsonObject {
-  if (manifest === undefined || manifest.trim() === "") {
-    throw new Error(
-      manifestFrom === undefined
-        ? "resource template has no manifest"
-        : "manifestFrom is not supported; put the text into manifest",
-    );
-  }
+function readManifest(manifest: string): JsonObject {
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Json)
     .filter(isJsonObject);
   const [only] = documents;
@@ -325,14 +379,12 @@ function readManifest({ manifest, manifestFrom }: ResourceTemplate): JsonObject 
 
 function readOutput(parameter: Parameter, object: JsonObject): Parameter {
   const { jsonPath, jqFilter, default: fallback } = parameter.valueFrom ?? {};
-  if (jqFilter !== undefined) {
-    throw new Error(
-      `Output parameter "${parameter.name}": jqFilter is not supported; use jsonPath`,
-    );
-  }
-  if (jsonPath === undefined) return parameter;
+  if (jqFilter === undefined && jsonPath === undefined) return parameter;
   try {
-    return { ...parameter, value: trimNewline(readJsonPathTemplate(jsonPath, object)) };
+    const value = jqFilter === undefined
+      ? readJsonPathTemplate(jsonPath ?? "", object)
+      : readJqPath(jqFilter, object);
+    return { ...parameter, value: trimNewline(value) };
   } catch (error) {
     if (fallback !== undefined) return { ...parameter, value: fallback };
     throw new Error(`Output parameter "${parameter.name}": ${String(error)}`);

@@ -1,5 +1,6 @@
 /** Resource templates against a real API server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createArtifactStore } from "../../src/artifacts/artifact_store.ts";
 import { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { ResourceExecutor } from "../../src/executors/resource.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -16,6 +17,8 @@ const title = clusterMissing === undefined
   ? "resource templates"
   : `resource templates (skipped: ${clusterMissing})`;
 
+const nothing = () => Promise.resolve(undefined);
+
 describe.skipIf(clusterMissing !== undefined)(title, () => {
   let client: KubeClient;
   let executor: ResourceExecutor;
@@ -25,6 +28,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       client,
       clock: systemClock,
       memory: createDeployment().memory,
+      artifacts: createArtifactStore({ config: { configMap: nothing, secret: nothing } }),
     });
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}`;
     await client.call({
@@ -87,6 +91,27 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     expect(await run({ action: "get", manifest: configMap("") })).toMatchObject({
       phase: "Error",
       message: expect.stringContaining("not found"),
+    });
+  });
+
+  test("flags, a manifest out of an artifact, and jq paths", async () => {
+    const manifest = configMap("x").replace("name: one", "name: two");
+    const dry = { action: "create", manifest, flags: ["--dry-run=server"] };
+    expect(await run(dry)).toMatchObject({ phase: "Succeeded" });
+    expect(await run({ action: "get", manifest })).toMatchObject({ phase: "Error" });
+    const inputs = { artifacts: [{ name: "file", raw: { data: manifest } }] };
+    const fromFile = { action: "create", manifestFrom: { artifact: { name: "file" } } };
+    const jq = { parameters: [{ name: "v", valueFrom: { jqFilter: ".data.a" } }] };
+    expect(await run(fromFile, { inputs, outputs: jq })).toMatchObject({
+      phase: "Succeeded",
+      outputs: { parameters: [{ name: "v", value: "x" }] },
+    });
+    const gone = { action: "delete", manifest, flags: ["--ignore-not-found", "--grace-period=0"] };
+    expect(await run(gone)).toEqual({ phase: "Succeeded" });
+    expect(await run(gone)).toEqual({ phase: "Succeeded" });
+    expect(await run({ action: "get", manifest, flags: ["--selector=a"] })).toMatchObject({
+      phase: "Error",
+      message: expect.stringContaining("is not supported: known are --validate"),
     });
   });
 
