@@ -131,6 +131,15 @@ describe("a step that waits for an outside job", () => {
     );
   });
 
+  test("goes on waiting when only the workflow is to go on", () => {
+    const story = waiting();
+    story.ask({ type: "suspend" });
+    story.ask({ type: "resume", onlyWorkflow: true });
+    expect(story.node("wf[1].wait")).toMatchObject({ phase: "Running" });
+    story.ask({ type: "resume" });
+    expect(story.node("wf[1].wait")).toMatchObject({ phase: "Succeeded" });
+  });
+
   test("fails with the message when it is stopped; a plain retry waits again and does not trigger", () => {
     const story = waiting();
     story.ask({
