@@ -10,7 +10,18 @@ const encoder = new TextEncoder();
 /** FNV-1a, 32 bit, of the UTF-8 text. */
 export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
-  for (const byte of encoder.encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // From the first character on that is more than one byte, the bytes are needed.
+    if (code >= 0x80) return hashBytes(hash, encoder.encode(text.slice(at)));
+    hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+function hashBytes(start: number, bytes: Uint8Array): number {
+  let hash = start;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
   return hash >>> 0;
 }
 

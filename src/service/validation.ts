@@ -38,7 +38,7 @@ export async function validateNewWorkflow(
 
 /** Tells whether a spec reaches stored templates, so that whether it is valid may change with them. */
 export function reachesTemplates(spec: unknown): boolean {
-  return referencesIn(spec as Json)[Symbol.iterator]().next().done !== true;
+  return referencesIn(spec as Json).length > 0;
 }
 
 /** Checks a template that is about to be stored. */
@@ -99,17 +99,24 @@ export async function loadTemplates(
   return (kind, place, name) => loaded.get(`${kind}/${place}/${name}`);
 }
 
+interface Reference {
+  name: string;
+  clusterScope: boolean;
+}
+
 /** References to stored templates anywhere in a spec. */
-function* referencesIn(value: Json): Iterable<{ name: string; clusterScope: boolean }> {
+function referencesIn(value: Json, found: Reference[] = []): Reference[] {
   if (Array.isArray(value)) {
-    for (const item of value) yield* referencesIn(item);
+    for (const item of value) referencesIn(item, found);
   } else if (isJsonObject(value)) {
-    for (const [key, member] of Object.entries(value)) {
+    for (const key in value) {
+      const member = value[key] ?? null;
       if (
         (key === "templateRef" || key === "workflowTemplateRef") && isJsonObject(member) &&
         typeof member.name === "string" && member.name !== ""
-      ) yield { name: member.name, clusterScope: member.clusterScope === true };
-      else yield* referencesIn(member);
+      ) found.push({ name: member.name, clusterScope: member.clusterScope === true });
+      else if (typeof member === "object") referencesIn(member, found);
     }
   }
+  return found;
 }
