@@ -86,6 +86,20 @@ describe("workflows", () => {
     expect((await sluice("logs", "hello")).out).toBe("hello: hello you\n");
   });
 
+  test("metrics that a workflow defines are at /metrics", async () => {
+    const file = join(folder, "measured.yaml");
+    const metric =
+      "{name: done, help: Done, labels: [{key: how, value: '{{status}}'}], counter: {value: '1'}}";
+    const text = WORKFLOW.replace("name: hello,", "name: measured,")
+      .replace("- name: say", `- name: say\n    metrics: {prometheus: [${metric}]}`);
+    await writeFile(file, text);
+    expect(await sluice("submit", file, "--wait", "-o", "name")).toMatchObject({ status: 0 });
+    const answer = await fetch(`${server.url}/metrics`);
+    expect(await answer.text()).toContain('argo_workflows_done{how="Succeeded"} 1');
+    await sluice("delete", "measured");
+    await rm(file);
+  });
+
   test("list filters, and delete takes the same filters", async () => {
     const { out } = await sluice("list", "-l", "app=shop", "--completed", "--since", "1h");
     expect(out).toMatch(/^NAME +STATUS +AGE +DURATION +PRIORITY +MESSAGE\nhello +Succeeded /);
