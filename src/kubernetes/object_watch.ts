@@ -8,7 +8,8 @@ import type { Clock } from "../platform/clock.ts";
 import { asObject, type ClusterObject, keyOf } from "./cluster_object.ts";
 import { type KubeClient, KubeError } from "./kube_client.ts";
 
-const PAGE = "200";
+/** A Workflow object may be over a megabyte. */
+const PAGE = "50";
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
 /** Watches between two lists; one lasts about four minutes. */
