@@ -298,7 +298,7 @@ class Draft {
 function survivesRemoval(effect: HostEffect): boolean {
   return effect.type === "clear-timer" || effect.type === "release-locks" ||
     effect.type === "clean-tasks" || effect.type === "remove-claims" ||
-    effect.type === "collect-artifacts" || effect.type === "record-event" ||
+    effect.type === "collect-artifacts" ||
     effect.type === "observe-metric" || effect.type === "send";
 }
 

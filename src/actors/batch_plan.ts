@@ -3,7 +3,7 @@
  * nothing is done here.
  */
 import { isJsonObject } from "../base/json.ts";
-import type { TaskSpec } from "../engine/effect.ts";
+import type { MetricSample, TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ActorId, Lease, ShardCommit } from "../store/port.ts";
 import type { Group, QueueItem } from "./batch.ts";
@@ -26,7 +26,8 @@ export interface BatchPlan {
   commit: ShardCommit;
   /** New effects, in order, to be done after the commit. */
   rows: OutboxRow[];
-  events: { actor: ActorId; event: ToldEffect }[];
+  /** What is told to those who measure once the commit is in, and never again. */
+  samples: { actor: ActorId; sample: MetricSample }[];
   /** False when there is nothing to write. */
   isNeeded: boolean;
 }
@@ -213,7 +214,7 @@ class Plan {
       commit.cursor !== undefined || commit.answers.length > 0 || commit.timersClear.length > 0 ||
       Object.keys(commit.timersSet).length > 0;
     commit.outboxPut[COMMIT_MARK] = this.#mark;
-    return { commit, rows, events: this.#events, isNeeded };
+    return { commit, rows, samples: this.#samples, isNeeded };
   }
 
   #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {

@@ -15,7 +15,7 @@ import type { ActorId, Lease, ShardState, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, shardOf, workflowActorId } from "./actor_ids.ts";
 import { typeOf } from "./batch.ts";
-import { parseTimerRowId, type RecordEvent } from "./batch_plan.ts";
+import { parseTimerRowId } from "./batch_plan.ts";
 import { Effects } from "./effects.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { Limiter } from "./limiter.ts";
@@ -72,8 +72,6 @@ export interface HostDeps {
   log: Logger;
   metrics: Metrics;
   collectArtifacts?(actor: ActorId, artifacts: Artifact[]): Promise<void>;
-  /** Hears committed events that watchers of a workflow may want to see. */
-  onEvent?(actor: ActorId, event: RecordEvent): void;
 }
 
 export class Host implements WorkflowHost {
@@ -147,11 +145,10 @@ export class Host implements WorkflowHost {
       recover: (worker, rows) => {
         if (!options.frozen) this.#effects.recover(worker, rows);
       },
-      recordEvents: (events) => {
-        for (const { actor, event } of events) {
-          if (event.type === "record-event") deps.onEvent?.(actor, event);
-          else if (!this.#workflowMetrics.observe(event.sample)) {
-            const { name, help } = event.sample;
+      observe: (samples) => {
+        for (const { actor, sample } of samples) {
+          if (!this.#workflowMetrics.observe(sample)) {
+            const { name, help } = sample;
             log.warn({ actor, metric: name, help }, "metric has another type or help already");
           }
         }

@@ -5,10 +5,10 @@
 import type { ActorId } from "../store/port.ts";
 import type { HostEffect } from "./hot_actor.ts";
 
-/** Effects that leave a row. Timers have rows of their own; events for watchers are not kept. */
+/** Effects that leave a row. Timers have rows of their own; samples of metrics are not kept. */
 export type KeptEffect = Exclude<
   HostEffect,
-  { type: "set-timer" | "clear-timer" | "record-event" | "observe-metric" }
+  { type: "set-timer" | "clear-timer" | "observe-metric" }
 >;
 
 export interface OutboxRow {

@@ -52,8 +52,8 @@ export interface WorkerDeps extends BatchDeps {
   perform(worker: ShardWorker, rows: OutboxRow[]): void;
   /** Does the effects that the last owner left. */
   recover(worker: ShardWorker, rows: OutboxRow[]): void;
-  /** Shows committed events to whoever watches them. */
-  recordEvents(events: BatchPlan["events"]): void;
+  /** Tells those who measure what a commit brought. */
+  observe(samples: BatchPlan["samples"]): void;
   reply(
     replica: string,
     answers: { request: string; answer: ReturnType<typeof encodeResult> }[],
@@ -285,7 +285,7 @@ export class ShardWorker {
     this.#settleRows(plan, dropped);
     for (const group of groups) this.#deps.cache.unpin(group.id, this.lease);
     if (plan.rows.length > 0) this.#deps.perform(this, plan.rows);
-    if (plan.events.length > 0) this.#deps.recordEvents(plan.events);
+    if (plan.samples.length > 0) this.#deps.observe(plan.samples);
     return true;
   }
 

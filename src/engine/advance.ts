@@ -218,13 +218,6 @@ function begin(turn: Turn): void {
   if (deadline !== undefined) {
     emit(turn, { type: "set-timer", id: "workflow-deadline", at: deadline });
   }
-  emit(turn, {
-    type: "record-event",
-    id: `event/Running/${header.startedAt}`,
-    eventType: "Normal",
-    reason: "WorkflowRunning",
-    message: "Workflow Running",
-  });
 }
 
 /** Looks at nodes until nobody has anything to do. */

@@ -6,7 +6,6 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect } from "./effect.ts";
 import { account, attach, parseProgress, setMember, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isTask, type NodeRecord, type Turn } from "./state.ts";
-import { rfc3339 } from "./time_text.ts";
 
 /** A patch: members set to undefined are removed. */
 export type NodePatch = { [K in keyof NodeRecord]?: NodeRecord[K] | undefined };
@@ -24,7 +23,7 @@ export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeReco
   state.pending.dropped.delete(node.id);
   wake(state.runtime, node.id);
   if (node.owner !== undefined) wake(state.runtime, node.owner);
-  recordPhase(turn, node);
+  notePhase(turn, node);
   return node;
 }
 
@@ -43,7 +42,7 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   wake(state.runtime, node.id);
   if (node.owner !== undefined) wake(state.runtime, node.owner);
   if (node.phase !== before) {
-    recordPhase(turn, node);
+    notePhase(turn, node);
     wakeWatchers(turn, node);
   }
 }
@@ -201,32 +200,14 @@ export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
   setMember(turn.state.runtime.watching, node.boundary, node.id, isWatching);
 }
 
-const SHOWN: ReadonlySet<NodePhase> = new Set<NodePhase>([
+const NOTED: ReadonlySet<NodePhase> = new Set<NodePhase>([
   "Running",
   "Succeeded",
   "Failed",
   "Error",
 ]);
 
-/** Kubernetes-style event of a node's new phase. */
-function recordPhase(turn: Turn, node: NodeRecord): void {
-  if (!SHOWN.has(node.phase)) return;
-  turn.state.pending.phased.add(node.id);
-  const { labelPrefix } = turn.env;
-  const text = `${node.phase} node ${node.name}`;
-  emit(turn, {
-    type: "record-event",
-    id: `event/${node.id}/${node.starts ?? 0}/${node.phase}`,
-    eventType: node.phase === "Running" || node.phase === "Succeeded" ? "Normal" : "Warning",
-    reason: `WorkflowNode${node.phase}`,
-    message: node.message === undefined ? text : `${text}: ${node.message}`,
-    annotations: {
-      [`${labelPrefix}node-type`]: node.type,
-      [`${labelPrefix}node-name`]: node.name,
-      [`${labelPrefix}node-id`]: node.id,
-      ...(node.startedAt === undefined
-        ? {}
-        : { [`${labelPrefix}node-start-time`]: rfc3339(node.startedAt) }),
-    },
-  });
+/** Notes a node whose phase is new, for those who look at such nodes at the end of the turn. */
+function notePhase(turn: Turn, node: NodeRecord): void {
+  if (NOTED.has(node.phase)) turn.state.pending.phased.add(node.id);
 }

@@ -72,16 +72,7 @@ export type Effect =
   /** The workflow deletes itself (ttlStrategy). */
   | { type: "delete-workflow"; id: string }
   /** Tell those who measure; not repeated after a crash. */
-  | { type: "observe-metric"; id: string; sample: MetricSample }
-  /** Tell watchers of Kubernetes-style events. */
-  | {
-    type: "record-event";
-    id: string;
-    eventType: "Normal" | "Warning";
-    reason: string;
-    message: string;
-    annotations?: Record<string, string>;
-  };
+  | { type: "observe-metric"; id: string; sample: MetricSample };
 
 /** One value for a metric that a manifest defines. */
 export interface MetricSample {

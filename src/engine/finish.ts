@@ -134,14 +134,6 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   if (executedSpec(turn.state).activeDeadlineSeconds !== undefined) {
     emit(turn, { type: "clear-timer", id: "workflow-deadline" });
   }
-  const eventType = phase === "Succeeded" ? "Normal" : "Warning";
-  emit(turn, {
-    type: "record-event",
-    id: `event/${phase}/${header.startedAt}`,
-    eventType,
-    reason: phase === "Succeeded" ? "WorkflowSucceeded" : "WorkflowFailed",
-    message: phase === "Succeeded" ? "Workflow completed" : message ?? "",
-  });
   cleanUp(turn, phase);
 }
 

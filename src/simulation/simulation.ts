@@ -272,7 +272,6 @@ export class Simulation {
       case "remove-claims":
       case "collect-artifacts":
       case "delete-workflow":
-      case "record-event":
       case "observe-metric":
         return false;
     }
