@@ -17,11 +17,11 @@ const WORKFLOWS = "/api/v1/workflows/default";
 /** Posts under way at once. */
 const MAX_POSTS = 1_000;
 /** Resumes under way at once: those of a shard whose owner is dead wait, and must not hold up the others. */
-const MAX_RESUMES = 400;
+const MAX_RESUMES = 200;
 /** Waiting workflows looked at in one round. */
-const MAX_LISTED = 1_000;
-/** What waits to be resumed: the probes of take-overs are no workflows of events. */
-const WAITING = "workflows.argoproj.io/phase=Running,workflows.argoproj.io/workflow-event-binding";
+const MAX_LISTED = 300;
+/** What waits to be resumed. */
+const WAITING = "workflows.argoproj.io/phase=Running";
 /** Part of the events that carry an Idempotency-Key and are sent until they are answered 200. */
 const KEYED = 2;
 
@@ -234,7 +234,7 @@ export class EventLoad {
     const url = this.#options.reliableUrl ?? this.#options.url;
     const underWay = new Map<string, Promise<void>>();
     while (!this.#isEnding) {
-      const waiting = await listEventWorkflows(url(), WAITING, MAX_LISTED).catch(() => []);
+      const waiting = await listEventWorkflows(url(), WAITING, MAX_LISTED, 1).catch(() => []);
       for (const { name } of waiting) {
         if (underWay.size >= MAX_RESUMES) break;
         if (this.#settled.has(name) || underWay.has(name)) continue;

@@ -279,7 +279,7 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
   {
     name: "F1-replica-hit",
     about:
-      "SIGKILL or SIGSTOP of a random one of three replicas every 5 s at 200 events/s: nothing lost or doubled, take-over under 5 s",
+      "SIGKILL or SIGSTOP of a random one of three replicas every 5 s at 200 events/s (SLUICE_RATE): nothing lost or doubled, take-over under 5 s",
     seconds: 120,
     short: 10,
     run: (run) =>
@@ -287,7 +287,7 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
         fault: "either",
         everyMs: 5_000,
         frozenMs: 4_500,
-        perSecond: run.isShort ? 60 : 200,
+        perSecond: run.isShort ? 60 : Number(process.env["SLUICE_RATE"] ?? 200),
       }),
   },
   {

@@ -111,11 +111,16 @@ export interface EventWorkflow {
   phase: string;
 }
 
-/** The workflows that events have made, those with a label only where one is given; at least `most`, if there are so many. */
+/**
+ * The workflows that events have made, those with a label only where one is given.
+ * @param most stops when it has so many
+ * @param pages stops after so many pages
+ */
 export async function listEventWorkflows(
   base: string,
   labelSelector = "",
   most = Infinity,
+  pages = Infinity,
 ): Promise<EventWorkflow[]> {
   const found: EventWorkflow[] = [];
   let token = "";
@@ -136,7 +141,7 @@ export async function listEventWorkflows(
       found.push({ key: `${binding} ${n}`, name: metadata.name, phase: status.phase ?? "" });
     }
     token = String((body["metadata"] as { continue?: string }).continue ?? "");
-  } while (token !== "" && found.length < most);
+  } while (token !== "" && found.length < most && --pages > 0);
   return found;
 }
 
