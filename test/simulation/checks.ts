@@ -116,7 +116,7 @@ function commandsAreKept({ client, ledger, coverage }: World): string[] {
     [...ledger.lives.values()].flat().map((life) => [life.uid, life] as const),
   );
   for (const op of client.ops) {
-    const { what, target, outcome, id } = op;
+    const { what, target, outcome, id, isOpen } = op;
     if (outcome.type === "ok" && what === "create") {
       coverage.add("create: applied");
       const { uid = "" } = (outcome.answer as Workflow).metadata;
@@ -136,7 +136,7 @@ function commandsAreKept({ client, ledger, coverage }: World): string[] {
     if (outcome.type === "ok" && times === 0 && !wasRemoved) {
       wrong.push(`${what} of ${target} is lost`);
     }
-    if (outcome.type === "refused" && times > 0) {
+    if (outcome.type === "refused" && !isOpen && times > 0) {
       wrong.push(`${what} of ${target} was refused and applied`);
     }
     if (times > 0) coverage.add(`${verb}: applied`);
@@ -239,13 +239,17 @@ function gateIsLinearizable({ client, coverage }: World): string[] {
   ];
 }
 
-function callsOf({ what, outcome, calledAt, heardAt }: Op): Call[] {
+function callsOf({ what, outcome, calledAt, heardAt, isOpen }: Op): Call[] {
   const input = what as GateCommand;
+  const open = () => gateCalls(input, undefined, calledAt, Infinity);
   switch (outcome.type) {
     case "unknown":
-      return gateCalls(input, undefined, calledAt, Infinity);
+      return open();
     case "refused":
-      return gateCalls(input, refusalOf(outcome.message), calledAt, heardAt);
+      return [
+        ...gateCalls(input, refusalOf(outcome.message), calledAt, heardAt),
+        ...(isOpen ? open() : []),
+      ];
     case "ok":
       return gateCalls(
         input,

@@ -26,6 +26,8 @@ export interface Op {
   calledAt: number;
   heardAt: number;
   outcome: Outcome;
+  /** A try before the last one has no answer: it may still be done, at any time. */
+  isOpen: boolean;
 }
 
 export interface ClientDeps {
@@ -74,6 +76,7 @@ export class Client {
       calledAt: this.#order++,
       heardAt: Infinity,
       outcome: { type: "unknown" },
+      isOpen: false,
     };
     this.ops.push(op);
     this.#pending++;
@@ -84,7 +87,10 @@ export class Client {
   async #run(op: Op, send: (replica: Replica) => Promise<unknown>): Promise<void> {
     const { random, coverage, note } = this.#deps;
     for (let turn = 1; turn <= (op.isKeyed ? MAX_TRIES : 1); turn++) {
-      if (turn > 1) coverage.add("command: repeated with its key");
+      if (turn > 1) {
+        coverage.add("command: repeated with its key");
+        op.isOpen = true;
+      }
       op.outcome = await this.#ask(send);
       if (op.outcome.type !== "unknown") break;
     }

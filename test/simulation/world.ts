@@ -384,7 +384,6 @@ export class World {
       process.cut = "nothing";
       process.offsetMs = 0;
     }
-    if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
     for (let round = 0; round < 4; round++) {
       await this.#rest();
       const waiting = this.#unfinished();
@@ -398,6 +397,8 @@ export class World {
     const until = this.clock.now() + MAX_REST_MS;
     let quiet = 0;
     while (quiet < 2 && this.clock.now() < until) {
+      // The last one may only now have done what it was told: to stop.
+      if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
       await this.clock.advance(1_000);
       for (const { tasks } of this.#allPlaces()) tasks.endAll();
       quiet = await this.#isQuiet() ? quiet + 1 : 0;
