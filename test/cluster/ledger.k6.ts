@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console -- what k6 has for telling anything
 /**
  * k6: posts each number once, at a constant rate, for DURATION; a number without a good answer is sent again under the
- * same Idempotency-Key until it has one. Variables: BASE, NAMESPACE, TOKEN, RATE, DURATION. Each number that needed more
+ * same Idempotency-Key until it has one. Variables: BASE, NAMESPACE, TOKEN, RATE, DURATION,
+ * OFFSET (first number). Each number that needed more
  * than one attempt is told on the console.
  */
 import exec from "k6/execution";
@@ -31,7 +32,7 @@ export const options = {
 };
 
 export default function (): void {
-  const n = exec.scenario.iterationInTest;
+  const n = Number(__ENV.OFFSET ?? 0) + exec.scenario.iterationInTest;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const { status } = http.post(
       `${__ENV.BASE}/api/v1/events/${__ENV.NAMESPACE}/ledger`,

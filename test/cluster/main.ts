@@ -31,7 +31,7 @@ const REDIS_IMAGE = "docker.io/library/redis:7.4";
 const { values: options } = parseArgs({
   options: {
     only: { type: "string", default: STEPS.join(",") },
-    "event-seconds": { type: "string", default: "120" },
+    "event-seconds": { type: "string", default: "60" },
     "event-rate": { type: "string", default: "30" },
     pods: { type: "string", default: "100" },
     transcript: { type: "string" },
