@@ -21,8 +21,16 @@ export function framingOf(headers: Headers): Framing {
   return headers.get("accept") === "text/event-stream" ? "sse" : "ndjson";
 }
 
-function frameText(frame: JsonObject, framing: Framing, last: boolean): string {
-  const json = writeJson(frame);
+/** A message that was written already, for all who get the same. */
+export class JsonText {
+  readonly text: string;
+  /** @param text as `writeJson` makes it */
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function frameText(json: string, framing: Framing, last: boolean): string {
   if (framing === "sse") return last ? `data: ${json} \n\n` : `data: ${json} \n\n\n`;
   return last ? json : `${json}\n`;
 }
@@ -48,7 +56,7 @@ export function refusedStream(problem: Problem, framing: Framing): Response {
   }
   const headers = streamHeaders(framing);
   addRetryAfter(headers, problem);
-  return new Response(frameText(problemFrame(problem) as JsonObject, framing, true), {
+  return new Response(frameText(writeJson(problemFrame(problem)), framing, true), {
     status: problem.status,
     headers,
   });
@@ -70,7 +78,7 @@ export interface StreamOptions {
  * error of the source becomes the last frame.
  */
 export function streamResponse(
-  source: AsyncIterable<JsonObject>,
+  source: AsyncIterable<JsonObject | JsonText>,
   options: StreamOptions,
 ): Response {
   const { framing, projection, clock } = options;
@@ -102,15 +110,14 @@ export function streamResponse(
           controller.close();
           return;
         }
-        const frame: JsonObject = { result: next.value };
-        const shown = projection === undefined ? frame : project(frame, projection);
-        controller.enqueue(encoder.encode(frameText(shown, framing, false)));
+        const json = messageJson(next.value, projection);
+        controller.enqueue(encoder.encode(frameText(json, framing, false)));
       } catch (error) {
         if (ended) return;
         end();
         options.onError(error);
-        const frame = problemFrame(asProblem(error)) as JsonObject;
-        controller.enqueue(encoder.encode(frameText(frame, framing, true)));
+        const json = writeJson(problemFrame(asProblem(error)));
+        controller.enqueue(encoder.encode(frameText(json, framing, true)));
         controller.close();
       }
     },
@@ -121,4 +128,10 @@ export function streamResponse(
     },
   }, { highWaterMark: 1 });
   return new Response(body, { status: 200, headers: streamHeaders(framing) });
+}
+
+function messageJson(message: JsonObject | JsonText, projection: Projection | undefined): string {
+  if (message instanceof JsonText) return `{"result":${message.text}}`;
+  const frame: JsonObject = { result: message };
+  return writeJson(projection === undefined ? frame : project(frame, projection));
 }

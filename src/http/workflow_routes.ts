@@ -1,5 +1,6 @@
 /** Routes of workflows. */
 import type { JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json_text.ts";
 import type { ControlRequest } from "../engine/command.ts";
 import { workflowLogs } from "../service/logs.ts";
 import { parseTimeText } from "../service/time_text.ts";
@@ -46,6 +47,7 @@ import {
 } from "./requests.ts";
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
 import { deleteConditions, listRequest } from "./shared_options.ts";
+import { JsonText } from "./stream.ts";
 import { listWire, workflowWire } from "./wire.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
@@ -295,10 +297,11 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
         resourceVersion: call.query["listOptions.resourceVersion"] ?? "",
       }, call.signal);
-      return mapStream(events, ({ type, object }) => ({
-        type,
-        object: workflowWire(object, below),
-      }));
+      return mapStream(events, ({ type, object, shared = {} }) => {
+        if (projection !== undefined) return { type, object: workflowWire(object, below) };
+        shared.text ??= writeJson(workflowWire(object));
+        return new JsonText(`{"type":"${type}","object":${shared.text}}`);
+      });
     },
   }),
   streaming({
@@ -337,7 +340,7 @@ interface LogQueryValues {
 async function openLog(
   call: Omit<Call, "query"> & { query: LogQueryValues },
   podName: string | undefined,
-): Promise<AsyncIterable<JsonObject>> {
+): Promise<AsyncIterable<JsonObject | JsonText>> {
   const { query } = call;
   const sinceMs = logStart(query, call.service.clock.now());
   const container = query["logOptions.container"] ?? "";
@@ -390,7 +393,7 @@ function projectedList(list: JsonObject, projection: Projection | undefined): Js
 
 async function* mapStream<T>(
   source: AsyncIterable<T>,
-  change: (value: T) => JsonObject,
-): AsyncIterable<JsonObject> {
+  change: (value: T) => JsonObject | JsonText,
+): AsyncIterable<JsonObject | JsonText> {
   for await (const value of source) yield change(value);
 }

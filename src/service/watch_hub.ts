@@ -2,19 +2,14 @@
  * One reader of the store's change feed for all watchers of this process. A change is turned into an object once,
  * whoever watches, and only when somebody does; each watcher has a bounded queue, and one that does not keep up is cut
  * off with an error that tells where to go on. Objects are kept up to date by their changes (`actors/views.ts`) and read
- * once before: a watcher may see two changes as one, never the last one not, and never one twice.
+ * once before: each change is shown once, with the object as it was right after it, or, where that is not known any more,
+ * in a later state that stands for the changes up to it.
  */
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { isOlder, Views } from "../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import {
-  type Change,
-  type Store,
-  type StoredActor,
-  type Version,
-  VersionTooOld,
-} from "../store/port.ts";
+import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
 import { deletedWorkflow, workflowFromStored } from "./stored_workflow.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
@@ -29,6 +24,8 @@ export interface WorkflowChange {
   namespace: string;
   name: string;
   workflow: Workflow;
+  /** The workflow as text, once a watcher has needed it: the same for all of them. */
+  text?: string;
   /** Labels before the change, as far as they are known. */
   labelsBefore: Record<string, string> | undefined;
 }
@@ -77,7 +74,8 @@ interface Watcher {
   queue: WorkflowChange[];
   /** Version of the last change that it took. */
   seen: Version;
-  failure: unknown;
+  /** Makes the error that it gets after what is in the queue. */
+  failure: (() => unknown) | undefined;
   wake: () => void;
 }
 
@@ -105,18 +103,15 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
   }
 
   /**
-   * The object of a change as it is after all its changes of the batch; undefined when it is gone (its deletion comes
+   * The object of a change as it is right after it, or in a later state; undefined when it is gone (its deletion comes
    * later).
-   * @param later the changes of the batch from this one on
    * @param isLate the reader is behind the hub
    */
   async function read(
     place: Place,
-    later: Change[],
+    change: Change,
     isLate: boolean,
   ): Promise<WorkflowChange | undefined> {
-    const [change] = later;
-    if (change === undefined) return undefined;
     const { id, type, version: changedAt } = change;
     const labelsBefore = labels.get(id);
     if (type === "DELETED") {
@@ -126,12 +121,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       await views.after(change, isLate);
       return { ...place, id, type, version: changedAt, changedAt, workflow, labelsBefore };
     }
-    let stored: StoredActor | undefined;
-    for (const next of later) {
-      if (next.id !== id) continue;
-      if (next.type === "DELETED") break;
-      stored = await views.after(next, isLate);
-    }
+    const stored = await views.after(change, isLate);
     if (stored === undefined) return undefined;
     const workflow = workflowFromStored(stored);
     remember(id, workflow);
@@ -149,13 +139,13 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       const shown = new Map<string, Version>();
       const found: WorkflowChange[] = [];
       let reached = after;
-      for (const [index, change] of batch.entries()) {
+      for (const change of batch) {
         reached = change.version;
         const place = parseWorkflowActorId(change.id);
         if (place === undefined || !isWanted(place, change)) continue;
         const last = shown.get(change.id);
         if (last !== undefined && !isOlder(last, change.version)) continue;
-        const object = await read(place, batch.slice(index), isLate);
+        const object = await read(place, change, isLate);
         if (object === undefined) continue;
         shown.set(change.id, object.version);
         found.push(object);
@@ -194,7 +184,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
 
   function failAll(error: unknown): void {
     for (const watcher of watchers.all()) {
-      watcher.failure ??= error;
+      watcher.failure ??= () => error;
       watcher.wake();
     }
   }
@@ -264,7 +254,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
           if (signal.aborted) return;
           if (isNew(change)) yield change;
         }
-        if (watcher.failure !== undefined) throw watcher.failure;
+        if (watcher.failure !== undefined) throw watcher.failure();
         await awake.promise;
         awake = Promise.withResolvers<void>();
       }
@@ -341,8 +331,9 @@ class Watchers {
 }
 
 function push(watcher: Watcher, change: WorkflowChange): void {
+  if (watcher.failure !== undefined) return;
   if (watcher.queue.length < MAX_QUEUE) watcher.queue.push(change);
-  else watcher.failure ??= tooSlow(watcher.seen);
+  else watcher.failure ??= () => tooSlow(watcher.seen);
   watcher.wake();
 }
 

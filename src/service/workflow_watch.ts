@@ -29,6 +29,8 @@ export interface WatchRequest {
 export interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED";
   object: Workflow;
+  /** Keeps the text of the object for other watchers of the same change; absent where nobody else sees it. */
+  shared?: { text?: string };
 }
 
 /** Objects that are read at a time before a watch follows the changes. */
@@ -138,7 +140,7 @@ async function* changes(
   const { namespace, name } = filter;
   for await (const change of deps.watches.follow(after, signal, { namespace, name, known })) {
     const type = shownType(change, filter);
-    if (type !== undefined) yield { type, object: change.workflow };
+    if (type !== undefined) yield { type, object: change.workflow, shared: change };
   }
 }
 
