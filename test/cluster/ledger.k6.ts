@@ -28,7 +28,7 @@ export const options = {
     },
   },
   summaryTrendStats: ["med", "p(99)", "max"],
-  thresholds: { ledger_lost: ["count==0"], dropped_iterations: ["count==0"] },
+  thresholds: { ledger_lost: ["count==0"] },
 };
 
 export default function (): void {

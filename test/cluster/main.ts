@@ -159,8 +159,13 @@ async function main(): Promise<void> {
     for (const { metadata } of await release.replicas().catch(() => [])) {
       const path = `/api/v1/namespaces/${release.namespace}/pods/${metadata.name}/log`;
       console.error(`--- ${metadata.name}`);
-      const lines = client.lines({ path, query: { tailLines: "30" } });
-      for await (const line of lines) console.error(line);
+      try {
+        for await (const line of client.lines({ path, query: { tailLines: "30" } })) {
+          console.error(line);
+        }
+      } catch (trouble) {
+        console.error(String(trouble));
+      }
     }
     release.helm("uninstall", release.name, "--ignore-not-found");
     throw error;
