@@ -23,4 +23,15 @@ test("who asks while a call is under way gets the answer of the next one, shared
   await Promise.resolve().then().then();
   calls[2]?.resolve(3);
   expect(await e).toBe(3);
+  const f = ask();
+  await Promise.resolve().then().then();
+  const g = ask();
+  calls[3]?.reject(new Error("down again"));
+  await expect(f).rejects.toThrow("down again");
+  await expect(g).rejects.toThrow("down again");
+  expect(calls.length).toBe(4);
+  const h = ask();
+  await Promise.resolve().then().then();
+  calls[4]?.resolve(5);
+  expect(await h).toBe(5);
 });
