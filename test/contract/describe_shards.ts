@@ -258,6 +258,24 @@ export function describeShards(open: OpenStore): void {
       });
     });
 
+    test("a commit that builds on a lost one writes nothing", async () => {
+      const { shards } = store();
+      const epoch = await acquired(store(), 1);
+      const after = (text: string, mark: string) =>
+        commitOf(1, epoch, {
+          actors: [changeOf("wf/a/one", { put: { h: mark } })],
+          outboxPut: { "!": mark },
+          follows: { row: "!", text },
+        });
+      await shards.commit(after("", "1"));
+      await shards.commit(after("1", "2"));
+      for (const text of ["", "1", "3"]) {
+        expect(await failureOf(shards.commit(after(text, "x")))).toBeInstanceOf(StaleEpoch);
+      }
+      expect((await shards.loadActor(1, "wf/a/one"))?.parts).toEqual({ h: "2" });
+      expect((await shards.loadShard(1)).outbox).toEqual({ "!": "2" });
+    });
+
     test("a stale epoch writes nothing", async () => {
       const { membership, shards } = store();
       const old = await acquired(store(), 1);
