@@ -224,7 +224,7 @@ function begin(turn: Turn): void {
 function settle(turn: Turn): void {
   const { state } = turn;
   let revision = -1;
-  let fruitless = 0;
+  const tried = new Set<string>();
   while (state.header.finishedAt === undefined) {
     endActive(turn);
     if (state.specs.spec.suspend === true) break;
@@ -245,18 +245,12 @@ function settle(turn: Turn): void {
       runWorkflowHooks(turn);
       if (state.runtime.queue.length > 0) continue;
     }
-    // Somebody who was woken for a free place may still not begin: everybody gets one chance.
-    fruitless = state.runtime.revision === revision ? fruitless + 1 : 0;
+    // Somebody who was woken for a free place may still not begin: everybody gets one chance after each change.
+    if (state.runtime.revision !== revision) tried.clear();
     revision = state.runtime.revision;
-    if (fruitless > waitingCount(state) || !wakeGated(turn)) break;
+    if (!wakeGated(turn, tried)) break;
   }
   updateRunning(turn);
-}
-
-function waitingCount({ runtime }: WorkflowState): number {
-  let count = runtime.gated.size;
-  for (const waiters of runtime.gatedIn.values()) count += waiters.size;
-  return count;
 }
 
 function updateRunning(turn: Turn): void {

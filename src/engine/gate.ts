@@ -55,12 +55,13 @@ function isWorkflowFull(turn: Turn): boolean {
   return parallelism !== undefined && turn.state.runtime.activePods >= parallelism;
 }
 
-/** Wakes one waiter for whom there is a place now. False when there is none. */
-export function wakeGated(turn: Turn): boolean {
+/** Wakes one waiter for whom there is a place now, and adds it to those already tried. False when there is none. */
+export function wakeGated(turn: Turn, tried: Set<string>): boolean {
   const { runtime, nodes } = turn.state;
   if (runtime.gated.size > 0 && !isWorkflowFull(turn)) {
-    const first = firstInTree(turn, runtime.gated);
+    const first = firstInTree(turn, runtime.gated, tried);
     if (first !== undefined) {
+      tried.add(first);
       runtime.gated.delete(first);
       wake(runtime, first);
       return true;
@@ -75,9 +76,10 @@ export function wakeGated(turn: Turn): boolean {
     const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
     const count = boundaryCount(runtime, id);
     if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
-    const first = firstInTree(turn, waiters);
+    const first = firstInTree(turn, waiters, tried);
     if (first === undefined) continue;
     if (count.activeChildren >= limit && nodes.get(first)?.type !== "Retry") continue;
+    tried.add(first);
     setMember(runtime.gatedIn, id, first, false);
     wake(runtime, first);
     return true;
@@ -85,8 +87,12 @@ export function wakeGated(turn: Turn): boolean {
   return false;
 }
 
-/** The waiter that comes first in the order of the tree. */
-function firstInTree(turn: Turn, waiters: Set<string>): string | undefined {
+/** The waiter that comes first in the order of the tree, but for those already tried. */
+function firstInTree(
+  turn: Turn,
+  waiters: Set<string>,
+  tried: ReadonlySet<string>,
+): string | undefined {
   let best: { id: string; path: number[] } | undefined;
   for (const id of waiters) {
     const node = turn.state.nodes.get(id);
@@ -94,6 +100,7 @@ function firstInTree(turn: Turn, waiters: Set<string>): string | undefined {
       waiters.delete(id);
       continue;
     }
+    if (tried.has(id)) continue;
     const path = pathOf(turn, node);
     if (best === undefined || isBefore(path, best.path)) best = { id, path };
   }
