@@ -3,6 +3,7 @@
  * is decided by the table in the engine; here are only its commands, its storage and its messages.
  */
 import type { Json } from "../base/json.ts";
+import { holderName } from "../engine/lock_holder.ts";
 import {
   acquireLocks,
   emptyLockTable,
@@ -93,7 +94,7 @@ class LocksActor implements HotActor {
   }
 
   #send(holder: string, body: Json): void {
-    const [namespace = "", workflow = ""] = holder.split("/");
+    const [namespace = "", workflow = ""] = holderName(holder).split("/");
     this.#sends.push({ type: "send", id: holder, to: workflowActorId(namespace, workflow), body });
   }
 }

@@ -9,6 +9,7 @@ import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
 import { deletionEffects } from "../engine/deletion.ts";
 import type { EngineEnv } from "../engine/engine.ts";
+import { lockHolder } from "../engine/lock_holder.ts";
 import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
@@ -308,10 +309,12 @@ function archiving(
 }
 
 /** Releases of all locks that a workflow has or waits for. */
-function releases({ header, nodes }: WorkflowState): HostEffect[] {
-  const own = `${header.metadata.namespace ?? ""}/${header.metadata.name ?? ""}`;
-  const holders = header.lock ? [own] : [];
-  for (const node of nodes.values()) if (node.lock) holders.push(`${own}/${node.id}`);
+function releases(state: WorkflowState): HostEffect[] {
+  const { header, nodes } = state;
+  const holders = header.lock ? [lockHolder(state, header.lock.round ?? 0)] : [];
+  for (const { lock, order, id } of nodes.values()) {
+    if (lock) holders.push(lockHolder(state, order, id));
+  }
   return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
 }
 

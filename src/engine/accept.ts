@@ -14,6 +14,7 @@ import {
   taskProgressed,
   taskStarted,
 } from "./leaf.ts";
+import { holderName } from "./lock_holder.ts";
 import { wake } from "./runtime.ts";
 import { failNode } from "./fail_node.ts";
 import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
@@ -121,19 +122,23 @@ function nodeIsDue(turn: Turn, node: NodeRecord): void {
 
 /** The node behind a holder that still waits for its locks. */
 function findWaiting(turn: Turn, holder: string): NodeRecord | undefined {
-  const prefix = `${workflowHolder(turn)}/`;
-  if (!holder.startsWith(prefix)) return undefined;
-  const node = turn.state.nodes.get(holder.slice(prefix.length));
-  return node?.lock?.isHeld === false && holderOf(turn, node) === holder ? node : undefined;
+  const node = nodeBehind(turn, holder);
+  return node?.lock?.isHeld === false ? node : undefined;
 }
 
-/** A repeated request may arrive after its locks were given back: what nobody wants any more is given back again. */
+/** The node that made this very request. */
+function nodeBehind(turn: Turn, holder: string): NodeRecord | undefined {
+  const node = turn.state.nodes.get(holderName(holder).split("/")[2] ?? "");
+  return node !== undefined && holderOf(turn, node) === holder ? node : undefined;
+}
+
+/** A request may arrive again after its locks were given back: what nobody wants any more is given back again. */
 function locksGranted(turn: Turn, holder: string): void {
-  const { header, nodes } = turn.state;
-  if (holder === workflowHolder(turn)) {
-    if (header.lock === undefined) return releaseLocks(turn, holder);
+  const { header } = turn.state;
+  if (header.lock !== undefined && holder === workflowHolder(turn)) {
     if (header.lock.isHeld || header.finishedAt !== undefined) return;
-    header.lock = { isHeld: true, keys: header.lock.keys };
+    const { waiting: _, holders: __, ...lock } = header.lock;
+    header.lock = { ...lock, isHeld: true };
     markIndex(turn);
     return;
   }
@@ -143,8 +148,7 @@ function locksGranted(turn: Turn, holder: string): void {
     change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
     return;
   }
-  const known = nodes.get(holder.slice(workflowHolder(turn).length + 1));
-  if (known?.lock === undefined) releaseLocks(turn, holder);
+  if (nodeBehind(turn, holder)?.lock === undefined) releaseLocks(turn, holder);
 }
 
 function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {

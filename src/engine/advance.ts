@@ -178,7 +178,7 @@ function holdsLocks(turn: Turn): boolean {
     try {
       const keys = lockKeys(turn, synchronization);
       if (keys.length === 0) return true;
-      header.lock = { isHeld: false, keys };
+      header.lock = { isHeld: false, keys, round: header.sequence++ };
       header.phase = "Pending";
       markIndex(turn);
       const holder = workflowHolder(turn);

@@ -4,6 +4,7 @@
  */
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect } from "./effect.ts";
+import { lockHolder } from "./lock_holder.ts";
 import { account, attach, parseProgress, setMember, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isTask, type NodeRecord, type Turn } from "./state.ts";
 
@@ -167,8 +168,7 @@ export function timerId(node: NodeRecord): string {
 
 /** `<namespace>/<workflow>/<node id>`. */
 export function holderOf(turn: Turn, node: NodeRecord): string {
-  const { namespace, name } = turn.state.header.metadata;
-  return `${namespace ?? ""}/${name ?? ""}/${node.id}`;
+  return lockHolder(turn.state, node.order, node.id);
 }
 
 export function releaseLocks(turn: Turn, holder: string): void {

@@ -39,7 +39,7 @@ export type Effect =
   /** Durable timer; fires a `timer-fired` fact with this id. Setting it again moves it. */
   | { type: "set-timer"; id: string; at: number }
   | { type: "clear-timer"; id: string }
-  /** All keys together or none; answered by locks-granted, locks-waiting or locks-failed. `holder` = `<ns>/<wf>` or `<ns>/<wf>/<nodeId>`. */
+  /** All keys together or none; answered by locks-granted, locks-waiting or locks-failed. `holder`: see `lockHolder`. */
   | {
     type: "acquire-locks";
     id: string;

@@ -4,6 +4,7 @@ import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
 import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
 import { isTrue } from "./expressions.ts";
+import { lockHolder } from "./lock_holder.ts";
 import { givesUpClaims, removeClaims } from "./volume_claims.ts";
 import { cleanDelayMs, taskOf } from "./leaf.ts";
 import { isChosenByPodGc } from "./pod_gc.ts";
@@ -22,7 +23,6 @@ import {
   rootOf,
   type Turn,
   workflowName,
-  workflowNamespace,
 } from "./state.ts";
 
 /** Begins hooks of the workflow whose condition holds; true when all that were begun have ended. */
@@ -204,5 +204,5 @@ export function setCondition(turn: Turn, type: string, status: string, message?:
 
 /** Holder of the locks of the workflow as a whole. */
 export function workflowHolder(turn: Turn): string {
-  return `${workflowNamespace(turn.state)}/${workflowName(turn.state)}`;
+  return lockHolder(turn.state, turn.state.header.lock?.round ?? 0);
 }

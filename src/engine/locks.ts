@@ -4,6 +4,7 @@
  * then by arrival.
  */
 import type { LockKey } from "./effect.ts";
+import { holderName } from "./lock_holder.ts";
 
 export interface LockRequest {
   holder: string;
@@ -114,7 +115,7 @@ function waitingNews(
   for (const { key } of request.keys) {
     holders[key] = Object.values(table.held)
       .filter((other) => other.keys.some((lock) => lock.key === key))
-      .map(({ holder }) => holder);
+      .map(({ holder }) => holderName(holder));
   }
   return {
     type: "waiting",

@@ -138,6 +138,8 @@ export interface Header {
 export interface LockNote {
   isHeld: boolean;
   keys: LockKey[];
+  /** Which request of the workflow as a whole this is; nodes ask once each, so theirs is told by the node's order. */
+  round?: number;
   /** Key waited for, and who has it. */
   waiting?: string;
   holders?: string[];

@@ -10,6 +10,7 @@ import { control } from "../engine/control.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv } from "../engine/engine.ts";
+import { holderName } from "../engine/lock_holder.ts";
 import { acquireLocks, emptyLockTable, type LockNews, releaseLocks } from "../engine/locks.ts";
 import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/resubmit.ts";
 import type { WorkflowState } from "../engine/state.ts";
@@ -279,7 +280,7 @@ export class Simulation {
 
   #tell(news: LockNews[]): boolean {
     for (const { type, holder, message, waiting, holders } of news) {
-      const [, name] = holder.split("/");
+      const [, name] = holderName(holder).split("/");
       const state = this.#states.get(name ?? "");
       if (state === undefined) continue;
       if (type === "granted") accept(state, { type: "locks-granted", holder }, this.env);
