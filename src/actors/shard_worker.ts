@@ -254,6 +254,8 @@ export class ShardWorker {
     const mark = `${this.#markBase}.${++this.#sequence}`;
     const plan = planBatch(this, groups, items, known, this.#deps, mark, ANSWER_TTL_MS);
     plan.commit.follows = { row: COMMIT_MARK, text: this.#mark };
+    // Before the commit: what is done while it is under way is due again.
+    this.#areRowsDue = false;
     const dropped = [...this.#drops];
     plan.commit.outboxDrop.push(...dropped);
     const claims = this.#takeClaims(plan.commit);
@@ -281,7 +283,6 @@ export class ShardWorker {
       return true;
     }
     for (const id of claims) this.#claims.delete(id);
-    this.#areRowsDue = false;
     this.#settleRows(plan, dropped);
     for (const group of groups) this.#deps.cache.unpin(group.id, this.lease);
     if (plan.rows.length > 0) this.#deps.perform(this, plan.rows);

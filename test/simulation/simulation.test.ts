@@ -10,7 +10,7 @@ import { coverageTable, missingFrom } from "./coverage.ts";
 import { MUTANTS } from "./mutants.ts";
 import { type Report, simulate } from "./simulate.ts";
 
-const SEEDS = Number(process.env["SLUICE_SEEDS"] ?? 1_500);
+const SEEDS = Number(process.env["SLUICE_SEEDS"] ?? 10_000);
 const ONLY = process.env["SLUICE_SEED"];
 const WORKERS = 2;
 const PROGRAM = fileURLToPath(new URL("simulate.ts", import.meta.url));
