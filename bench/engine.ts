@@ -27,15 +27,17 @@ interface Cost {
   bytes: number;
 }
 
+const METADATA = {
+  name: "bench",
+  namespace: "default",
+  uid: "u",
+  creationTimestamp: "2024-01-01T00:00:00Z",
+};
+
 /** One group of steps that run side by side. */
 function stepsWorkflow(count: number): Workflow {
   return {
-    metadata: {
-      name: "bench",
-      namespace: "default",
-      uid: "u",
-      creationTimestamp: "2024-01-01T00:00:00Z",
-    },
+    metadata: METADATA,
     spec: {
       entrypoint: "main",
       templates: [
@@ -70,12 +72,7 @@ function dagWorkflow(count: number): Workflow {
     ...(index % 2 === 1 ? { depends: `t${index - 1}` } : {}),
   }));
   return {
-    metadata: {
-      name: "bench",
-      namespace: "default",
-      uid: "u",
-      creationTimestamp: "2024-01-01T00:00:00Z",
-    },
+    metadata: METADATA,
     spec: { entrypoint: "main", templates: [{ name: "main", dag: { tasks } }, work()] },
   };
 }
@@ -83,12 +80,7 @@ function dagWorkflow(count: number): Workflow {
 /** One step that fails until its last attempt. */
 function retriedWorkflow(count: number): Workflow {
   return {
-    metadata: {
-      name: "bench",
-      namespace: "default",
-      uid: "u",
-      creationTimestamp: "2024-01-01T00:00:00Z",
-    },
+    metadata: METADATA,
     spec: {
       entrypoint: "main",
       arguments: { parameters: [{ name: "n", value: "1" }] },
