@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
+import { CALLS_AT_ONCE, inOrder } from "./at_once.ts";
 import { collect, type Context, contextOf, example, isNotFound, pairs } from "./context.ts";
 import {
   addFollowing,
@@ -149,22 +150,20 @@ async function remove(context: Context, names: string[], options: DeleteOptions)
   const { force, dryRun, ...filters } = options;
   const chosen = await targets(context, names, filters);
   if (chosen.length === 0) print("No resources found");
-  for (const { namespace, name } of chosen) {
-    if (dryRun) {
-      print(`Workflow '${name}' deleted (dry-run)`);
-      continue;
-    }
+  const told = inOrder(chosen, CALLS_AT_ONCE, async ({ namespace, name }) => {
+    if (dryRun) return `Workflow '${name}' deleted (dry-run)`;
     try {
       await context.client.call("WorkflowService_DeleteWorkflow", {
         params: { namespace, name },
         query: { force },
       });
-      print(`Workflow '${name}' deleted`);
+      return `Workflow '${name}' deleted`;
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      print(`Workflow '${name}' not found`);
+      return `Workflow '${name}' not found`;
     }
-  }
+  });
+  for await (const line of told) print(line);
 }
 
 function addVerb(program: Command, name: Verb, description: string): Command {
