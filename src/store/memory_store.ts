@@ -91,7 +91,7 @@ function createMembership(state: MemoryState): Membership {
       const shard = shardOf(state, number);
       const isHeld = shard.owner !== undefined && shard.until > state.now();
       if (isHeld && shard.owner !== replica) return Promise.resolve(undefined);
-      if (!isHeld) shard.epoch++;
+      shard.epoch++;
       shard.owner = replica;
       shard.until = state.now() + ttlMs;
       return Promise.resolve({ shard: number, epoch: shard.epoch });

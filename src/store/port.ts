@@ -43,7 +43,10 @@ export interface Membership {
   leave(replica: string): Promise<void>;
   /** Names of the live replicas, sorted. */
   replicas(): Promise<string[]>;
-  /** Takes the lease of a free or expired shard; undefined when somebody else holds it. Own valid leases are renewed with the same epoch. */
+  /**
+   * Takes the lease of a free or expired shard under a new epoch; undefined when somebody else holds it. Whoever takes its
+   * own lease again gets a new epoch too: what it wrote under the old one and has not arrived yet never will.
+   */
   acquire(shard: number, replica: string, ttlMs: number): Promise<Lease | undefined>;
   /** Extends leases still held under these epochs, also expired ones that nobody took; returns the shards that were lost. */
   renew(leases: Lease[], replica: string, ttlMs: number): Promise<number[]>;

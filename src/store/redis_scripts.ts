@@ -255,7 +255,7 @@ return 1
 `);
 
 /**
- * Takes the lease of a free or expired shard, or renews the caller's own.
+ * Takes the lease of a free or expired shard, or anew that of the caller itself, under a new epoch.
  *
  * KEYS  1 base of the shard
  * ARGV  1 replica, 2 term in milliseconds
@@ -268,11 +268,8 @@ local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'until')
 local time = now()
 local held = lease[2] and tonumber(lease[3]) > time
 if held and lease[2] ~= ARGV[1] then return 0 end
-local epoch = tonumber(lease[1] or '0')
-if not held then
-  epoch = epoch + 1
-  redis.call('HDEL', meta, 'session')
-end
+local epoch = tonumber(lease[1] or '0') + 1
+redis.call('HDEL', meta, 'session')
 redis.call('HSET', meta, 'epoch', epoch, 'owner', ARGV[1], 'until', time + ARGV[2])
 return epoch
 `);

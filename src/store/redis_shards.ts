@@ -25,8 +25,8 @@ const MAX_GROUP = 32;
 
 export function createRedisShards(context: RedisContext): ShardStore {
   const { link, keys } = context;
-  /** Session of each shard and epoch that has one. */
-  const sessions = new Map<string, string>();
+  /** The latest session of each shard that has one, and its epoch. */
+  const sessions = new Map<number, { epoch: number; session: string }>();
   /** Shards with a commit of unknown outcome → its epoch. */
   const unknowns = new Map<number, number>();
   /** Replicas that listen in this process: their answers need no way through Redis. */
@@ -38,7 +38,7 @@ export function createRedisShards(context: RedisContext): ShardStore {
     if (epoch === undefined) return;
     const session = randomUUID();
     await link.run(BEGIN_SESSION, keys.shard(shard), [String(epoch), session]);
-    sessions.set(`${shard}/${epoch}`, session);
+    sessions.set(shard, { epoch, session });
     if (unknowns.get(shard) === epoch) unknowns.delete(shard);
   }
 
@@ -63,7 +63,8 @@ export function createRedisShards(context: RedisContext): ShardStore {
   async function commit(commit: ShardCommit): Promise<string[]> {
     await settle(commit.shard);
     const { shard, epoch } = commit;
-    const session = sessions.get(`${shard}/${epoch}`) ?? "";
+    const known = sessions.get(shard);
+    const session = known?.epoch === epoch ? known.session : "";
     const args = [
       keys.shard(shard),
       String(epoch),

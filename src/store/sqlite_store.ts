@@ -101,7 +101,7 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
         const owner = row?.["owner"] ?? null;
         const isHeld = owner !== null && Number(row?.["until"]) > now();
         if (isHeld && owner !== replica) return undefined;
-        const epoch = Number(row?.["epoch"] ?? 0) + (isHeld ? 0 : 1);
+        const epoch = Number(row?.["epoch"] ?? 0) + 1;
         database.run(
           `INSERT INTO shard VALUES (?1, ?2, ?3, ?4, '')
            ON CONFLICT (shard) DO UPDATE SET epoch = ?2, owner = ?3, until = ?4`,

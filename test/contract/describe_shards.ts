@@ -48,11 +48,24 @@ export function describeShards(open: OpenStore): void {
       const first = await membership.acquire(3, "a", 40);
       expect(first).toEqual({ shard: 3, epoch: 1 });
       expect(await membership.acquire(3, "b", 60_000)).toBeUndefined();
-      expect(await membership.acquire(3, "a", 40)).toEqual({ shard: 3, epoch: 1 });
       await setting.pass(60);
       expect(await membership.acquire(3, "b", 60_000)).toEqual({ shard: 3, epoch: 2 });
       expect(await membership.renew([{ shard: 3, epoch: 1 }], "a", 60_000)).toEqual([3]);
       expect(await membership.acquire(3, "a", 60_000)).toBeUndefined();
+    });
+
+    test("who takes its own lease again has a new epoch, and the old one writes, renews and gives back nothing", async () => {
+      const { membership, shards } = store();
+      const old = await acquired(store(), 3, "a");
+      const epoch = await acquired(store(), 3, "a");
+      expect(epoch).toBe(old + 1);
+      const late = shards.commit(commitOf(3, old, { outboxPut: { o: "1" } }));
+      expect(await failureOf(late)).toBeInstanceOf(StaleEpoch);
+      expect(await membership.renew([{ shard: 3, epoch: old }], "a", LONG_MS)).toEqual([3]);
+      await membership.release({ shard: 3, epoch: old });
+      expect(await membership.acquire(3, "b", LONG_MS)).toBeUndefined();
+      await shards.commit(commitOf(3, epoch, { outboxPut: { o: "2" } }));
+      expect((await shards.loadShard(3)).outbox).toEqual({ o: "2" });
     });
 
     test("a renewed lease outlives its first term", async () => {
