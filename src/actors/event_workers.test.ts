@@ -98,7 +98,7 @@ describe("EventWorkers", () => {
       attempts.push(event.attempts);
       return Promise.resolve(
         attempts.length < 3
-          ? { delivery: over(event, "queued"), retryAt: Date.now() + 20 }
+          ? { delivery: over(event, "queued"), retryAfterMs: 20 }
           : { delivery: over(event) },
       );
     });

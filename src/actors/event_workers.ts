@@ -25,8 +25,8 @@ export interface EventWorkersDeps {
   clock: Clock;
   ids: Ids;
   log: Logger;
-  /** What becomes of an event; `retryAt` (epoch ms) brings it back. A rejection is a defect. */
-  dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAt?: number }>;
+  /** What becomes of an event; `retryAfterMs` brings it back. A rejection is a defect. */
+  dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAfterMs?: number }>;
   /** The record of an event whose dispatch has a defect. */
   failed(event: QueuedEvent): Delivery;
   /** Hears of every event that is over. */
@@ -128,17 +128,17 @@ export class EventWorkers {
 
   async #one(event: QueuedEvent, ends: Ends): Promise<void> {
     const { dispatch, failed, log, events } = this.#deps;
-    let verdict: { delivery: Delivery; retryAt?: number };
+    let verdict: { delivery: Delivery; retryAfterMs?: number };
     try {
       verdict = await dispatch(event);
     } catch (cause) {
       log.error({ event: event.id, namespace: event.namespace, err: cause }, "dispatch failed");
       verdict = { delivery: failed(event) };
     }
-    const { delivery, retryAt } = verdict;
-    if (retryAt === undefined) return ends.add(delivery);
+    const { delivery, retryAfterMs } = verdict;
+    if (retryAfterMs === undefined) return ends.add(delivery);
     // When it can't be given back it is claimed from this worker later, which is a retry too.
-    await events.retryLater(delivery, retryAt).catch((cause: unknown) => {
+    await events.retryLater(delivery, retryAfterMs).catch((cause: unknown) => {
       log.warn({ event: event.id, err: cause }, "event could not be given back");
     });
   }

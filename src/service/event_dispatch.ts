@@ -46,10 +46,10 @@ const SLICE_MS = 20;
 /** What one binding made of an event. */
 export type BindingOutcome = Delivery["bindings"][number];
 
-/** What became of an event: it is over, or it comes back at `retryAt` (epoch ms). */
+/** What became of an event: it is over, or it comes back after a time. */
 export interface Verdict {
   delivery: Delivery;
-  retryAt?: number;
+  retryAfterMs?: number;
 }
 
 /** One event as it is worked on. */
@@ -115,7 +115,7 @@ function comesBack(deps: ServiceDeps, event: QueuedEvent, outcomes: BindingOutco
   }
   const delivery = deliveryOf(event, outcomes, { state: "queued", attempts });
   const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
-  return { delivery, retryAt: deps.clock.now() + wait * (0.5 + deps.ids.fraction()) };
+  return { delivery, retryAfterMs: wait * (0.5 + deps.ids.fraction()) };
 }
 
 /** The record of an event that is over because of a defect of ours. */

@@ -77,13 +77,13 @@ export function createMemoryEvents(state: MemoryState): EventStore {
       return Promise.resolve();
     },
 
-    retryLater(delivery, at) {
+    retryLater(delivery, afterMs) {
       const entry = state.events.get(delivery.id);
       if (entry === undefined) return Promise.resolve();
       entry.event.attempts++;
       delete entry.worker;
       delete entry.touchedAt;
-      entry.at = at;
+      entry.at = state.now() + afterMs;
       entry.seq = ++state.seq;
       state.deliveries.set(delivery.id, structuredClone(delivery));
       state.wakeups.wakeOne("events");

@@ -392,8 +392,13 @@ export interface EventStore {
    * no longer in the queue (another worker ended it).
    */
   finish(deliveries: Delivery[]): Promise<void>;
-  /** Gives an event back, to be taken again at `at` (epoch ms) with one attempt more; the record shows why. No effect when it is no longer in the queue. */
-  retryLater(delivery: Delivery, at: number): Promise<void>;
+  /**
+   * Gives an event back, to be taken again after a time with one attempt more; the record shows why. No effect when it is
+   * no longer in the queue.
+   *
+   * @param afterMs by the store's clock
+   */
+  retryLater(delivery: Delivery, afterMs: number): Promise<void>;
   /** Writes over the record of an event that has ended; no effect when there is none, or the event is in the queue. */
   amend(delivery: Delivery): Promise<void>;
   /** Events queued, in work or waiting for a retry. */

@@ -242,7 +242,7 @@ return 1
  * Gives an event back, to be taken again later.
  *
  * KEYS  1 base
- * ARGV  1 id, 2 namespace, 3 time, 4 state, 5 delivery record as JSON, 6 time when it comes back, 7 channel
+ * ARGV  1 id, 2 namespace, 3 time, 4 state, 5 delivery record as JSON, 6 milliseconds until it comes back, 7 channel
  * Returns  1, or 0 when it is no longer in the queue
  */
 export const RETRY_LATER = defineScript(`
@@ -261,7 +261,7 @@ else
 end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
-redis.call('ZADD', later, ARGV[6], id)
+redis.call('ZADD', later, now() + ARGV[6], id)
 save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]}, {'queued'})
 redis.call('PUBLISH', ARGV[7], '')
 return 1

@@ -165,8 +165,8 @@ export function createRedisEvents(context: RedisContext): EventStore {
       if (deliveries.length > 0) await run(FINISH, deliveries.flatMap(recordArgs));
     },
 
-    async retryLater(delivery, at) {
-      const args = [...recordArgs(delivery), String(Math.trunc(at)), keys.eventChannel];
+    async retryLater(delivery, afterMs) {
+      const args = [...recordArgs(delivery), String(Math.ceil(afterMs)), keys.eventChannel];
       await run(RETRY_LATER, args);
     },
 

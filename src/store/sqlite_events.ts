@@ -145,12 +145,12 @@ export function createSqliteEvents(
       });
     },
 
-    async retryLater(delivery, at) {
+    async retryLater(delivery, afterMs) {
       await database.write(() => {
         const changed = database.run(
           `UPDATE event SET worker = NULL, touched_at = NULL, at = ?, attempts = attempts + 1, seq = ?
            WHERE id = ?`,
-          at,
+          now() + afterMs,
           database.next("seq"),
           delivery.id,
         );

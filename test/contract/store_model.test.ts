@@ -269,9 +269,9 @@ const events: fc.Arbitrary<Operation> = fc.record({
     { nil: undefined },
   ),
   state: fc.constantFrom("done", "dead"),
-  at: fc.constantFrom(0, FAR_MS),
-}).map(({ act, number, worker, dedupe, state, at }) => ({
-  name: `${act} event ${number} ${worker} ${state} ${at} ${JSON.stringify(dedupe)}`,
+  afterMs: fc.constantFrom(0, HOUR_MS),
+}).map(({ act, number, worker, dedupe, state, afterMs }) => ({
+  name: `${act} event ${number} ${worker} ${state} ${afterMs} ${JSON.stringify(dedupe)}`,
   async run(store) {
     const id = `e${number}`;
     const common = { id, namespace: "n", discriminator: "", receivedAt: number % 3 };
@@ -296,7 +296,7 @@ const events: fc.Arbitrary<Operation> = fc.record({
       case "finish":
         return await store.events.finish([{ ...delivery, state }]);
       case "retry":
-        return await store.events.retryLater(delivery, at);
+        return await store.events.retryLater(delivery, afterMs);
       case "deliveries": {
         const all = await store.events.deliveries({ namespace: "n", limit: 0 });
         const some = await store.events.deliveries({ namespace: "n", limit: 2, state });

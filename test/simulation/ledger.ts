@@ -166,12 +166,12 @@ export class Ledger {
           for (const delivery of deliveries) this.#finished(delivery);
           return events.finish(deliveries);
         },
-        retryLater: (delivery, at) => {
+        retryLater: (delivery, afterMs) => {
           if (this.events.get(delivery.id)?.delivery === undefined) {
             this.#coverage.add("event: brought back");
             this.#holders.delete(delivery.id);
           }
-          return events.retryLater(delivery, at);
+          return events.retryLater(delivery, afterMs);
         },
         amend: (delivery) => {
           const event = this.events.get(delivery.id);
