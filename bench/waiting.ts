@@ -4,22 +4,41 @@
  *
  *   WAITING=100000 deno run -A bench/waiting.ts
  *
- * Starts Redis (everysec) and one replica, suspends WAITING workflows over HTTP and prints the replica's memory before and
- * after, bytes of Redis for each, and the time of a resume with 100 suspended and with all of them; then starts the replica
- * again and prints how long it takes and what it needs. DURATION=1 gives every suspension a time limit, so that a timer
- * waits with it. It runs the server on the runtime that runs it.
+ * Starts two services, each with one replica and a Redis (everysec) of its own. Both are warmed up alike; then 100 workflows
+ * are suspended in one and WAITING in the other. It prints the memory of both replicas, in use and after a collection of
+ * garbage, the bytes of Redis for each workflow, and the time of a resume in both services, asked in turns; then it starts
+ * the replica with the many again and prints how long that takes and what it needs. DURATION=1 gives every suspension a time
+ * limit, so that a timer waits with it. It runs the server on the runtime that runs it; FLAGS are added to its command line.
  */
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createClient } from "redis";
-import { startRedisServer } from "../test/support/redis_server.ts";
+import { type RedisServer, startRedisServer } from "../test/support/redis_server.ts";
+import {
+  heapAfterCollection,
+  residentMib,
+  WITH_HEAP_PROBE,
+} from "../test/support/server_memory.ts";
 import { type ServerProcess, startServer } from "../test/support/server_process.ts";
 
 const COUNT = Number(process.env["WAITING"] ?? 2_000);
 const HAS_TIMER = process.env["DURATION"] === "1";
 const FLAGS = (process.env["FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
-/** Requests at a time. */
-const WIDTH = 16;
+/** Suspended in the service that the other one is compared with. */
+const FEW = 100;
+/** Submits at a time, and resumes at a time. */
+const SUBMITS = 16;
+const RESUMES = 4;
+/** Turns of both services, and resumes in each. */
+const TURNS = 20;
+const RESUMED = 50;
+
+const MIB = 2 ** 20;
+
+interface Service {
+  redis: RedisServer;
+  server: ServerProcess;
+  flags: string[];
+}
 
 function manifest(name: string): object {
   return {
@@ -53,104 +72,126 @@ async function inFlight(names: string[], width: number, act: (name: string) => P
   }));
 }
 
-const root = (server: ServerProcess) => `${server.url}/api/v1/workflows/bench`;
+const root = ({ server }: Service) => `${server.url}/api/v1/workflows/bench`;
 
-function submit(server: ServerProcess, names: string[]): Promise<void> {
-  return inFlight(names, WIDTH, (name) => ask(root(server), "POST", { workflow: manifest(name) }));
+function submit(service: Service, names: string[]): Promise<void> {
+  return inFlight(
+    names,
+    SUBMITS,
+    (name) => ask(root(service), "POST", { workflow: manifest(name) }),
+  );
 }
 
-/** Resumes these, and tells the median and the 99th percentile of the time it took, in ms. */
-async function resume(server: ServerProcess, names: string[]): Promise<[number, number]> {
+/** Resumes these; resolves with the time that each took, ms. */
+async function resume(service: Service, names: string[]): Promise<number[]> {
   const times: number[] = [];
-  await inFlight(names, 4, async (name) => {
+  await inFlight(names, RESUMES, async (name) => {
     const startedAt = performance.now();
-    await ask(`${root(server)}/${name}/resume`, "PUT", {
+    await ask(`${root(service)}/${name}/resume`, "PUT", {
       nodeFieldSelector: `inputs.parameters.uuid.value=${name}`,
     });
     times.push(performance.now() - startedAt);
   });
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor(share * (times.length - 1))] ?? 0;
-  return [at(0.5), at(0.99)];
+  return times;
+}
+
+function quantiles(times: number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${sorted.length})`;
 }
 
 const names = (group: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${group}-${i}`);
 
-/** Every so many of a list. */
-const spread = (list: string[], count: number) =>
-  list.filter((_, i) => i % Math.max(1, Math.floor(list.length / count)) === 0).slice(0, count);
-
-/** Resident memory, MiB. */
-function residentMib(server: ServerProcess): number {
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+/** Takes some out of a list, evenly. */
+function takeSpread(list: string[], count: number): string[] {
+  const step = Math.max(1, Math.floor(list.length / count));
+  const taken = list.filter((_, index) => index % step === 0).slice(0, count);
+  const gone = new Set(taken);
+  list.splice(0, list.length, ...list.filter((name) => !gone.has(name)));
+  return taken;
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 3_000));
+const settled = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 
-const redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "everysec"]);
-const client = await createClient({ url: redis.url }).connect();
-const usedMemory = async () => Number(/used_memory:(\d+)/.exec(await client.info("memory"))?.[1]);
-const flags = [`--store=${redis.url}`, "--durability=everysec", "--log-level=warn", ...FLAGS];
-let startedAt = performance.now();
-let server = await startServer([...flags, "--log-level=info"]);
-console.log(`start of an empty replica: ${Math.round(performance.now() - startedAt)} ms`);
-await settled();
-const idle = residentMib(server);
-console.log(`idle: ${idle.toFixed(0)} MiB resident`);
-
-// The first ones warm the replica up, and leave.
-for (let round = 0; round < 5; round++) {
-  const few = names(`few-${round}`, 100);
-  await submit(server, few);
-  const [p50, p99] = await resume(server, few);
-  if (round > 2) {
-    console.log(`resume with 100 suspended: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);
+async function startService(): Promise<Service> {
+  const redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "everysec"]);
+  const flags = [`--store=${redis.url}`, "--durability=everysec", "--log-level=warn", ...FLAGS];
+  const server = await startServer([...flags, "--log-level=info"], WITH_HEAP_PROBE);
+  const service = { redis, server, flags };
+  for (let round = 0; round < 5; round++) {
+    const some = names(`first-${round}`, 200);
+    await submit(service, some);
+    await resume(service, some);
   }
+  return service;
 }
-await settled();
-console.log(`after the first 500: ${residentMib(server).toFixed(0)} MiB resident`);
 
+function tell(few: Service, many: Service, when: string): void {
+  const [a, b] = [residentMib(few.server), residentMib(many.server)];
+  console.log(
+    `${when}: ${a.toFixed(0)} MiB resident with few, ${b.toFixed(0)} with many, ` +
+      `${(b - a).toFixed(0)} more`,
+  );
+}
+
+async function tellHeaps(few: Service, many: Service, count: number): Promise<void> {
+  const [a, b] = [await heapAfterCollection(few.server), await heapAfterCollection(many.server)];
+  console.log(
+    `heap after a collection: ${(a / MIB).toFixed(1)} and ${(b / MIB).toFixed(1)} MiB, ` +
+      `${((b - a) / count).toFixed(0)} bytes for each`,
+  );
+}
+
+const few = await startService();
+const many = await startService();
+const client = await createClient({ url: many.redis.url }).connect();
+const usedMemory = async () => Number(/used_memory:(\d+)/.exec(await client.info("memory"))?.[1]);
+await settled(3);
+tell(few, many, "warmed up, idle");
+
+await submit(few, names("few", FEW));
+const fewLeft = names("few", FEW);
 const before = await usedMemory();
-const all = names("many", COUNT);
-startedAt = performance.now();
-await submit(server, all);
-const seconds = (performance.now() - startedAt) / 1000;
-console.log(`suspended ${COUNT} in ${seconds.toFixed(0)} s`);
-await settled();
-const after = residentMib(server);
-console.log(
-  `with ${COUNT} suspended: ${after.toFixed(0)} MiB resident, ` +
-    `${(after - idle).toFixed(0)} MiB more than idle`,
-);
+const manyLeft = names("many", COUNT);
+const startedAt = performance.now();
+await submit(many, manyLeft);
+console.log(`suspended ${COUNT} in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+tell(few, many, "at once");
+for (const seconds of [3, 12, 45]) {
+  await settled(seconds);
+  tell(few, many, `after ${seconds} s more`);
+}
 const bytes = (await usedMemory() - before) / COUNT;
 console.log(`Redis: ${Math.round(bytes)} bytes for each, its feed included`);
-for (const _ of [1, 2]) {
-  const some = spread(all, 200);
-  const [p50, p99] = await resume(server, some);
-  console.log(
-    `resume with ${all.length} suspended: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
-  );
-  const gone = new Set(some);
-  all.splice(0, all.length, ...all.filter((name) => !gone.has(name)));
-}
-await server.stop();
 
-startedAt = performance.now();
-server = await startServer([...flags, "--log-level=info"]);
-console.log(`start with ${all.length} suspended: ${Math.round(performance.now() - startedAt)} ms`);
-await settled();
-console.log(
-  `idle with ${all.length} suspended: ${(residentMib(server) - idle).toFixed(0)} MiB more`,
-);
-const [p50, p99] = await resume(server, spread(all, 200));
-console.log(`resume after the start: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);
-if (process.env["HOLD"] === "1") {
-  console.log(`server ${server.url} pid ${server.pid}, redis ${redis.url}`);
-  await new Promise((resolve) => process.once("SIGINT", resolve));
+const times: Record<"few" | "many", number[]> = { few: [], many: [] };
+let refilled = FEW;
+for (let turn = 0; turn < TURNS; turn++) {
+  times.few.push(...await resume(few, takeSpread(fewLeft, RESUMED)));
+  times.many.push(...await resume(many, takeSpread(manyLeft, RESUMED)));
+  const more = Array.from({ length: RESUMED }, () => `few-${refilled++}`);
+  await submit(few, more);
+  fewLeft.push(...more);
 }
-console.log(`at the end ${residentMib(server).toFixed(0)} MiB resident`);
-await server.stop();
+console.log(`resume with ${FEW} suspended: ${quantiles(times.few)}`);
+console.log(`resume with ${manyLeft.length} suspended: ${quantiles(times.many)}`);
+tell(few, many, "after the resumes");
+await tellHeaps(few, many, manyLeft.length);
+tell(few, many, "after a collection");
+
+await many.server.stop();
+const restartedAt = performance.now();
+many.server = await startServer([...many.flags, "--log-level=info"], WITH_HEAP_PROBE);
+const ms = Math.round(performance.now() - restartedAt);
+console.log(`start with ${manyLeft.length} suspended: ${ms} ms`);
+await settled(3);
+tell(few, many, "started anew");
+console.log(`resume after the start: ${quantiles(await resume(many, takeSpread(manyLeft, 200)))}`);
+
 client.destroy();
-await redis.stop();
+for (const { server, redis } of [few, many]) {
+  await server.stop();
+  await redis.stop();
+}

@@ -1,0 +1,17 @@
+/** Loaded before a server: each SIGUSR2 makes it collect its garbage and tell what is left; see `server_memory.ts`. */
+import process from "node:process";
+import { setTimeout as wait } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+process.on("SIGUSR2", async () => {
+  // What the first collection lets go of, the next ones find.
+  for (let round = 0; round < 3; round++) {
+    collect();
+    await wait(50);
+  }
+  process.stderr.write(`heap after collection: ${process.memoryUsage().heapUsed}\n`);
+});
