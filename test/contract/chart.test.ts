@@ -1,12 +1,16 @@
 /** The chart: renders for a matrix of values, as Kubernetes takes it, and refuses what would not work. Needs no cluster. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { parseAccessRules } from "../../src/auth/access_rules.ts";
 import { createPodMetrics } from "../../src/executors/pod_metrics.ts";
+import { parseConfig } from "../../src/platform/config.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
+import { serverSchema, serverSettings, VALUES_SCHEMA } from "../../tools/chart_values.ts";
 import { findProgram } from "../cluster/programs.ts";
 import { startInstance } from "../support/api_server.ts";
 
@@ -74,7 +78,22 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   },
   "single sign-on": {
     values: {
-      auth: { mode: "sso", sso: { issuer: "https://id.example", audience: "sluice" } },
+      auth: {
+        mode: "sso",
+        sso: { issuer: "https://id.example", audience: "sluice" },
+        access: [{ groups: ["team"], namespaces: ["a"], resources: ["*"], verbs: ["get"] }],
+      },
+    },
+    kinds: ["ConfigMap"],
+  },
+  "every way to authenticate": {
+    values: {
+      auth: {
+        mode: "client,sso",
+        sso: { issuer: "https://id.example", audience: "sluice", jwksUrl: "https://id.example/k" },
+        accessConfigMap: "rules",
+        tokensSecret: "tokens",
+      },
     },
   },
   "no authentication, one replica": {
@@ -92,6 +111,8 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
     values: { manifestSource: "kubernetes", workflowNamespaces: ["a"] },
     kinds: ["CustomResourceDefinition"],
   },
+  "manifests of a ConfigMap": { values: { manifestsConfigMap: "manifests" } },
+  "every setting of the server": { values: { server: sampleSettings() } },
   "closed network": {
     values: { networkPolicy: { from: [{ podSelector: { matchLabels: { app: "x" } } }] } },
     kinds: ["NetworkPolicy"],
@@ -99,6 +120,7 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   "bare": {
     values: {
       executor: "none",
+      auth: { tokensSecret: "tokens", accessConfigMap: "rules" },
       networkPolicy: { enabled: false },
       podDisruptionBudget: { enabled: false },
       serviceAccount: { create: false, name: "own" },
@@ -121,14 +143,28 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
         whenUnsatisfiable: "DoNotSchedule",
       }],
       priorityClassName: "high",
-      extraArgs: ["--archive"],
-      env: { SLUICE_HOT_ACTORS: "100" },
+      env: { DENO_CERT: "/etc/ca/ca.pem" },
+      extraVolumes: [{ name: "ca", configMap: { name: "ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/ca", readOnly: true }],
       service: { type: "LoadBalancer", port: 80, annotations: { c: "3" } },
       artifactsSecret: "s3",
       fullnameOverride: "a-very-long-name-that-somebody-chose-for-their-release",
     },
   },
 };
+
+/** A value for each setting that isn't its default, as large as it may be. */
+function sampleSettings(): Record<string, unknown> {
+  return Object.fromEntries(
+    serverSettings().map(([name, row]) => {
+      if (row.type === "integer") return [name, row.max];
+      if (row.type === "duration") return [name, `${row.max}ms`];
+      if (row.type === "switch") return [name, !row.default];
+      if (row.type === "text") return [name, "pattern" in row ? "flows.example/" : "team=a"];
+      throw new Error(`no sample of a ${row.type}`);
+    }),
+  );
+}
 
 interface Item {
   apiVersion: string;
@@ -223,6 +259,22 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ],
     ["no authentication", { auth: { mode: "server" } }, /auth.allowWithoutAuth=true/],
     ["single sign-on without an issuer", { auth: { mode: "sso" } }, /needs auth.sso.issuer/],
+    [
+      "single sign-on without rules",
+      { auth: { mode: "sso", sso: { issuer: "https://id.example", audience: "sluice" } } },
+      /need rules in auth.access/,
+    ],
+    ["tokens without rules", { auth: { tokensSecret: "tokens" } }, /need rules in auth.access/],
+    ["nobody to ask about tokens", { executor: "none" }, /needs auth.tokensSecret/],
+    [
+      "two sources of manifests",
+      { manifestSource: "kubernetes", manifestsConfigMap: "m" },
+      /manifestsConfigMap is for manifestSource=store/,
+    ],
+    ["a setting that isn't one", { server: { shard: 3 } }, /shard.* not allowed/i],
+    ["a setting out of its bounds", { server: { shards: 5_000 } }, /shards/],
+    ["a duration without a unit", { server: { leaseTtl: "3" } }, /leaseTtl/],
+    ["a setting that has its own value", { server: { store: "memory:" } }, /store.* not allowed/i],
     ["no store", { redis: { enabled: false } }, /needs redis.externalUrl or redis.externalSecret/],
     ["a value that isn't one", { replica: 3 }, /replica.* not allowed/i],
     ["a value of a wrong type", { replicas: "2" }, /replicas/],
@@ -297,15 +349,83 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(one(items, "PodDisruptionBudget").spec).toMatchObject({ maxUnavailable: 1 });
   });
 
-  test("the bound of events, the workers and the store reach the server", () => {
-    const environment = (values: Values) => {
-      const { template: pod } = one(render(values), "Deployment").spec as {
-        template: { spec: { containers: { env: { name: string; value?: string }[] }[] } };
+  /** The server's variables; those that Kubernetes fills in have a text that it might. */
+  function environment(values: Values): Record<string, string> {
+    const { template: pod } = one(render(values), "Deployment").spec as {
+      template: {
+        spec: { containers: { env: { name: string; value?: string; valueFrom?: object }[] }[] };
       };
-      return Object.fromEntries(
-        (pod.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),
-      );
     };
+    const filled: Record<string, string> = {
+      SLUICE_STORE: "redis://redis",
+      SLUICE_ARTIFACTS: "s3://k:s@s3.example/b",
+    };
+    return Object.fromEntries(
+      (pod.spec.containers[0]?.env ?? []).map(({ name, value, valueFrom }) => [
+        name,
+        valueFrom === undefined ? value ?? "" : filled[name] ?? "filled-in",
+      ]),
+    );
+  }
+
+  test.each(Object.entries(CASES))(
+    "the server takes its configuration: %s",
+    (_name, { values }) => {
+      const config = parseConfig([], environment(values));
+      expect(config.host).toBe("0.0.0.0");
+    },
+  );
+
+  test("every setting can be given as a value", async () => {
+    const schema = JSON.parse(await readFile(VALUES_SCHEMA, "utf8"));
+    // Else: deno run -A tools/chart_values.ts
+    expect(schema.properties.server).toEqual(serverSchema());
+    const sample = sampleSettings();
+    const config = parseConfig([], environment({ server: sample }));
+    expect(Object.keys(sample).length).toBeGreaterThan(15);
+    for (const [name, row] of serverSettings()) {
+      const wanted = row.type === "duration" ? row.max : sample[name];
+      expect([name, config[name as keyof typeof config]]).toEqual([name, wanted]);
+    }
+  });
+
+  test("rules, tokens and manifests lie where the server looks for them", () => {
+    const values = {
+      auth: {
+        tokensSecret: "tokens",
+        access: [{ subjects: ["ci"], namespaces: ["a"], resources: ["workflows"], verbs: ["*"] }],
+      },
+      manifestsConfigMap: "manifests",
+    };
+    const items = render(values);
+    const { accessFile, tokenFile, manifests } = parseConfig([], environment(values));
+    const { template: pod } = one(items, "Deployment").spec as {
+      template: {
+        spec: {
+          volumes: {
+            name: string;
+            configMap?: { name: string };
+            secret?: { secretName: string };
+          }[];
+          containers: { volumeMounts: { name: string; mountPath: string }[] }[];
+        };
+      };
+    };
+    const sourceAt = (path: string) => {
+      const mount = pod.spec.containers[0]?.volumeMounts.find(({ mountPath }) =>
+        mountPath === path
+      );
+      const { configMap, secret } = pod.spec.volumes.find(({ name }) => name === mount?.name) ?? {};
+      return configMap?.name ?? secret?.secretName;
+    };
+    expect(sourceAt(dirname(tokenFile))).toBe("tokens");
+    expect(sourceAt(manifests)).toBe("manifests");
+    const rules = one(items, "ConfigMap", sourceAt(dirname(accessFile))).data?.["access.yaml"] ??
+      "";
+    expect(parseAccessRules(rules)).toMatchObject([{ subjects: ["ci"], verbs: ["*"] }]);
+  });
+
+  test("the bound of events, the workers and the store reach the server", () => {
     expect(environment({ eventOperationQueueSize: 7, eventWorkerCount: 3 })).toMatchObject({
       SLUICE_EVENT_OPERATION_QUEUE_SIZE: "7",
       SLUICE_EVENT_WORKER_COUNT: "3",

@@ -50,6 +50,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{/* A value as text in quotes; large numbers not in the form 1e+06. */}}
+{{- define "sluice.text" -}}
+{{- if kindIs "float64" . -}}
+{{- int64 . | toString | quote -}}
+{{- else -}}
+{{- toString . | quote -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The ConfigMap with the access rules; nothing where there are none. */}}
+{{- define "sluice.accessConfigMap" -}}
+{{- if .Values.auth.accessConfigMap -}}
+{{- .Values.auth.accessConfigMap -}}
+{{- else if .Values.auth.access -}}
+{{- include "sluice.fullname" . }}-access
+{{- end -}}
+{{- end -}}
+
 {{/* What must hold together; a wrong value gets one clear line. */}}
 {{- define "sluice.check" -}}
 {{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
@@ -59,8 +77,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (eq .Values.auth.mode "server") (not .Values.auth.allowWithoutAuth) -}}
 {{- fail "auth.mode=server lets everybody who reaches the service do everything; choose client or sso, or say auth.allowWithoutAuth=true" -}}
 {{- end -}}
-{{- if and (eq .Values.auth.mode "sso") (not .Values.auth.sso.issuer) -}}
-{{- fail "auth.mode=sso needs auth.sso.issuer" -}}
+{{- $sso := contains "sso" .Values.auth.mode -}}
+{{- if and $sso (not (and .Values.auth.sso.issuer .Values.auth.sso.audience)) -}}
+{{- fail "auth.mode=sso needs auth.sso.issuer and auth.sso.audience" -}}
+{{- end -}}
+{{- if and (or $sso .Values.auth.tokensSecret) (not (include "sluice.accessConfigMap" .)) -}}
+{{- fail "single sign-on and tokens need rules in auth.access or auth.accessConfigMap: without, nobody may do anything" -}}
+{{- end -}}
+{{- if and (contains "client" .Values.auth.mode) (ne .Values.executor "kubernetes") (not .Values.auth.tokensSecret) -}}
+{{- fail (printf "auth.mode=client with executor=%s needs auth.tokensSecret: the cluster is not asked about tokens then" .Values.executor) -}}
+{{- end -}}
+{{- if and (eq .Values.manifestSource "kubernetes") .Values.manifestsConfigMap -}}
+{{- fail "manifestsConfigMap is for manifestSource=store; with kubernetes: kubectl apply" -}}
 {{- end -}}
 {{- if and (not .Values.redis.enabled) (not .Values.redis.externalUrl) (not .Values.redis.externalSecret) -}}
 {{- fail "redis.enabled=false needs redis.externalUrl or redis.externalSecret" -}}
