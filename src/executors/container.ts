@@ -12,6 +12,7 @@ import type { Readable } from "node:stream";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createArguments, SCRIPT_PATH } from "./container_arguments.ts";
+import { parseLogLine, readKeptLog, ToldLog, writeKeptLog } from "./container_log.ts";
 import { ContainerCli, findContainerProgram, isOver } from "./container_cli.ts";
 import type { ContainerFacts } from "./container_cli.ts";
 import { LocalExecutor } from "./local_executor.ts";
@@ -65,6 +66,8 @@ class ContainerMachine implements Machine {
   readonly #options: ContainerExecutorOptions;
   readonly #clock: Clock;
   readonly #owner: string;
+  /** Outputs that are being copied, by the run's folder. */
+  readonly #keeping = new Map<string, Promise<void>>();
 
   constructor(scratch: Scratch, command: readonly string[], options: ContainerExecutorOptions) {
     this.#owner = createHash("sha256").update(scratch.dir).digest("hex").slice(0, 16);
@@ -177,17 +180,29 @@ class ContainerMachine implements Machine {
     return end;
   }
 
-  /** Copies both streams: exactly, for the result, and with their times, for the log. */
-  async #keepOutput(dir: string, name: string): Promise<void> {
+  /**
+   * Copies both streams once: exactly, for the result, and with their times, for the log. Its end and a cancellation may
+   * both ask for it, and the latter removes the container afterwards.
+   */
+  #keepOutput(dir: string, name: string): Promise<void> {
+    const known = this.#keeping.get(dir);
+    if (known !== undefined) return known;
+    const keeping = this.#copyOutput(dir, name).finally(() => this.#keeping.delete(dir));
+    this.#keeping.set(dir, keeping);
+    return keeping;
+  }
+
+  async #copyOutput(dir: string, name: string): Promise<void> {
+    if (await exists(join(dir, "log"))) return;
     const { code, stdout } = await this.#cli.run(["logs", name]);
     // Gone: another server has kept it.
     if (code !== 0) return;
     await writeFile(join(dir, "stdout"), stdout);
-    const lines: string[] = [];
-    for await (const line of this.#stream(["logs", "--timestamps", name])) {
-      lines.push(`${line.at} ${line.text}\n`);
-    }
-    await writeWhole(join(dir, "log"), sortByTime(lines).join(""));
+    const lines: LogLine[] = [];
+    const stream = this.#stream(["logs", "--timestamps", name]);
+    let next = await stream.next();
+    for (; !next.done; next = await stream.next()) lines.push(next.value);
+    if (next.value === 0) await writeKeptLog(dir, lines);
   }
 
   #running(
@@ -244,48 +259,60 @@ class ContainerMachine implements Machine {
     query: LogQuery,
     isOver: () => Promise<boolean>,
   ): AsyncGenerator<LogLine> {
-    const seen = new Set<string>();
+    const told = new Map<string, ToldLog>();
     for (;;) {
+      // Asked before anything is read: then all that is kept is there to be read.
       const over = await isOver();
-      const runs = await folder.runs(query.container);
-      for (const dir of runs) {
-        if (seen.has(dir)) continue;
-        const lines = await this.#runLog(dir, folder, query);
-        if (lines === undefined) continue;
-        seen.add(dir);
-        for await (const line of lines) if (line.at >= (query.sinceMs ?? 0)) yield line;
+      for (const dir of await folder.runs(query.container)) {
+        const run = told.get(dir) ?? new ToldLog();
+        told.set(dir, run);
+        for await (const line of this.#runLog(dir, folder, query, run)) {
+          if (line.at >= (query.sinceMs ?? 0)) yield line;
+        }
       }
       if (!query.follow || over || query.signal.aborted) return;
       await this.#clock.sleep(FOLLOW_MS, query.signal);
     }
   }
 
-  /** Undefined when there is nothing yet. */
-  async #runLog(
+  /**
+   * What there is of a run and was not told yet. The program's stream may end before a container's last lines, which is
+   * removed once its log is kept: those come from the kept log.
+   */
+  async *#runLog(
     dir: string,
     folder: TaskFolder,
     query: LogQuery,
-  ): Promise<AsyncIterable<LogLine> | Iterable<LogLine> | undefined> {
-    const kept = await readFile(join(dir, "log"), "utf8").catch(() => undefined);
-    if (kept !== undefined) {
-      const lines = kept.split("\n").slice(0, -1).map((line): LogLine => {
-        const blank = line.indexOf(" ");
-        return { at: Number(line.slice(0, blank)), text: line.slice(blank + 1) };
-      });
-      const { tailLines } = query;
-      return tailLines === undefined ? lines : tailLines === 0 ? [] : lines.slice(-tailLines);
+    run: ToldLog,
+  ): AsyncGenerator<LogLine> {
+    if (run.isComplete) return;
+    let kept = await readKeptLog(dir);
+    if (kept === undefined && !run.isStreamed && await exists(join(dir, "started"))) {
+      run.isStreamed = true;
+      const args = ["logs", "--timestamps"];
+      if (query.follow) args.push("--follow");
+      if (query.tailLines !== undefined) args.push("--tail", String(query.tailLines));
+      for await (const line of this.#stream([...args, containerName(folder, dir)], query.signal)) {
+        run.add(line);
+        yield line;
+      }
+      kept = await readKeptLog(dir);
     }
-    const name = containerName(folder, dir);
-    if (!await exists(join(dir, "started"))) return undefined;
-    const args = ["logs", "--timestamps"];
-    if (query.follow) args.push("--follow");
-    if (query.tailLines !== undefined) args.push("--tail", String(query.tailLines));
-    return this.#stream([...args, name], query.signal);
+    if (kept === undefined) return;
+    run.isComplete = true;
+    yield* run.restOf(kept, query.tailLines);
   }
 
-  /** Lines of both streams with their times, as they come. */
-  async *#stream(args: readonly string[], signal?: AbortSignal): AsyncGenerator<LogLine> {
+  /** Lines of both streams with their times, as they come; returns the program's exit code. */
+  async *#stream(
+    args: readonly string[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<LogLine, number, void> {
     const child = this.#cli.spawn(args);
+    const exited = new Promise<number>((resolve) => {
+      child.once("error", () => resolve(1));
+      child.once("close", (code) => resolve(code ?? 1));
+    });
     const stop = () => child.kill();
     signal?.addEventListener("abort", stop);
     const queue: LogLine[] = [];
@@ -295,7 +322,7 @@ class ContainerMachine implements Machine {
       if (stream === null) continue;
       const lines = createInterface({ input: stream as Readable });
       lines.on("line", (line) => {
-        const parsed = parseLine(line);
+        const parsed = parseLogLine(line);
         if (parsed !== undefined) queue.push(parsed);
         wake.resolve();
       });
@@ -307,7 +334,7 @@ class ContainerMachine implements Machine {
     try {
       for (;;) {
         for (let line = queue.shift(); line !== undefined; line = queue.shift()) yield line;
-        if (open === 0) return;
+        if (open === 0) return await exited;
         await wake.promise;
         wake = Promise.withResolvers();
       }
@@ -351,18 +378,6 @@ async function readEnd(dir: string): Promise<ContainerEnd | undefined> {
 
 async function exists(path: string): Promise<boolean> {
   return await stat(path).then(() => true, () => false);
-}
-
-/** `<RFC 3339 time> <text>`; other lines are messages of the program. */
-function parseLine(line: string): LogLine | undefined {
-  const match = /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(line);
-  const at = Date.parse(match?.[1] ?? "");
-  return Number.isNaN(at) ? undefined : { at, text: match?.[2] ?? "" };
-}
-
-/** Both streams come one after the other; within a millisecond their order stays. */
-function sortByTime(lines: readonly string[]): string[] {
-  return [...lines].sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
 }
 
 function lastLine(text: string): string {

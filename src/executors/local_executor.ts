@@ -48,6 +48,8 @@ export class LocalExecutor implements Executor {
   readonly #maxRunning: number;
   readonly #turns: Turns;
   readonly #running = new Map<string, Running>();
+  /** Names of folders whose containers are being ended: they may still write. */
+  readonly #ending = new Set<string>();
   #cancelSampling: (() => void) | undefined;
   #recovered: Promise<void> | undefined;
   #isClosed = false;
@@ -166,16 +168,19 @@ export class LocalExecutor implements Executor {
     this.#running.delete(taskId);
     entry?.cancelDeadline();
     entry?.task.abandon();
-    const folder = this.#scratch.task(taskId);
-    if (!await folder.exists()) return;
-    await this.#end(folder, graceMs);
+    await this.#end(this.#scratch.task(taskId), graceMs);
   }
 
   /** Ends what runs in a folder; goes on after a restart. */
   async #end(folder: TaskFolder, graceMs: number): Promise<void> {
-    await folder.beginCancel(this.#clock.now() + graceMs);
-    await this.#machine.stop(folder, graceMs);
-    await folder.endCancel();
+    this.#ending.add(folder.name);
+    try {
+      if (await folder.exists()) await folder.beginCancel(this.#clock.now() + graceMs);
+      await this.#machine.stop(folder, graceMs);
+      await folder.endCancel();
+    } finally {
+      this.#ending.delete(folder.name);
+    }
   }
 
   /** Sees through what an earlier server was ending. */
@@ -184,7 +189,8 @@ export class LocalExecutor implements Executor {
       await this.#scratch.ready();
       for (const folder of await this.#scratch.cancelling()) {
         const graceMs = Math.max(0, await folder.killAt() - this.#clock.now());
-        void this.#machine.stop(folder, graceMs).then(() => folder.endCancel());
+        // Its mark stays when that fails: the next server tries again.
+        void this.#end(folder, graceMs).catch(() => {});
       }
     })();
     return this.#recovered;
@@ -215,7 +221,7 @@ export class LocalExecutor implements Executor {
       throw notFound(`Logs of pod "${task.podName}" are not kept any more, or it has not started`);
     }
     const isOver = async () =>
-      !this.#running.has(task.id) &&
+      !this.#running.has(task.id) && !this.#ending.has(folder.name) &&
       (await folder.outcome() !== undefined || await folder.isCancelled());
     yield* this.#machine.logs(folder, query, isOver);
   }
