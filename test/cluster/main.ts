@@ -186,6 +186,12 @@ async function uninstall(release: Release): Promise<string> {
     SLUICE_TOKEN: release.token,
     SLUICE_NAMESPACE: release.namespace,
   });
+  // The servers remove them after the answer, and are gone after the next command.
+  await until(
+    "end of the workflows' pods",
+    60,
+    async () => await release.taskPods() === 0 ? true : undefined,
+  );
   release.helm("uninstall", release.name, "--wait", "--timeout", "2m");
   let left: string[] = [];
   await until("end of the pods", 60, async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import type { Pod } from "../../src/executors/kubernetes_outcome.ts";
+import { INSTANCE_LABEL } from "../../src/executors/kubernetes_pod.ts";
 import { KubeError } from "../../src/kubernetes/kube_client.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
 import { type Cluster, run, runBeside } from "./cluster.ts";
@@ -141,6 +142,15 @@ export class Release {
       query: { labelSelector },
     });
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  /** How many pods of workflows there are. */
+  async taskPods(): Promise<number> {
+    const { items } = await this.#cluster.client.call<{ items: Pod[] }>({
+      path: `${this.#core}/pods`,
+      query: { labelSelector: `${INSTANCE_LABEL}=${this.namespace}-${this.name}` },
+    });
+    return items.length;
   }
 
   /** Resolves when two replicas are ready. */
