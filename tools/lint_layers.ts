@@ -43,9 +43,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     "kubernetes",
     "platform",
   ],
-  http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform", "ui"],
+  http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform"],
   client: ["base", "spec"],
-  ui: ["base", "spec", "service", "platform"],
   cli: [
     "auth",
     "base",

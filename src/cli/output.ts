@@ -1,7 +1,7 @@
 /** How commands print: data on stdout (tables, JSON, YAML, names), everything else on stderr. */
 import process from "node:process";
 import { Option } from "commander";
-import { stringify } from "yaml";
+import { Document, type Pair, Scalar, visit } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
 
 export type Format = "json" | "yaml" | "wide" | "short" | "name";
@@ -28,15 +28,49 @@ export function hasColour(): boolean {
   return process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
 }
 
-/** YAML as Kubernetes' tools write it: sorted, lists not indented, text that YAML 1.1 would take for something else quoted. */
+/**
+ * YAML as Kubernetes' tools write it: keys in natural order, lists not indented, double quotes around text that YAML 1.1
+ * would take for something else and single ones where only its characters need them.
+ */
 export function yamlText(value: Json): string {
-  return stringify(value, {
+  const document = new Document(value, {
     version: "1.1",
-    sortMapEntries: true,
-    indentSeq: false,
-    lineWidth: 0,
     aliasDuplicateObjects: false,
+    sortMapEntries: byNaturalKey,
   });
+  const typed = document.schema.tags.flatMap((tag) =>
+    tag.default === true && tag.tag !== "tag:yaml.org,2002:str" && "test" in tag ? [tag.test] : []
+  );
+  visit(document, {
+    Scalar(_, node) {
+      const { value: text } = node;
+      if (typeof text === "string" && typed.some((test) => test?.test(text) === true)) {
+        node.type = Scalar.QUOTE_DOUBLE;
+      }
+    },
+  });
+  return document.toString({ indentSeq: false, lineWidth: 0, singleQuote: true });
+}
+
+/** Orders keys as a person would: `step-9` before `step-10`, signs before letters. */
+function byNaturalKey(a: Pair, b: Pair): number {
+  const left = keyParts(a);
+  const right = keyParts(b);
+  for (const [i, one] of left.entries()) {
+    const other = right[i];
+    if (other === undefined) return 1;
+    if (one === other) continue;
+    const isLetter = /\p{L}/u.test(one);
+    if (isLetter !== /\p{L}/u.test(other)) return isLetter ? 1 : -1;
+    const distance = Number(one) - Number(other);
+    return distance || one.length - other.length || (one < other ? -1 : 1);
+  }
+  return left.length - right.length;
+}
+
+/** A key as its numbers and its other characters. */
+function keyParts({ key }: Pair): string[] {
+  return String(key instanceof Scalar ? key.value : key).match(/\d+|\D/gu) ?? [];
 }
 
 /** Prints an object as JSON or YAML. */

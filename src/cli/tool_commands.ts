@@ -4,7 +4,8 @@ import process from "node:process";
 import { type Command, Option } from "commander";
 import { parse, stringify } from "yaml";
 import { createToken, parseTokenFile } from "../auth/token_file.ts";
-import { isJsonObject, type Json } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { newCronStatus } from "../events/cron.ts";
 import { decodeAny } from "../spec/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
@@ -132,16 +133,28 @@ function show(answer: Json, { output }: OutputOptions): void {
   printObject(answer, output === "json" ? "json" : "yaml");
 }
 
+/** The status that objects of a kind always have. */
+function statusOf(kind: string, status: Json | undefined): JsonObject | undefined {
+  const empty = kind === "Workflow"
+    ? { startedAt: null, finishedAt: null }
+    : kind === "CronWorkflow"
+    ? newCronStatus() as unknown as JsonObject
+    : undefined;
+  return empty && { ...empty, ...(isJsonObject(status) ? status : {}) };
+}
+
 async function convert(files: string[], { output }: OutputOptions): Promise<void> {
   for (const object of await readManifests(await expandFolders(files), false)) {
     const { kind, manifest } = decodeAny(object);
     const schema = KIND_SCHEMAS.get(kind);
     if (schema === undefined) throw new Error(`Cannot convert kind ${kind}`);
-    const normal = normalForm(manifest, schema) as unknown as Json;
+    const normal = normalForm(manifest, schema) as unknown as JsonObject;
+    const status = statusOf(kind, normal["status"]);
     const whole = {
       apiVersion: object["apiVersion"],
       kind,
-      ...(isJsonObject(normal) ? normal : {}),
+      ...normal,
+      ...(status === undefined ? {} : { status }),
     };
     if (output === "json") printObject(whole as Json, "json");
     else print(`---\n${yamlText(whole as Json)}`);
