@@ -1,9 +1,9 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--transcript FILE]`: everything that only a real
- * cluster shows, in one run: the executor's contract, `helm install` and `helm test`, latencies, asynchronous jobs, many
- * pods while replicas are killed, events while replicas go and an upgrade rolls, and what is left after `helm uninstall`.
- * How it finds or starts a cluster is said in `cluster.ts`. Needs helm, k6 (or Go to build them), redis-server and a
+ * cluster shows, in one run: the contracts of the executor and of objects, `helm install` and `helm test`, latencies,
+ * asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade rolls, and what is left
+ * after `helm uninstall`. How it finds or starts a cluster is said in `cluster.ts`. Needs helm, k6 (or Go to build them), redis-server and a
  * static busybox. Ends with status 1 when something isn't as it must be.
  */
 import { spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import { needProgram } from "./programs.ts";
 import { Release } from "./release.ts";
 import { must, Transcript, until } from "./transcript.ts";
 
-const STEPS = ["contract", "test", "latency", "jobs", "pods", "events"];
+const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events"];
 /** What must hold on a quiet machine, p50; here it may be twice that, or more as more programs want each core. */
 const BOUNDS = { createdMs: 50, endSeenMs: 100 };
 const IMAGE = "sluice:0.1.0";
@@ -70,8 +70,8 @@ function loadImages(cluster: Cluster): string {
   }
 }
 
-/** The executors' contract suites on this cluster. */
-function contract({ kubeconfig }: Cluster): string {
+/** Suites of `test/contract` on this cluster; of their tests those that need it. */
+function suites({ kubeconfig }: Cluster, files: readonly string[], titles: string): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     "run",
     "-A",
@@ -79,11 +79,9 @@ function contract({ kubeconfig }: Cluster): string {
     "run",
     "--project",
     "contract",
-    "test/contract/executor.test.ts",
-    "test/contract/resource_executor.test.ts",
-    "test/contract/volume_claims.test.ts",
+    ...files.map((file) => `test/contract/${file}.test.ts`),
     "-t",
-    "executor kubernetes|resource templates|volume claims",
+    titles,
   ], {
     env: { ...process.env, SLUICE_TEST_KUBECONFIG: kubeconfig, NO_COLOR: "1" },
     encoding: "utf8",
@@ -117,7 +115,17 @@ async function main(): Promise<void> {
   const release = new Release(cluster);
   try {
     await transcript.step("image built and imported", () => loadImages(cluster));
-    await step("contract", "contract of the executors", () => contract(cluster));
+    await step("contract", "contract of the executors", () =>
+      suites(
+        cluster,
+        ["executor", "resource_executor", "volume_claims", "orphan_pods"],
+        "executor kubernetes|resource templates|volume claims|orphan",
+      ));
+    await step(
+      "kinds",
+      "manifests and Workflow objects in the cluster",
+      () => suites(cluster, ["cluster_manifests", "workflow_objects"], "on a real cluster"),
+    );
     const values = await installValues(cluster);
     await release.prepare();
     await transcript.step(
