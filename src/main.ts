@@ -49,7 +49,7 @@ import {
   parseConfig,
 } from "./platform/config.ts";
 import { systemIds } from "./platform/ids.ts";
-import { createLogger, type Logger, maskUrl } from "./platform/log.ts";
+import { createLogger, flushLog, type Logger, maskUrl } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { watchFile } from "./platform/watched_file.ts";
@@ -114,6 +114,14 @@ export async function runServer(
     return 2;
   }
   const log = createLogger(config.logLevel);
+  try {
+    return await run(config, log);
+  } finally {
+    await flushLog(log);
+  }
+}
+
+async function run(config: Config, log: Logger): Promise<number> {
   const stop = stopSignal(log);
   let handler: FetchHandler = starting;
   let server: Server;

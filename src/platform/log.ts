@@ -3,6 +3,7 @@ import process from "node:process";
 import { pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { DestinationStream, Logger } from "pino";
+import { openStdout } from "./log_destination.ts";
 
 export type { Logger };
 
@@ -41,9 +42,14 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (destination) return pino(options, destination);
-  if (!process.stdout.isTTY) return pino(options, pino.destination({ fd: 1, sync: true }));
+  if (!process.stdout.isTTY) return pino(options, openStdout());
   return pino(
     { ...options, formatters: {} },
     PinoPretty({ colorize: true, translateTime: "HH:MM:ss.l", sync: true }),
   );
+}
+
+/** Resolves when what was logged is written, at the latest after a second. */
+export function flushLog(log: Logger): Promise<void> {
+  return new Promise((resolve) => log.flush(() => resolve()));
 }
