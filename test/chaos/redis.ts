@@ -222,7 +222,7 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
     name: "F5-redis-killed",
     about:
       "SIGKILL of redis-server with appendfsync always under load, again and again: 0 acknowledged lost",
-    seconds: 60,
+    seconds: 180,
     short: 8,
     run: (run) =>
       redisEnds(run, {
@@ -257,7 +257,7 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
     run: (run) =>
       redisEnds(run, {
         args: ALWAYS,
-        perSecond: 45,
+        perSecond: 50,
         pauseMs: 10_000,
         downMs: 2_000,
         end: (redis) => redis.kill("SIGTERM"),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { call } from "../support/event_ledger.ts";
+import type { ServerProcess } from "../support/server_process.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { EventLoad } from "./event_load.ts";
 import { JobLoad } from "./job_load.ts";
@@ -42,12 +43,14 @@ async function hitReplicas(
   const endsAt = performance.now() + run.seconds * 1_000;
   let kills = 0;
   let freezes = 0;
+  let refusedWrites = 0;
   await wait(everyMs / 2);
   while (performance.now() < endsAt) {
     const nextAt = performance.now() + everyMs;
     const index = Math.floor(run.random() * arena.size);
     const isKill = fault === "kill" || (fault === "either" && run.random() < 0.5);
     const probes = await probe.ownedBy(arena.server(index).pid);
+    const refusedBefore = refusedWritesOf(arena.server(index));
     if (isKill) {
       kills++;
       await arena.kill(index);
@@ -70,14 +73,23 @@ async function hitReplicas(
         `${Math.round(probe.worst.at(-1) ?? 0)} ms; ${load.accepted} events accepted`,
     );
     await wait(Math.max(0, nextAt - performance.now()));
+    if (!isKill) refusedWrites += refusedWritesOf(arena.server(index)) - refusedBefore;
   }
   const outcome = await load.verdict(120_000);
   // The short form runs where other tests have loaded the machine: it only shows that take-overs happen.
   const limitMs = run.isShort ? 4 * TAKE_OVER_LIMIT_MS : TAKE_OVER_LIMIT_MS;
   const slow = probe.worst.filter((ms) => ms >= limitMs);
   for (const ms of slow) outcome.violations.push(`a take-over took ${Math.round(ms)} ms`);
-  Object.assign(outcome.figures, { kills, freezes }, probe.figures());
+  if (fault === "freeze" && refusedWrites === 0) {
+    outcome.violations.push("proves too little: no replica that came back tried to write");
+  }
+  Object.assign(outcome.figures, { kills, freezes, refusedWrites }, probe.figures());
   return outcome;
+}
+
+/** Commits of a server that were refused because another one had its shard. */
+function refusedWritesOf({ log }: ServerProcess): number {
+  return log.filter((line) => line.includes("shard lost") && line.includes("StaleEpoch")).length;
 }
 
 /** All servers of a store are killed at once and started again, while jobs run whose steps are processes. */
