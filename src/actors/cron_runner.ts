@@ -57,6 +57,8 @@ export class CronRunner {
   readonly #stop = new AbortController();
   #awake = Promise.withResolvers<void>();
   #isLoaded = false;
+  /** The store's time less time that only grows, ms. */
+  #offset = 0;
   #shards = 1;
   #running: Promise<void> = Promise.resolve();
 
@@ -76,6 +78,17 @@ export class CronRunner {
     await Promise.all([...this.#entries.values()].map(({ busy }) => busy));
   }
 
+  /** The store's time: all replicas go by it, so that the clock of one may be wrong. Never ahead of it. */
+  #now(): number {
+    return this.#offset + this.#deps.clock.monotonic();
+  }
+
+  async #askTime(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const now = await store.membership.now();
+    this.#offset = now - clock.monotonic();
+  }
+
   /** Keeps the entries as the store has them. */
   async #follow(): Promise<void> {
     const { store, clock, log } = this.#deps;
@@ -89,9 +102,9 @@ export class CronRunner {
           continue;
         }
         for await (const batch of store.query.watch(version, signal)) {
-          for (const change of batch) this.#see(change);
+          const isNews = batch.map((change) => this.#see(change)).includes(true);
           if (this.#entries.size === 0) break;
-          this.#awake.resolve();
+          if (isNews) this.#awake.resolve();
         }
       } catch (error) {
         if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "cron workflows not read");
@@ -102,6 +115,7 @@ export class CronRunner {
 
   async #load(): Promise<Version> {
     const { manifests, membership } = this.#deps.store;
+    await this.#askTime();
     this.#shards = await membership.shardCount(64);
     const { items, version } = await manifests.list(KIND, { limit: 0 });
     const ids = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`));
@@ -112,17 +126,21 @@ export class CronRunner {
     return version;
   }
 
-  #see({ type, id, put, index }: Change): void {
+  /** Takes in a change; true when something may be due by it. */
+  #see({ type, id, put, index }: Change): boolean {
     const [kind, namespace = "", name = ""] = id.split("/");
     if (kind === KIND) {
       const text = put["m"];
       if (type === "DELETED") this.#entries.delete(`${namespace}/${name}`);
       else if (text !== undefined) this.#put(namespace, name, text);
-    } else if (kind === "wf" && (type === "DELETED" || (index?.finishedAt ?? 0) > 0)) {
-      const owner = index?.labels[this.#deps.label];
-      const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
-      if (entry !== undefined) entry.isReconciled = false;
+      return true;
     }
+    if (kind !== "wf" || (type !== "DELETED" && (index?.finishedAt ?? 0) === 0)) return false;
+    const owner = index?.labels[this.#deps.label];
+    const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
+    if (entry === undefined) return false;
+    entry.isReconciled = false;
+    return true;
   }
 
   #put(namespace: string, name: string, text: string): void {
@@ -131,7 +149,7 @@ export class CronRunner {
     if (known !== undefined && known.cron.metadata.uid === cron.metadata.uid) {
       const isSame = scheduleText(known.cron.spec) === scheduleText(cron.spec);
       known.cron = cron;
-      if (!isSame) this.#lookFrom(known, this.#deps.clock.now());
+      if (!isSame) this.#lookFrom(known, this.#now());
       return;
     }
     const entry: Entry = {
@@ -151,7 +169,7 @@ export class CronRunner {
   /** The time up to which somebody surely looked at a cron workflow that was just found. */
   #firstLook(cron: CronWorkflow): number {
     const used = cron.metadata.annotations?.[LAST_SCHEDULE_ANNOTATION];
-    const now = this.#deps.clock.now();
+    const now = this.#now();
     if (used !== undefined && used !== scheduleText(cron.spec)) return now;
     const created = Date.parse(cron.metadata.creationTimestamp ?? "");
     return lastScheduledMs(cron) ?? (Number.isNaN(created) ? now : created);
@@ -168,12 +186,13 @@ export class CronRunner {
     while (!signal.aborted) {
       let next = Infinity;
       try {
+        await this.#askTime();
         const replicas = await store.membership.replicas();
         if (this.#isLoaded) next = this.#look(replicas);
       } catch (error) {
         log.warn({ err: error }, "cron workflows not looked at");
       }
-      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now()));
+      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - this.#now()));
       const over = new AbortController();
       await Promise.race([
         clock.sleep(pause, AbortSignal.any([signal, over.signal])),
@@ -186,7 +205,7 @@ export class CronRunner {
 
   /** Begins what is due; the time when the next one is. */
   #look(replicas: readonly string[]): number {
-    const now = this.#deps.clock.now();
+    const now = this.#now();
     let next = Infinity;
     for (const entry of this.#entries.values()) {
       if (ownerOf(entry.shard, replicas) !== this.#deps.replica) {

@@ -72,6 +72,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): Store {
 
 function createMembership(state: MemoryState): Membership {
   return {
+    now: () => Promise.resolve(state.now()),
     shardCount(wish) {
       return Promise.resolve(state.shardCount ??= wish);
     },

@@ -35,6 +35,8 @@ export interface Lease {
 }
 
 export interface Membership {
+  /** The store's time of day, epoch ms: the one that all replicas share. */
+  now(): Promise<number>;
   /** Number of shards, fixed when the store was born. The first caller's wish wins; later wishes are ignored. */
   shardCount(wish: number): Promise<number>;
   /** Announces a replica as alive for `ttlMs`. */

@@ -155,6 +155,10 @@ function createMembership(
   shardCount: (wish: number) => Promise<number>,
 ): Membership {
   return {
+    async now() {
+      const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
+      return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+    },
     shardCount,
     async heartbeat(replica, ttlMs) {
       await link.run(HEARTBEAT, keys.replicas, [replica, String(Math.ceil(ttlMs))]);

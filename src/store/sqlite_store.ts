@@ -76,6 +76,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 function createMembership(database: SqliteDatabase, now: () => number): Membership {
   const leaseOf = (shard: number) => database.get("SELECT * FROM shard WHERE shard = ?", shard);
   return {
+    now: () => Promise.resolve(now()),
     async shardCount(wish) {
       const known = database.counter("shards");
       if (known > 0) return known;

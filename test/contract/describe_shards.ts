@@ -43,6 +43,14 @@ export function describeShards(open: OpenStore): void {
       expect(await store().membership.replicas()).toEqual(["b"]);
     });
 
+    test("has a time of day that goes on", async () => {
+      const { membership } = store();
+      const before = await membership.now();
+      expect(Math.abs(before - setting.now())).toBeLessThan(5_000);
+      await setting.pass(60);
+      expect(await membership.now()).toBeGreaterThanOrEqual(before + 60);
+    });
+
     test("one owner at a time; the epoch grows with each new one", async () => {
       const { membership } = store();
       const first = await membership.acquire(3, "a", 40);
