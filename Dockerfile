@@ -1,6 +1,8 @@
 # The image of the server, with the files that `tools/image.ts` puts together (which makes the same image without a daemon).
 # Small: libc, busybox, certificates, time zones, Deno, the service. No package manager; writes to /tmp only; not root.
-#   docker build -t sluice:0.1.0 . && docker run --read-only --tmpfs /tmp -p 2746:2746 sluice:0.1.0
+#   docker build -t sluice:0.1.0 .
+#   docker run --read-only --tmpfs /tmp -p 127.0.0.1:2746:2746 sluice:0.1.0 \
+#     --store redis://HOST:6379 --executor none --allow-remote-without-auth
 FROM node:24-bookworm-slim AS build
 RUN apt-get update && npm install --global --no-audit deno@2.9.6
 WORKDIR /sluice
@@ -19,5 +21,6 @@ ENV HOME=/tmp
 ENV DENO_DIR=/tmp/deno
 ENV DENO_NO_UPDATE_CHECK=1
 ENV SLUICE_HOST=0.0.0.0
+ENV SLUICE_WORK_DIR=/tmp/work
 EXPOSE 2746/tcp
 ENTRYPOINT ["/usr/local/bin/deno", "run", "--cached-only", "--no-lock", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=/app,/tmp,/tls,/manifests,/var/run/secrets,/etc", "--allow-write=/tmp", "/app/src/main.ts"]

@@ -30,7 +30,7 @@ const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>>
   manifestSource: "manifestSource",
   statusWriteRate: "statusWriteRate",
   apiGroup: "apiGroup",
-  workDir: "the pod's",
+  workDir: "the image's",
   artifacts: "artifactsSecret",
   instance: "the release's",
   namespace: "workflowNamespaces",

@@ -53,6 +53,7 @@ export const IMAGE_CONFIG = {
     "DENO_DIR=/tmp/deno",
     "DENO_NO_UPDATE_CHECK=1",
     "SLUICE_HOST=0.0.0.0",
+    "SLUICE_WORK_DIR=/tmp/work",
   ],
   Entrypoint: [
     "/usr/local/bin/deno",
