@@ -87,15 +87,17 @@ export function takeChanges(state: WorkflowState): Changes {
 /** What lists show of a workflow. */
 function indexEntry(state: WorkflowState): IndexEntry {
   const { metadata, phase, startedAt, finishedAt } = state.header;
+  const { creationTimestamp } = metadata;
+  const createdAt = creationTimestamp === undefined || creationTimestamp === null
+    ? 0
+    : Date.parse(creationTimestamp);
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
     labels: { ...metadata.labels },
     phase,
-    createdAt: metadata.creationTimestamp === undefined || metadata.creationTimestamp === null
-      ? 0
-      : Date.parse(metadata.creationTimestamp),
+    createdAt: Math.min(createdAt, startedAt ?? createdAt, finishedAt ?? createdAt),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(finishedAt === undefined ? {} : { finishedAt }),
   };

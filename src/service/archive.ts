@@ -243,7 +243,7 @@ async function archivedLabels(
   if (!deps.settings.archive) return [];
   const page = await deps.store.query.list({
     ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
-    parts: () => false,
+    parts: [],
     ...(namespace === "" ? {} : { namespace }),
   });
   return page.items.map(({ index }) => {

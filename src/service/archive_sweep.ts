@@ -34,7 +34,7 @@ async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise
       labels: [{ key: ARCHIVING_STATUS_LABEL, operator: "=", values: ["Persisted"] }],
       finishedBefore,
       limit: PAGE,
-      parts: () => false,
+      parts: [],
       ...(cursor === undefined ? {} : { continue: cursor }),
     });
     for (const { id, index } of page.items) {

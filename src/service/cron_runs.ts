@@ -193,7 +193,7 @@ async function findCron(
     namespace,
     labels: [{ key: CRON_LABEL, operator: "=", values: [name] }, NOT_ARCHIVED],
     limit: 0,
-    parts: () => false,
+    parts: [],
   });
   const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
   return { cron: inPlace, children: items.map(({ index }) => index) };

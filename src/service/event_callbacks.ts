@@ -76,7 +76,7 @@ async function workflowsOf(
     labels: parseLabelSelector(labelSelector ?? ""),
     phases: ["", "Pending", "Running"],
     limit: MAX_WORKFLOWS,
-    parts: () => false,
+    parts: [],
   });
   return items.map(({ index }) => index.name);
 }

@@ -149,7 +149,7 @@ async function readPage(
   const skipped = await deps.store.query.list({
     ...query,
     limit: Math.min(start.offset, MAX_SKIP),
-    parts: () => false,
+    parts: [],
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
   const page = await deps.store.query.list({ ...query, continue: skipped.continue });

@@ -123,8 +123,7 @@ export class WorkflowObjects {
         labels: [{ key: SOURCE_LABEL, operator: "=", values: [SOURCE] }, NOT_ARCHIVED],
         ...(namespace === undefined ? {} : { namespace }),
         limit: PAGE,
-        parts: () => false,
-        withoutNodes: true,
+        parts: [],
         ...(cursor === undefined ? {} : { continue: cursor }),
       });
       for (const { index, version } of page.items) {

@@ -59,7 +59,7 @@ export async function resolveName(
     ...(namespace === "" ? {} : { namespace }),
     labels: [NOT_ARCHIVED],
     limit: 1,
-    parts: () => false,
+    parts: [],
   });
   const [newest] = page.items;
   if (newest === undefined) throw new Problem(ProblemCode.NotFound, "no workflows found");

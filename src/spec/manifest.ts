@@ -590,6 +590,9 @@ export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 /** Label and annotation prefix of the reference; the group is `argoproj.io`. */
 export const LABEL_PREFIX = "workflows.argoproj.io/";
 
+/** Whether a workflow has ended: "true" or "false". */
+export const COMPLETED_LABEL = `${LABEL_PREFIX}completed`;
+
 /** Config map, in each namespace, with the sizes of the semaphores that the reference keeps in a database. */
 export const DATABASE_LIMITS = "sluice-semaphores";
 

@@ -5,8 +5,8 @@
  */
 import { invalid } from "../base/problem.ts";
 import { matchesLabels } from "../expr/label_selector.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
-import type { IndexEntry, ListQuery } from "./port.ts";
+import { COMPLETED_LABEL, LABEL_PREFIX } from "../spec/manifest.ts";
+import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 
 /** Place of an entry in the order of lists: newest first, then by id descending. */
@@ -37,7 +37,19 @@ export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
 /** Tells whether a list loads the part with this key. */
 export function wantsPart(key: string, query: ListQuery): boolean {
   if (query.withoutNodes === true && key.startsWith(NODE_PART_PREFIX)) return false;
-  return query.parts === undefined || query.parts(key);
+  return query.parts === undefined || query.parts.includes(key);
+}
+
+/**
+ * Where a page begins to look: after the page before, and after all that is too new to be selected. Nothing has begun or
+ * ended before it was made.
+ */
+export function beginningOf(query: ListQuery): ListPosition | undefined {
+  const after = parseContinue(query.continue);
+  const bound = Math.min(query.startedBefore ?? Infinity, query.finishedBefore ?? Infinity);
+  if (bound === Infinity) return after;
+  const top = { createdAt: bound + 1, id: "" };
+  return after === undefined || comparePositions(after, top) < 0 ? top : after;
 }
 
 /** The token that continues after this position. */
@@ -65,11 +77,15 @@ export function parseContinue(token: string | undefined): ListPosition | undefin
 
 /** Name of the term that every listed entry has. */
 export const ALL_TERM = "*";
+/** Name of the term of entries that are not labelled as completed: few among many that are. */
+export const OPEN_TERM = "o";
 
 /** The terms that an entry is filed under. */
 export function indexTerms(entry: IndexEntry): string[] {
-  const labels = Object.entries(entry.labels).map(([key, value]) => labelTerm(key, value));
-  return [ALL_TERM, namespaceTerm(entry.namespace), phaseTerm(entry.phase), ...labels];
+  const terms = [ALL_TERM, namespaceTerm(entry.namespace), phaseTerm(entry.phase)];
+  for (const [key, value] of Object.entries(entry.labels)) terms.push(labelTerm(key, value));
+  if (entry.labels[COMPLETED_LABEL] !== "true") terms.push(OPEN_TERM);
+  return terms;
 }
 
 /**
@@ -79,8 +95,9 @@ export function indexTerms(entry: IndexEntry): string[] {
 export function drivingTerms(query: ListQuery): string[][] {
   const ways: string[][] = [];
   for (const { key, operator, values } of query.labels ?? []) {
-    if (operator !== "=" && operator !== "in") continue;
-    ways.push([...new Set(values)].map((value) => labelTerm(key, value)));
+    if (operator === "=" || operator === "in") {
+      ways.push([...new Set(values)].map((value) => labelTerm(key, value)));
+    } else if (key === COMPLETED_LABEL && isWithoutTrue(operator, values)) ways.push([OPEN_TERM]);
   }
   if (query.phases !== undefined) ways.push([...new Set(query.phases)].map(phaseTerm));
   if (query.namespace !== undefined) ways.push([namespaceTerm(query.namespace)]);
@@ -111,7 +128,14 @@ export function isWholeQuery(way: string[], query: ListQuery): boolean {
     value !== undefined && !(Array.isArray(value) && value.length === 0)
   );
   if (given.length === 0) return true;
-  return given.length === 1 && (query.labels?.length ?? 0) < 2 && way[0] !== ALL_TERM;
+  const isOne = given.length === 1 && (query.labels?.length ?? 0) < 2;
+  return isOne && way[0] !== ALL_TERM && way[0] !== OPEN_TERM;
+}
+
+/** Tells whether a term about a label leaves out the value "true". */
+function isWithoutTrue(operator: LabelTerm["operator"], values: string[]): boolean {
+  if (operator === "!=" || operator === "notin") return values.includes("true");
+  return operator === "!exists";
 }
 
 function namespaceTerm(namespace: string): string {

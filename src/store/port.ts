@@ -230,8 +230,8 @@ export interface ListQuery {
   maxScan?: number;
   /** Opaque token of the page before; any other text is InvalidArgument. */
   continue?: string;
-  /** Which parts to load: those whose key passes. Default all. */
-  parts?: (key: string) => boolean;
+  /** Keys of the only parts to load. @default all parts */
+  parts?: readonly string[];
   /** Leaves out the parts with NODE_PART_PREFIX, at the source: a workflow of 10,000 nodes costs as little as a small one. */
   withoutNodes?: boolean;
   /** Count what comes after the page; may cost. */

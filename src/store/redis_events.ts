@@ -17,7 +17,7 @@ import {
 import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import type { RedisScript } from "./redis_script.ts";
-import { SCAN_DOWN } from "./redis_scripts.ts";
+import { SCAN_DOWN } from "./redis_list_scripts.ts";
 
 /** How often silent workers are looked for while there are new events, in the time of their silence. */
 const CLAIMS_PER_SILENCE = 10;
@@ -184,13 +184,15 @@ export function createRedisEvents(context: RedisContext): EventStore {
         state === undefined ? "" : `:${state}`
       }`;
       const count = limit > 0 ? limit : Number.MAX_SAFE_INTEGER;
-      const [left, scanned] = listOf(
+      const [reply] = listOf(
         await link.run(SCAN_DOWN, byTime, [
+          byTime,
           after === undefined ? "" : String(after.createdAt),
           after?.id ?? "",
           String(count),
         ]),
       );
+      const [left, scanned] = listOf(reply);
       const ids = pairsOf(scanned).map(([id]) => id);
       if (ids.length === 0) return { items: [] };
       const records = await link.send(base, ["HMGET", base + EVENT_KEY.deliveries, ...ids]);

@@ -1,10 +1,12 @@
 /**
  * Lists of the Redis adapter. Each shard has an ordered set for every term; a list walks the sets of the term with the
  * fewest entries in all shards at the same time, merges them newest first, and loads what it shows. It costs what it
- * returns, as long as the query is about one namespace, phase or label value.
+ * returns, as long as the query is about one namespace, phase or label value. On one server a page is three or four
+ * calls, however many shards there are; on a cluster so many for each shard.
  */
 import {
   ALL_TERM,
+  beginningOf,
   comparePositions,
   continueAfter,
   drivingTerms,
@@ -13,15 +15,15 @@ import {
   type ListPosition,
   matchesEntry,
   matchesId,
-  parseContinue,
   wantsPart,
 } from "./list_query.ts";
 import type { ListPage, ListQuery, QueryStore } from "./port.ts";
-import { forEachShard, type RedisContext } from "./redis_context.ts";
+import type { RedisContext } from "./redis_context.ts";
 import { decodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
+import { COUNT_ENTRIES, FIND, READ_FIELDS, SCAN_DOWN } from "./redis_list_scripts.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
-import { SCAN_DOWN } from "./redis_scripts.ts";
+import type { RedisScript } from "./redis_script.ts";
 import { readVersion } from "./redis_version.ts";
 import { createRedisWatch } from "./redis_watch.ts";
 
@@ -36,148 +38,156 @@ interface Walk {
   shard: number;
   key: string;
   after: ListPosition | undefined;
+  /** Fetched and not yet merged. */
   fetched: Candidate[];
   isAtEnd: boolean;
   /** How many to fetch next time. */
   next: number;
 }
 
+/** Walks that go on together. */
+interface Merge {
+  walks: Walk[];
+  /** Merged and not yet taken. */
+  ready: Candidate[];
+}
+
 const MAX_FETCH = 1_000;
-const BATCH = 250;
+/** Candidates that are looked at together: few for a page of many that are shown, more where few are. */
+const [MIN_BATCH, MAX_BATCH] = [64, 1_000];
+/** Items that are loaded together. */
+const MAX_LOAD = 250;
 
 export function createRedisQuery(context: RedisContext): QueryStore {
   const { link, keys } = context;
 
-  async function chooseWay(query: ListQuery, shards: number): Promise<string[]> {
-    const ways = drivingTerms(query);
-    const counts = await Promise.all(
-      ways.length === 1 ? [] : ways.map((way) => countEntries(way, shards)),
-    );
-    let best = 0;
-    counts.forEach((count, index) => {
-      if (count < (counts[best] ?? Infinity)) best = index;
-    });
-    return ways[best] ?? [];
+  /** Runs a reading script about something of several shards; the replies are in its order. */
+  async function ask<T extends { shard: number }>(
+    script: RedisScript,
+    first: string[],
+    about: T[],
+    argsOf: (one: T) => string[],
+  ): Promise<unknown[]> {
+    if (about.length === 0) return [];
+    const call = async (group: T[]) => {
+      const args = group.flatMap(argsOf);
+      return listOf(await link.run(script, keys.shard(group[0]?.shard ?? 0), [...first, ...args]));
+    };
+    if (link.isOneServer) return await call(about);
+    const groups = new Map<number, T[]>();
+    for (const one of about) {
+      const group = groups.get(one.shard) ?? [];
+      groups.set(one.shard, group);
+      group.push(one);
+    }
+    const replies = new Map<T, unknown>();
+    await Promise.all([...groups.values()].map(async (group) => {
+      (await call(group)).forEach((reply, index) => replies.set(group[index] as T, reply));
+    }));
+    return about.map((one) => replies.get(one));
   }
 
-  async function countEntries(way: string[], shards: number): Promise<number> {
-    const counts = await Promise.all(way.map((term) =>
-      forEachShard(shards, async (shard) => {
-        const key = termKey(shard, term);
-        return Number(await link.send(key, ["ZCARD", key]));
-      })
-    ));
-    return counts.flat().reduce((sum, count) => sum + count, 0);
+  function termsOf(way: string[], shards: number): { shard: number; key: string }[] {
+    return way.flatMap((term) =>
+      Array.from({ length: shards }, (_, shard) => ({ shard, key: termKey(shard, term) }))
+    );
   }
 
   function termKey(shard: number, term: string): string {
     return keys.shard(shard) + SHARD_KEY.term + term;
   }
 
-  function scan(key: string, after: ListPosition | undefined, count: number): Promise<unknown> {
-    const from = after === undefined ? ["", ""] : [String(after.createdAt), after.id];
-    return link.run(SCAN_DOWN, key, [...from, String(count)]);
-  }
-
-  async function refill(walk: Walk, query: ListQuery): Promise<void> {
-    const reply = await scan(walk.key, walk.after, walk.next);
-    const found = pairsOf(listOf(reply)[1]);
-    for (const [id, score] of found) {
-      const createdAt = Number(score);
-      if (query.createdAfter !== undefined && createdAt < query.createdAfter) walk.isAtEnd = true;
-      else walk.fetched.push({ id, createdAt, shard: walk.shard });
-    }
-    if (found.length < walk.next) walk.isAtEnd = true;
-    walk.after = walk.fetched.at(-1) ?? walk.after;
-    walk.next = Math.min(MAX_FETCH, walk.next * 2);
-  }
-
-  /** The next candidates over all walks, newest first, at most `count`. */
-  async function merge(walks: Walk[], query: ListQuery, count: number): Promise<Candidate[]> {
-    const merged: Candidate[] = [];
-    while (merged.length < count) {
-      const empty = walks.filter((walk) => walk.fetched.length === 0 && !walk.isAtEnd);
-      await Promise.all(empty.map((walk) => refill(walk, query)));
-      const heap = walks.filter((walk) => walk.fetched.length > 0);
-      if (heap.length === 0) break;
-      while (merged.length < count) {
-        const first = firstOf(heap);
-        const candidate = first?.fetched.shift();
-        if (first === undefined || candidate === undefined) break;
-        merged.push(candidate);
-        if (first.fetched.length > 0) continue;
-        if (!first.isAtEnd) break;
-        heap.splice(heap.indexOf(first), 1);
-      }
-    }
-    return merged;
-  }
-
-  /** A walk over the only entry that can be meant, wherever it is. */
-  async function walkTo(
-    id: string,
-    after: ListPosition | undefined,
-    shards: number,
-  ): Promise<Walk> {
-    const found = await forEachShard(shards, async (shard): Promise<Candidate[]> => {
-      const key = termKey(shard, ALL_TERM);
-      const score = await link.send(key, ["ZSCORE", key, id]);
-      return score === null ? [] : [{ id, createdAt: Number(score), shard }];
+  async function chooseWay(query: ListQuery, shards: number): Promise<string[]> {
+    const ways = drivingTerms(query);
+    if (ways.length === 1) return ways[0] ?? [];
+    const sets = ways.map((way) => termsOf(way, shards));
+    const counts = await ask(COUNT_ENTRIES, [], sets.flat(), ({ key }) => [key]);
+    let [best, least, at] = [0, Infinity, 0];
+    sets.forEach(({ length }, index) => {
+      const count = counts.slice(at, at += length).reduce<number>((sum, n) => sum + Number(n), 0);
+      if (count < least) [best, least] = [index, count];
     });
-    const fetched = found.flat()
-      .filter((one) => after === undefined || comparePositions(one, after) > 0);
-    return { ...walkOf(0, "", after, 0), fetched, isAtEnd: true };
+    return ways[best] ?? [];
+  }
+
+  function scan(walks: Walk[], countOf: (walk: Walk) => number): Promise<unknown[]> {
+    return ask(SCAN_DOWN, [], walks, (walk) => {
+      const { key, after } = walk;
+      const from = after === undefined ? ["", ""] : [String(after.createdAt), after.id];
+      return [key, ...from, String(countOf(walk))];
+    });
+  }
+
+  async function refill(walks: Walk[], query: ListQuery): Promise<void> {
+    const replies = await scan(walks, ({ next }) => next);
+    walks.forEach((walk, index) => {
+      const found = pairsOf(listOf(replies[index])[1]);
+      for (const [id, score] of found) {
+        const createdAt = Number(score);
+        if (query.createdAfter !== undefined && createdAt < query.createdAfter) walk.isAtEnd = true;
+        else walk.fetched.push({ id, createdAt, shard: walk.shard });
+      }
+      if (found.length < walk.next) walk.isAtEnd = true;
+      walk.after = walk.fetched.at(-1) ?? walk.after;
+      walk.next = Math.min(MAX_FETCH, walk.next * 2);
+    });
+  }
+
+  /** The next candidates over all walks, newest first: `count` of them unless there are no more. */
+  async function take(merge: Merge, query: ListQuery, count: number): Promise<Candidate[]> {
+    const { walks, ready } = merge;
+    while (ready.length < count) {
+      const empty = walks.filter(({ fetched, isAtEnd }) => fetched.length === 0 && !isAtEnd);
+      await refill(empty, query);
+      const found = nextOf(walks);
+      if (found.length === 0 && walks.every(({ isAtEnd }) => isAtEnd)) break;
+      for (const one of found) ready.push(one);
+    }
+    return ready.splice(0, count);
+  }
+
+  /** The only entry that can be meant, wherever it is. */
+  async function findOne(id: string, after: ListPosition | undefined, shards: number) {
+    const sets = termsOf([ALL_TERM], shards);
+    const scores = await ask(FIND, ["ZSCORE", id], sets, ({ key }) => [key]);
+    return scores.flatMap((score, shard): Candidate[] => {
+      const one = { id, createdAt: Number(score), shard };
+      return score === null || (after && comparePositions(one, after) <= 0) ? [] : [one];
+    });
+  }
+
+  function actorKey({ shard, id }: Candidate): string {
+    return keys.shard(shard) + SHARD_KEY.actor + id;
   }
 
   async function select(candidates: Candidate[], query: ListQuery): Promise<Candidate[]> {
-    const selected = await Promise.all(candidates.map(async ({ shard, id }) => {
-      if (!matchesId(id, query)) return false;
-      const key = keys.shard(shard) + SHARD_KEY.actor + id;
-      const text = await link.send(key, ["HGET", key, ACTOR_FIELD.index]);
+    const possible = candidates.filter(({ id }) => matchesId(id, query));
+    const sets = possible.map((one) => ({ shard: one.shard, key: actorKey(one) }));
+    const texts = await ask(FIND, ["HGET", ACTOR_FIELD.index], sets, ({ key }) => [key]);
+    return possible.filter(({ id }, index) => {
+      const text = texts[index];
       return typeof text === "string" && matchesEntry(decodeIndex(id, text), query);
-    }));
-    return candidates.filter((_, index) => selected[index]);
-  }
-
-  async function load({ shard, id }: Candidate, query: ListQuery): Promise<Item | undefined> {
-    const key = keys.shard(shard) + SHARD_KEY.actor + id;
-    const fields = new Map<string, string>();
-    if (query.withoutNodes === true) {
-      const names = [...Object.values(ACTOR_FIELD), ...COMMON_PARTS];
-      await loadFields(key, names, fields);
-      const others = fields.get(ACTOR_FIELD.others);
-      if (others !== undefined) await loadFields(key, others.split("\n"), fields);
-    } else {
-      for (const [name, text] of pairsOf(await link.send(key, ["HGETALL", key]))) {
-        fields.set(name, text);
-      }
-    }
-    const version = fields.get(ACTOR_FIELD.version);
-    const index = fields.get(ACTOR_FIELD.index);
-    if (version === undefined || index === undefined) return undefined;
-    for (const field of Object.values(ACTOR_FIELD)) fields.delete(field);
-    const parts = [...fields].filter(([part]) => wantsPart(part, query));
-    return { id, version, parts: Object.fromEntries(parts), index: decodeIndex(id, index) };
-  }
-
-  async function loadFields(key: string, names: string[], into: Map<string, string>) {
-    const texts = textsOf(await link.send(key, ["HMGET", key, ...names]));
-    texts.forEach((text, index) => {
-      if (text !== undefined) into.set(names[index] ?? "", text);
     });
   }
 
+  async function load(candidates: Candidate[], query: ListQuery): Promise<Item[]> {
+    const { version, index } = ACTOR_FIELD;
+    const mode = query.parts ? "" : query.withoutNodes === true ? "others" : "all";
+    const names = mode === "all" ? [] : [version, index, ...query.parts ?? COMMON_PARTS];
+    const first = [mode, String(names.length), ...names];
+    const replies = await ask(READ_FIELDS, first, candidates, (one) => [actorKey(one)]);
+    return candidates.flatMap((one, at) => itemOf(one.id, textsOf(replies[at]), query));
+  }
+
   async function countAfter(walks: Walk[], last: ListPosition, isWhole: boolean, query: ListQuery) {
+    const rest = walks.map(({ shard, key }) => walkOf(shard, key, last, MAX_FETCH));
     if (isWhole) {
-      const counts = await Promise.all(
-        walks.map(async ({ key }) => Number(listOf(await scan(key, last, 0))[0])),
-      );
-      return counts.reduce((sum, count) => sum + count, 0);
+      const replies = await scan(rest, () => 0);
+      return replies.reduce<number>((sum, reply) => sum + Number(listOf(reply)[0]), 0);
     }
-    const rest = walks.map((walk) => walkOf(walk.shard, walk.key, last, MAX_FETCH));
     let count = 0;
-    while (true) {
-      const candidates = await merge(rest, query, MAX_FETCH);
+    for (const merge = { walks: rest, ready: [] };;) {
+      const candidates = await take(merge, query, MAX_FETCH);
       if (candidates.length === 0) return count;
       count += (await select(candidates, query)).length;
     }
@@ -185,28 +195,29 @@ export function createRedisQuery(context: RedisContext): QueryStore {
 
   return {
     async list(query) {
-      const after = parseContinue(query.continue);
-      const [version, shards] = await Promise.all([readVersion(context), context.shardCount()]);
+      const after = beginningOf(query);
+      const reading = readVersion(context);
+      reading.catch(() => {});
+      const shards = await context.shardCount();
       const exact = exactId(query);
       const way = exact === undefined ? await chooseWay(query, shards) : [ALL_TERM];
       const isWhole = isWholeQuery(way, query);
       const wanted = query.limit > 0 ? query.limit + 1 : Infinity;
-      const first = query.limit > 0 ? Math.ceil(2 * wanted / shards) + 2 : BATCH;
+      const sets = termsOf(way, shards);
+      const each = Math.min(MAX_FETCH, wanted === Infinity ? 250 : 2 * wanted / sets.length + 2);
       const walks = exact !== undefined
-        ? [await walkTo(exact, after, shards)]
-        : way.flatMap((term) =>
-          Array.from(
-            { length: shards },
-            (_, shard) => walkOf(shard, termKey(shard, term), after, Math.min(first, MAX_FETCH)),
-          )
-        );
+        ? []
+        : sets.map(({ shard, key }) => walkOf(shard, key, after, Math.ceil(each)));
+      const ready = exact === undefined ? [] : await findOne(exact, after, shards);
+      const merge: Merge = { walks, ready };
       const items: Item[] = [];
       let next: ListPosition | undefined;
       let last: ListPosition | undefined;
       let scanned = 0;
+      let batch = MIN_BATCH;
       while (next === undefined) {
-        const count = Math.min(BATCH, wanted - items.length);
-        const candidates = await merge(walks, query, isWhole ? count : Math.max(count, 64));
+        const missing = Math.min(MAX_LOAD, wanted - items.length);
+        const candidates = await take(merge, query, isWhole ? missing : Math.max(missing, batch));
         if (candidates.length === 0) break;
         const selected = isWhole ? candidates : await select(candidates, query);
         const shown = selected.slice(0, Math.max(0, wanted - 1 - items.length));
@@ -217,9 +228,8 @@ export function createRedisQuery(context: RedisContext): QueryStore {
           next = candidates.at(-1);
           last = next;
         }
-        for (const item of await Promise.all(shown.map((one) => load(one, query)))) {
-          if (item !== undefined && item.id.startsWith(`${query.kind}/`)) items.push(item);
-        }
+        for (const item of await load(shown, query)) items.push(item);
+        batch = Math.min(MAX_BATCH, 2 * batch);
       }
       const hasMore = next !== undefined && last !== undefined;
       return {
@@ -230,15 +240,17 @@ export function createRedisQuery(context: RedisContext): QueryStore {
             ? await countAfter(walks, last, isWhole, query)
             : 0,
         }),
-        version,
+        version: await reading,
       };
     },
 
     async findByUid(uid) {
-      const found = await forEachShard(await context.shardCount(), (shard) => {
-        const key = keys.shard(shard) + SHARD_KEY.uids;
-        return link.send(key, ["HGET", key, uid]);
-      });
+      const shards = await context.shardCount();
+      const sets = Array.from({ length: shards }, (_, shard) => ({
+        shard,
+        key: keys.shard(shard) + SHARD_KEY.uids,
+      }));
+      const found = await ask(FIND, ["HGET", uid], sets, ({ key }) => [key]);
       return found.find((id) => typeof id === "string");
     },
 
@@ -252,11 +264,39 @@ function walkOf(shard: number, key: string, after: ListPosition | undefined, nex
   return { shard, key, after, fetched: [], isAtEnd: false, next };
 }
 
-function firstOf(walks: Walk[]): Walk | undefined {
-  let first: Walk | undefined;
-  for (const walk of walks) {
-    const [a, b] = [walk.fetched[0], first?.fetched[0]];
-    if (a !== undefined && (b === undefined || comparePositions(a, b) < 0)) first = walk;
+/** Takes what comes before anything that is not fetched yet, in order. */
+function nextOf(walks: Walk[]): Candidate[] {
+  let bound: ListPosition | undefined;
+  for (const { fetched, isAtEnd } of walks) {
+    const last = fetched.at(-1);
+    if (isAtEnd || last === undefined) continue;
+    if (bound === undefined || comparePositions(last, bound) < 0) bound = last;
   }
-  return first;
+  const found: Candidate[] = [];
+  for (const walk of walks) {
+    let count = 0;
+    for (const one of walk.fetched) {
+      if (bound !== undefined && comparePositions(one, bound) > 0) break;
+      found.push(one);
+      count++;
+    }
+    walk.fetched.splice(0, count);
+  }
+  return found.sort(comparePositions);
+}
+
+/** The item of an actor's fields and values; none when it has gone meanwhile, or is of another kind. */
+function itemOf(id: string, texts: (string | undefined)[], query: ListQuery): Item[] {
+  const parts: Record<string, string> = {};
+  let version: string | undefined;
+  let index: string | undefined;
+  for (let at = 0; at + 1 < texts.length; at += 2) {
+    const [name = "", text] = [texts[at], texts[at + 1]];
+    if (text === undefined) continue;
+    if (name === ACTOR_FIELD.version) version = text;
+    else if (name === ACTOR_FIELD.index) index = text;
+    else if (name !== ACTOR_FIELD.others && wantsPart(name, query)) parts[name] = text;
+  }
+  if (version === undefined || index === undefined || !id.startsWith(`${query.kind}/`)) return [];
+  return [{ id, version, parts, index: decodeIndex(id, index) }];
 }

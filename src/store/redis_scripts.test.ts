@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as eventScripts from "./redis_event_scripts.ts";
+import * as listScripts from "./redis_list_scripts.ts";
 import type { RedisScript } from "./redis_script.ts";
 import * as scripts from "./redis_scripts.ts";
 
@@ -14,8 +15,13 @@ function headersOf(file: string): Map<string, string> {
 const headers = new Map([
   ...headersOf("./redis_scripts.ts"),
   ...headersOf("./redis_event_scripts.ts"),
+  ...headersOf("./redis_list_scripts.ts"),
 ]);
-const all: [string, RedisScript][] = Object.entries({ ...scripts, ...eventScripts });
+const all: [string, RedisScript][] = Object.entries({
+  ...scripts,
+  ...eventScripts,
+  ...listScripts,
+});
 
 describe("headers of the Lua scripts", () => {
   test("there is one for each", () => {

@@ -1,8 +1,10 @@
 /**
- * The atomic steps of the Redis adapter for shards, leases, lists, manifests and blobs, as Lua; those for events are in
- * `redis_event_scripts.ts`. Each touches keys of one hash tag only. KEYS[1] is always the base of the tag (it routes the
+ * The atomic steps of the Redis adapter for shards, leases, manifests and blobs, as Lua; those for events are in
+ * `redis_event_scripts.ts`, those for lists in `redis_list_scripts.ts`. Each touches keys of one hash tag only. KEYS[1] is always the base of the tag (it routes the
  * call; nothing is stored under it), and the names under it come from `redis_keys.ts`. Times are those of the server.
  */
+import { COMPLETED_LABEL } from "../spec/manifest.ts";
+import { OPEN_TERM, shortLabelKey } from "./list_query.ts";
 import { ACTOR_FIELD, BLOB_KEY, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
@@ -124,6 +126,9 @@ local function terms_of(id, text)
     [term_base .. 'p:' .. entry[2]] = true
   }
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
+  if entry[6]['${
+  shortLabelKey(COMPLETED_LABEL)
+}'] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end
   return terms, entry
 end
 
@@ -341,50 +346,6 @@ local mail = KEYS[1] .. '${SHARD_KEY.mail}'
 for i = 2, #ARGV do redis.call('XADD', mail, '*', 'c', ARGV[i]) end
 redis.call('PUBLISH', ARGV[1], '')
 return #ARGV - 1
-`);
-
-/**
- * A stretch of a sorted set from the highest score down, ties by member descending.
- *
- * KEYS  1 sorted set
- * ARGV  1 score and 2 member to begin after ('' = from the top; the member need not be there), 3 number of entries
- * Returns  {entries from there to the end, {member, score, …}}
- */
-export const SCAN_DOWN = defineScript(`
-local key, score, member = KEYS[1], ARGV[1], ARGV[2]
-
--- Lua compares strings by the locale, the sorted set by bytes.
-local function is_before(a, b)
-  for i = 1, math.min(#a, #b) do
-    local x, y = string.byte(a, i), string.byte(b, i)
-    if x ~= y then return x > y end
-  end
-  return #a > #b
-end
-
-local start = 0
-if score ~= '' then
-  local stored = redis.call('ZSCORE', key, member)
-  if stored and tonumber(stored) == tonumber(score) then
-    start = redis.call('ZREVRANK', key, member) + 1
-  else
-    start = redis.call('ZCOUNT', key, '(' .. score, '+inf')
-    local last = start + redis.call('ZCOUNT', key, score, score)
-    while start < last do
-      local middle = math.floor((start + last) / 2)
-      if is_before(redis.call('ZREVRANGE', key, middle, middle)[1], member) then
-        start = middle + 1
-      else
-        last = middle
-      end
-    end
-  end
-end
-local found = {}
-if tonumber(ARGV[3]) > 0 then
-  found = redis.call('ZREVRANGE', key, start, start + ARGV[3] - 1, 'WITHSCORES')
-end
-return {redis.call('ZCARD', key) - start, found}
 `);
 
 /**

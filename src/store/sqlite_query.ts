@@ -1,9 +1,10 @@
 /**
- * Lists and watches of the SQLite adapter. A list walks the term with the fewest entries that covers the query, newest
- * first, and looks at each entry until the page is full.
+ * Lists and watches of the SQLite adapter. A list walks the term that covers the query with the fewest entries thereabouts,
+ * newest first, and looks at each entry until the page is full.
  */
 import {
   ALL_TERM,
+  beginningOf,
   comparePositions,
   continueAfter,
   drivingTerms,
@@ -12,8 +13,6 @@ import {
   type ListPosition,
   matchesEntry,
   matchesId,
-  parseContinue,
-  wantsPart,
 } from "./list_query.ts";
 import type { IndexEntry, ListPage, ListQuery, QueryStore } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
@@ -25,24 +24,31 @@ import { watchFeed } from "./watch_feed.ts";
 
 /** Entries that are looked at before others get their turn. */
 const SLICE = 250;
-/** Terms with more entries than this are all the same to the choice. */
-const COUNT_UP_TO = 1_000;
+/** How many entries of a term the choice looks ahead. */
+const LOOK_AHEAD = 100;
 const LATEST: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
 const EARLIEST_MS = -8.64e15;
 
 export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): QueryStore {
-  function countUpTo(term: string): number {
-    const sql = "SELECT count(*) AS n FROM (SELECT 1 FROM term WHERE term = ? LIMIT ?)";
-    return Number(database.get(sql, term, COUNT_UP_TO)?.["n"]);
+  /** Time of the entry that is so many ahead; the further back it is, the fewer entries are thereabouts. */
+  function lookAhead(term: string, after: ListPosition): number {
+    const sql = `SELECT created_at FROM term WHERE term = ? AND (created_at, id) < (?, ?)
+      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?`;
+    const row = database.get(sql, term, after.createdAt, after.id, LOOK_AHEAD);
+    return Number(row?.["created_at"] ?? -Infinity);
   }
 
-  function chooseWay(query: ListQuery): string[] {
-    const counted = drivingTerms(query).map((way) => ({
-      way,
-      count: way.reduce((sum, term) => sum + countUpTo(term), 0),
-    }));
-    counted.sort((a, b) => a.count - b.count);
-    return counted[0]?.way ?? [ALL_TERM];
+  /** The way with the fewest entries after this position, as far as one sees; of equal ones the first. */
+  function chooseWay(query: ListQuery, after: ListPosition): string[] {
+    const ways = drivingTerms(query);
+    let [best, earliest] = [ways[0] ?? [ALL_TERM], Infinity];
+    if (ways.length === 1) return best;
+    for (const way of ways) {
+      // -Infinity for a way that is nearly at its end, also for one without terms.
+      const reach = way.reduce((time, term) => Math.max(time, lookAhead(term, after)), -Infinity);
+      if (reach < earliest) [best, earliest] = [way, reach];
+    }
+    return best;
   }
 
   function walk(way: string[], after: ListPosition, query: ListQuery): Iterable<Row> {
@@ -72,18 +78,20 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 
   function loadParts(actor: Row, query: ListQuery): Record<string, string> {
     const all = "SELECT key, text FROM part WHERE actor = ?1";
+    const row = actor["row"] ?? null;
     const end = NODE_PART_PREFIX.slice(0, -1) +
       String.fromCharCode(NODE_PART_PREFIX.charCodeAt(NODE_PART_PREFIX.length - 1) + 1);
-    const rows = query.withoutNodes === true
+    const rows = query.parts !== undefined
+      ? query.parts.flatMap((key) => database.all(`${all} AND key = ?2`, row, key))
+      : query.withoutNodes === true
       ? database.all(
         `${all} AND key < ?2 UNION ALL ${all} AND key >= ?3`,
-        actor["row"] ?? null,
+        row,
         NODE_PART_PREFIX,
         end,
       )
-      : database.all(all, actor["row"] ?? null);
-    const wanted = rows.filter(({ key }) => wantsPart(String(key), query));
-    return Object.fromEntries(wanted.map(({ key, text }) => [key, String(text)]));
+      : database.all(all, row);
+    return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
   }
 
   function itemOf(row: Row, query: ListQuery): ListPage["items"][number] {
@@ -137,9 +145,9 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 
   return {
     async list(query) {
-      const after = parseContinue(query.continue) ?? LATEST;
+      const after = beginningOf(query) ?? LATEST;
       const version = String(database.counter("version"));
-      const way = exactId(query) === undefined ? chooseWay(query) : [ALL_TERM];
+      const way = exactId(query) === undefined ? chooseWay(query, after) : [ALL_TERM];
       const items: ListPage["items"] = [];
       let last: ListPosition | undefined;
       let hasMore = false;

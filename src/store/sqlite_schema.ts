@@ -70,4 +70,10 @@ export const MIGRATIONS: readonly string[] = [
   `,
   "ALTER TABLE answer ADD COLUMN version TEXT",
   "CREATE INDEX timer_due ON timer (shard, due)",
+  // The term of entries that are not labelled as completed.
+  `
+  INSERT INTO term SELECT 'o', json_extract(index_entry, '$.createdAt'), id FROM actor
+  WHERE index_entry IS NOT NULL
+    AND coalesce(json_extract(index_entry, '$.labels."workflows.argoproj.io/completed"'), '') <> 'true'
+  `,
 ];

@@ -1,0 +1,119 @@
+/**
+ * What lists of the Redis adapter ask, as Lua: one call for what would be a command for each shard. Only reading. The keys
+ * of a call are of one slot on a cluster, and of any on one server.
+ */
+import { ACTOR_FIELD } from "./redis_keys.ts";
+import { defineScript } from "./redis_script.ts";
+
+/**
+ * Stretches of sorted sets from the highest score down, ties by member descending.
+ *
+ * KEYS  1 first sorted set
+ * ARGV  for each set: its key, score and member to begin after ('' = from the top; the member need not be there), number of
+ *       entries
+ * Returns  for each set {entries from there to the end, {member, score, …}}
+ */
+export const SCAN_DOWN = defineScript(`
+-- Lua compares strings by the locale, the sorted set by bytes.
+local function is_before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x > y end
+  end
+  return #a > #b
+end
+
+local function rank_after(key, score, member)
+  local stored = redis.call('ZSCORE', key, member)
+  if stored and tonumber(stored) == tonumber(score) then
+    return redis.call('ZREVRANK', key, member) + 1
+  end
+  local start = redis.call('ZCOUNT', key, '(' .. score, '+inf')
+  local last = start + redis.call('ZCOUNT', key, score, score)
+  while start < last do
+    local middle = math.floor((start + last) / 2)
+    if is_before(redis.call('ZREVRANGE', key, middle, middle)[1], member) then
+      start = middle + 1
+    else
+      last = middle
+    end
+  end
+  return start
+end
+
+local found = {}
+for at = 1, #ARGV, 4 do
+  local key, score, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 3])
+  local start, entries = 0, {}
+  if score ~= '' then start = rank_after(key, score, ARGV[at + 2]) end
+  if count > 0 then entries = redis.call('ZREVRANGE', key, start, start + count - 1, 'WITHSCORES') end
+  found[#found + 1] = {redis.call('ZCARD', key) - start, entries}
+end
+return found
+`);
+
+/**
+ * Numbers of entries of sorted sets.
+ *
+ * KEYS  1 first sorted set
+ * ARGV  keys of the sorted sets
+ * Returns  for each its number of entries
+ */
+export const COUNT_ENTRIES = defineScript(`
+local counts = {}
+for i, key in ipairs(ARGV) do counts[i] = redis.call('ZCARD', key) end
+return counts
+`);
+
+/**
+ * What each of several keys has for one name.
+ *
+ * KEYS  1 first key
+ * ARGV  1 HGET or ZSCORE, 2 field or member, then keys of hashes or sorted sets
+ * Returns  for each key the value or score, nil where there is none
+ */
+export const FIND = defineScript(`
+local found = {}
+for i = 3, #ARGV do found[i - 2] = redis.call(ARGV[1], ARGV[i], ARGV[2]) end
+return found
+`);
+
+/**
+ * Fields of actors.
+ *
+ * KEYS  1 first actor
+ * ARGV  1 'all' for every field, 'others' for the named ones and those that the actor lists as its other parts, '' for the
+ *       named ones, 2 how many names follow, then the names, then keys of actors
+ * Returns  for each actor its fields and values, nil for a field that is not there
+ */
+export const READ_FIELDS = defineScript(`
+local mode, size = ARGV[1], tonumber(ARGV[2])
+local names = {}
+for i = 1, size do names[i] = ARGV[2 + i] end
+
+local function read(key, names, into)
+  local values = redis.call('HMGET', key, unpack(names))
+  for i, name in ipairs(names) do
+    into[#into + 1] = name
+    into[#into + 1] = values[i]
+  end
+end
+
+local actors = {}
+for at = 3 + size, #ARGV do
+  local fields = {}
+  if mode == 'all' then
+    fields = redis.call('HGETALL', ARGV[at])
+  else
+    read(ARGV[at], names, fields)
+    local others = mode == 'others' and redis.call('HGET', ARGV[at], '${ACTOR_FIELD.others}')
+    if others and others ~= '' then
+      local keys = {}
+      for key in string.gmatch(others, '[^\\n]+') do keys[#keys + 1] = key end
+      read(ARGV[at], keys, fields)
+    end
+  end
+  actors[#actors + 1] = fields
+end
+return actors
+`);
