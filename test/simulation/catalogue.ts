@@ -2,6 +2,7 @@
 import type { TaskOutcome } from "../../src/engine/command.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
 import type {
+  CronWorkflow,
   Workflow,
   WorkflowEventBinding,
   WorkflowSpec,
@@ -119,6 +120,36 @@ export const WORKFLOW_KINDS = Object.keys(SPECS) as WorkflowKind[];
 /** A workflow of a kind, as a client submits it. */
 export function workflowOf(kind: WorkflowKind, name: string): Workflow {
   return { metadata: { name, labels: { kind } }, spec: SPECS[kind] };
+}
+
+/** How often the cron workflow is due, ms. */
+export const CRON_MS = 3_000;
+
+/** A cron workflow whose workflows are done after a moment; few of those that ended are kept. */
+export function cronWorkflow(createdAtMs: number, suspend: boolean): CronWorkflow {
+  return {
+    metadata: {
+      name: "cron",
+      namespace: NAMESPACE,
+      uid: "cron",
+      creationTimestamp: new Date(createdAtMs).toISOString(),
+    },
+    spec: {
+      schedules: [`@every ${CRON_MS / 1_000}s`],
+      suspend,
+      successfulJobsHistoryLimit: 2,
+      workflowSpec: {
+        entrypoint: "wait",
+        templates: [{ name: "wait", suspend: { duration: "1" } }],
+      },
+    },
+  };
+}
+
+/** When the workflow of a name was due, epoch ms; undefined when it is not of the cron workflow. */
+export function cronDueOf(name: string): number | undefined {
+  const seconds = /^cron-(\d+)$/.exec(name)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
 /** What tasks say whose result is wanted. */

@@ -7,7 +7,7 @@ import { eventWorkflowUid } from "../../src/service/event_identity.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
 import { gateCalls, type GateCommand, gateModel, refusalOf } from "../support/gate_model.ts";
 import { type Call, checkLinearizable } from "../support/linearizability.ts";
-import { expectedOf, NAMESPACE, WORKFLOW_KINDS } from "./catalogue.ts";
+import { CRON_MS, cronDueOf, expectedOf, NAMESPACE, WORKFLOW_KINDS } from "./catalogue.ts";
 import type { Op } from "./client.ts";
 import { expectedTree, treeOf } from "./expected_tree.ts";
 import { OP_LABEL } from "./ledger.ts";
@@ -27,6 +27,7 @@ export async function check(world: World): Promise<string[]> {
     ...commandsAreKept(world),
     ...eventsAreKept(world),
     ...await treesAreAsExpected(world),
+    ...cronIsKept(world),
     ...gateIsLinearizable(world),
   ];
 }
@@ -222,6 +223,42 @@ async function treesAreAsExpected({ client, ledger, store, coverage }: World): P
         `${name} (${life.labels["kind"]}) ended as ${found}, not ${JSON.stringify(expected)}`,
       );
     }
+  }
+  return wrong;
+}
+
+/** A time that was reached so long ago is left out when nobody could look at it before, ms. */
+const CRON_GRACE_MS = 15_000;
+/** How long after its time a workflow of the cron workflow may be made when nothing is in the way, ms. */
+const CRON_LATE_MS = 20_000;
+
+/** What is due at set times is made once, not before, and left out only when nobody was there for long. */
+function cronIsKept({ cron, ledger, coverage }: World): string[] {
+  if (cron === undefined) return [];
+  const { madeAt, healedAt, suspendedAt } = cron;
+  const wrong: string[] = [];
+  const dues: number[] = [];
+  for (const [name, lives] of ledger.lives) {
+    const due = cronDueOf(name);
+    if (due === undefined) continue;
+    dues.push(due);
+    const bornAt = lives[0]?.bornAt ?? 0;
+    coverage.add("cron: made");
+    if (bornAt > due + CRON_MS) coverage.add("cron: made late");
+    if (lives.some(({ isRemoved }) => isRemoved)) coverage.add("cron: removed from its history");
+    if (lives.length > 1) wrong.push(`${name} was made ${lives.length} times`);
+    if (bornAt < due) wrong.push(`${name} was made ${due - bornAt} ms too early`);
+    if (due > suspendedAt) wrong.push(`${name} was made after the suspension`);
+  }
+  let last = madeAt;
+  for (const due of dues.sort((a, b) => a - b)) {
+    const gap = due - last;
+    const isExcused = last < healedAt && gap > CRON_GRACE_MS;
+    if (gap !== CRON_MS && !isExcused) wrong.push(`cron: ${gap} ms between two runs`);
+    last = due;
+  }
+  if (last < suspendedAt - CRON_LATE_MS) {
+    wrong.push(`cron: nothing was made in the last ${suspendedAt - last} ms`);
   }
   return wrong;
 }

@@ -47,6 +47,9 @@ export const LEAST_PER_1000_SEEDS = {
   "event: dead letter": 100,
   "event: callback resumed a step": 100,
   "event: callback waited": 50,
+  "cron: made": 400,
+  "cron: made late": 25,
+  "cron: removed from its history": 300,
   "workflow: tree compared": 1_000,
   "history: checked against the model": 800,
 } as const;

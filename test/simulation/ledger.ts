@@ -26,6 +26,7 @@ export interface Life {
   uid: string;
   name: string;
   labels: Record<string, string>;
+  bornAt: number;
   phase: Header["phase"];
   /** Text of every finished node, by part. */
   readonly finished: Map<string, string>;
@@ -266,6 +267,7 @@ export class Ledger {
       uid,
       name,
       labels: {},
+      bornAt: this.#now(),
       phase: "",
       finished: new Map(),
       isRemoved: false,

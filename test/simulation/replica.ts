@@ -1,10 +1,12 @@
 /** One simulated replica: the real host, event workers and use cases on a simulated process. */
+import type { CronRunner } from "../../src/actors/cron_runner.ts";
 import { Host } from "../../src/actors/host.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow_actor.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import type { ServiceDeps } from "../../src/service/deps.ts";
+import { startCronRunner } from "../../src/service/cron_runs.ts";
 import { createEventFeed } from "../../src/service/event_feed.ts";
 import { type EventProcessing, startEventProcessing } from "../../src/service/event_processing.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
@@ -32,6 +34,7 @@ export interface Replica {
   host: Host;
   service: ServiceDeps;
   events: EventProcessing | undefined;
+  cron: CronRunner | undefined;
   /** It has begun to stop. */
   isLeaving: boolean;
 }
@@ -87,11 +90,14 @@ export function createReplica(
     watches: createWatchHub(store, workflows),
     events: createEventFeed({ store, clock: process, log, group: "argoproj.io" }),
   };
-  return { process, host, service, events: undefined, isLeaving: false };
+  return { process, host, service, events: undefined, cron: undefined, isLeaving: false };
 }
 
-/** Joins the others and begins to work on events. */
-export async function startReplica(replica: Replica): Promise<void> {
+/**
+ * Joins the others and begins to work on events.
+ * @param hasCron whether there is anything to do at set times
+ */
+export async function startReplica(replica: Replica, hasCron: boolean): Promise<void> {
   await replica.host.start();
   replica.process.isStarting = false;
   replica.events = startEventProcessing(replica.service, {
@@ -101,11 +107,12 @@ export async function startReplica(replica: Replica): Promise<void> {
     deliveryCount: 1_000,
     deliveryAgeMs: 3_600_000,
   });
+  if (hasCron) replica.cron = startCronRunner(replica.service, replica.process.name);
 }
 
 /** Ends it as a server that is told to: what was begun is done, the shards go to others. */
 export async function drainReplica(replica: Replica): Promise<void> {
   replica.isLeaving = true;
-  await replica.events?.stop();
+  await Promise.all([replica.events?.stop(), replica.cron?.stop()]);
   await replica.host.drain();
 }

@@ -13,6 +13,7 @@ import type { Store } from "../../src/store/port.ts";
 import { seededFraction } from "../support/seeded_ids.ts";
 import {
   BINDINGS,
+  cronWorkflow,
   NAMESPACE,
   type Payload,
   TEMPLATE,
@@ -44,6 +45,11 @@ const MAX_REPLICAS = 4;
 const MAX_REST_MS = 180_000;
 /** How far a replica's time of day may be off, ms. What it was told to do later may come as much too early or too late. */
 const MAX_JUMP_MS = 45_000;
+/** One seed of so many has a cron workflow, whose feed costs all replicas time. */
+const CRON_SEEDS = 20;
+/** How long it goes on after the end of all trouble, ms. What was tried in vain is tried again meanwhile. */
+const CRON_REST_MS = 35_000;
+
 /** Longest drain before the process ends anyway, ms. */
 const DRAIN_MS = 10_000;
 
@@ -75,6 +81,8 @@ export class World {
   readonly #places: { process: SimProcess; tasks: TaskPlace }[] = [];
   /** Workflows that clients have still to make. */
   readonly #plan: { kind: WorkflowKind; name: string }[] = [];
+  /** When the cron workflow was made, when all trouble had ended, and when it was suspended. */
+  readonly cron: { madeAt: number; healedAt: number; suspendedAt: number } | undefined;
   #replicas: Replica[] = [];
   #started = 0;
   #events = 0;
@@ -95,6 +103,7 @@ export class World {
       note: (...facts) => this.ledger.note(...facts),
     });
     this.#cluster = this.#chance(0.5) ? this.#place(false) : undefined;
+    if (seed % CRON_SEEDS === 0) this.cron = { madeAt: now(), healedAt: 0, suspendedAt: 0 };
   }
 
   /** Lets everything happen. */
@@ -135,6 +144,7 @@ export class World {
       }, undefined);
     await put(ManifestKind.WorkflowTemplate, TEMPLATE);
     for (const binding of BINDINGS) await put(ManifestKind.WorkflowEventBinding, binding);
+    if (this.cron) await put(ManifestKind.CronWorkflow, cronWorkflow(this.cron.madeAt, false));
     for (let index = 0; index < 2; index++) {
       this.tallies.push({ name: `t${index}`, hasTimer: false });
     }
@@ -309,7 +319,7 @@ export class World {
     const replica = createReplica(process, store, tasks.executorOf(process), seed);
     this.#replicas.push(replica);
     this.coverage.add("replica: started");
-    void startReplica(replica);
+    void startReplica(replica, this.cron !== undefined);
   }
 
   #place(isTied: boolean): TaskPlace {
@@ -384,6 +394,7 @@ export class World {
       process.cut = "nothing";
       process.offsetMs = 0;
     }
+    if (this.cron) await this.#endCron(this.cron);
     for (let round = 0; round < 4; round++) {
       await this.#rest();
       const waiting = this.#unfinished();
@@ -391,6 +402,21 @@ export class World {
       for (const { name } of waiting) this.#control(name, { type: "resume" });
     }
     await this.#rest();
+  }
+
+  /** Lets the cron workflow go on for a while, then suspends it. */
+  async #endCron(cron: NonNullable<World["cron"]>): Promise<void> {
+    if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
+    cron.healedAt = this.clock.now();
+    await this.clock.advance(CRON_REST_MS);
+    const { metadata: { name = "" } } = cronWorkflow(cron.madeAt, true);
+    const { manifests } = this.store;
+    const stored = await manifests.get(ManifestKind.CronWorkflow, NAMESPACE, name);
+    if (stored === undefined) return void this.wrong.push("the cron workflow is gone");
+    const object = JSON.parse(stored.text) as ReturnType<typeof cronWorkflow>;
+    object.spec.suspend = true;
+    await manifests.put({ ...stored, text: JSON.stringify(object) }, stored.version);
+    cron.suspendedAt = this.clock.now();
   }
 
   async #rest(): Promise<void> {
