@@ -133,6 +133,9 @@ async function answer(
   const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
   try {
     const caller = known ?? await deps.gatekeeper(request.headers);
+    c.env.counted?.identify(caller.identity);
+    const tooFast = c.env.counted?.refusal;
+    if (tooFast !== undefined) return tooFast;
     if (route.kind === "unary") {
       return unaryResponse(await answerText(await route.run({ ...call, caller })), deps, c.env);
     }

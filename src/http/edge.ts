@@ -5,7 +5,7 @@
 import type { Ids } from "../platform/ids.ts";
 import type { OriginRule } from "./origin.ts";
 import { problemResponse } from "./problems.ts";
-import { type RateLimiter, senderOf } from "./rate_limit.ts";
+import { CountedRequest, type RateLimiter } from "./rate_limit.ts";
 import { cleanPath, rawTarget } from "./request_path.ts";
 
 /** What routes find in their environment. */
@@ -13,6 +13,8 @@ export interface RequestEnv {
   /** What the server under us says about the request. */
   server: unknown;
   requestId: string;
+  /** Absent: there is no bound on requests. */
+  counted?: CountedRequest;
   /** Set by an answer that has the headers of `answerHeaders` already. */
   isComplete?: true;
 }
@@ -51,22 +53,17 @@ export function createEdge(
     const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
     const env: RequestEnv = { server, requestId };
     const target = rawTarget(request, server);
-    const limit = target.path.startsWith("/api/")
-      ? rateLimiter?.take(senderOf(request, server))
-      : undefined;
-    const response = limit?.allowed === false
-      ? new Response("Too Many Requests", {
-        status: 429,
-        headers: { "content-type": "text/plain; charset=UTF-8" },
-      })
-      : refuseOrigin(request, origin) ?? refuseTarget(request.method, target) ??
-        await fetch(request, env);
+    if (rateLimiter !== undefined && target.path.startsWith("/api/")) {
+      env.counted = new CountedRequest(rateLimiter, server);
+    }
+    const response = env.counted?.refusal ?? refuseOrigin(request, origin) ??
+      refuseTarget(request.method, target) ?? await fetch(request, env);
     if (request.headers.has("origin")) {
       for (const [name, value] of Object.entries(origin.grant(request.headers) ?? {})) {
         response.headers.set(name, value);
       }
     }
-    for (const [name, value] of Object.entries(limit?.headers ?? {})) {
+    for (const [name, value] of Object.entries(env.counted?.headers ?? {})) {
       response.headers.set(name, value);
     }
     if (env.isComplete !== true) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual_clock.ts";
-import { createRateLimiter, senderOf } from "./rate_limit.ts";
+import { CountedRequest, createRateLimiter } from "./rate_limit.ts";
 
 test("each sender has its own bound in every second", async () => {
   const clock = new ManualClock(Date.UTC(2030, 0, 1));
@@ -22,13 +22,27 @@ test("the headers tell how much is left and when it is renewed", () => {
   expect(limiter.take("a").headers["retry-after"]).toBe("1");
 });
 
-test("a sender is its credential, else its address", () => {
-  const request = (headers: Record<string, string>) => new Request("http://a/", { headers });
+test("a request counts for its address, until it is known whose it is", () => {
+  const limiter = createRateLimiter(2, new ManualClock(1_000_500));
   const deno = { remoteAddr: { hostname: "10.0.0.1" } };
-  expect(senderOf(request({}), deno)).toBe("address 10.0.0.1");
-  expect(senderOf(request({}), { incoming: { socket: { remoteAddress: "::1" } } }))
-    .toBe("address ::1");
-  const sender = senderOf(request({ authorization: "Bearer secret" }), deno);
-  expect(sender).toMatch(/^credential \d+$/);
-  expect(senderOf(request({ authorization: "Bearer other" }), deno)).not.toBe(sender);
+  const node = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
+  const known = new CountedRequest(limiter, deno);
+  expect(known.headers["x-ratelimit-remaining"]).toBe("1");
+  known.identify({ issuer: "i", subject: "ann" });
+  expect(known.headers["x-ratelimit-remaining"]).toBe("1");
+
+  // The address has its two requests again; made-up credentials use them up, and nobody else's.
+  expect(new CountedRequest(limiter, node).refusal).toBeUndefined();
+  expect(new CountedRequest(limiter, deno).refusal).toBeUndefined();
+  expect(new CountedRequest(limiter, node).refusal?.status).toBe(429);
+  const elsewhere = () => new CountedRequest(limiter, { remoteAddr: { hostname: "10.0.0.2" } });
+  const second = elsewhere();
+  second.identify({ issuer: "i", subject: "ann" });
+  expect(second.refusal).toBeUndefined();
+  const third = elsewhere();
+  third.identify({ issuer: "i", subject: "ann" });
+  expect(third.refusal?.status).toBe(429);
+  const other = elsewhere();
+  other.identify({ issuer: "j", subject: "ann" });
+  expect(other.refusal).toBeUndefined();
 });

@@ -1,10 +1,21 @@
-/** A bound on requests a second for each sender, so that one that runs wild leaves room for the others. */
-import { hashText } from "../actors/actor_ids.ts";
+/**
+ * A bound on requests a second for each sender, so that one that runs wild leaves room for the others. A request counts
+ * for its address until its credential was found good, and then for its identity instead: made-up credentials get nobody
+ * more room, and can't take that of others.
+ */
+import type { Identity } from "../auth/port.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export interface RateLimiter {
   /** Counts a request; the headers go on its answer, whether it is allowed or not. */
-  take(sender: string): { allowed: boolean; headers: Record<string, string> };
+  take(sender: string): RateVerdict;
+  /** Takes back what was counted for a sender. */
+  giveBack(sender: string): void;
+}
+
+export interface RateVerdict {
+  allowed: boolean;
+  headers: Record<string, string>;
 }
 
 /** Senders that are remembered; the one that was quiet longest is forgotten first. */
@@ -42,14 +53,49 @@ export function createRateLimiter(perSecond: number, clock: Clock): RateLimiter 
         },
       };
     },
+    giveBack(sender) {
+      const window = windows.get(sender);
+      if (window !== undefined && window.count > 0) window.count--;
+    },
   };
 }
 
-/** Who sends a request: its credential (only a hash of it is kept), else its address. */
-export function senderOf(request: Request, env: unknown): string {
-  const credential = request.headers.get("authorization") ?? request.headers.get("cookie") ?? "";
-  if (credential !== "") return `credential ${hashText(credential)}`;
-  const { remoteAddr, incoming } = (env ?? {}) as {
+/** The request of one sender on its way to an answer. */
+export class CountedRequest {
+  readonly #limiter: RateLimiter;
+  readonly #address: string;
+  #verdict: RateVerdict;
+
+  constructor(limiter: RateLimiter, server: unknown) {
+    this.#limiter = limiter;
+    this.#address = addressOf(server);
+    this.#verdict = limiter.take(this.#address);
+  }
+
+  /** The answer that a sender gets who is too fast. */
+  get refusal(): Response | undefined {
+    if (this.#verdict.allowed) return undefined;
+    return new Response("Too Many Requests", {
+      status: 429,
+      headers: { "content-type": "text/plain; charset=UTF-8" },
+    });
+  }
+
+  get headers(): Record<string, string> {
+    return this.#verdict.headers;
+  }
+
+  /** Counts for whoever it turned out to be; without a subject it stays with the address. */
+  identify({ issuer = "", subject }: Identity): void {
+    if (subject === undefined) return;
+    this.#limiter.giveBack(this.#address);
+    this.#verdict = this.#limiter.take(`identity ${issuer} ${subject}`);
+  }
+}
+
+/** What the server under us says about the other end of the connection, on either runtime. */
+function addressOf(server: unknown): string {
+  const { remoteAddr, incoming } = (server ?? {}) as {
     remoteAddr?: { hostname?: string };
     incoming?: { socket?: { remoteAddress?: string } };
   };

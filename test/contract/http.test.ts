@@ -1,7 +1,7 @@
 /** What the HTTP layer promises, on the application itself and through a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
-import { powerlessCaller } from "../../src/auth/caller.ts";
+import { powerlessCaller, unrestrictedCaller } from "../../src/auth/caller.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { type ApiServerOptions, startApiServer, startInstance } from "../support/api_server.ts";
 
@@ -390,7 +390,16 @@ describe("access", () => {
 });
 
 test("a sender that is too fast is told to wait, others are not", async () => {
-  const instance = await startInstance({ gatekeeper: OPEN, rateLimit: 3 });
+  const gatekeeper: GatekeeperOptions = {
+    server: false,
+    authenticators: [{
+      authenticate: (credential = "") =>
+        Promise.resolve(
+          /fast|calm/.test(credential) ? unrestrictedCaller({ subject: credential }) : undefined,
+        ),
+    }],
+  };
+  const instance = await startInstance({ gatekeeper, rateLimit: 3 });
   const send = (authorization: string) =>
     instance.fetch(new Request("http://app/api/v1/version", { headers: { authorization } }));
   const statuses: number[] = [];
@@ -399,6 +408,10 @@ test("a sender that is too fast is told to wait, others are not", async () => {
   const other = await send("Bearer calm");
   expect(other.status).toBe(200);
   expect(other.headers.get("x-ratelimit-remaining")).toBe("2");
+  // A new made-up credential for each request gets no more than one sender may.
+  const guesses: number[] = [];
+  for (let i = 0; i < 8; i++) guesses.push((await send(`Bearer guess-${i}`)).status);
+  expect(new Set(guesses)).toEqual(new Set([401, 429]));
   await instance.stop();
 });
 
