@@ -279,6 +279,39 @@ spec:
   expect(story.status()).toMatchObject({ phase: "Failed", message: "No more retries left" });
 });
 
+test("a further attempt gets its place although others before it wait for a new child's", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    parallelism: 1
+    dag:
+      tasks:
+      - {name: a-flaky, template: flaky}
+      - {name: b-pod, template: work}
+      - {name: c-nested, template: nested}
+      - {name: d-pod, template: work}
+  - name: nested
+    dag: {tasks: [{name: hold, template: gate}]}
+  - {name: gate, suspend: {}}
+  - name: flaky
+    retryStrategy: {limit: 3, backoff: {duration: "10"}}
+    container: {image: i, command: [x]}
+  - {name: work, container: {image: i, command: [x]}}
+`);
+  const started = () => story.tasks().map(({ nodeName }) => nodeName);
+  story.end("wf.a-flaky(0)", { phase: "Failed" });
+  const timer = story.effects.find((effect) => effect.type === "set-timer");
+  story.now(10);
+  story.tell({ type: "timer-fired", timer: timer?.id ?? "" });
+  expect(started()).toEqual(["wf.a-flaky(0)", "wf.b-pod"]);
+  story.end("wf.b-pod");
+  expect(story.node("wf.c-nested.hold")?.phase).toBe("Running");
+  expect(started()).toEqual(["wf.a-flaky(0)", "wf.b-pod", "wf.a-flaky(1)"]);
+});
+
 test("a finished workflow deletes itself when its time is over", () => {
   const story = given(`
 metadata: {name: wf}

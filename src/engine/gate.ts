@@ -76,9 +76,10 @@ export function wakeGated(turn: Turn, tried: Set<string>): boolean {
     const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
     const count = boundaryCount(runtime, id);
     if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
-    const first = firstInTree(turn, waiters, tried);
+    // A further attempt is no new child: for it only active pods count.
+    const isAttemptOnly = count.activeChildren >= limit;
+    const first = firstInTree(turn, waiters, tried, isAttemptOnly ? "Retry" : undefined);
     if (first === undefined) continue;
-    if (count.activeChildren >= limit && nodes.get(first)?.type !== "Retry") continue;
     tried.add(first);
     setMember(runtime.gatedIn, id, first, false);
     wake(runtime, first);
@@ -87,11 +88,12 @@ export function wakeGated(turn: Turn, tried: Set<string>): boolean {
   return false;
 }
 
-/** The waiter that comes first in the order of the tree, but for those already tried. */
+/** The waiter (of a type, if one is given) that comes first in the order of the tree, but for those already tried. */
 function firstInTree(
   turn: Turn,
   waiters: Set<string>,
   tried: ReadonlySet<string>,
+  type?: NodeRecord["type"],
 ): string | undefined {
   let best: { id: string; path: number[] } | undefined;
   for (const id of waiters) {
@@ -100,7 +102,7 @@ function firstInTree(
       waiters.delete(id);
       continue;
     }
-    if (tried.has(id)) continue;
+    if (tried.has(id) || (type !== undefined && node.type !== type)) continue;
     const path = pathOf(turn, node);
     if (best === undefined || isBefore(path, best.path)) best = { id, path };
   }
