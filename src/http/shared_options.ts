@@ -1,5 +1,6 @@
 /** Options that many routes share, from query values to requests. */
 import type { DeleteRequest } from "../service/manifests.ts";
+import type { WatchRequest } from "../service/workflow_watch.ts";
 import { type DELETE_OPTIONS, type LIST_OPTIONS, type QueryValues } from "./query.ts";
 import { param } from "./route.ts";
 
@@ -22,6 +23,20 @@ export function listRequest(
     fieldSelector: query["listOptions.fieldSelector"] ?? "",
     limit: query["listOptions.limit"] ?? 0,
     continue: query["listOptions.continue"] ?? "",
+  };
+}
+
+/** What a watch asks for. */
+export function watchRequest(
+  call: { params: Record<string, string>; query: ListOptionValues },
+): WatchRequest {
+  const { query } = call;
+  return {
+    namespace: param(call, "namespace"),
+    labelSelector: query["listOptions.labelSelector"] ?? "",
+    fieldSelector: query["listOptions.fieldSelector"] ?? "",
+    resourceVersion: query["listOptions.resourceVersion"] ?? "",
+    timeoutSeconds: query["listOptions.timeoutSeconds"] ?? 0,
   };
 }
 

@@ -46,7 +46,7 @@ import {
   type WorkflowSubmitBody,
 } from "./requests.ts";
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
-import { deleteConditions, listRequest } from "./shared_options.ts";
+import { deleteConditions, listRequest, watchRequest } from "./shared_options.ts";
 import { JsonText } from "./stream.ts";
 import { listWire, workflowWire } from "./wire.ts";
 
@@ -291,12 +291,12 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     open: async (call) => {
       const projection = parseProjection(call.query.fields);
       const below = projection && projectionBelow(projection, "result", "object");
-      const { "listOptions.timeoutSeconds": timeoutSeconds } = call.query;
-      const events = await watchWorkflows(call.service, call.caller, {
-        ...listRequest(call),
-        ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-        resourceVersion: call.query["listOptions.resourceVersion"] ?? "",
-      }, call.signal);
+      const events = await watchWorkflows(
+        call.service,
+        call.caller,
+        watchRequest(call),
+        call.signal,
+      );
       return mapStream(events, ({ type, object, shared = {} }) => {
         if (projection !== undefined) return { type, object: workflowWire(object, below) };
         shared.text ??= writeJson(workflowWire(object));
@@ -311,16 +311,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     tag,
     summary: "Watch events about workflows",
     query: LIST_OPTIONS,
-    open: (call) =>
-      watchEvents(
-        call.service,
-        call.caller,
-        {
-          ...listRequest(call),
-          resourceVersion: call.query["listOptions.resourceVersion"] ?? "",
-        },
-        call.signal,
-      ),
+    open: (call) => watchEvents(call.service, call.caller, watchRequest(call), call.signal),
   }),
 ];
 

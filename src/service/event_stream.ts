@@ -6,6 +6,7 @@ import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { timeLimit } from "./time_limit.ts";
 
 export interface EventStreamRequest {
   /** "" watches all namespaces. */
@@ -15,6 +16,8 @@ export interface EventStreamRequest {
   fieldSelector?: string;
   /** Absent or `0`: what lately happened comes first. */
   resourceVersion?: string;
+  /** Ends the stream. */
+  timeoutSeconds?: number;
 }
 
 /** Fields that can be selected. */
@@ -53,8 +56,9 @@ export async function watchEvents(
     workflow: valueOf("involvedObject.name"),
     after: resourceVersion === "" || resourceVersion === "0" ? undefined : resourceVersion,
   };
+  const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
   return (async function* () {
-    for await (const event of deps.events.follow(scope, signal)) {
+    for await (const event of deps.events.follow(scope, until)) {
       const isWanted = matchesLabels(labels, event.labels) &&
         matchesFields(terms, (field) => textAt(event.body, field));
       if (isWanted) yield eventWire(event.body);

@@ -14,6 +14,7 @@ import { parseObjectFields } from "./manifests.ts";
 import type { WorkflowChange } from "./watch_hub.ts";
 import { getWorkflow, isDeletedWorkflow, LATEST } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
+import { timeLimit } from "./time_limit.ts";
 
 export interface WatchRequest {
   /** "" watches all namespaces. */
@@ -76,23 +77,10 @@ export async function watchWorkflows(
       (namespace === "" || namespace === at) &&
       matchesFields(terms, (field) => field === "metadata.name" ? name : at),
   };
-  const until = timeLimit(deps, signal, request.timeoutSeconds);
+  const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
   return version === "" || version === "0"
     ? fromTheBeginning(deps, filter, until, archived)
     : changes(deps, filter, version, until, new Map());
-}
-
-/** A signal that also aborts after the time limit. */
-function timeLimit(
-  deps: ServiceDeps,
-  signal: AbortSignal,
-  seconds: number | undefined,
-): AbortSignal {
-  if (seconds === undefined || seconds <= 0) return signal;
-  const limit = new AbortController();
-  const cancel = deps.clock.after(seconds * 1000, () => limit.abort());
-  signal.addEventListener("abort", cancel);
-  return AbortSignal.any([signal, limit.signal]);
 }
 
 async function* fromTheBeginning(

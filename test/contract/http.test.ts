@@ -243,6 +243,11 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect(await missing.json()).toMatchObject({ error: { grpc_code: 5, http_code: 404 } });
   });
 
+  test("a stream of events ends by itself after its time", async () => {
+    const response = await send("/api/v1/stream/events/quiet?listOptions.timeoutSeconds=1");
+    expect(await response.text()).toBe("");
+  });
+
   test("events are accepted until the queue is full", async () => {
     const event = (body: unknown) => send("/api/v1/events/busy/ping", post(body));
     expect((await event("x".repeat(2000))).status).toBe(413);
