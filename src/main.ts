@@ -39,7 +39,7 @@ import { createApp } from "./http/app.ts";
 import { createOriginRule, parseOrigins } from "./http/origin.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
-import { endsWithin, systemClock } from "./platform/clock.ts";
+import { type Clock, endsWithin, systemClock } from "./platform/clock.ts";
 import {
   type Config,
   CONFIG_TABLE,
@@ -52,6 +52,7 @@ import { systemIds } from "./platform/ids.ts";
 import { createLogger, flushLog, type Logger, maskUrl } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
+import { SharedClock } from "./platform/shared_clock.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
@@ -161,10 +162,13 @@ async function run(config: Config, log: Logger): Promise<number> {
 
 /** Opens the store and joins the parts; keeps trying while the store can't be reached. */
 async function build(config: Config, log: Logger, stop: AbortSignal): Promise<System> {
-  const clock = systemClock;
   const ids = systemIds;
   const metrics = createMetrics();
   const ownStore = await reachStore(config, log, stop);
+  const closing = new AbortController();
+  const clock = new SharedClock(systemClock, () => ownStore.membership.now());
+  await clock.look().catch((cause) => log.warn({ err: cause }, "the store does not tell the time"));
+  void clock.follow(closing.signal);
   const cluster = config.manifestSource === "kubernetes"
     ? await openCluster(config, ownStore, log)
     : undefined;
@@ -190,6 +194,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     store,
     source: configSource,
     artifacts,
+    clock,
     log,
     metrics,
     findUnwanted: createUnwantedPods(workflows),
@@ -231,7 +236,6 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     labelPrefix: config.labelPrefix,
   });
   await host.start();
-  const closing = new AbortController();
   const rules = accessRules(config, log);
   const reviews = await clusterReviews(config);
   const authenticators = createAuthenticators(config, rules, reviews, log);
@@ -451,10 +455,11 @@ function listOf(text: string): string[] {
 function openExecutors(
   config: Config,
   dir: string,
-  { store, source, artifacts, log, metrics, findUnwanted }: {
+  { store, source, artifacts, clock, log, metrics, findUnwanted }: {
     store: Store;
     source: ConfigSource;
     artifacts: ArtifactStore;
+    clock: Clock;
     log: Logger;
     metrics: Metrics;
     findUnwanted: FindUnwanted;
@@ -466,7 +471,7 @@ function openExecutors(
     dir: join(dir, "tasks"),
     config: source,
     artifacts,
-    clock: systemClock,
+    clock,
     log,
     metrics,
     memory: store.blobs,

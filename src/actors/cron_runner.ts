@@ -27,6 +27,7 @@ const MAX_ATTEMPTS = 10;
 
 export interface CronRunnerDeps {
   store: Pick<Store, "manifests" | "query" | "membership">;
+  /** Shows the same time on all replicas. */
   clock: Clock;
   ids: Ids;
   log: Logger;
@@ -57,8 +58,6 @@ export class CronRunner {
   readonly #stop = new AbortController();
   #awake = Promise.withResolvers<void>();
   #isLoaded = false;
-  /** The store's time less time that only grows, ms. */
-  #offset = 0;
   #shards = 1;
   #running: Promise<void> = Promise.resolve();
 
@@ -76,17 +75,6 @@ export class CronRunner {
     this.#awake.resolve();
     await this.#running;
     await Promise.all([...this.#entries.values()].map(({ busy }) => busy));
-  }
-
-  /** The store's time: all replicas go by it, so that the clock of one may be wrong. Never ahead of it. */
-  #now(): number {
-    return this.#offset + this.#deps.clock.monotonic();
-  }
-
-  async #askTime(): Promise<void> {
-    const { store, clock } = this.#deps;
-    const now = await store.membership.now();
-    this.#offset = now - clock.monotonic();
   }
 
   /** Keeps the entries as the store has them. */
@@ -115,7 +103,6 @@ export class CronRunner {
 
   async #load(): Promise<Version> {
     const { manifests, membership } = this.#deps.store;
-    await this.#askTime();
     this.#shards = await membership.shardCount(64);
     const { items, version } = await manifests.list(KIND, { limit: 0 });
     const ids = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`));
@@ -149,7 +136,7 @@ export class CronRunner {
     if (known !== undefined && known.cron.metadata.uid === cron.metadata.uid) {
       const isSame = scheduleText(known.cron.spec) === scheduleText(cron.spec);
       known.cron = cron;
-      if (!isSame) this.#lookFrom(known, this.#now());
+      if (!isSame) this.#lookFrom(known, this.#deps.clock.now());
       return;
     }
     const entry: Entry = {
@@ -169,7 +156,7 @@ export class CronRunner {
   /** The time up to which somebody surely looked at a cron workflow that was just found. */
   #firstLook(cron: CronWorkflow): number {
     const used = cron.metadata.annotations?.[LAST_SCHEDULE_ANNOTATION];
-    const now = this.#now();
+    const now = this.#deps.clock.now();
     if (used !== undefined && used !== scheduleText(cron.spec)) return now;
     const created = Date.parse(cron.metadata.creationTimestamp ?? "");
     return lastScheduledMs(cron) ?? (Number.isNaN(created) ? now : created);
@@ -186,13 +173,12 @@ export class CronRunner {
     while (!signal.aborted) {
       let next = Infinity;
       try {
-        await this.#askTime();
         const replicas = await store.membership.replicas();
         if (this.#isLoaded) next = this.#look(replicas);
       } catch (error) {
         log.warn({ err: error }, "cron workflows not looked at");
       }
-      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - this.#now()));
+      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now()));
       const over = new AbortController();
       await Promise.race([
         clock.sleep(pause, AbortSignal.any([signal, over.signal])),
@@ -205,7 +191,7 @@ export class CronRunner {
 
   /** Begins what is due; the time when the next one is. */
   #look(replicas: readonly string[]): number {
-    const now = this.#now();
+    const now = this.#deps.clock.now();
     let next = Infinity;
     for (const entry of this.#entries.values()) {
       if (ownerOf(entry.shard, replicas) !== this.#deps.replica) {

@@ -55,8 +55,10 @@ async function clockJumps(run: ChaosRun): Promise<Outcome> {
   await load.start();
   const violations: string[] = [];
   let made = 0;
+  const createdAt: number[] = [];
   const create = async (count: number) => {
     for (let index = 0; index < count; index++) {
+      createdAt[made] = Date.now();
       if (await createWaiting(arena.anyUrl(), `timed-${made}`, "3s")) made++;
     }
   };
@@ -80,7 +82,15 @@ async function clockJumps(run: ChaosRun): Promise<Outcome> {
   if (ended !== made) violations.push(`${ended} of ${made} timers fired`);
   for (let number = 0; number < made; number++) {
     const { body } = await call(arena.anyUrl(), "GET", `${WORKFLOWS}/timed-${number}`);
-    const { nodes = {} } = body["status"] as { nodes?: Record<string, { displayName: string }> };
+    const { nodes = {}, finishedAt = "" } = body["status"] as {
+      nodes?: Record<string, { displayName: string }>;
+      finishedAt?: string;
+    };
+    const tookMs = Date.parse(finishedAt) - (createdAt[number] ?? 0);
+    // Times are written in whole seconds.
+    if (!(tookMs > 2_000 && tookMs < 8_000)) {
+      violations.push(`timed-${number}: its wait of 3 s ended after ${tookMs} ms`);
+    }
     const thens = Object.values(nodes).filter(({ displayName }) => displayName === "then").length;
     if (thens !== 1) violations.push(`timed-${number}: the next step was made ${thens} times`);
   }
@@ -146,7 +156,7 @@ export const TIME_SCENARIOS: readonly Scenario[] = [
   {
     name: "F15-clock-jumps",
     about:
-      "the clocks of two replicas jump an hour apart and back: no lease is lost, timers are neither lost nor doubled",
+      "the clocks of two replicas jump an hour apart and back: no lease is lost, timers are neither lost nor doubled, early nor late",
     seconds: 20,
     run: clockJumps,
   },

@@ -5,6 +5,7 @@ import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow_actor.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
+import { SharedClock } from "../../src/platform/shared_clock.ts";
 import type { ServiceDeps } from "../../src/service/deps.ts";
 import { startCronRunner } from "../../src/service/cron_runs.ts";
 import { createEventFeed } from "../../src/service/event_feed.ts";
@@ -31,6 +32,7 @@ const kinds = [{ ...tallyKind, prefix: `wf/${TALLIES}/` }, workflowKind, locksKi
 
 export interface Replica {
   process: SimProcess;
+  clock: SharedClock;
   host: Host;
   service: ServiceDeps;
   events: EventProcessing | undefined;
@@ -47,11 +49,12 @@ export function createReplica(
   seed: number,
 ): Replica {
   const ids = seededIds(seed);
+  const clock = new SharedClock(process, () => store.membership.now());
   const host = new Host({
     store,
     executors: [executor],
     kinds,
-    clock: process,
+    clock,
     ids,
     log,
     metrics: createMetrics(),
@@ -67,7 +70,7 @@ export function createReplica(
   const service: ServiceDeps = {
     host,
     store,
-    clock: process,
+    clock,
     ids,
     log,
     settings: {
@@ -88,9 +91,9 @@ export function createReplica(
     },
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventFeed({ store, clock: process, log, group: "argoproj.io" }),
+    events: createEventFeed({ store, clock, log, group: "argoproj.io" }),
   };
-  return { process, host, service, events: undefined, cron: undefined, isLeaving: false };
+  return { process, host, service, events: undefined, cron: undefined, isLeaving: false, clock };
 }
 
 /**
@@ -98,6 +101,8 @@ export function createReplica(
  * @param hasCron whether there is anything to do at set times
  */
 export async function startReplica(replica: Replica, hasCron: boolean): Promise<void> {
+  await replica.clock.look();
+  void replica.clock.follow(replica.process.gone.signal);
   await replica.host.start();
   replica.process.isStarting = false;
   replica.events = startEventProcessing(replica.service, {

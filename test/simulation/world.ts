@@ -43,7 +43,7 @@ const STEPS = 32;
 const MAX_REPLICAS = 4;
 /** Longest time after the end of all trouble until everything is at rest, ms. */
 const MAX_REST_MS = 180_000;
-/** How far a replica's time of day may be off, ms. What it was told to do later may come as much too early or too late. */
+/** How far a replica's time of day may be off, ms. */
 const MAX_JUMP_MS = 45_000;
 /** One seed of so many has a cron workflow, whose feed costs all replicas time. */
 const CRON_SEEDS = 20;
@@ -81,8 +81,8 @@ export class World {
   readonly #places: { process: SimProcess; tasks: TaskPlace }[] = [];
   /** Workflows that clients have still to make. */
   readonly #plan: { kind: WorkflowKind; name: string }[] = [];
-  /** When the cron workflow was made, when all trouble had ended, and when it was suspended. */
-  readonly cron: { madeAt: number; healedAt: number; suspendedAt: number } | undefined;
+  /** When the cron workflow was made, and when it was suspended; undefined in runs without one. */
+  readonly cron: { madeAt: number; suspendedAt: number } | undefined;
   #replicas: Replica[] = [];
   #started = 0;
   #events = 0;
@@ -103,7 +103,7 @@ export class World {
       note: (...facts) => this.ledger.note(...facts),
     });
     this.#cluster = this.#chance(0.5) ? this.#place(false) : undefined;
-    if (seed % CRON_SEEDS === 0) this.cron = { madeAt: now(), healedAt: 0, suspendedAt: 0 };
+    if (seed % CRON_SEEDS === 0) this.cron = { madeAt: now(), suspendedAt: 0 };
   }
 
   /** Lets everything happen. */
@@ -307,6 +307,7 @@ export class World {
   #start(): void {
     const name = `r${this.#started++}`;
     const process = new SimProcess(name, this.clock);
+    if (this.#chance(0.2)) this.#setClock(process);
     const store = networked(this.#mutant(this.store), process, {
       clock: this.clock,
       random: this.#random,
@@ -381,6 +382,10 @@ export class World {
     const { process } = this.#pick(this.#replicas) ?? {};
     if (!process) return;
     this.coverage.add("replica: clock jumped");
+    this.#setClock(process);
+  }
+
+  #setClock(process: SimProcess): void {
     process.offsetMs = Math.floor((this.#random() - 0.5) * 2 * MAX_JUMP_MS);
   }
 
@@ -407,7 +412,6 @@ export class World {
   /** Lets the cron workflow go on for a while, then suspends it. */
   async #endCron(cron: NonNullable<World["cron"]>): Promise<void> {
     if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
-    cron.healedAt = this.clock.now();
     await this.clock.advance(CRON_REST_MS);
     const { metadata: { name = "" } } = cronWorkflow(cron.madeAt, true);
     const { manifests } = this.store;
