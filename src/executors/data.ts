@@ -1,23 +1,24 @@
 /** The executor of data templates: lists an artifact location and transforms the list, in the replica. */
 import type { Json } from "../base/json.ts";
-import { notFound } from "../base/problem.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import type { DataTemplate } from "../spec/manifest.ts";
-import type { Executor, LogLine, Report } from "./port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Report } from "./port.ts";
+import { ReplicaExecutor } from "./replica_executor.ts";
 import { MAX_PARAMETER_BYTES } from "./capture.ts";
 
 /** JSON text of an expression's value over an environment. */
 export type EvaluateJson = (expression: string, env: Record<string, Json>) => Json;
 
-export class DataExecutor implements Executor {
+export class DataExecutor extends ReplicaExecutor {
   readonly name = "data";
+  protected readonly taskKind = "a data template";
   readonly #artifacts: ArtifactStore;
   readonly #evaluate: EvaluateJson;
-  readonly #running = new Map<string, Report>();
 
-  constructor(artifacts: ArtifactStore, evaluate: EvaluateJson) {
+  constructor(clock: Clock, artifacts: ArtifactStore, evaluate: EvaluateJson) {
+    super(clock);
     this.#artifacts = artifacts;
     this.#evaluate = evaluate;
   }
@@ -32,23 +33,13 @@ export class DataExecutor implements Executor {
     return true;
   }
 
-  start(task: TaskSpec, report: Report): Promise<void> {
-    const { data } = task.template;
-    if (data === undefined || this.#running.has(task.id)) return Promise.resolve();
-    this.#running.set(task.id, report);
+  protected async run(
+    task: TaskSpec,
+    { signal }: AbortController,
+    report: Report,
+  ): Promise<TaskOutcome> {
     report({ type: "task-started", task: task.id });
-    void this.#run(task, data).catch((error): TaskOutcome => ({
-      phase: "Error",
-      message: error instanceof Error ? error.message : String(error),
-    })).then((outcome) => {
-      if (this.#running.get(task.id) !== report) return;
-      this.#running.delete(task.id);
-      report({ type: "task-ended", task: task.id, outcome });
-    });
-    return Promise.resolve();
-  }
-
-  async #run(task: TaskSpec, data: DataTemplate): Promise<TaskOutcome> {
+    const data = task.template.data ?? {};
     const source = data.source?.artifactPaths;
     if (source === undefined) throw new Error("data template has no source.artifactPaths");
     const { artifactRepositoryRef } = task.podSpec;
@@ -56,6 +47,7 @@ export class DataExecutor implements Executor {
       namespace: task.namespace,
       ...(artifactRepositoryRef && { repositoryRef: artifactRepositoryRef }),
     });
+    signal.throwIfAborted();
     let value: Json = keys;
     for (const { expression = "" } of data.transformation ?? []) {
       value = this.#evaluate(expression, { data: value });
@@ -65,24 +57,5 @@ export class DataExecutor implements Executor {
       throw new Error(`result of the data template has more than ${MAX_PARAMETER_BYTES} bytes`);
     }
     return { phase: "Succeeded", outputs: { result, exitCode: "0" } };
-  }
-
-  cancel(taskId: string): Promise<void> {
-    this.#running.delete(taskId);
-    return Promise.resolve();
-  }
-
-  // deno-lint-ignore require-yield
-  async *logs(task: { podName: string }): AsyncGenerator<LogLine> {
-    throw notFound(`"${task.podName}" is a data template, which has no log`);
-  }
-
-  clean(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    this.#running.clear();
-    return Promise.resolve();
   }
 }

@@ -4,18 +4,15 @@
  * stored; it carries the task's id as `Idempotency-Key`, so that a server can tell.
  */
 import type { Json } from "../base/json.ts";
-import { notFound } from "../base/problem.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
-import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { HttpTemplate } from "../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "./capture.ts";
 import { canonicalName, sendHttp } from "../platform/http_request.ts";
 import type { HttpAnswer } from "../platform/http_request.ts";
-import { DEADLINE_MESSAGE } from "./deadline.ts";
-import type { Executor, LogLine, Report } from "./port.ts";
+import { ReplicaExecutor } from "./replica_executor.ts";
 import { Turns } from "./turns.ts";
 
 /** Truth of an expression over an environment; throws with a text when it has none. */
@@ -29,19 +26,17 @@ export interface HttpExecutorOptions {
   maxRunning?: number;
 }
 
-/** Why a request was given up. */
-const Stop = { Cancelled: "cancelled", Deadline: "deadline", Timeout: "timeout" } as const;
-
 /** A request that could not be made or had no answer, with the text for the node. */
 class HttpFault extends Error {}
 
-export class HttpExecutor implements Executor {
+export class HttpExecutor extends ReplicaExecutor {
   readonly name = "http";
+  protected readonly taskKind = "an HTTP request";
   readonly #options: HttpExecutorOptions;
   readonly #turns: Turns;
-  readonly #running = new Map<string, AbortController>();
 
   constructor(options: HttpExecutorOptions) {
+    super(options.clock);
     this.#options = options;
     this.#turns = new Turns(options.maxRunning ?? 256);
   }
@@ -56,40 +51,24 @@ export class HttpExecutor implements Executor {
     return true;
   }
 
-  start(task: TaskSpec, report: Report): Promise<void> {
-    const { http } = task.template;
-    if (http === undefined || this.#running.has(task.id)) return Promise.resolve();
-    const stop = new AbortController();
-    this.#running.set(task.id, stop);
-    void this.#run(task, http, stop).then((outcome) => {
-      if (this.#running.get(task.id) !== stop) return;
-      this.#running.delete(task.id);
-      report({ type: "task-ended", task: task.id, outcome });
-    });
-    return Promise.resolve();
-  }
-
-  async #run(task: TaskSpec, http: HttpTemplate, stop: AbortController): Promise<TaskOutcome> {
-    const cancelDeadline = this.#abortAt(task.deadline, stop);
+  protected async run(task: TaskSpec, { signal }: AbortController): Promise<TaskOutcome> {
     await this.#turns.take();
     try {
-      if (stop.signal.aborted) return stopped(task, http, stop.signal);
-      return await this.#request(task, http, stop);
+      signal.throwIfAborted();
+      return await this.#request(task, task.template.http ?? {}, signal);
     } catch (error) {
-      if (stop.signal.aborted) return stopped(task, http, stop.signal);
-      return { phase: error instanceof HttpFault ? "Failed" : "Error", message: messageOf(error) };
+      if (signal.aborted || !(error instanceof HttpFault)) throw error;
+      return { phase: "Failed", message: error.message };
     } finally {
       this.#turns.release();
-      cancelDeadline();
     }
   }
 
   async #request(
     task: TaskSpec,
     http: HttpTemplate,
-    stop: AbortController,
+    signal: AbortSignal,
   ): Promise<TaskOutcome> {
-    const { clock } = this.#options;
     const method = (http.method ?? "") === "" ? "GET" : (http.method ?? "").toUpperCase();
     const url = http.url ?? "";
     if (!URL.canParse(url)) {
@@ -99,8 +78,9 @@ export class HttpExecutor implements Executor {
     const bytes = http.bodyFrom?.bytes;
     const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
     const seconds = http.timeoutSeconds ?? 0;
+    const timeout = new AbortController();
     const cancelTimeout = seconds > 0
-      ? clock.after(seconds * 1000, () => stop.abort(Stop.Timeout))
+      ? this.clock.after(seconds * 1000, () => timeout.abort())
       : () => {};
     const answer = await sendHttp({
       method,
@@ -109,9 +89,12 @@ export class HttpExecutor implements Executor {
       body: body.length === 0 ? undefined : Buffer.from(body),
       insecureSkipVerify: http.insecureSkipVerify === true,
       maxBytes: MAX_PARAMETER_BYTES,
-      signal: stop.signal,
+      signal: AbortSignal.any([signal, timeout.signal]),
     }).catch((error) => {
-      throw new HttpFault(`${titled(method)} "${url}": ${messageOf(error)}`);
+      const reason = timeout.signal.aborted
+        ? `no answer within ${seconds} seconds`
+        : messageOf(error);
+      throw new HttpFault(`${titled(method)} "${url}": ${reason}`);
     }).finally(cancelTimeout);
     return this.#judge(http, answer, {
       method,
@@ -171,50 +154,6 @@ export class HttpExecutor implements Executor {
     }
     return headers;
   }
-
-  #abortAt(deadline: number | undefined, stop: AbortController): () => void {
-    if (deadline === undefined) return () => {};
-    const { clock } = this.#options;
-    let cancel = () => {};
-    const look = () => {
-      const left = deadline - clock.now();
-      if (left <= 0) stop.abort(Stop.Deadline);
-      else cancel = clock.after(Math.min(left, MAX_TIMER_MS), look);
-    };
-    look();
-    return () => cancel();
-  }
-
-  cancel(taskId: string, _graceMs: number): Promise<void> {
-    const stop = this.#running.get(taskId);
-    this.#running.delete(taskId);
-    stop?.abort(Stop.Cancelled);
-    return Promise.resolve();
-  }
-
-  // deno-lint-ignore require-yield
-  async *logs(task: { podName: string }): AsyncGenerator<LogLine> {
-    throw notFound(`"${task.podName}" is an HTTP request, which has no log`);
-  }
-
-  clean(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    for (const stop of this.#running.values()) stop.abort(Stop.Cancelled);
-    this.#running.clear();
-    return Promise.resolve();
-  }
-}
-
-function stopped(task: TaskSpec, http: HttpTemplate, signal: AbortSignal): TaskOutcome {
-  const message = signal.reason === Stop.Timeout
-    ? `${
-      titled(http.method ?? "GET")
-    } "${http.url}": no answer within ${http.timeoutSeconds} seconds`
-    : task.deadlineMessage ?? DEADLINE_MESSAGE;
-  return { phase: "Failed", message };
 }
 
 /** The request's headers as an expression sees them. */

@@ -66,7 +66,7 @@ export async function openExecutor(options: OpenExecutorOptions): Promise<Opened
   const { kind, dir, config, artifacts, clock, evaluateCondition, evaluateData } = options;
   const executors: Executor[] = [
     new HttpExecutor({ config, clock, evaluate: evaluateCondition }),
-    new DataExecutor(artifacts, evaluateData),
+    new DataExecutor(clock, artifacts, evaluateData),
   ];
   const local = { dir, config, clock, artifacts };
   if (kind === "process") executors.push(createProcessExecutor(local));

@@ -9,17 +9,15 @@ import { parseAllDocuments } from "yaml";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
-import { notFound } from "../base/problem.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
-import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Parameter, ResourceTemplate } from "../spec/manifest.ts";
 import { trimNewline } from "./capture.ts";
-import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../kubernetes/kube_client.ts";
-import type { Executor, LogLine, Report } from "./port.ts";
+import type { Report } from "./port.ts";
+import { ReplicaExecutor } from "./replica_executor.ts";
 import { conditionHolds, readJqPath, readJsonPathTemplate } from "./resource_condition.ts";
 import { readResourceFlags } from "./resource_flags.ts";
 import { memoryKey } from "./task_report.ts";
@@ -52,12 +50,13 @@ interface Place {
   name: string;
 }
 
-export class ResourceExecutor implements Executor {
+export class ResourceExecutor extends ReplicaExecutor {
   readonly name = "kubernetes";
+  protected readonly taskKind = "a resource template";
   readonly #options: ResourceExecutorOptions;
-  readonly #running = new Map<string, AbortController>();
 
   constructor(options: ResourceExecutorOptions) {
+    super(options.clock);
     this.#options = options;
   }
 
@@ -67,33 +66,13 @@ export class ResourceExecutor implements Executor {
       : undefined;
   }
 
-  start(task: TaskSpec, report: Report): Promise<void> {
-    const { resource } = task.template;
-    if (resource === undefined || this.#running.has(task.id)) return Promise.resolve();
-    const stop = new AbortController();
-    this.#running.set(task.id, stop);
-    const cancelDeadline = this.#abortAt(task.deadline, stop);
-    report({ type: "task-started", task: task.id });
-    void this.#run(task, resource, stop.signal).catch((error): TaskOutcome => {
-      const message = error instanceof Error ? error.message : String(error);
-      return stop.signal.aborted
-        ? { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE }
-        : { phase: "Error", message };
-    }).then((outcome) => {
-      cancelDeadline();
-      if (this.#running.get(task.id) !== stop) return;
-      this.#running.delete(task.id);
-      report({ type: "task-ended", task: task.id, outcome });
-    });
-    return Promise.resolve();
-  }
-
-  async #run(
+  protected async run(
     task: TaskSpec,
-    resource: ResourceTemplate,
-    signal: AbortSignal,
+    { signal }: AbortController,
+    report: Report,
   ): Promise<TaskOutcome> {
-    const act = new ResourceAction(task, resource, this.#options, signal);
+    report({ type: "task-started", task: task.id });
+    const act = new ResourceAction(task, task.template.resource ?? {}, this.#options, signal);
     const object = await act.perform();
     if (object === undefined) return { phase: "Succeeded" };
     const { object: last, failure } = await act.wait(object);
@@ -105,42 +84,6 @@ export class ResourceExecutor implements Executor {
       phase: "Succeeded",
       ...(parameters.length > 0 && { outputs: { parameters } }),
     };
-  }
-
-  #abortAt(deadline: number | undefined, stop: AbortController): () => void {
-    if (deadline === undefined) return () => {};
-    const { clock } = this.#options;
-    let cancel = () => {};
-    const look = () => {
-      const left = deadline - clock.now();
-      if (left <= 0) stop.abort();
-      else cancel = clock.after(Math.min(left, MAX_TIMER_MS), look);
-    };
-    look();
-    return () => cancel();
-  }
-
-  /** Stops waiting; the object stays, as with the reference. */
-  cancel(taskId: string): Promise<void> {
-    const stop = this.#running.get(taskId);
-    this.#running.delete(taskId);
-    stop?.abort();
-    return Promise.resolve();
-  }
-
-  // deno-lint-ignore require-yield
-  async *logs(task: { podName: string }): AsyncGenerator<LogLine> {
-    throw notFound(`"${task.podName}" is a resource template, which has no log`);
-  }
-
-  clean(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    for (const stop of this.#running.values()) stop.abort();
-    this.#running.clear();
-    return Promise.resolve();
   }
 }
 
