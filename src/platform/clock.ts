@@ -22,19 +22,26 @@ export const systemClock: Clock = {
     const handle = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS));
     return () => clearTimeout(handle);
   },
-  sleep(ms, signal) {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        clearTimeout(handle);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const handle = setTimeout(done, Math.min(Math.max(0, ms), MAX_TIMER_MS));
-      signal?.addEventListener("abort", done);
-    });
-  },
+  sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
 };
+
+/** {@link Clock.sleep} of a clock that has the rest. */
+export function sleepOn(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal?.addEventListener("abort", done);
+  });
+}
 
 /** Waits for something, but no longer than `ms`; true when it came to its end, also by an error. Never rejects. */
 export async function endsWithin(

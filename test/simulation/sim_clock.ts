@@ -2,7 +2,7 @@
  * Simulated time. One clock drives a whole simulated deployment: things happen one after the other, and what each one
  * starts settles before the next. Nothing here asks the machine for the time, so a run depends on its seed alone.
  */
-import { type Clock, MAX_TIMER_MS } from "../../src/platform/clock.ts";
+import { type Clock, MAX_TIMER_MS, sleepOn } from "../../src/platform/clock.ts";
 
 interface Alarm {
   at: number;
@@ -153,16 +153,7 @@ export class SimProcess implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        cancel();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const cancel = this.after(ms, done);
-      signal?.addEventListener("abort", done);
-    });
+    return sleepOn(this, ms, signal);
   }
 }
 

@@ -1,5 +1,5 @@
 /** A clock that stands still until a test moves it. */
-import { type Clock, MAX_TIMER_MS } from "../../src/platform/clock.ts";
+import { type Clock, MAX_TIMER_MS, sleepOn } from "../../src/platform/clock.ts";
 
 interface Alarm {
   at: number;
@@ -33,16 +33,7 @@ export class ManualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        cancel();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const cancel = this.after(ms, done);
-      signal?.addEventListener("abort", done);
-    });
+    return sleepOn(this, ms, signal);
   }
 
   /** Moves on by `ms`, alarm by alarm, and lets what they start settle in between. */
