@@ -25,9 +25,7 @@ function createView(context: ViewContext) {
   return createStore({
     context,
     on: {
-      /** A change that the parts show already is passed over. */
       changed(context, event: { version: Version; put: Record<string, string>; drop: string[] }) {
-        if (!isOlder(context.version, event.version)) return context;
         const parts = { ...context.parts };
         for (const key of event.drop) delete parts[key];
         return { version: event.version, parts: Object.assign(parts, event.put) };
@@ -37,7 +35,10 @@ function createView(context: ViewContext) {
 }
 
 export interface ViewsOptions {
+  /** The actor as it is now. */
   load(id: ActorId): Promise<StoredActor | undefined>;
+  /** All changes of an actor after a version. @throws {VersionTooOld} */
+  history(id: ActorId, after: Version): Promise<Change[]>;
   /** Characters of text to hold. @default {32 Mi} */
   maxSize?: number;
 }
@@ -58,37 +59,32 @@ export class Views {
   }
 
   /**
-   * The actor after a change, or in a later state that is known already; undefined when it is gone. One reader shows all
-   * changes in order; after a gap, `clear` it.
+   * The actor right after a change, right before it when it was deleted, whatever became of it since. One reader shows all
+   * changes in order; of those that it passes over it must `forget` the actor.
    *
-   * @param isLate the change comes from a reader that is behind that one
+   * @throws {VersionTooOld} the feed no longer tells
    */
-  async after(change: Change, isLate = false): Promise<StoredActor | undefined> {
-    const { id, type, version, put, drop } = change;
-    if (type === "DELETED") {
-      if (!isLate) this.#remove(id);
-      return undefined;
-    }
+  async after(change: Change): Promise<StoredActor> {
+    const { id, type, version, put, drop, before = {} } = change;
     let view = this.#views.get(id);
     this.#remove(id);
-    if (view) {
+    if (type === "DELETED") return { id, version, parts: before };
+    if (view && type === "MODIFIED") {
       view.store.trigger.changed({ version, put, drop });
       view = { store: view.store, size: view.size + sizeOf(put) };
     } else {
-      const isWhole = type === "ADDED" && !isLate;
-      const stored = isWhole ? { version, parts: put } : await this.#options.load(id);
-      if (!stored) return undefined;
-      const { parts } = stored;
-      // While it was loaded another reader may have put it in, and gone on.
-      view = this.#newer(id, {
-        store: createView({ version: stored.version, parts }),
-        size: sizeOf(parts),
-      });
-      view.store.trigger.changed({ version, put, drop });
+      const parts = type === "ADDED" ? put : await this.#partsAfter(id, version);
+      view = { store: createView({ version, parts }), size: sizeOf(parts) };
     }
     this.#keep(id, view);
-    const { context } = view.store.getSnapshot();
-    return { id, version: context.version, parts: context.parts };
+    return { id, version, parts: view.store.getSnapshot().context.parts };
+  }
+
+  /** Loads the actor and goes back over what happened since. */
+  async #partsAfter(id: ActorId, version: Version): Promise<Record<string, string>> {
+    const now = await this.#options.load(id);
+    if (now?.version === version) return now.parts;
+    return partsBefore(await this.#options.history(id, version), now);
   }
 
   /** Forgets an actor, because a change of it was passed over. */
@@ -100,12 +96,6 @@ export class Views {
   clear(): void {
     this.#views.clear();
     this.#size = 0;
-  }
-
-  #newer(id: ActorId, loaded: View): View {
-    const other = this.#views.get(id);
-    this.#remove(id);
-    return other && isOlder(versionOf(loaded), versionOf(other)) ? other : loaded;
   }
 
   #keep(id: ActorId, view: View): void {
@@ -123,8 +113,26 @@ export class Views {
   }
 }
 
-function versionOf(view: View): Version {
-  return view.store.getSnapshot().context.version;
+/**
+ * Parts of an actor before the first of these changes.
+ * @param changes all of its changes from there on, as far as `now` and perhaps further
+ * @param now the actor as it was found, undefined when there was none
+ */
+function partsBefore(
+  changes: readonly Change[],
+  now: StoredActor | undefined,
+): Record<string, string> {
+  const last = changes.findLastIndex(({ type, version }) =>
+    now === undefined ? type === "DELETED" : !isOlder(now.version, version)
+  );
+  let parts = { ...now?.parts };
+  for (const { type, put, drop, before } of changes.slice(0, last + 1).reverse()) {
+    if (type === "DELETED") parts = {};
+    for (const key in put) delete parts[key];
+    for (const key of drop) delete parts[key];
+    Object.assign(parts, before);
+  }
+  return parts;
 }
 
 function sizeOf(parts: Record<string, string>): number {

@@ -297,10 +297,11 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         watchRequest(call),
         call.signal,
       );
-      return mapStream(events, ({ type, object, shared = {} }) => {
-        if (projection !== undefined) return { type, object: workflowWire(object, below) };
-        shared.text ??= writeJson(workflowWire(object));
-        return new JsonText(`{"type":"${type}","object":${shared.text}}`);
+      return mapStream(events, (event) => {
+        const { type } = event;
+        if (projection !== undefined) return { type, object: workflowWire(event.object(), below) };
+        const text = event.textOf((workflow) => writeJson(workflowWire(workflow)));
+        return new JsonText(`{"type":"${type}","object":${text}}`);
       });
     },
   }),

@@ -20,19 +20,24 @@ export function startsOf(stored: StoredActor, nodeId: string): number {
   return node?.starts ?? 1;
 }
 
-/** What is known of a workflow that was deleted: its last state, or what the list index had. */
+/** A workflow that was deleted: its last state, or what the list index had. */
 export function deletedWorkflow(
-  last: Workflow | undefined,
-  change: Change,
+  last: StoredActor,
+  { index, version }: Change,
   place: { namespace: string; name: string },
 ): Workflow {
-  const { index } = change;
-  const known = last?.metadata ?? {
-    ...place,
-    ...(index === undefined ? {} : { uid: index.uid, labels: index.labels }),
-  };
+  const isKnown = last.parts["h"] !== undefined && last.parts["s"] !== undefined;
+  if (isKnown) return workflowFromStored({ ...last, version });
+  const known = index === undefined ? {} : { uid: index.uid, labels: index.labels };
   return {
-    ...last ?? { spec: { arguments: {} } },
-    metadata: { ...known, resourceVersion: change.version },
+    spec: { arguments: {} },
+    metadata: { ...place, ...known, resourceVersion: version },
   };
+}
+
+/** Labels of a workflow by the text of its header; undefined without one. */
+export function labelsOf(header: string | undefined): Record<string, string> | undefined {
+  if (header === undefined) return undefined;
+  return (JSON.parse(header) as { metadata: { labels?: Record<string, string> } }).metadata
+    .labels ?? {};
 }

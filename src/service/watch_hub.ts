@@ -1,34 +1,16 @@
 /**
- * One reader of the store's change feed for all watchers of this process. A change is turned into an object once,
- * whoever watches, and only when somebody does; each watcher has a bounded queue, and one that does not keep up is cut
- * off with an error that tells where to go on. Objects are kept up to date by their changes (`actors/views.ts`) and read
- * once before: each change is shown once, with the object as it was right after it, or, where that is not known any more,
- * in a later state that stands for the changes up to it.
+ * One reader of the store's change feed for all watchers of this process. A change is turned into an object once, whoever
+ * watches, and only when somebody does. Each watcher that keeps up has a bounded queue; one that does not is cut off with
+ * an error that tells where to go on. Who comes with an older version reads the feed by himself, as fast as he takes what
+ * he reads, until he has reached the others. Each change is shown once, with the object as it was right after it
+ * (`actors/views.ts`); when the feed no longer tells, the watcher is told so and lists again.
  */
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { isOlder, Views } from "../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import type { Workflow } from "../spec/manifest.ts";
 import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
-import { deletedWorkflow, workflowFromStored } from "./stored_workflow.ts";
+import { WorkflowChange } from "./workflow_change.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
-
-/** One change of a workflow, as watchers get it. */
-export interface WorkflowChange {
-  type: "ADDED" | "MODIFIED" | "DELETED";
-  id: string;
-  /** Version of the object that is shown. */
-  version: Version;
-  /** Version of the change itself; smaller when the object has changed again since. */
-  changedAt: Version;
-  namespace: string;
-  name: string;
-  workflow: Workflow;
-  /** The workflow as text, once a watcher has needed it: the same for all of them. */
-  text?: string;
-  /** Labels before the change, as far as they are known. */
-  labelsBefore: Record<string, string> | undefined;
-}
 
 /** What a watcher wants to hear of. */
 export interface WatchScope {
@@ -53,25 +35,24 @@ export interface WatchHub {
     signal: AbortSignal,
     options: FollowOptions,
   ): AsyncIterable<WorkflowChange>;
-  /** Tells the hub an object that somebody has just read, so that a later deletion can show it. */
-  remember(id: string, workflow: Workflow): void;
   /** Number of watchers. */
   size(): number;
   /** Ends the reading of the feed. */
   close(): void;
 }
 
-/** Changes that a watcher may lag behind. */
+/** Changes that a watcher may lag behind, and characters in them. */
 const MAX_QUEUE = 1_000;
-/** Objects that are remembered for showing them when they are deleted. */
-const MAX_REMEMBERED = 2_000;
-/** Objects whose last shown version and labels are kept, so that none is shown twice and one that leaves is seen. */
-const MAX_SHOWN = 20_000;
-/** Workflows with more nodes are not remembered. */
-const MAX_REMEMBERED_NODES = 100;
+const MAX_QUEUE_SIZE = 2 ** 25;
+/** Changes that are kept for those who come back, and characters in them. */
+const MAX_RECENT = 4_000;
+const MAX_RECENT_SIZE = 2 ** 25;
+/** Characters of the objects that a watcher keeps while it reads by itself. */
+const MAX_OWN_SIZE = 2 ** 22;
 
 interface Watcher {
   queue: WorkflowChange[];
+  queued: number;
   /** Version of the last change that it took. */
   seen: Version;
   /** Makes the error that it gets after what is in the queue. */
@@ -82,104 +63,65 @@ interface Watcher {
 /** Makes a hub over a store. It reads nothing before the first watcher comes. */
 export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
   const watchers = new Watchers();
-  const remembered = new Map<string, Workflow>();
-  const handedOut = new Map<string, Version>();
-  const labels = new Map<string, Record<string, string>>();
-  const views = new Views({
-    async load(id) {
-      const place = parseWorkflowActorId(id);
-      return place && await source.find(place.namespace, place.name);
-    },
-  });
-  /** Latest version that was handed out; undefined while the feed is not read. */
+  const recent = new RecentChanges();
+  const views = new Views(source.actors);
+  let followers = 0;
+  /** All changes up to here were handed out; undefined while the feed is not read. */
   let position: Version | undefined;
-  let reading = new AbortController();
+  let reading: { stop: AbortController; begun: Promise<void> } | undefined;
 
-  function remember(id: string, workflow: Workflow): void {
-    keepNewest(labels, id, workflow.metadata.labels ?? {}, MAX_SHOWN);
-    remembered.delete(id);
-    if (Object.keys(workflow.status?.nodes ?? {}).length > MAX_REMEMBERED_NODES) return;
-    keepNewest(remembered, id, workflow, MAX_REMEMBERED);
+  /** Makes sure that the feed is read; from now on, not from what a watcher has missed. */
+  function begin(): Promise<void> {
+    if (reading !== undefined) return reading.begun;
+    const stop = new AbortController();
+    const begun = store.query.version().then((version) => {
+      if (stop.signal.aborted) return;
+      views.clear();
+      position = version;
+      void run(version, stop.signal);
+    });
+    reading = { stop, begun };
+    begun.catch(() => end(stop));
+    return begun;
   }
 
-  /**
-   * The object of a change as it is right after it, or in a later state; undefined when it is gone (its deletion comes
-   * later).
-   * @param isLate the reader is behind the hub
-   */
-  async function read(
-    place: Place,
-    change: Change,
-    isLate: boolean,
-  ): Promise<WorkflowChange | undefined> {
-    const { id, type, version: changedAt } = change;
-    const labelsBefore = labels.get(id);
-    if (type === "DELETED") {
-      const workflow = deletedWorkflow(remembered.get(id), change, place);
-      remembered.delete(id);
-      labels.delete(id);
-      await views.after(change, isLate);
-      return { ...place, id, type, version: changedAt, changedAt, workflow, labelsBefore };
-    }
-    const stored = await views.after(change, isLate);
-    if (stored === undefined) return undefined;
-    const workflow = workflowFromStored(stored);
-    remember(id, workflow);
-    return { ...place, id, type, version: stored.version, changedAt, workflow, labelsBefore };
-  }
-
-  /** Changes of the feed after a version that are wanted, each object state once. */
-  async function* changes(
-    after: Version,
-    signal: AbortSignal,
-    isWanted: (place: Place, change: Change) => boolean,
-    isLate = false,
-  ): AsyncIterable<{ found: WorkflowChange[]; reached: Version }> {
-    for await (const batch of store.query.watch(after, signal)) {
-      const shown = new Map<string, Version>();
-      const found: WorkflowChange[] = [];
-      let reached = after;
-      for (const change of batch) {
-        reached = change.version;
-        const place = parseWorkflowActorId(change.id);
-        if (place === undefined || !isWanted(place, change)) continue;
-        const last = shown.get(change.id);
-        if (last !== undefined && !isOlder(last, change.version)) continue;
-        const object = await read(place, change, isLate);
-        if (object === undefined) continue;
-        shown.set(change.id, object.version);
-        found.push(object);
-      }
-      yield { found, reached };
-    }
-  }
-
-  /** Decides about a change of the hub's own reading; a watcher that comes later has to catch up with it. */
-  function isWatched(place: Place, { id, version }: Change): boolean {
-    position = newer(position, version);
-    if (watchers.isWatched(place)) return true;
-    labels.delete(id);
-    remembered.delete(id);
-    views.forget(id);
-    return false;
+  function end(stop: AbortController): void {
+    stop.abort();
+    if (reading?.stop !== stop) return;
+    reading = undefined;
+    position = undefined;
+    views.clear();
   }
 
   async function run(after: Version, signal: AbortSignal): Promise<void> {
     try {
-      for await (const { found, reached } of changes(after, signal, isWatched)) {
-        for (const change of found) {
-          position = newer(position, change.version);
-          if (handedOut.get(change.id) === change.version) continue;
-          keepNewest(handedOut, change.id, change.version, MAX_SHOWN);
-          for (const watcher of watchers.of(change)) push(watcher, change);
+      for await (const batch of store.query.watch(after, signal)) {
+        for (const change of batch) {
+          const place = parseWorkflowActorId(change.id);
+          if (place !== undefined && watchers.isWatched(place)) await handOut(change, signal);
+          else pass(change);
+          if (signal.aborted) return;
         }
-        position = newer(position, reached);
       }
     } catch (error) {
       if (!signal.aborted) failAll(error);
     } finally {
-      if (!signal.aborted) position = undefined;
+      if (!signal.aborted && reading !== undefined) end(reading.stop);
     }
+  }
+
+  async function handOut(change: Change, signal: AbortSignal): Promise<void> {
+    const shown = new WorkflowChange(change, await views.after(change));
+    if (signal.aborted) return;
+    recent.add(shown);
+    for (const watcher of watchers.of(shown)) push(watcher, shown);
+    // In the same turn: who comes next has this one from the feed, or gets it from here, never both or none.
+    position = change.version;
+  }
+
+  function pass({ id, version }: Change): void {
+    views.forget(id);
+    position = version;
   }
 
   function failAll(error: unknown): void {
@@ -189,70 +131,69 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     }
   }
 
-  /** What lies between a watcher's version and the hub's, read for this watcher alone. */
+  /** What the feed has after a version, until the hub's reader is reached. */
   async function* catchUp(
     after: Version,
-    until: Version,
     signal: AbortSignal,
-    isWanted: (place: Place) => boolean,
-  ): AsyncIterable<WorkflowChange> {
-    const stop = new AbortController();
-    const ends = AbortSignal.any([signal, stop.signal]);
-    try {
-      for await (const { found, reached } of changes(after, ends, isWanted, true)) {
-        yield* found;
-        if (!isOlder(reached, until)) return;
+    scope: WatchScope,
+  ): AsyncIterable<{ shown: WorkflowChange | undefined; reached: Version }> {
+    const own = new Views({ ...source.actors, maxSize: MAX_OWN_SIZE });
+    for (let reached = after; !signal.aborted;) {
+      await begin();
+      const before = position;
+      if (before !== undefined && !isOlder(reached, before)) return;
+      const batch = await store.query.changes(reached);
+      // Nothing is left up to there.
+      if (batch.length === 0 && before !== undefined) reached = before;
+      for (const change of batch) {
+        if (signal.aborted) return;
+        reached = change.version;
+        const place = parseWorkflowActorId(change.id);
+        if (place === undefined || !inScope(place, scope)) continue;
+        let shown = recent.find(change.version);
+        if (shown === undefined) shown = new WorkflowChange(change, await own.after(change));
+        else own.forget(change.id);
+        yield { shown, reached };
       }
-    } finally {
-      stop.abort();
+      yield { shown: undefined, reached };
     }
   }
 
   async function* follow(
     after: Version,
     signal: AbortSignal,
-    options: FollowOptions,
+    { known, ...scope }: FollowOptions,
   ): AsyncIterable<WorkflowChange> {
     let awake = Promise.withResolvers<void>();
     const watcher: Watcher = {
       queue: [],
+      queued: 0,
       seen: after,
       failure: undefined,
       wake: () => awake.resolve(),
     };
-    const shown = new Map(options.known);
-    let latestShown = [...shown.values()].reduce(newer, after);
-    const isNew = (change: WorkflowChange): boolean => {
-      // From here on the hub itself keeps anything from being shown twice.
-      if (isOlder(latestShown, change.changedAt)) shown.clear();
-      const last = shown.get(change.id) ?? after;
-      if (!isOlder(last, change.version)) return false;
-      watcher.seen = change.version;
-      return true;
-    };
+    const isNew = ({ id, version }: WorkflowChange): boolean =>
+      isOlder(watcher.seen, version) && isOlder(known?.get(id) ?? "", version);
+    let leave = () => {};
     signal.addEventListener("abort", watcher.wake);
-    const leave = watchers.add(watcher, options);
+    followers++;
     try {
-      const from = position;
-      if (from === undefined) {
-        position = after;
-        reading = new AbortController();
-        views.clear();
-        void run(after, reading.signal);
-      } else if (isOlder(after, from)) {
-        for await (
-          const change of catchUp(after, from, signal, (place) => inScope(place, options))
-        ) {
-          if (!isNew(change)) continue;
-          shown.set(change.id, change.version);
-          latestShown = newer(latestShown, change.version);
-          yield change;
+      while (!signal.aborted && (position === undefined || isOlder(watcher.seen, position))) {
+        for await (const { shown, reached } of catchUp(watcher.seen, signal, scope)) {
+          const isShown = shown !== undefined && isNew(shown);
+          watcher.seen = reached;
+          if (isShown) yield shown;
         }
       }
+      // In the same turn as the look at the position: nothing can be handed out in between.
+      leave = watchers.add(watcher, scope);
       while (!signal.aborted) {
-        for (const change of watcher.queue.splice(0)) {
+        for (let next = watcher.queue.shift(); next !== undefined; next = watcher.queue.shift()) {
+          watcher.queued -= next.size;
+          if (!isNew(next)) continue;
+          watcher.seen = next.version;
+          yield next;
           if (signal.aborted) return;
-          if (isNew(change)) yield change;
         }
         if (watcher.failure !== undefined) throw watcher.failure();
         await awake.promise;
@@ -263,20 +204,17 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     } finally {
       signal.removeEventListener("abort", watcher.wake);
       leave();
-      if (watchers.size === 0) {
-        reading.abort();
-        position = undefined;
-      }
+      followers--;
+      if (followers === 0 && reading !== undefined) end(reading.stop);
     }
   }
 
   return {
     follow,
-    remember,
-    size: () => watchers.size,
+    size: () => followers,
     close: () => {
-      reading.abort();
       failAll(new Problem(ProblemCode.Unavailable, "the server is closing"));
+      if (reading !== undefined) end(reading.stop);
     },
   };
 }
@@ -291,14 +229,29 @@ function inScope(place: Place, scope: WatchScope): boolean {
     (scope.name === undefined || scope.name === place.name);
 }
 
+/** The last changes that were handed out, by version: who comes back need not make them again. */
+class RecentChanges {
+  readonly #changes = new Map<Version, WorkflowChange>();
+  #size = 0;
+
+  add(change: WorkflowChange): void {
+    this.#changes.set(change.version, change);
+    this.#size += change.size;
+    for (const [version, { size }] of this.#changes) {
+      if (this.#changes.size <= MAX_RECENT && this.#size <= MAX_RECENT_SIZE) return;
+      this.#changes.delete(version);
+      this.#size -= size;
+    }
+  }
+
+  find(version: Version): WorkflowChange | undefined {
+    return this.#changes.get(version);
+  }
+}
+
 /** Watchers by what they watch, so that a change costs what it reaches. */
 class Watchers {
   readonly #byScope = new Map<string, Set<Watcher>>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
 
   /** @returns takes the watcher out again */
   add(watcher: Watcher, { namespace, name }: WatchScope): () => void {
@@ -306,11 +259,9 @@ class Watchers {
     const set = this.#byScope.get(key) ?? new Set();
     this.#byScope.set(key, set);
     set.add(watcher);
-    this.#size++;
     return () => {
-      if (!set.delete(watcher)) return;
-      this.#size--;
-      if (set.size === 0) this.#byScope.delete(key);
+      set.delete(watcher);
+      if (set.size === 0 && this.#byScope.get(key) === set) this.#byScope.delete(key);
     };
   }
 
@@ -330,24 +281,19 @@ class Watchers {
   }
 }
 
+/** Hands a change to a watcher; one whose queue is full loses what is in it, and can read it from the feed. */
 function push(watcher: Watcher, change: WorkflowChange): void {
-  if (watcher.failure !== undefined) return;
-  if (watcher.queue.length < MAX_QUEUE) watcher.queue.push(change);
-  else watcher.failure ??= () => tooSlow(watcher.seen);
+  if (watcher.failure !== undefined || !isOlder(watcher.seen, change.version)) return;
+  const isFull = watcher.queue.length >= MAX_QUEUE ||
+    (watcher.queue.length > 0 && watcher.queued + change.size > MAX_QUEUE_SIZE);
+  if (isFull) {
+    watcher.queue.length = 0;
+    watcher.failure = () => tooSlow(watcher.seen);
+  } else {
+    watcher.queue.push(change);
+    watcher.queued += change.size;
+  }
   watcher.wake();
-}
-
-/** Adds an entry as the newest and drops the oldest beyond `max`. */
-function keepNewest<V>(map: Map<string, V>, key: string, value: V, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= max) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-}
-
-function newer(a: Version | undefined, b: Version): Version {
-  return a === undefined || isOlder(a, b) ? b : a;
 }
 
 function tooSlow(version: Version): Problem {

@@ -1,10 +1,15 @@
 /** Stored workflows by name: finds the shard of each, and remembers how many shards there are. */
 import { shardOf, workflowActorId } from "../actors/actor_ids.ts";
-import type { Store, StoredActor } from "../store/port.ts";
+import type { ActorId, Change, Store, StoredActor, Version } from "../store/port.ts";
 
 export interface WorkflowSource {
   /** The stored actor of a workflow; undefined when there is none. */
   find(namespace: string, name: string): Promise<StoredActor | undefined>;
+  /** The same by id, and what happened to it: what read models are made from. */
+  readonly actors: {
+    load(id: ActorId): Promise<StoredActor | undefined>;
+    history(id: ActorId, after: Version): Promise<Change[]>;
+  };
 }
 
 /** Shards of a store that nobody has started a host on. */
@@ -23,11 +28,17 @@ export function createWorkflowSource(store: Store): WorkflowSource {
       throw error;
     }
   };
+  const load = async (id: ActorId) =>
+    await store.shards.loadActor(shardOf(id, await shardCount()), id);
   return {
     async find(namespace, name) {
       if (namespace === "" || name === "") return undefined;
-      const id = workflowActorId(namespace, name);
-      return await store.shards.loadActor(shardOf(id, await shardCount()), id);
+      return await load(workflowActorId(namespace, name));
+    },
+    actors: {
+      load,
+      history: async (id, after) =>
+        await store.query.history(shardOf(id, await shardCount()), id, after),
     },
   };
 }

@@ -11,7 +11,7 @@ import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { parseObjectFields } from "./manifests.ts";
-import type { WorkflowChange } from "./watch_hub.ts";
+import type { WorkflowChange } from "./workflow_change.ts";
 import { getWorkflow, isDeletedWorkflow, LATEST } from "./workflow_reads.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
 import { timeLimit } from "./time_limit.ts";
@@ -29,9 +29,10 @@ export interface WatchRequest {
 
 export interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED";
-  object: Workflow;
-  /** Keeps the text of the object for other watchers of the same change; absent where nobody else sees it. */
-  shared?: { text?: string };
+  /** Not to be changed. */
+  object(): Workflow;
+  /** The object as text; `write` is called once for all watchers of the same change. */
+  textOf(write: (workflow: Workflow) => string): string;
 }
 
 /** Objects that are read at a time before a watch follows the changes. */
@@ -90,7 +91,7 @@ async function* fromTheBeginning(
   archived: Workflow | undefined,
 ): AsyncIterable<WatchEvent> {
   // Who waits for the end of one that only the archive has sees the end.
-  if (archived !== undefined) yield { type: "ADDED", object: archived };
+  if (archived !== undefined) yield addedEvent(archived);
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
   let cursor: string | undefined;
@@ -108,10 +109,8 @@ async function* fromTheBeginning(
     for (const item of items) {
       if (signal.aborted) return;
       if (isArchivedActor(item.id)) continue;
-      const object = workflowFromStored(item);
-      deps.watches.remember(item.id, object);
       if (isOlder(version, item.version)) known.set(item.id, item.version);
-      yield { type: "ADDED", object };
+      yield addedEvent(workflowFromStored(item));
     }
     cursor = page.continue;
   } while (cursor !== undefined);
@@ -128,15 +127,24 @@ async function* changes(
   const { namespace, name } = filter;
   for await (const change of deps.watches.follow(after, signal, { namespace, name, known })) {
     const type = shownType(change, filter);
-    if (type !== undefined) yield { type, object: change.workflow, shared: change };
+    if (type === undefined) continue;
+    yield {
+      type,
+      object: () => change.workflow,
+      textOf: (write) => change.textOf(write),
+    };
   }
+}
+
+function addedEvent(workflow: Workflow): WatchEvent {
+  return { type: "ADDED", object: () => workflow, textOf: (write) => write(workflow) };
 }
 
 /** What a change is to a watcher: with a label selector an object can come into view and leave it. */
 function shownType(change: WorkflowChange, filter: Filter): WatchEvent["type"] | undefined {
   if (!filter.matches(change.namespace, change.name)) return undefined;
   if (filter.labels.length === 0) return change.type;
-  const matches = matchesLabels(filter.labels, change.workflow.metadata.labels);
+  const matches = matchesLabels(filter.labels, change.labels);
   if (change.type === "ADDED") return matches ? "ADDED" : undefined;
   const matched = change.labelsBefore === undefined
     ? matches

@@ -5,6 +5,7 @@ import { publish, shardOf } from "./memory_state.ts";
 import type {
   ActorChange,
   Answer,
+  Change,
   Command,
   IndexEntry,
   MailboxEntry,
@@ -130,12 +131,14 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
     const version = String(++state.version);
     if (change.silent !== true) {
       const index = before.index && { index: before.index };
-      publish(state, { type: "DELETED", id, version, put: {}, drop: [], ...index });
+      const texts = beforeOf(before.parts, [...before.parts.keys()]);
+      publish(state, { type: "DELETED", id, version, put: {}, drop: [], ...texts, ...index });
     }
     return version;
   }
   const actor = before ?? { version: 0, parts: new Map<string, string>(), index: undefined };
   state.actors.set(id, actor);
+  const texts = beforeOf(actor.parts, [...Object.keys(change.put), ...change.drop]);
   for (const key of change.drop) actor.parts.delete(key);
   for (const [key, text] of Object.entries(change.put)) actor.parts.set(key, text);
   if (change.index !== undefined) actor.index = copyOf(change.index);
@@ -148,10 +151,20 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
       version,
       put: { ...change.put },
       drop: [...change.drop],
+      ...texts,
       ...(actor.index && { index: actor.index }),
     });
   }
   return version;
+}
+
+/** What a change says of these parts as they are before it. */
+function beforeOf(parts: ReadonlyMap<string, string>, keys: string[]): Pick<Change, "before"> {
+  const texts = keys.flatMap((key) => {
+    const text = parts.get(key);
+    return text === undefined ? [] : [[key, text] as const];
+  });
+  return texts.length === 0 ? {} : { before: Object.fromEntries(texts) };
 }
 
 function changeShard(

@@ -15,7 +15,7 @@ import {
 } from "./list_query.ts";
 import type { BlobStore, IndexEntry, Membership, QueryStore, Store } from "./port.ts";
 import type { WaitClock } from "./wakeups.ts";
-import { watchFeed } from "./watch_feed.ts";
+import { FEED_BATCH, parseVersion, watchFeed } from "./watch_feed.ts";
 
 export interface MemoryStoreOptions {
   /** Clock of the store, epoch ms. @default {Date.now} */
@@ -169,6 +169,14 @@ function createQuery(state: MemoryState): QueryStore {
     },
     watch(after, signal) {
       return watchFeed(feed, after ?? String(state.version), signal);
+    },
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async changes(after) {
+      return readFeed(state, parseVersion(after), FEED_BATCH);
+    },
+    // deno-lint-ignore require-await -- so that refusals are rejections
+    async history(_shard, id, after) {
+      return readFeed(state, parseVersion(after), Infinity).filter((change) => change.id === id);
     },
   };
 }

@@ -258,6 +258,8 @@ export interface Change {
   /** The change itself: parts written and dropped; for manifests the one part `m`. DELETED carries nothing. */
   put: Record<string, string>;
   drop: string[];
+  /** Texts of the parts that it wrote or dropped as they were before, of all parts for DELETED; absent when there was none. */
+  before?: Record<string, string>;
   /** The index entry after the change (the last one for DELETED), also when the change did not touch it. */
   index?: IndexEntry;
 }
@@ -282,6 +284,16 @@ export interface QueryStore {
    * feed was trimmed past it.
    */
   watch(after: Version | undefined, signal: AbortSignal): AsyncIterable<Change[]>;
+  /**
+   * Changes after a version that are there now, in order, a bounded number of them; none when there is nothing.
+   * @throws {VersionTooOld} the feed was trimmed past it
+   */
+  changes(after: Version): Promise<Change[]>;
+  /**
+   * All changes of one actor after a version, in order.
+   * @throws {VersionTooOld} the feed was trimmed past it
+   */
+  history(shard: number, id: ActorId, after: Version): Promise<Change[]>;
 }
 
 // ---------------------------------------------------------------------------------------------------- manifests

@@ -1,8 +1,8 @@
 /**
- * What lists of the Redis adapter ask, as Lua: one call for what would be a command for each shard. Only reading. The keys
+ * What lists and watches of the Redis adapter ask, as Lua: one call for what would be a command for each shard. Only reading. The keys
  * of a call are of one slot on a cluster, and of any on one server.
  */
-import { ACTOR_FIELD } from "./redis_keys.ts";
+import { ACTOR_FIELD, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
 /**
@@ -116,4 +116,20 @@ for at = 3 + size, #ARGV do
   actors[#actors + 1] = fields
 end
 return actors
+`);
+
+/**
+ * What the feed of a shard has of one actor.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 version after which, 2 actor id
+ * Returns  {highest version that was trimmed, entries of the stream, oldest first}
+ */
+export const READ_HISTORY = defineScript(`
+local found = {}
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1] .. '${SHARD_KEY.feed}', '(' .. ARGV[1] .. '-0', '+')) do
+  -- The second field is the actor's id.
+  if entry[2][4] == ARGV[2] then found[#found + 1] = entry end
+end
+return {redis.call('HGET', KEYS[1] .. '${SHARD_KEY.meta}', 'floor') or '0', found}
 `);

@@ -256,7 +256,7 @@ export function createRedisQuery(context: RedisContext): QueryStore {
 
     version: () => readVersion(context),
 
-    watch: createRedisWatch(context),
+    ...createRedisWatch(context),
   };
 }
 

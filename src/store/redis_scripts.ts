@@ -5,7 +5,7 @@
  */
 import { COMPLETED_LABEL } from "../spec/manifest.ts";
 import { OPEN_TERM, shortLabelKey } from "./list_query.ts";
-import { ACTOR_FIELD, BLOB_KEY, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
+import { ACTOR_FIELD, BLOB_KEY, FEED_BEFORE, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
 /** Lua: `now()` in milliseconds. */
@@ -88,6 +88,8 @@ local function in_slices(list, call)
   for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
 end
 
+local function is_silent(actor) return string.find(actor.flags, 's', 1, true) end
+
 local function commit()
 local base, epoch, session, cursor, mark, text = take(), take(), take(), take(), take(), take()
 local meta = base .. '${SHARD_KEY.meta}'
@@ -154,14 +156,52 @@ local function unfile(id, text)
   redis.call('HDEL', uids, entry[1])
 end
 
-local function announce(version, actor, type, index)
-  if string.find(actor.flags, 's', 1, true) then return end
-  local feed = base .. '${SHARD_KEY.feed}'
-  if index then
-    redis.call('XADD', feed, version .. '-0', 't', type, 'a', actor.id, 'c', actor.change, 'i', index)
-  else
-    redis.call('XADD', feed, version .. '-0', 't', type, 'a', actor.id, 'c', actor.change)
+-- Texts of parts as they are, as fields of a feed entry; for those that go back over the change.
+local function texts_of(key, names)
+  local fields = {}
+  for from = 1, #names, 1000 do
+    local to = math.min(from + 999, #names)
+    for i, text in ipairs(redis.call('HMGET', key, unpack(names, from, to))) do
+      if text then
+        fields[#fields + 1] = '${FEED_BEFORE}' .. names[from + i - 1]
+        fields[#fields + 1] = text
+      end
+    end
   end
+  return fields
+end
+
+local function touched_names(actor)
+  local names = {}
+  for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
+  for _, name in ipairs(actor.drop) do names[#names + 1] = name end
+  return names
+end
+
+local function part_names(key)
+  local names = {}
+  for _, name in ipairs(redis.call('HKEYS', key)) do
+    if string.sub(name, 1, 1) ~= '@' then names[#names + 1] = name end
+  end
+  return names
+end
+
+local function announce(version, actor, type, index, before)
+  if is_silent(actor) then return end
+  local entry = {'t', type, 'a', actor.id, 'c', actor.change}
+  if index then
+    entry[7], entry[8] = 'i', index
+  end
+  -- What would be too many arguments goes as one.
+  if #before > 2000 then
+    local texts = {}
+    for i = 1, #before, 2 do texts[string.sub(before[i], ${
+  FEED_BEFORE.length + 1
+})] = before[i + 1] end
+    before = {'${FEED_BEFORE}', cjson.encode(texts)}
+  end
+  for _, value in ipairs(before) do entry[#entry + 1] = value end
+  redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
 end
 
 local reply, versions = {'ok'}, {}
@@ -177,6 +217,8 @@ for i, actor in ipairs(actors) do
     versions[actor.id] = reply[i + 1]
   end
   if not actor.removes then
+    local texts = {}
+    if before[1] and not is_silent(actor) then texts = texts_of(actor.key, touched_names(actor)) end
     in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
     local put, others = actor.put, before[3] or ''
     for _, key in ipairs(actor.others) do
@@ -196,11 +238,12 @@ for i, actor in ipairs(actors) do
       put[#put + 1] = actor.index
     end
     in_slices(put, function(...) redis.call('HSET', actor.key, ...) end)
-    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old)
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts)
   elseif before[1] then
+    local texts = is_silent(actor) and {} or texts_of(actor.key, part_names(actor.key))
     if old then unfile(actor.id, old) end
     redis.call('UNLINK', actor.key)
-    announce(reply[i + 1], actor, 'D', old)
+    announce(reply[i + 1], actor, 'D', old, texts)
   end
 end
 

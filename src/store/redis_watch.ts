@@ -13,13 +13,16 @@ import { VersionTooOld } from "./port.ts";
 import { decodeChange } from "./redis_change.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "./redis_context.ts";
 import { decodeIndex } from "./redis_index.ts";
-import { SHARD_KEY } from "./redis_keys.ts";
+import { FEED_BEFORE, SHARD_KEY } from "./redis_keys.ts";
+import { FIND, READ_HISTORY } from "./redis_list_scripts.ts";
 import { listOf, streamEntriesOf } from "./redis_replies.ts";
 import { readVersion } from "./redis_version.ts";
 import { parseVersion } from "./watch_feed.ts";
 
-/** Entries of one feed that are read in one go, and changes that are handed over in one batch. */
+/** Entries of one feed that are read in one go, by the shared reader and for one that is behind it. */
 const READ = 200;
+const READ_BEHIND = 16;
+/** Changes that are handed over in one batch. */
 const BATCH = 500;
 /** What the shared reader keeps: changes, and characters in them. */
 const KEPT_CHANGES = 5_000;
@@ -35,7 +38,9 @@ interface Seen {
 
 const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
 
-export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
+export function createRedisWatch(
+  context: RedisContext,
+): Pick<QueryStore, "watch" | "changes" | "history"> {
   const { link, keys, wakeups } = context;
   const tail = { seen: [] as Seen[], size: 0, floor: 0, at: 0, watchers: 0, isReading: false };
   let subscription: Promise<void> | undefined;
@@ -59,7 +64,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
   }
 
   /** Changes after a version in order, without a gap; not all of them when there are many. */
-  async function read(after: number): Promise<Seen[]> {
+  async function read(after: number, count: number): Promise<Seen[]> {
     const feeds = (await bases()).map((base) => base + SHARD_KEY.feed);
     const from = `${after}-${2 ** 53 - 1}`;
     const replies = link.isOneServer
@@ -67,7 +72,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
         await link.send(feeds[0] ?? "", [
           "XREAD",
           "COUNT",
-          String(READ),
+          String(count),
           "STREAMS",
           ...feeds,
           ...feeds.map(() => from),
@@ -75,7 +80,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
       )
       : (await Promise.all(
         feeds.map(async (feed) =>
-          listOf(await link.send(feed, ["XREAD", "COUNT", String(READ), "STREAMS", feed, from]))
+          listOf(await link.send(feed, ["XREAD", "COUNT", String(count), "STREAMS", feed, from]))
         ),
       )).flat();
     let bound = Infinity;
@@ -83,16 +88,16 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
     for (const reply of replies) {
       const entries = streamEntriesOf(listOf(reply)[1]);
       for (const { id, fields } of entries) found.push(seenOf(id, fields));
-      if (entries.length === READ) bound = Math.min(bound, found.at(-1)?.version ?? bound);
+      if (entries.length === count) bound = Math.min(bound, found.at(-1)?.version ?? bound);
     }
     return found.filter(({ version }) => version <= bound).sort((a, b) => a.version - b.version);
   }
 
   async function assertKept(after: number): Promise<void> {
-    const floors = await Promise.all((await bases()).map((base) => {
-      const key = base + SHARD_KEY.meta;
-      return link.send(key, ["HGET", key, "floor"]);
-    }));
+    const metas = (await bases()).map((base) => base + SHARD_KEY.meta);
+    const floors = link.isOneServer
+      ? listOf(await link.run(FIND, metas[0] ?? "", ["HGET", "floor", ...metas]))
+      : await Promise.all(metas.map((key) => link.send(key, ["HGET", key, "floor"])));
     if (floors.some((floor) => Number(floor ?? 0) > after)) throw new VersionTooOld(String(after));
   }
 
@@ -104,7 +109,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
       try {
         await hear();
         const startedAt = performance.now();
-        const found = await read(tail.at);
+        const found = await read(tail.at, READ);
         const isGapPossible = found.length >= READ ||
           performance.now() - startedAt > LOOK_AGAIN_MS;
         if (isGapPossible) await assertKept(tail.at);
@@ -184,7 +189,7 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
           found = isChecked ? kept(at) : undefined;
           if (found === undefined) {
             const { floor } = tail;
-            found = await read(at);
+            found = await read(at, READ_BEHIND);
             await assertKept(at);
             isChecked = true;
             // Nothing up to now, hence nothing up to where the shared reader began.
@@ -210,27 +215,57 @@ export function createRedisWatch(context: RedisContext): QueryStore["watch"] {
     }
   }
 
-  return (after, signal) => {
-    const start = after === undefined
-      ? readVersion(context).then(Number)
-      : Promise.resolve(after).then(parseVersion);
-    start.catch(() => {});
-    return follower(start, signal);
+  return {
+    watch(after, signal) {
+      const start = after === undefined
+        ? readVersion(context).then(Number)
+        : Promise.resolve(after).then(parseVersion);
+      start.catch(() => {});
+      return follower(start, signal);
+    },
+
+    async changes(after) {
+      const at = parseVersion(after);
+      const known = tail.isReading ? kept(at) ?? [] : [];
+      const found = known.length > 0 ? known : await read(at, READ_BEHIND);
+      if (known.length === 0) await assertKept(at);
+      return found.map(({ change }) => change);
+    },
+
+    async history(shard, id, after) {
+      const args = [String(parseVersion(after)), id];
+      const [floor, entries] = listOf(await link.run(READ_HISTORY, keys.shard(shard), args));
+      if (Number(floor) > Number(after)) throw new VersionTooOld(after);
+      return streamEntriesOf(entries).map(({ id, fields }) => seenOf(id, fields).change);
+    },
   };
 }
 
 function seenOf(id: string, fields: Record<string, string>): Seen {
   const version = id.slice(0, id.indexOf("-"));
-  const { t: type = "M", a: actor = "", c: change = "", i: index } = fields;
+  const { t: type = "M", a: actor = "", c: change = "", i: index, ...others } = fields;
+  const before = textsBefore(others);
+  let size = change.length + (index?.length ?? 0);
+  for (const key in before) size += before[key]?.length ?? 0;
   return {
     version: Number(version),
-    size: change.length + (index?.length ?? 0),
+    size,
     change: {
       type: TYPES[type as keyof typeof TYPES],
       id: actor,
       version,
       ...decodeChange(change),
+      ...(before && { before }),
       ...(index !== undefined && { index: decodeIndex(actor, index) }),
     },
   };
+}
+
+function textsBefore(fields: Record<string, string>): Record<string, string> | undefined {
+  const many = fields[FEED_BEFORE];
+  if (many !== undefined) return JSON.parse(many) as Record<string, string>;
+  const texts = Object.entries(fields).map((
+    [field, text],
+  ) => [field.slice(FEED_BEFORE.length), text]);
+  return texts.length === 0 ? undefined : Object.fromEntries(texts) as Record<string, string>;
 }

@@ -1,7 +1,7 @@
 /** The change feed of the SQLite adapter: a table that is trimmed from its beginning. */
 import type { Change, IndexEntry } from "./port.ts";
 import { VersionTooOld } from "./port.ts";
-import type { SqliteDatabase } from "./sqlite_database.ts";
+import type { Row, SqliteDatabase } from "./sqlite_database.ts";
 
 /** Every so many changes the feed is trimmed to its length. */
 const TRIM_EVERY = 64;
@@ -9,13 +9,13 @@ const TRIM_EVERY = 64;
 /** Adds a change inside a write. */
 export function publishChange(
   database: SqliteDatabase,
-  { type, id, version, put, drop, index }: Omit<Change, "version" | "index"> & {
+  { type, id, version, put, drop, before, index }: Omit<Change, "version" | "index"> & {
     version: number;
     index: IndexEntry | undefined;
   },
   feedLength: number,
 ): void {
-  const change = JSON.stringify({ put, drop, index });
+  const change = JSON.stringify({ put, drop, before, index });
   database.run("INSERT INTO feed VALUES (?, ?, ?, ?)", version, type, id, change);
   if (version % TRIM_EVERY !== 0) return;
   const floor = database.get(
@@ -29,12 +29,27 @@ export function publishChange(
 
 /** Changes after a version, oldest first, at most `max`. @throws {VersionTooOld} when some of them are gone */
 export function readFeed(database: SqliteDatabase, after: number, max: number): Change[] {
-  if (after < database.counter("floor")) throw new VersionTooOld(String(after));
+  assertKept(database, after);
   const sql = "SELECT * FROM feed WHERE version > ? ORDER BY version LIMIT ?";
-  return database.all(sql, after, max).map(({ version, type, id, change }) => ({
+  return database.all(sql, after, max).map(changeOf);
+}
+
+/** Changes of one actor after a version, oldest first. @throws {VersionTooOld} when some of them are gone */
+export function readHistory(database: SqliteDatabase, after: number, id: string): Change[] {
+  assertKept(database, after);
+  const sql = "SELECT * FROM feed WHERE version > ? AND id = ? ORDER BY version";
+  return database.all(sql, after, id).map(changeOf);
+}
+
+function assertKept(database: SqliteDatabase, after: number): void {
+  if (after < database.counter("floor")) throw new VersionTooOld(String(after));
+}
+
+function changeOf({ version, type, id, change }: Row): Change {
+  return {
     type: type as Change["type"],
     id: String(id),
     version: String(version),
-    ...JSON.parse(String(change)) as Pick<Change, "put" | "drop" | "index">,
-  }));
+    ...JSON.parse(String(change)) as Pick<Change, "put" | "drop" | "before" | "index">,
+  };
 }

@@ -17,10 +17,10 @@ import {
 import type { IndexEntry, ListPage, ListQuery, QueryStore } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 import type { Row, SqliteDatabase } from "./sqlite_database.ts";
-import { readFeed } from "./sqlite_feed.ts";
+import { readFeed, readHistory } from "./sqlite_feed.ts";
 import { parseEntry } from "./sqlite_shards.ts";
 import type { Wakeups } from "./wakeups.ts";
-import { watchFeed } from "./watch_feed.ts";
+import { FEED_BATCH, parseVersion, watchFeed } from "./watch_feed.ts";
 
 /** Entries that are looked at before others get their turn. */
 const SLICE = 250;
@@ -194,6 +194,16 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
         wakeups,
       };
       return watchFeed(feed, after ?? String(database.counter("version")), signal);
+    },
+
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async changes(after) {
+      return readFeed(database, parseVersion(after), FEED_BATCH);
+    },
+
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async history(_shard, id, after) {
+      return readHistory(database, parseVersion(after), id);
     },
   };
 }

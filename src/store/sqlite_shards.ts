@@ -12,7 +12,7 @@ import type {
   ShardStore,
 } from "./port.ts";
 import { ActorExists, StaleEpoch } from "./port.ts";
-import type { SqliteDatabase } from "./sqlite_database.ts";
+import type { Row, SqliteDatabase } from "./sqlite_database.ts";
 import { publishChange } from "./sqlite_feed.ts";
 import type { Wakeups } from "./wakeups.ts";
 
@@ -76,10 +76,11 @@ export function createSqliteShards(
     const oldIndex = before && parseEntry(before["index_entry"]);
     if (change.remove === true) {
       if (before === undefined) return undefined;
+      const texts = textsOf("SELECT key, text FROM part WHERE actor = ?", before["row"] ?? null);
       database.run("DELETE FROM part WHERE actor = ?", before["row"] ?? null);
       database.run("DELETE FROM actor WHERE id = ?", id);
       fileUnder(id, oldIndex, undefined);
-      return announce(change, "DELETED", oldIndex, database.next("version"));
+      return announce(change, "DELETED", oldIndex, database.next("version"), texts);
     }
     const index = change.index ?? oldIndex;
     const version = database.next("version");
@@ -101,6 +102,7 @@ export function createSqliteShards(
       const sql = "UPDATE actor SET version = ?, uid = ?, index_entry = ? WHERE row = ?";
       database.run(sql, version, index.uid, JSON.stringify(index), actor);
     }
+    const texts = before && change.silent !== true ? textsBefore(change, actor) : undefined;
     for (const key of change.drop) {
       database.run("DELETE FROM part WHERE actor = ? AND key = ?", actor, key);
     }
@@ -108,7 +110,20 @@ export function createSqliteShards(
       database.run("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", actor, key, text);
     }
     if (change.index !== undefined) fileUnder(id, oldIndex, change.index);
-    return announce(change, before === undefined ? "ADDED" : "MODIFIED", index, version);
+    return announce(change, before === undefined ? "ADDED" : "MODIFIED", index, version, texts);
+  }
+
+  function textsBefore({ put, drop }: ActorChange, actor: Row[string]): Record<string, string> {
+    const sql = "SELECT key, text FROM part WHERE actor = ? AND key = ?";
+    return Object.assign(
+      {},
+      ...[...Object.keys(put), ...drop].map((key) => textsOf(sql, actor, key)),
+    );
+  }
+
+  function textsOf(sql: string, ...values: Row[string][]): Record<string, string> {
+    const rows = database.all(sql, ...values);
+    return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
   }
 
   function fileUnder(id: string, before: IndexEntry | undefined, after: IndexEntry | undefined) {
@@ -132,10 +147,16 @@ export function createSqliteShards(
     type: Change["type"],
     index: IndexEntry | undefined,
     version: number,
+    before?: Record<string, string>,
   ): string {
     if (change.silent !== true) {
       const { put, drop } = type === "DELETED" ? { put: {}, drop: [] } : change;
-      publishChange(database, { type, id: change.id, version, put, drop, index }, feedLength);
+      const texts = before && Object.keys(before).length > 0 ? { before } : {};
+      publishChange(
+        database,
+        { type, id: change.id, version, put, drop, ...texts, index },
+        feedLength,
+      );
     }
     return String(version);
   }

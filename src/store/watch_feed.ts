@@ -13,7 +13,8 @@ export interface WatchedFeed {
   wakeups: Wakeups;
 }
 
-const BATCH = 500;
+/** Changes that are handed over in one go. */
+export const FEED_BATCH = 500;
 const IDLE_MS = 60_000;
 
 /** Yields the changes after a version until the signal aborts or the store is closed. The topic is `feed`. */
@@ -24,7 +25,7 @@ export async function* watchFeed(
 ): AsyncGenerator<Change[]> {
   let at = parseVersion(after);
   while (!signal.aborted && !feed.isClosed()) {
-    const changes = feed.read(at, BATCH);
+    const changes = feed.read(at, FEED_BATCH);
     const last = changes.at(-1);
     if (last === undefined) {
       await feed.wakeups.wait(["feed"], IDLE_MS, signal);

@@ -318,6 +318,7 @@ export function describeQuery(open: OpenStore): void {
           id: "wf/a/one",
           put: { h: "3" },
           drop: [],
+          before: { h: "1" },
           index: entryOf("wf/a/one", { phase: "Failed" }),
         },
         {
@@ -325,6 +326,7 @@ export function describeQuery(open: OpenStore): void {
           id: "wf/a/one",
           put: { "n:1": "x" },
           drop: ["h"],
+          before: { h: "3" },
           index: entryOf("wf/a/one", { phase: "Failed" }),
         },
         { type: "ADDED", id: "cron/a/c", put: { h: "c" }, drop: [] },
@@ -334,6 +336,7 @@ export function describeQuery(open: OpenStore): void {
           id: "wf/b/two",
           put: {},
           drop: [],
+          before: { h: "2" },
           index: entryOf("wf/b/two", { labels: { l: "v" } }),
         },
       ]);
@@ -341,6 +344,24 @@ export function describeQuery(open: OpenStore): void {
       expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
       const actor = await store().shards.loadActor(shard, "wf/a/one");
       expect(changes[3]?.version).toBe(actor?.version);
+      const [first] = changes;
+      expect(await store().query.changes(first?.version ?? "")).toEqual(changes.slice(1));
+      expect(await store().query.changes(changes.at(-1)?.version ?? "")).toEqual([]);
+      expect(await store().query.history(shard, "wf/a/one", first?.version ?? ""))
+        .toEqual(changes.slice(1).filter(({ id }) => id === "wf/a/one"));
+    });
+
+    test("the change of thousands of parts tells all of them as they were", async () => {
+      const parts = (text: string) =>
+        Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`n:${i}`, `"${text}" ${i}`]));
+      const from = await store().query.version();
+      const [before, after] = [parts("before"), parts("after")] as unknown as { h: string }[];
+      await put("wf/a/one", {}, before);
+      await put("wf/a/one", {}, after);
+      await remove("wf/a/one");
+      const stop = new AbortController();
+      const changes = await collect(store().query.watch(from, stop.signal), 3, stop);
+      expect(changes.map((change) => change.before)).toEqual([undefined, before, after]);
     });
 
     test("without a version it begins at the call", async () => {
@@ -410,6 +431,10 @@ export function describeQuery(open: OpenStore): void {
       const stop = new AbortController();
       const failure = await failureOf(collect(store().query.watch(from, stop.signal), 1, stop));
       expect(failure).toBeInstanceOf(VersionTooOld);
+      expect(await failureOf(store().query.changes(from))).toBeInstanceOf(VersionTooOld);
+      const shard = shardOf("wf/a/w0", SHARDS);
+      expect(await failureOf(store().query.history(shard, "wf/a/w0", from)))
+        .toBeInstanceOf(VersionTooOld);
       const last = await store().query.version();
       await put("wf/a/after");
       const changes = await collect(store().query.watch(last, stop.signal), 1, stop);
