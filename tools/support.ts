@@ -209,15 +209,16 @@ export const CLAIMS: readonly Claim[] = [
     of: "ResourceTemplate",
     members: "mergeStrategy",
     is: "nny",
-    note: "strategic and merge; json fails with a message",
+    note: "json: the object is named in flags",
+    shown: "test/contract/resource_objects.test.ts",
   },
   {
     of: "ResourceTemplate",
     members: "flags",
     is: "nny",
     note:
-      "Those of kubectl that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type; others fail with a message",
-    shown: "test/contract/resource_executor.test.ts",
+      "The object (`[deployment, web]`, `pod/x`), and those of kubectl that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type, namespace, selector of a deletion; others fail with a message",
+    shown: "test/contract/resource_objects.test.ts",
   },
   {
     of: "ResourceTemplate",
@@ -252,7 +253,9 @@ export const CLAIMS: readonly Claim[] = [
     of: "ValueFrom",
     members: "jqFilter",
     is: "nny",
-    note: "Paths, as `.status.items[0].name`; more fails with a message: use jsonPath",
+    note:
+      "What reads, selects and builds values: paths, pipes, `select`, `map`, objects, `if`, texts with `\\(…)`, about 50 functions; variables, definitions and assignments fail with a message",
+    shown: "test/contract/resource_objects.test.ts",
   },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },
   { of: "RetryAffinity RetryNodeAntiAffinity", members: "*", is: "nny" },

@@ -18,8 +18,10 @@ import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../kubernetes/kube_client.ts";
 import type { Report } from "./port.ts";
 import { ReplicaExecutor } from "./replica_executor.ts";
-import { conditionHolds, readJqPath, readJsonPathTemplate } from "./resource_condition.ts";
-import { readResourceFlags } from "./resource_flags.ts";
+import { readJq } from "./jq.ts";
+import { conditionHolds, readJsonPathTemplate } from "./resource_condition.ts";
+import { readResourceFlags, type ResourceFlags } from "./resource_flags.ts";
+import { collectionOfKind, collectionOfWord, collectionPath } from "./resource_place.ts";
 import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 
@@ -125,56 +127,52 @@ class ResourceAction {
 
   /** Does it; gives the object, undefined after a deletion. */
   async perform(): Promise<JsonObject | undefined> {
-    const { action = "" } = this.#resource;
-    const { query, deletion, ignoreNotFound, patchType } = readResourceFlags(
-      this.#resource.flags ?? [],
-    );
-    const mergeStrategy = patchType ?? this.#resource.mergeStrategy ?? "strategic";
-    if (this.#resource.setOwnerReference === true) {
+    const { action = "", setOwnerReference } = this.#resource;
+    const flags = readResourceFlags(this.#resource.flags ?? []);
+    const { query, deletion, ignoreNotFound } = flags;
+    if (setOwnerReference === true) {
       throw new Error(
         "setOwnerReference is not supported: the workflow is no object of the cluster",
       );
     }
-    const manifest = readManifest(await this.#manifestText());
-    const { name, path } = this.#place = await this.#find(manifest);
+    if (flags.selector !== undefined && (action !== "delete" || flags.target?.name !== "")) {
+      throw new Error(
+        "--selector is for deletions by kind, for example flags [configmap, --selector=app=web]",
+      );
+    }
+    const patchType = flags.patchType ?? this.#resource.mergeStrategy ?? "strategic";
+    const body = readManifest(
+      await this.#manifestText(),
+      action === "patch" && patchType === "json",
+      flags.target !== undefined,
+    );
+    this.#place = await this.#find(body, flags);
+    const { name, path } = this.#place;
     const at = `${path}/${name}`;
     switch (action) {
       case "get":
         return await this.#call({ path: at });
       case "create":
-        return await this.#create(manifest, query);
+        return await this.#create(body, query);
       case "apply":
         return await this.#call({
           method: "PATCH",
           path: at,
           query: { fieldManager: "sluice", force: "true", ...query },
           contentType: "application/apply-patch+yaml",
-          body: manifest,
+          body,
         });
       case "replace":
-        return await this.#call({ method: "PUT", path: at, query, body: manifest });
+        return await this.#call({ method: "PUT", path: at, query, body });
       case "patch": {
-        const contentType = PATCH_TYPES[mergeStrategy];
-        if (contentType === undefined || mergeStrategy === "json") {
-          throw new Error(
-            `mergeStrategy ${mergeStrategy} is not supported; use strategic or merge`,
-          );
+        const contentType = PATCH_TYPES[patchType];
+        if (contentType === undefined) {
+          throw new Error(`mergeStrategy ${patchType} is none of strategic, merge, json`);
         }
-        return await this.#call({
-          method: "PATCH",
-          path: at,
-          query,
-          contentType,
-          body: manifest,
-        });
+        return await this.#call({ method: "PATCH", path: at, query, contentType, body });
       }
       case "delete":
-        try {
-          const options = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
-          await this.#call({ method: "DELETE", path: at, query, body: options });
-        } catch (error) {
-          if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
-        }
+        await this.#delete(flags.selector, { ...query }, deletion, ignoreNotFound);
         return undefined;
       default:
         throw new Error(
@@ -183,12 +181,36 @@ class ResourceAction {
     }
   }
 
+  async #delete(
+    labelSelector: string | undefined,
+    query: Record<string, string>,
+    deletion: JsonObject,
+    ignoreNotFound: boolean,
+  ): Promise<void> {
+    const { name = "", path = "" } = this.#place ?? {};
+    const body = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
+    try {
+      await this.#call(
+        name === ""
+          ? {
+            method: "DELETE",
+            path,
+            query: { ...query, labelSelector: labelSelector ?? "" },
+            body,
+          }
+          : { method: "DELETE", path: `${path}/${name}`, query, body },
+      );
+    } catch (error) {
+      if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
+    }
+  }
+
   /** The manifest as written, or out of an input artifact. */
   async #manifestText(): Promise<string> {
     const { manifest, manifestFrom } = this.#resource;
     if (manifest !== undefined && manifest.trim() !== "") return manifest;
     const name = manifestFrom?.artifact?.name;
-    if (name === undefined) throw new Error("resource template has no manifest");
+    if (name === undefined) return "";
     const { namespace, template, podSpec } = this.#task;
     const artifact = template.inputs?.artifacts?.find((one) => one.name === name);
     const { artifacts } = this.#options;
@@ -217,7 +239,7 @@ class ResourceAction {
   }
 
   /** Once, also when the replica died right after it. */
-  async #create(manifest: JsonObject, query: Record<string, string>): Promise<JsonObject> {
+  async #create(manifest: Json, query: Record<string, string>): Promise<JsonObject> {
     const { memory } = this.#options;
     const place = this.#place;
     if (place === undefined) throw new Error("no place");
@@ -238,25 +260,32 @@ class ResourceAction {
     return made;
   }
 
-  /** Where objects of the manifest's kind are, as the API server tells. */
-  async #find(manifest: JsonObject): Promise<Place> {
-    const { apiVersion, kind, metadata } = manifest;
-    const { name = "", namespace } = isJsonObject(metadata) ? metadata : {};
+  /** The object that the manifest names, or else the flags. */
+  async #find(manifest: Json, flags: ResourceFlags): Promise<Place> {
+    const discover = (path: string) => this.#call({ path });
+    const { apiVersion, kind, metadata } = isJsonObject(manifest) ? manifest : {};
+    if (flags.target?.name === "" && flags.selector === undefined) {
+      throw new Error(`flags name no object, only its kind "${flags.target.kind}"`);
+    }
+    if (flags.target !== undefined && kind === undefined) {
+      const collection = await collectionOfWord(discover, flags.target.kind);
+      return {
+        path: collectionPath(collection, flags.namespace ?? this.#task.namespace),
+        name: flags.target.name,
+      };
+    }
+    if (flags.target !== undefined) {
+      throw new Error("the object is named by the manifest and by flags; one of them must go");
+    }
     if (typeof apiVersion !== "string" || typeof kind !== "string") {
       throw new Error("resource.manifest has no apiVersion or no kind");
     }
-    const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const list = await this.#call({ path: root });
-    const resource = (Array.isArray(list["resources"]) ? list["resources"] : []).find((entry) =>
-      isJsonObject(entry) && entry["kind"] === kind && !String(entry["name"]).includes("/")
-    );
-    if (!isJsonObject(resource)) throw new Error(`the cluster has no ${kind} in ${apiVersion}`);
-    const plural = String(resource["name"]);
-    const scope = typeof namespace === "string" ? namespace : this.#task.namespace;
+    const { name = "", namespace } = isJsonObject(metadata) ? metadata : {};
     return {
-      path: resource["namespaced"] === true
-        ? `${root}/namespaces/${scope}/${plural}`
-        : `${root}/${plural}`,
+      path: collectionPath(
+        await collectionOfKind(discover, apiVersion, kind),
+        typeof namespace === "string" ? namespace : flags.namespace ?? this.#task.namespace,
+      ),
       name: String(name),
     };
   }
@@ -310,11 +339,22 @@ class ResourceAction {
   }
 }
 
-function readManifest(manifest: string): JsonObject {
+/**
+ * What a manifest holds: one object, or the operations of a JSON patch.
+ *
+ * @param mayBeEmpty the object is named elsewhere
+ */
+function readManifest(manifest: string, isPatch: boolean, mayBeEmpty: boolean): Json {
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Json)
-    .filter(isJsonObject);
-  const [only] = documents;
-  if (only === undefined || documents.length > 1) {
+    .filter((document) => document !== null);
+  const [only = null] = documents;
+  if (documents.length === 0 && mayBeEmpty && !isPatch) return {};
+  if (isPatch) {
+    if (!mayBeEmpty) {
+      throw new Error("a JSON patch needs the object in flags, for example [deployment, web]");
+    }
+    if (!Array.isArray(only)) throw new Error("a JSON patch must be a list of operations");
+  } else if (documents.length !== 1 || !isJsonObject(only)) {
     throw new Error(`resource.manifest has ${documents.length} objects, it must have one`);
   }
   return only;
@@ -326,7 +366,7 @@ function readOutput(parameter: Parameter, object: JsonObject): Parameter {
   try {
     const value = jqFilter === undefined
       ? readJsonPathTemplate(jsonPath ?? "", object)
-      : readJqPath(jqFilter, object);
+      : readJq(jqFilter, object);
     return { ...parameter, value: trimNewline(value) };
   } catch (error) {
     if (fallback !== undefined) return { ...parameter, value: fallback };

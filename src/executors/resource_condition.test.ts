@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { conditionHolds, readJqPath, readJsonPathTemplate } from "./resource_condition.ts";
+import { conditionHolds, readJsonPathTemplate } from "./resource_condition.ts";
 
 const object = {
   metadata: { name: "job", labels: { a: "b" } },
@@ -31,21 +31,4 @@ test.each([
 
 test("readJsonPathTemplate() refuses a path that finds nothing", () => {
   expect(() => readJsonPathTemplate("{.nope.more}", object)).toThrow();
-});
-
-test.each([
-  [".metadata.name", "job"],
-  [".status.conditions[0].type", "Ready"],
-  [".status.conditions[-1]", '{"type":"Ready"}'],
-  ['.metadata["labels"].a', "b"],
-  [".metadata.labels", '{"a":"b"}'],
-  [".status.active", "2"],
-  [".nope.more", "null"],
-])("readJqPath(%j) is %j", (filter, expected) => {
-  expect(readJqPath(filter, object)).toBe(expected);
-});
-
-test("readJqPath() refuses what is more than a path, and steps that do not fit", () => {
-  expect(() => readJqPath(".a | length", object)).toThrow(/more than a path/);
-  expect(() => readJqPath(".metadata.name.first", object)).toThrow(/Cannot index string/);
 });

@@ -1,5 +1,5 @@
 /** Pure: success and failure conditions of resource templates, and outputs from the object they are about. */
-import { isJsonObject, type Json } from "../base/json.ts";
+import type { Json } from "../base/json.ts";
 import { queryJson } from "../expr/jsonpath.ts";
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
@@ -51,48 +51,4 @@ export function readJsonPathTemplate(template: string, object: Json): string {
   };
   if (!template.includes("{")) return read(template);
   return template.replace(/\{([^{}]*)\}/g, (_, path: string) => read(path));
-}
-
-const JQ_STEP = /\.([A-Za-z_]\w*)|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\[(-?\d+)\]/gy;
-
-/**
- * What a jq filter reads, as far as it is a path: `.`, `.status.phase`, `.spec.containers[0].image`, `.data["a.b"]`. Text
- * as it is, anything else as JSON; what is not there is `null`, as in jq.
- *
- * @throws {Error} when the filter is more than a path, or a step does not fit what it finds
- */
-export function readJqPath(filter: string, object: Json): string {
-  const text = filter.trim();
-  let value: Json = object;
-  let at = text === "." ? 1 : 0;
-  while (at < text.length) {
-    JQ_STEP.lastIndex = at;
-    const step = JQ_STEP.exec(text);
-    if (step === null) {
-      throw new Error(
-        `jqFilter "${filter}" is more than a path, which is all that is supported; use jsonPath`,
-      );
-    }
-    at = JQ_STEP.lastIndex;
-    const [, name, quoted, index] = step;
-    const key = name ?? (quoted === undefined ? undefined : String(JSON.parse(`"${quoted}"`)));
-    value = key === undefined ? elementAt(value, Number(index)) : memberOf(value, key);
-  }
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function memberOf(value: Json, key: string): Json {
-  if (value === null) return null;
-  if (!isJsonObject(value)) throw new Error(`Cannot index ${kindOf(value)} with "${key}"`);
-  return Object.hasOwn(value, key) ? value[key] ?? null : null;
-}
-
-function elementAt(value: Json, index: number): Json {
-  if (value === null) return null;
-  if (!Array.isArray(value)) throw new Error(`Cannot index ${kindOf(value)} with number`);
-  return value.at(index) ?? null;
-}
-
-function kindOf(value: Json): string {
-  return Array.isArray(value) ? "array" : typeof value;
 }

@@ -23,9 +23,28 @@ test("flags become parts of calls", () => {
   });
 });
 
+test("words name the object that is meant", () => {
+  const none = { query: {}, deletion: {}, ignoreNotFound: false };
+  expect(readResourceFlags(["deployment", "web", "-n", "other"])).toEqual({
+    ...none,
+    target: { kind: "deployment", name: "web" },
+    namespace: "other",
+  });
+  expect(readResourceFlags(["--ignore-not-found", "pod/x"])).toEqual({
+    ...none,
+    ignoreNotFound: true,
+    target: { kind: "pod", name: "x" },
+  });
+  expect(readResourceFlags(["configmap", "--selector=app=x"])).toEqual({
+    ...none,
+    target: { kind: "configmap", name: "" },
+    selector: "app=x",
+  });
+});
+
 test.each([
-  [["--selector=app=x"], /flag "--selector=app=x" of a resource template is not supported/],
-  [["pods"], /flag "pods"/],
+  [["--watch"], /flag "--watch" of a resource template is not supported/],
+  [["pods", "a", "b"], /name one object, not pods a b/],
   [["--cascade=maybe"], /takes true, background, foreground, false, orphan, not maybe/],
   [["--grace-period=soon"], /takes a number of seconds/],
 ])("%j is refused", (flags, text) => {

@@ -10,6 +10,12 @@ export interface ResourceFlags {
   ignoreNotFound: boolean;
   /** Of a patch, in place of `mergeStrategy`. */
   patchType?: string;
+  /** The object that is meant where no manifest names it: `KIND NAME` or `KIND/NAME`. */
+  target?: { kind: string; name: string };
+  /** Of the target; absent: the workflow's. */
+  namespace?: string;
+  /** Deletes the objects of the target's kind with these labels. */
+  selector?: string;
 }
 
 const VALIDATION: Readonly<Record<string, string>> = {
@@ -31,22 +37,39 @@ const PROPAGATION: Readonly<Record<string, string>> = {
 /** Flags that change nothing here: an apply is the server's and takes over fields, nobody waits for a deletion. */
 const SILENT = new Set(["server-side", "force-conflicts", "overwrite", "wait", "save-config"]);
 
+/** Flags whose value may be the next entry. */
+const WITH_VALUE = new Set(["field-manager", "grace-period", "type", "namespace", "selector"]);
+
+const SHORT: Readonly<Record<string, string>> = { "-n": "--namespace", "-l": "--selector" };
+
 /**
- * Reads flags, as `--name=value`, `--name value` in two entries, or `--name` alone.
+ * Reads flags, as `--name=value`, `--name value` in two entries, or `--name` alone, and the object that they are about.
  *
  * @throws {Error} for one that is not known here, or whose value is not
  */
 export function readResourceFlags(flags: readonly string[]): ResourceFlags {
   const read: ResourceFlags = { query: {}, deletion: {}, ignoreNotFound: false };
+  const words: string[] = [];
   for (let at = 0; at < flags.length; at++) {
     const flag = flags[at] ?? "";
-    const [, name = "", given] = /^--([a-z-]+)(?:=(.*))?$/s.exec(flag) ?? [];
-    const next = flags[at + 1];
-    const takesNext = given === undefined && next !== undefined && !next.startsWith("-");
-    if (takesNext) at++;
-    apply(read, name, given ?? (takesNext ? next : "true"), flag);
+    if (!flag.startsWith("-")) {
+      words.push(flag);
+      continue;
+    }
+    const [, name = "", given] = /^--([a-z-]+)(?:=(.*))?$/s.exec(SHORT[flag] ?? flag) ?? [];
+    const value = given ?? (WITH_VALUE.has(name) ? flags[++at] ?? "" : "true");
+    apply(read, name, value, flag);
   }
+  if (words.length > 0) read.target = targetOf(words);
   return read;
+}
+
+function targetOf(words: readonly string[]): { kind: string; name: string } {
+  const [kind = "", name = "", ...more] = words.flatMap((word) => word.split("/"));
+  if (more.length > 0) {
+    throw new Error(`flags of a resource template name one object, not ${words.join(" ")}`);
+  }
+  return { kind, name };
 }
 
 function apply(read: ResourceFlags, name: string, value: string, flag: string): void {
@@ -76,7 +99,9 @@ function apply(read: ResourceFlags, name: string, value: string, flag: string): 
       read.ignoreNotFound = value === "true";
       return;
     case "type":
-      read.patchType = value;
+    case "namespace":
+    case "selector":
+      read[name === "type" ? "patchType" : name] = value;
       return;
     default:
       if (SILENT.has(name)) return;
@@ -84,7 +109,7 @@ function apply(read: ResourceFlags, name: string, value: string, flag: string): 
         `flag ${
           JSON.stringify(flag)
         } of a resource template is not supported: known are --validate, --dry-run, --field-manager, --cascade, ` +
-          "--grace-period, --now, --force, --ignore-not-found, --type, --server-side",
+          "--grace-period, --now, --force, --ignore-not-found, --type, --namespace, --selector, --server-side",
       );
   }
 }

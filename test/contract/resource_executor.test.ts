@@ -111,7 +111,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     expect(await run(gone)).toEqual({ phase: "Succeeded" });
     expect(await run({ action: "get", manifest, flags: ["--selector=a"] })).toMatchObject({
       phase: "Error",
-      message: expect.stringContaining("is not supported: known are --validate"),
+      message: expect.stringContaining("--selector is for deletions by kind"),
     });
   });
 

@@ -55,6 +55,20 @@ class Refusal extends Error {
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
+/** What kinds there are, for those who ask. */
+const DISCOVERY: Record<string, JsonObject> = {
+  "/api/v1": {
+    resources: [{
+      name: "configmaps",
+      singularName: "configmap",
+      kind: "ConfigMap",
+      namespaced: true,
+      shortNames: ["cm"],
+    }],
+  },
+  "/apis": { groups: [] },
+};
+
 /** Starts a server on a free port. */
 export async function startKubeApiServer(): Promise<KubeApiServer> {
   const objects = new Map<string, KubeObject>();
@@ -180,6 +194,17 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     return { kind: "Status", status: "Success" };
   }
 
+  /** Removes the objects that have all the labels. */
+  function removeAll(place: Place, selector: string): JsonObject {
+    const labels = selector.split(",").map((term) => term.split("="));
+    for (const object of list(place, new URLSearchParams())["items"] as KubeObject[]) {
+      const has = isJsonObject(object.metadata["labels"]) ? object.metadata["labels"] : {};
+      const { name } = object.metadata;
+      if (labels.every(([key = "", value]) => has[key] === value)) remove({ ...place, name }, null);
+    }
+    return { kind: "Status", status: "Success" };
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://localhost");
     const place = placeOf(url.pathname);
@@ -198,7 +223,11 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
       : method === "PATCH"
       ? patch(place, body, request.headers["content-type"] ?? "")
       : method === "DELETE"
-      ? remove(place, body)
+      ? place.name === undefined
+        ? removeAll(place, url.searchParams.get("labelSelector") ?? "")
+        : remove(place, body)
+      : DISCOVERY[url.pathname] !== undefined
+      ? DISCOVERY[url.pathname]
       : place.name === undefined
       ? list(place, url.searchParams)
       : existing(place);
