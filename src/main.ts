@@ -484,6 +484,7 @@ function openExecutors(
       helperImage,
       callbackUrl,
       namespaces: listOf(namespace),
+      group: config.apiGroup,
       // Two deployments that share the default's name would take each other's pods for orphans.
       ...(instance !== CONFIG_TABLE.instance.default && { findUnwanted }),
       ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),

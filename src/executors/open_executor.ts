@@ -51,6 +51,8 @@ export interface KubernetesSetting {
   callbackUrl: string;
   /** Service account of pods whose workflow names none. */
   serviceAccount?: string;
+  /** API group of Workflow objects. */
+  group: string;
   /** Finds pods to remove; absent: none is. */
   findUnwanted?: FindUnwanted;
 }
@@ -80,7 +82,7 @@ async function openKubernetes(
   { artifacts, clock, log, metrics, memory, kubernetes }: OpenExecutorOptions,
 ): Promise<{ cluster: Executor[]; callback: (request: Request) => Promise<Response> }> {
   if (kubernetes === undefined) throw new Error("kubernetes needs its setting");
-  const { env, findUnwanted, ...setting } = kubernetes;
+  const { env, findUnwanted, group, ...setting } = kubernetes;
   const client = new KubeClient(await loadKubeConfig(env));
   const secret = await sharedSecret(memory, clock);
   const { serviceAccount } = setting;
@@ -94,6 +96,7 @@ async function openKubernetes(
         clock,
         memory,
         artifacts,
+        group,
         ...(serviceAccount !== undefined && { serviceAccount }),
       }),
       pods,

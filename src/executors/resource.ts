@@ -43,6 +43,8 @@ export interface ResourceExecutorOptions {
   artifacts?: ArtifactStore;
   /** Service account of workflows that name none. @default {"default"} */
   serviceAccount?: string;
+  /** API group of Workflow objects. @default {"argoproj.io"} */
+  group?: string;
 }
 
 /** An object by its address. */
@@ -127,25 +129,20 @@ class ResourceAction {
 
   /** Does it; gives the object, undefined after a deletion. */
   async perform(): Promise<JsonObject | undefined> {
-    const { action = "", setOwnerReference } = this.#resource;
+    const { action = "" } = this.#resource;
     const flags = readResourceFlags(this.#resource.flags ?? []);
     const { query, deletion, ignoreNotFound } = flags;
-    if (setOwnerReference === true) {
-      throw new Error(
-        "setOwnerReference is not supported: the workflow is no object of the cluster",
-      );
-    }
     if (flags.selector !== undefined && (action !== "delete" || flags.target?.name !== "")) {
       throw new Error(
         "--selector is for deletions by kind, for example flags [configmap, --selector=app=web]",
       );
     }
     const patchType = flags.patchType ?? this.#resource.mergeStrategy ?? "strategic";
-    const body = readManifest(
+    const body = await this.#withOwner(readManifest(
       await this.#manifestText(),
       action === "patch" && patchType === "json",
       flags.target !== undefined,
-    );
+    ));
     this.#place = await this.#find(body, flags);
     const { name, path } = this.#place;
     const at = `${path}/${name}`;
@@ -179,6 +176,37 @@ class ResourceAction {
           `resource.action "${action}" is none of get, create, apply, delete, replace, patch`,
         );
     }
+  }
+
+  /** With `setOwnerReference`: the object as one that goes when the Workflow object does. */
+  async #withOwner(body: Json): Promise<Json> {
+    if (this.#resource.setOwnerReference !== true || !isJsonObject(body)) return body;
+    const { client, group = "argoproj.io" } = this.#options;
+    const { namespace, workflow, workflowUid: uid } = this.#task;
+    const apiVersion = `${group}/v1alpha1`;
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/workflows/${workflow}`;
+    const owner = await client.call({ path, signal: this.#signal }).catch((error) => {
+      if (error instanceof KubeError && error.status === 404) return {};
+      throw error;
+    });
+    const { metadata } = owner as JsonObject;
+    // An owner that does not exist would make the cluster delete the object at once.
+    if (!isJsonObject(metadata) || metadata["uid"] !== uid) {
+      throw new Error(
+        `setOwnerReference needs a Workflow object in the cluster, and ${workflow} was not made as one`,
+      );
+    }
+    const own = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+    const others = Array.isArray(own["ownerReferences"]) ? own["ownerReferences"] : [];
+    const reference = {
+      apiVersion,
+      kind: "Workflow",
+      name: workflow,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+    return { ...body, metadata: { ...own, ownerReferences: [...others, reference] } };
   }
 
   async #delete(

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ResourceExecutor } from "../../src/executors/resource.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import type { TaskSpec } from "../../src/engine/effect.ts";
 import type { ResourceTemplate, Template } from "../../src/spec/manifest.ts";
 import { type ClusterKinds, defineKinds, kindsAreOn } from "../support/cluster_kinds.ts";
 import { createDeployment } from "../support/cluster_executor.ts";
@@ -25,7 +26,8 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
       },
     });
     const { memory } = createDeployment();
-    executor = new ResourceExecutor({ client, clock: systemClock, memory });
+    const { group } = kinds;
+    executor = new ResourceExecutor({ client, clock: systemClock, memory, group });
   });
   afterAll(async () => {
     await executor.close();
@@ -33,9 +35,9 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
   });
 
   let count = 0;
-  async function run(resource: ResourceTemplate, more: Template = {}) {
+  async function run(resource: ResourceTemplate, more: Template = {}, of: Partial<TaskSpec> = {}) {
     const reports = collectReports();
-    const task = taskSpec(`f${count++}`, { resource, ...more }, { namespace: NAMESPACE });
+    const task = taskSpec(`f${count++}`, { resource, ...more }, { namespace: NAMESPACE, ...of });
     await executor.start(task, reports.report);
     return await reports.ended;
   }
@@ -95,6 +97,31 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
     });
     expect(await run({ action: "patch", mergeStrategy: "json", flags, manifest: "a: b" }))
       .toMatchObject({ phase: "Error", message: "a JSON patch must be a list of operations" });
+  });
+
+  test("an object may belong to the Workflow object, where there is one", async () => {
+    const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: owned}\n";
+    const resource = { action: "create", setOwnerReference: true, manifest };
+    expect(await run(resource, {}, { workflow: "by-rest" })).toMatchObject({
+      phase: "Error",
+      message:
+        "setOwnerReference needs a Workflow object in the cluster, and by-rest was not made as one",
+    });
+    const { metadata } = await kinds.client.call<{ metadata: { uid: string } }>({
+      method: "POST",
+      path: `/apis/${kinds.group}/v1alpha1/namespaces/${NAMESPACE}/workflows`,
+      body: {
+        apiVersion: `${kinds.group}/v1alpha1`,
+        kind: "Workflow",
+        metadata: { name: "owner" },
+        spec: {},
+      },
+    });
+    const owner = '.metadata.ownerReferences[0] | [.kind, .name, .uid == $uid] | join(" ")'
+      .replace("$uid", JSON.stringify(metadata.uid));
+    expect(
+      await run(resource, read(owner), { workflow: "owner", workflowUid: metadata.uid }),
+    ).toMatchObject(value("Workflow owner true"));
   });
 
   test("objects are deleted by name, or by their labels", async () => {
