@@ -43,7 +43,7 @@ export interface WatchHub {
 
 /** Changes that a watcher may lag behind, and characters in them. */
 const MAX_QUEUE = 1_000;
-const MAX_QUEUE_SIZE = 2 ** 25;
+const MAX_QUEUE_SIZE = 2 ** 23;
 /** Changes that are kept for those who come back, and characters in them. */
 const MAX_RECENT = 4_000;
 const MAX_RECENT_SIZE = 2 ** 25;
@@ -55,6 +55,8 @@ interface Watcher {
   queued: number;
   /** Version of the last change that it took. */
   seen: Version;
+  /** Objects of that version that it took: changes of two servers may have the same one. Absent before the first. */
+  seenIds: string[] | undefined;
   /** Makes the error that it gets after what is in the queue. */
   failure: (() => unknown) | undefined;
   wake: () => void;
@@ -150,7 +152,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
         reached = change.version;
         const place = parseWorkflowActorId(change.id);
         if (place === undefined || !inScope(place, scope)) continue;
-        let shown = recent.find(change.version);
+        let shown = recent.find(change);
         if (shown === undefined) shown = new WorkflowChange(change, await own.after(change));
         else own.forget(change.id);
         yield { shown, reached };
@@ -169,11 +171,12 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       queue: [],
       queued: 0,
       seen: after,
+      seenIds: undefined,
       failure: undefined,
       wake: () => awake.resolve(),
     };
-    const isNew = ({ id, version }: WorkflowChange): boolean =>
-      isOlder(watcher.seen, version) && isOlder(known?.get(id) ?? "", version);
+    const isNew = (change: WorkflowChange): boolean =>
+      !hasSeen(watcher, change) && isOlder(known?.get(change.id) ?? "", change.version);
     let leave = () => {};
     signal.addEventListener("abort", watcher.wake);
     followers++;
@@ -181,7 +184,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       while (!signal.aborted && (position === undefined || isOlder(watcher.seen, position))) {
         for await (const { shown, reached } of catchUp(watcher.seen, signal, scope)) {
           const isShown = shown !== undefined && isNew(shown);
-          watcher.seen = reached;
+          markSeen(watcher, reached, shown?.id);
           if (isShown) yield shown;
         }
       }
@@ -191,7 +194,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
         for (let next = watcher.queue.shift(); next !== undefined; next = watcher.queue.shift()) {
           watcher.queued -= next.size;
           if (!isNew(next)) continue;
-          watcher.seen = next.version;
+          markSeen(watcher, next.version, next.id);
           yield next;
           if (signal.aborted) return;
         }
@@ -229,23 +232,23 @@ function inScope(place: Place, scope: WatchScope): boolean {
     (scope.name === undefined || scope.name === place.name);
 }
 
-/** The last changes that were handed out, by version: who comes back need not make them again. */
+/** The last changes that were handed out: for who comes back, they are not made again. */
 class RecentChanges {
-  readonly #changes = new Map<Version, WorkflowChange>();
+  readonly #changes = new Map<string, WorkflowChange>();
   #size = 0;
 
   add(change: WorkflowChange): void {
-    this.#changes.set(change.version, change);
+    this.#changes.set(`${change.version} ${change.id}`, change);
     this.#size += change.size;
-    for (const [version, { size }] of this.#changes) {
+    for (const [key, { size }] of this.#changes) {
       if (this.#changes.size <= MAX_RECENT && this.#size <= MAX_RECENT_SIZE) return;
-      this.#changes.delete(version);
+      this.#changes.delete(key);
       this.#size -= size;
     }
   }
 
-  find(version: Version): WorkflowChange | undefined {
-    return this.#changes.get(version);
+  find({ version, id }: Change): WorkflowChange | undefined {
+    return this.#changes.get(`${version} ${id}`);
   }
 }
 
@@ -281,9 +284,20 @@ class Watchers {
   }
 }
 
+function hasSeen({ seen, seenIds }: Watcher, { id, version }: WorkflowChange): boolean {
+  if (seen === version) return seenIds?.includes(id) ?? true;
+  return isOlder(version, seen);
+}
+
+function markSeen(watcher: Watcher, version: Version, id: string | undefined): void {
+  const ids = id === undefined ? [] : [id];
+  watcher.seenIds = watcher.seen === version ? [...watcher.seenIds ?? [], ...ids] : ids;
+  watcher.seen = version;
+}
+
 /** Hands a change to a watcher; one whose queue is full loses what is in it, and can read it from the feed. */
 function push(watcher: Watcher, change: WorkflowChange): void {
-  if (watcher.failure !== undefined || !isOlder(watcher.seen, change.version)) return;
+  if (watcher.failure !== undefined || hasSeen(watcher, change)) return;
   const isFull = watcher.queue.length >= MAX_QUEUE ||
     (watcher.queue.length > 0 && watcher.queued + change.size > MAX_QUEUE_SIZE);
   if (isFull) {

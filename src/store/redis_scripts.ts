@@ -90,6 +90,9 @@ end
 
 local function is_silent(actor) return string.find(actor.flags, 's', 1, true) end
 
+-- Highest version of this call: no two changes of one server have the same.
+local newest = 0
+
 local function commit()
 local base, epoch, session, cursor, mark, text = take(), take(), take(), take(), take(), take()
 local meta = base .. '${SHARD_KEY.meta}'
@@ -205,7 +208,7 @@ local function announce(version, actor, type, index, before)
 end
 
 local reply, versions = {'ok'}, {}
-local version = version_after(lease[3]) - 1
+local version = math.max(version_after(lease[3]) - 1, newest)
 for i, actor in ipairs(actors) do
   local before = actor.before or
     redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
@@ -252,6 +255,7 @@ local function note(field, value)
   news[#news + 1] = field
   news[#news + 1] = value
 end
+newest = math.max(newest, version)
 if #actors > 0 then note('version', number(version)) end
 if cursor ~= '' then note('cursor', cursor) end
 redis.call('HSET', meta, unpack(news))

@@ -1,21 +1,4 @@
-/** Clients that watch workflows over HTTP and account for what they see; a slow one reads nothing until it is told to go on. */
-
-interface Frame {
-  result?: { object: { metadata: { name: string; resourceVersion: string } } };
-  error?: { grpc_code: number; message: string };
-}
-
-export interface WatchClient {
-  /** Versions seen, in order, by workflow. */
-  seen: Map<string, string[]>;
-  /** Number of changes seen. */
-  count(): number;
-  /** Errors that ended a watch, after each of which it went on from the version that the error names. */
-  cuts: string[];
-  /** Lets a slow client read. */
-  goOn(): void;
-  close(): Promise<void>;
-}
+/** Clients that watch workflows over HTTP and account for every change that they see. */
 
 export interface WatchClientOptions {
   url: string;
@@ -24,80 +7,106 @@ export interface WatchClientOptions {
   /** Changes after this version. */
   after: string;
   framing: "ndjson" | "sse";
-  isSlow?: boolean;
 }
 
-/** Opens a watch; resolves when the server has answered. */
-export async function watchClient(options: WatchClientOptions): Promise<WatchClient> {
-  const { framing, isSlow = false } = options;
-  const seen = new Map<string, string[]>();
-  const cuts: string[] = [];
-  const abort = new AbortController();
-  const gate = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  let count = 0;
-  if (!isSlow) gate.resolve();
+const RESULT = /"resourceVersion":"(\d+)"/;
+const ERROR = /"error":\{.*?"message":"((?:[^"\\]|\\.)*)"/;
+const GO_ON = /go on from resourceVersion (\d+)/;
 
-  async function read(after: string): Promise<string | undefined> {
+/** One watcher. It goes on by itself from where it is told to when it is cut off. */
+export class WatchClient {
+  readonly namespace: string;
+  /** Versions seen, in order. */
+  readonly seen: string[] = [];
+  /** Epoch ms at which each was seen. */
+  readonly times: number[] = [];
+  /** Errors that ended a watch. */
+  readonly cuts: string[] = [];
+  readonly #options: WatchClientOptions;
+  #isClosed = false;
+  #gate = Promise.resolve();
+  #open: () => void = () => {};
+  #reading: Promise<void> | undefined;
+  #cancel: () => Promise<void> = () => Promise.resolve();
+
+  constructor(options: WatchClientOptions) {
+    this.#options = options;
+    this.namespace = options.namespace;
+  }
+
+  /** Opens the watch; resolves when the server has answered. */
+  async open(): Promise<void> {
+    const opened = Promise.withResolvers<void>();
+    this.#reading = this.#follow(opened.resolve).catch((cause: unknown) => {
+      if (this.#isClosed) return;
+      this.cuts.push(String(cause));
+      opened.reject(cause);
+    });
+    await opened.promise;
+  }
+
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.#gate = new Promise((resolve) => this.#open = resolve);
+  }
+
+  /** Reads again. */
+  goOn(): void {
+    this.#open();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#open();
+    await this.#cancel().catch(() => {});
+    await this.#reading;
+  }
+
+  async #follow(opened: () => void): Promise<void> {
+    for (let after: string | undefined = this.#options.after; after !== undefined;) {
+      if (this.#isClosed) return;
+      const cuts = this.cuts.length;
+      await this.#read(after, opened);
+      // An answer that just ends is gone on with too.
+      const cut = this.cuts[cuts];
+      after = cut === undefined ? this.seen.at(-1) ?? after : GO_ON.exec(cut)?.[1];
+    }
+  }
+
+  async #read(after: string, opened: () => void): Promise<void> {
+    const { url, namespace, framing } = this.#options;
     const response = await fetch(
-      `${options.url}/api/v1/workflow-events/${options.namespace}?listOptions.resourceVersion=${after}`,
-      {
-        headers: framing === "sse" ? { accept: "text/event-stream" } : {},
-        signal: abort.signal,
-      },
+      `${url}/api/v1/workflow-events/${namespace}?listOptions.resourceVersion=${after}`,
+      { headers: framing === "sse" ? { accept: "text/event-stream" } : {} },
     );
     if (!response.ok || response.body === null) {
       throw new Error(`${response.status} ${await response.text()}`);
     }
-    opened.resolve();
+    opened();
     const decoder = new TextDecoder();
     let text = "";
-    for await (const chunk of response.body) {
-      await gate.promise;
-      const lines = (text + decoder.decode(chunk, { stream: true })).split("\n");
+    const reader = response.body.getReader();
+    // Intentionally not left to the signal: on Deno it does not end a read that waits.
+    this.#cancel = () => reader.cancel();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      await this.#gate;
+      const lines = (text + decoder.decode(next.value, { stream: true })).split("\n");
       text = lines.pop() ?? "";
-      for (const line of lines) {
-        const next = take(line);
-        if (next !== undefined) return next;
-      }
+      for (const line of lines) this.#take(line);
     }
-    return take(text);
+    this.#take(text);
   }
 
-  /** The version to go on from, when a line is an error. */
-  function take(line: string): string | undefined {
-    const json = framing === "sse" ? line.replace(/^data: |^:.*/, "") : line;
-    if (json.trim() === "") return undefined;
-    const { result, error } = JSON.parse(json) as Frame;
-    if (error !== undefined) {
-      cuts.push(error.message);
-      return /go on from resourceVersion (\d+)/.exec(error.message)?.[1] ?? "";
+  #take(line: string): void {
+    if (line.length < 10) return;
+    // The version comes before anything that a manifest says.
+    const version = line.startsWith('{"error"') || line.startsWith('data: {"error"')
+      ? undefined
+      : RESULT.exec(line)?.[1];
+    if (version === undefined) this.cuts.push(ERROR.exec(line)?.[1] ?? line.slice(0, 500));
+    else {
+      this.seen.push(version);
+      this.times.push(Date.now());
     }
-    const { name = "", resourceVersion = "" } = result?.object.metadata ?? {};
-    seen.set(name, [...seen.get(name) ?? [], resourceVersion]);
-    count++;
-    return undefined;
   }
-
-  const reading = (async () => {
-    for (let after: string | undefined = options.after; after !== undefined;) {
-      after = await read(after);
-      if (after === "") return;
-    }
-  })().catch((cause: unknown) => {
-    if (!abort.signal.aborted) cuts.push(String(cause));
-    opened.reject(cause);
-  });
-  await opened.promise;
-  return {
-    seen,
-    count: () => count,
-    cuts,
-    goOn: () => gate.resolve(),
-    async close() {
-      abort.abort();
-      gate.resolve();
-      await reading;
-    },
-  };
 }
