@@ -21,8 +21,9 @@ import { podLatency } from "./latency.ts";
 import { needProgram } from "./programs.ts";
 import { Release } from "./release.ts";
 import { must, Transcript, until } from "./transcript.ts";
+import { filesByValues } from "./values.ts";
 
-const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events"];
+const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events", "values"];
 /** What must hold on a quiet machine, p50; here it may be twice that, or more as more programs want each core. */
 const BOUNDS = { createdMs: 50, endSeenMs: 100 };
 const IMAGE = "sluice:0.1.0";
@@ -162,6 +163,7 @@ async function main(): Promise<void> {
           seconds: Number(options["event-seconds"]),
         }, transcript),
     );
+    await step("values", "files and settings by values", () => filesByValues(release, client));
     await transcript.step("`sluice delete --all`, `helm uninstall`", () => uninstall(release));
   } catch (error) {
     for (const { metadata } of await release.replicas().catch(() => [])) {
