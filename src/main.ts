@@ -59,6 +59,7 @@ import type { CronRunner } from "./actors/cron_runner.ts";
 import { type ClusterSource, startClusterSource } from "./service/cluster_source.ts";
 import { sweepArchive } from "./service/archive_sweep.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
+import { DurationEstimates } from "./service/duration_estimates.ts";
 import { createEventFeed } from "./service/event_feed.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
@@ -265,6 +266,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       archiveSelector,
       authRequired: !config.authMode.includes("server"),
     },
+    estimates: new DurationEstimates(store, clock),
     logs: executor,
     artifacts,
     ...(cluster === undefined ? {} : { objects: new ObjectCalls(cluster.client, config.apiGroup) }),

@@ -312,6 +312,21 @@ spec:
   expect(started()).toEqual(["wf.a-flaky(0)", "wf.b-pod", "wf.a-flaky(1)"]);
 });
 
+test("an estimate that came with the workflow is told from its start on", () => {
+  const { env } = given(JOB);
+  const { metadata, spec } = parse(JOB) as Workflow;
+  const state = createWorkflow({
+    metadata: { namespace: "ns", uid: "u", ...metadata },
+    spec,
+    status: { startedAt: null, finishedAt: null, estimatedDuration: 12 },
+  }, env());
+  expect(viewWorkflow(state).status?.estimatedDuration).toBeUndefined();
+  advance(state, env());
+  expect(viewWorkflow(state).status).toMatchObject({ phase: "Running", estimatedDuration: 12 });
+  const { put } = takeChanges(state);
+  expect(viewWorkflow(loadWorkflow(put)).status?.estimatedDuration).toBe(12);
+});
+
 test("a finished workflow deletes itself when its time is over", () => {
   const story = given(`
 metadata: {name: wf}

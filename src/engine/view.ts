@@ -37,6 +37,8 @@ function viewStatus(state: WorkflowState, options: ViewOptions): WorkflowStatus 
     startedAt: timeText(header.startedAt),
     finishedAt: timeText(header.finishedAt),
   };
+  // What was worked out before the start is told from the start on.
+  if (header.startedAt === undefined) delete status.estimatedDuration;
   if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
     status.progress = state.nodes.size === 0 && header.progress !== undefined
       ? header.progress

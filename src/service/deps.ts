@@ -8,6 +8,7 @@ import type { LabelTerm } from "../expr/label_selector.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
+import type { DurationEstimates } from "./duration_estimates.ts";
 import type { EventFeed } from "./event_feed.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
@@ -63,6 +64,8 @@ export interface ServiceDeps {
   callerOf?(identity: Identity): Caller;
   /** Absent where nobody measures. */
   metrics?: Metrics;
+  /** How long workflows will take; absent where nobody asks. */
+  estimates?: DurationEstimates;
   /** Lines of tasks; absent where nothing runs. */
   logs?: LogSource;
   /** Bytes of artifacts; absent where none can be kept. */

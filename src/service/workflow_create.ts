@@ -101,6 +101,9 @@ export async function storeWorkflow(
   const namespace = namespaceOf(normal.metadata, requested);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const { name: given = "", generateName: base = "" } = normal.metadata;
+  const estimated = request.serverDryRun === true
+    ? normal
+    : await withEstimate(deps, normal, namespace);
   // A repeated request must draw the names that the first one drew.
   const fraction = fractionsOf(request.idempotency) ?? deps.ids.fraction;
   for (let attempt = 1;; attempt++) {
@@ -116,7 +119,7 @@ export async function storeWorkflow(
     delete metadata.resourceVersion;
     delete metadata.deletionTimestamp;
     checkMetadata(WORKFLOW, metadata);
-    const workflow: Workflow = { ...normal, metadata };
+    const workflow: Workflow = { ...estimated, metadata };
     try {
       if (request.serverDryRun === true) return await dryRun(deps, workflow, namespace, name);
       return await deps.host.execute(
@@ -130,6 +133,19 @@ export async function storeWorkflow(
       if (attempt === NAME_ATTEMPTS) throw objectExists(WORKFLOW, name, true);
     }
   }
+}
+
+async function withEstimate(
+  { estimates }: ServiceDeps,
+  workflow: Workflow,
+  namespace: string,
+): Promise<Workflow> {
+  const estimatedDuration = await estimates?.of(namespace, workflow);
+  if (estimatedDuration === undefined) return workflow;
+  return {
+    ...workflow,
+    status: { startedAt: null, finishedAt: null, ...workflow.status, estimatedDuration },
+  };
 }
 
 async function dryRun(

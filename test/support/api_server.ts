@@ -17,6 +17,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource } from "../../src/service/artifacts.ts";
 import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
+import { DurationEstimates } from "../../src/service/duration_estimates.ts";
 import { createEventFeed } from "../../src/service/event_feed.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
@@ -104,6 +105,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     watches: createWatchHub(store, workflows),
     events: createEventFeed({ ...shared, group: "argoproj.io" }),
     metrics,
+    estimates: new DurationEstimates(store, shared.clock),
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
   };

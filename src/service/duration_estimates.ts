@@ -1,0 +1,68 @@
+/** How long workflows will take: as long as the last one from the same template or cron workflow that succeeded. */
+import type { Clock } from "../platform/clock.ts";
+import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
+import type { Store } from "../store/port.ts";
+
+/** An answer is used again for this long, ms: a burst of submissions asks the store once. */
+const KEEP_MS = 10_000;
+
+/** Answers that are kept; the oldest goes first. */
+const MAX_KEPT = 1_000;
+
+/** Workflows that are looked at for one answer. */
+const MAX_SCAN = 200;
+
+interface Estimate {
+  at: number;
+  seconds: Promise<number | undefined>;
+}
+
+export class DurationEstimates {
+  readonly #query: Store["query"];
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Estimate>();
+
+  constructor({ query }: Store, clock: Clock) {
+    this.#query = query;
+    this.#clock = clock;
+  }
+
+  /** Expected seconds; undefined when nothing tells, or the store can't be asked. Never rejects. */
+  of(namespace: string, { metadata, spec }: Workflow): Promise<number | undefined> {
+    const cron = metadata.labels?.[`${LABEL_PREFIX}cron-workflow`];
+    const { name = "", clusterScope } = spec.workflowTemplateRef ?? {};
+    const kind = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
+    const [label, value] = cron === undefined ? [kind, name] : ["cron-workflow", cron];
+    if (value === "") return Promise.resolve(undefined);
+    const key = `${namespace}/${label}/${value}`;
+    const now = this.#clock.monotonic();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && now - kept.at < KEEP_MS) return kept.seconds;
+    const seconds = this.#ask(namespace, `${LABEL_PREFIX}${label}`, value);
+    this.#kept.delete(key);
+    this.#kept.set(key, { at: now, seconds });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return seconds;
+  }
+
+  async #ask(namespace: string, key: string, value: string): Promise<number | undefined> {
+    try {
+      const { items: [last] } = await this.#query.list({
+        kind: "wf",
+        namespace,
+        labels: [{ key, operator: "in", values: [value] }],
+        phases: ["Succeeded"],
+        limit: 1,
+        maxScan: MAX_SCAN,
+        parts: [],
+      });
+      const { startedAt, finishedAt } = last?.index ?? {};
+      return startedAt === undefined || finishedAt === undefined
+        ? undefined
+        : Math.max(0, Math.round((finishedAt - startedAt) / 1000));
+    } catch {
+      return undefined;
+    }
+  }
+}
