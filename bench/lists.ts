@@ -1,62 +1,98 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * What a page of 50 costs the server over HTTP, on this machine, with few and with many finished workflows in the store:
+ * What a page of 50 workflows costs, by how many finished ones are stored, on this machine:
  *
- *   STORED=100000 deno run -A bench/lists.ts [redis|sqlite …]
+ *   [STORED=100000] [QUERY=name] [REQUESTS=40] deno run -A bench/lists.ts [redis|sqlite]
  *
- * Prints CPU milliseconds of the server for each request (its own, not those of Redis), the median time to the answer, and
- * the server's resident memory.
+ * Fills two stores of each kind, one with 1,000 and one with STORED finished workflows, starts a server on each, and asks
+ * both in turns for the first and the last page of every query over HTTP. Costs are the processor time of the server and of
+ * Redis, and the time that the client waits. It fails when a page of a bounded query costs more than twice as much in the
+ * large store, or the server keeps more memory.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { shardOf } from "../src/actors/actor_ids.ts";
+import { continueToken } from "../src/service/continue_token.ts";
+import { comparePositions, continueAfter } from "../src/store/list_query.ts";
 import type { ActorChange, Store } from "../src/store/port.ts";
 import { openRedisStore } from "../src/store/redis_store.ts";
 import { openSqliteStore } from "../src/store/sqlite_store.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
+import {
+  heapAfterCollection,
+  residentMib,
+  WITH_HEAP_PROBE,
+} from "../test/support/server_memory.ts";
 import { type ServerProcess, startServer } from "../test/support/server_process.ts";
 
 const FEW = 1_000;
-const MANY = Number(process.env["STORED"] ?? 5_000);
-const REQUESTS = Number(process.env["REQUESTS"] ?? 30);
+const STORED = Number(process.env["STORED"] ?? 100_000);
+const REQUESTS = Number(process.env["REQUESTS"] ?? 40);
+const ONLY = process.env["QUERY"];
+const LIMIT = 50;
 const SHARDS = 64;
+const COMMIT = 200;
 const LABELS = "workflows.argoproj.io/";
 const START = Date.UTC(2026, 0, 1);
 /** Clock ticks of /proc are 10 ms. */
 const TICK_MS = 10;
+const MIB = 2 ** 20;
+/** More than this ratio between the stores is a failure, and more heap than this. */
+const MAX_RATIO = 2;
+const MAX_HEAP_MIB = 16;
 
-interface Opened {
-  url: string;
-  store: Store;
+/** A store with so many workflows. */
+interface Setting {
+  stored: number;
+  server: ServerProcess;
+  /** Process of the backend, if it has one. */
+  backend?: number;
   stop(): Promise<void>;
 }
 
-const ADAPTERS: Record<string, () => Promise<Opened>> = {
-  async redis() {
-    const { url, stop } = await startRedisServer();
-    return { url, store: await openRedisStore({ url }), stop };
+const ADAPTERS: Record<string, (stored: number) => Promise<Setting>> = {
+  async redis(stored) {
+    const redis = await startRedisServer();
+    await fillWith(await openRedisStore({ url: redis.url, timeoutMs: 60_000 }), stored);
+    const server = await startServer([`--store=${redis.url}`, "--log-level=info"], WITH_HEAP_PROBE);
+    const stop = async () => {
+      await server.stop();
+      await redis.stop();
+    };
+    return { stored, server, backend: redis.pid(), stop };
   },
-  async sqlite() {
+  async sqlite(stored) {
     const folder = mkdtempSync(join(tmpdir(), "sluice-lists-"));
-    const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
-    const stop = () => Promise.resolve(rmSync(folder, { recursive: true }));
-    return { url: `sqlite:${folder}`, store, stop };
+    await fillWith(await openSqliteStore({ folder, synchronous: "NORMAL" }), stored);
+    const server = await startServer(
+      [`--store=sqlite:${folder}`, "--log-level=info"],
+      WITH_HEAP_PROBE,
+    );
+    const stop = async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true });
+    };
+    return { stored, server, stop };
   },
 };
 
+const nameOf = (i: number) => `async-job-${i}`;
+const createdAt = (i: number) => START + 1_000 * Math.floor(i / 20);
+/** One in twenty has each. */
+const teamOf = (i: number) => `t${i % 20}`;
+
 /** A finished workflow of three steps as the engine stores it. */
 function change(i: number): ActorChange {
-  const name = `async-job-${i}`;
+  const name = nameOf(i);
   const uid = `0b5d3c1e-7d0f-4f5b-9a53-${String(i).padStart(12, "0")}`;
-  const startedAt = START + 1_000 * Math.floor(i / 20);
+  const startedAt = createdAt(i);
   const finishedAt = startedAt + 60_000;
   const labels = {
     [`${LABELS}phase`]: "Succeeded",
     [`${LABELS}completed`]: "true",
-    // One in 200 has this value.
-    team: `t${i % 200}`,
+    team: teamOf(i),
   };
   const node = (id: string, type: string, order: number) =>
     JSON.stringify({
@@ -96,12 +132,16 @@ function change(i: number): ActorChange {
   };
 }
 
-async function fill(store: Store, from: number, to: number): Promise<void> {
+/** Writes workflows through the store's own commits, then closes it. */
+async function fillWith(store: Store, count: number): Promise<void> {
+  const startedAt = performance.now();
   const shards = await store.membership.shardCount(SHARDS);
   const byShard = new Map<number, number[]>();
-  for (let i = from; i < to; i++) {
-    const shard = shardOf(`wf/bench/async-job-${i}`, shards);
-    byShard.set(shard, [...byShard.get(shard) ?? [], i]);
+  for (let i = 0; i < count; i++) {
+    const shard = shardOf(`wf/bench/${nameOf(i)}`, shards);
+    const all = byShard.get(shard) ?? [];
+    byShard.set(shard, all);
+    all.push(i);
   }
   for (const [shard, all] of byShard) {
     const lease = await store.membership.acquire(shard, "bench", 60_000);
@@ -109,119 +149,188 @@ async function fill(store: Store, from: number, to: number): Promise<void> {
     while (all.length > 0) {
       await store.shards.commit({
         ...lease,
-        actors: all.splice(0, 50).map(change),
+        actors: all.splice(0, COMMIT).map(change),
         ...{ outboxPut: {}, outboxDrop: [], timersSet: {}, timersClear: [], answers: [] },
       });
     }
     await store.membership.release(lease);
   }
+  await store.close();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  console.log(`stored ${count} workflows in ${seconds.toFixed(1)} s`);
 }
 
-interface Page {
-  metadata: { continue?: string };
-  items: unknown[] | null;
-}
-
-const LIST = "/api/v1/workflows/bench?";
-
-async function page(server: ServerProcess, query: string, limit: number, token = "") {
-  const answer = await fetch(
-    `${server.url}${LIST}${query}&listOptions.limit=${limit}&listOptions.continue=${
-      encodeURIComponent(token)
-    }`,
-  );
-  if (!answer.ok) throw new Error(`${query}: ${answer.status} ${await answer.text()}`);
-  return await answer.json() as Page;
-}
-
-/** Token of the last page. */
-async function lastToken(server: ServerProcess, query: string): Promise<string> {
-  let last = "";
-  for (const limit of [1_000, 50]) {
-    for (let next: string | undefined = last; next !== undefined;) {
-      const fields = query.includes("fields=") ? "" : "&fields=metadata,items.metadata.name";
-      const found: Page = await page(server, query + fields, limit, next);
-      const isLast = found.metadata.continue === undefined ||
-        (limit > 50 && (found.items ?? []).length < limit);
-      if (isLast) break;
-      last = found.metadata.continue ?? "";
-      next = last;
-    }
-  }
-  return last;
-}
-
-function statOf(server: ServerProcess): { cpuMs: number; residentMib: number } {
-  const fields = readFileSync(`/proc/${server.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
-  return {
-    cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
-    residentMib: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024,
-  };
+interface Query {
+  name: string;
+  text: string;
+  /** Which workflows it selects. */
+  selects: (i: number) => boolean;
+  /** Looks at no more entries than the server's bound, but not at few. */
+  isScan?: true;
 }
 
 const selector = (text: string) => `&listOptions.labelSelector=${encodeURIComponent(text)}`;
-const fieldSelector = (text: string) => `&listOptions.fieldSelector=${encodeURIComponent(text)}`;
+const nameFilter = (how: string, name: string) =>
+  `&nameFilter=${how}&listOptions.fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
 const WITHOUT_NODES = "fields=-items.status.nodes";
-const QUERIES: Record<string, string> = {
-  "all": "",
-  "without nodes": WITHOUT_NODES,
-  "names only": "fields=metadata,items.metadata.name",
-  "label completed=true": WITHOUT_NODES + selector(`${LABELS}completed=true`),
-  "label phase in (...)": WITHOUT_NODES + selector(`${LABELS}phase in (Succeeded,Failed)`),
-  "label team=t7": WITHOUT_NODES + selector("team=t7"),
-  "label team!=t7": WITHOUT_NODES + selector("team!=t7"),
-  "name contains": `${WITHOUT_NODES}&nameFilter=Contains${fieldSelector("metadata.name=job-7")}`,
-  "name contains, none": `${WITHOUT_NODES}&nameFilter=Contains${fieldSelector("metadata.name=x")}`,
-  "created after, few": `${WITHOUT_NODES}&createdAfter=2026-01-01T00:00:48Z`,
-  "finished before, few": `${WITHOUT_NODES}&finishedBefore=2026-01-01T00:01:01Z`,
-};
-const ONLY = process.env["QUERY"];
+const all = () => true;
+const QUERIES: Query[] = [
+  { name: "all", text: "", selects: all },
+  { name: "without nodes", text: WITHOUT_NODES, selects: all },
+  { name: "names only", text: "fields=metadata,items.metadata.name", selects: all },
+  { name: "completed=true", text: selector(`${LABELS}completed=true`), selects: all },
+  { name: "completed!=true", text: selector(`${LABELS}completed!=true`), selects: () => false },
+  { name: "phase in (…)", text: selector(`${LABELS}phase in (Succeeded,Failed)`), selects: all },
+  { name: "phase=Failed", text: selector(`${LABELS}phase=Failed`), selects: () => false },
+  { name: "team=t7", text: selector("team=t7"), selects: (i) => teamOf(i) === "t7" },
+  {
+    name: "completed=true,team=t7",
+    text: selector(`${LABELS}completed=true,team=t7`),
+    selects: (i) => teamOf(i) === "t7",
+  },
+  { name: "team!=t7", text: selector("team!=t7"), selects: (i) => teamOf(i) !== "t7" },
+  {
+    name: "created after",
+    text: "createdAfter=2026-01-01T00:00:40Z",
+    selects: (i) => createdAt(i) >= START + 40_000,
+  },
+  {
+    name: "finished before",
+    text: "finishedBefore=2026-01-01T00:01:04Z",
+    selects: (i) => createdAt(i) <= START + 4_000,
+  },
+  {
+    name: "name prefix",
+    text: nameFilter("Prefix", "async-job-1"),
+    selects: (i) => String(i).startsWith("1"),
+  },
+  {
+    name: "name contains, none",
+    text: nameFilter("Contains", "x"),
+    selects: () => false,
+    isScan: true,
+  },
+];
 
-async function measure(what: string, server: ServerProcess): Promise<void> {
-  for (const [name, query] of Object.entries(QUERIES)) {
-    if (ONLY !== undefined && !name.includes(ONLY)) continue;
-    const last = await lastToken(server, query);
-    for (const [which, token] of [["first", ""], ["last", last]] as const) {
-      for (let i = 0; i < 5; i++) await page(server, query, 50, token);
-      const before = statOf(server).cpuMs;
-      const times: number[] = [];
-      let items = 0;
-      for (let i = 0; i < REQUESTS; i++) {
-        const startedAt = performance.now();
-        items = (await page(server, query, 50, token)).items?.length ?? 0;
-        times.push(performance.now() - startedAt);
+/** Tokens of the first and of the last whole page. */
+function tokensOf({ selects }: Query, stored: number): [which: string, token: string][] {
+  const places = Array.from({ length: stored }, (_, i) => i).filter(selects)
+    .map((i) => ({ createdAt: createdAt(i), id: `wf/bench/${nameOf(i)}` }))
+    .sort(comparePositions);
+  const before = places.at(-LIMIT - 1);
+  if (before === undefined) return [["only", ""]];
+  return [["first", ""], ["last", continueToken(continueAfter(before))]];
+}
+
+async function ask({ server }: Setting, text: string, token: string): Promise<number> {
+  const url = `${server.url}/api/v1/workflows/bench?${text}&listOptions.limit=${LIMIT}` +
+    `&listOptions.continue=${token}`;
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${text}: ${answer.status} ${await answer.text()}`);
+  const { items } = await answer.json() as { items: unknown[] | null };
+  return items?.length ?? 0;
+}
+
+/** Processor time of a process so far. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return TICK_MS * (Number(fields[11]) + Number(fields[12]));
+}
+
+interface Cost {
+  items: number;
+  serverMs: number;
+  backendMs: number;
+  medianMs: number;
+}
+
+async function measure(setting: Setting, text: string, token: string): Promise<Cost> {
+  const { server, backend } = setting;
+  const used = () => [processorMs(server.pid), backend === undefined ? 0 : processorMs(backend)];
+  const [serverBefore = 0, backendBefore = 0] = used();
+  const times: number[] = [];
+  let items = 0;
+  for (let i = 0; i < REQUESTS; i++) {
+    const startedAt = performance.now();
+    items = await ask(setting, text, token);
+    times.push(performance.now() - startedAt);
+  }
+  times.sort((a, b) => a - b);
+  const [serverAfter = 0, backendAfter = 0] = used();
+  return {
+    items,
+    serverMs: (serverAfter - serverBefore) / REQUESTS,
+    backendMs: (backendAfter - backendBefore) / REQUESTS,
+    medianMs: times[Math.floor(times.length / 2)] ?? 0,
+  };
+}
+
+const digits = (value: number) => value.toFixed(1).padStart(5);
+const textOf = ({ items, serverMs, backendMs, medianMs }: Cost) =>
+  `${String(items).padStart(2)} items, ${digits(serverMs)} + ${digits(backendMs)} ms, ${
+    digits(medianMs)
+  } ms`;
+
+const failures: string[] = [];
+
+async function compare(adapter: string, small: Setting, large: Setting): Promise<void> {
+  const settings = [small, large];
+  for (const setting of settings) {
+    for (let i = 0; i < 100; i++) await ask(setting, QUERIES[i % 8]?.text ?? "", "");
+  }
+  console.log(
+    `\n${adapter}: items, server + backend processor time, median time of a page; ` +
+      `${small.stored} stored | ${large.stored} stored | ratio of both times`,
+  );
+  for (const query of QUERIES) {
+    if (ONLY !== undefined && !query.name.includes(ONLY)) continue;
+    const tokens = settings.map(({ stored }) => tokensOf(query, stored));
+    for (const at of [0, 1]) {
+      const places = tokens.map((some) => some[at] ?? some[0] ?? ["", ""]);
+      if (at === 1 && places.every(([which]) => which === "only")) continue;
+      for (const [i, setting] of settings.entries()) {
+        for (let n = 0; n < 5; n++) await ask(setting, query.text, places[i]?.[1] ?? "");
       }
-      times.sort((a, b) => a - b);
-      const cpu = (statOf(server).cpuMs - before) / REQUESTS;
-      const median = times[Math.floor(times.length / 2)] ?? 0;
+      const costs: Cost[] = [];
+      for (const [i, setting] of settings.entries()) {
+        costs.push(await measure(setting, query.text, places[i]?.[1] ?? ""));
+      }
+      const [a, b] = costs;
+      if (a === undefined || b === undefined) continue;
+      // Ticks are coarse: a millisecond more is no ratio.
+      const processor = (b.serverMs + b.backendMs + 1) / (a.serverMs + a.backendMs + 1);
+      const median = (b.medianMs + 1) / (a.medianMs + 1);
+      const name = `${query.name}, ${places[1]?.[0]} page`;
       console.log(
-        `${what}: ${name}, ${which} page (${items}): ${cpu.toFixed(1)} ms of CPU, ` +
-          `${median.toFixed(1)} ms median`,
+        `${name.padEnd(34)} ${textOf(a)} | ${textOf(b)} | ${processor.toFixed(2)} ${
+          median.toFixed(2)
+        }`,
       );
+      const isMore = Math.max(processor, median) > MAX_RATIO;
+      if (isMore && query.isScan !== true) failures.push(`${adapter}: ${name}`);
     }
   }
-  console.log(`${what}: ${statOf(server).residentMib.toFixed(0)} MiB resident`);
+  const heaps: number[] = [];
+  for (const { stored, server } of settings) {
+    const heap = await heapAfterCollection(server) / MIB;
+    heaps.push(heap);
+    console.log(
+      `${adapter} with ${stored}: heap ${heap.toFixed(1)} MiB after a collection, ` +
+        `${residentMib(server).toFixed(0)} MiB resident`,
+    );
+  }
+  if ((heaps[1] ?? 0) > (heaps[0] ?? 0) + MAX_HEAP_MIB) failures.push(`${adapter}: memory`);
 }
 
 const names = process.argv.slice(2);
 for (const [name, open] of Object.entries(ADAPTERS)) {
   if (names.length > 0 && !names.includes(name)) continue;
-  const { url, store, stop } = await open();
-  let stored = 0;
-  let opened = store;
-  for (const size of [FEW, MANY]) {
-    await fill(opened, stored, size);
-    stored = size;
-    await opened.close();
-    const server = await startServer([`--store=${url}`, "--log-level=info"]);
-    await measure(`${name} with ${size}`, server);
-    await server.stop();
-    opened = url.startsWith("redis")
-      ? await openRedisStore({ url })
-      : await openSqliteStore({ folder: url.slice("sqlite:".length), synchronous: "NORMAL" });
-  }
-  await opened.close();
-  await stop();
+  const small = await open(FEW);
+  const large = await open(STORED);
+  await compare(name, small, large);
+  await Promise.all([small.stop(), large.stop()]);
 }
-process.exit(0);
+console.log(
+  failures.length === 0 ? "\nall within their bounds" : `\nbeyond: ${failures.join("; ")}`,
+);
+process.exit(failures.length === 0 ? 0 : 1);
