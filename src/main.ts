@@ -39,6 +39,7 @@ import { createApp } from "./http/app.ts";
 import { createOriginRule, parseOrigins } from "./http/origin.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
+import { starting } from "./http/starting.ts";
 import { type Clock, endsWithin, systemClock } from "./platform/clock.ts";
 import {
   type Config,
@@ -53,6 +54,7 @@ import { createLogger, flushLog, type Logger, maskUrl } from "./platform/log.ts"
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { SharedClock } from "./platform/shared_clock.ts";
+import { stopSignal } from "./platform/stop_signal.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
@@ -64,14 +66,12 @@ import { createEventFeed } from "./service/event_feed.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { ObjectCalls } from "./service/object_calls.ts";
+import { createStoredConfig } from "./service/stored_config.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
-import type { ConfigMap, Secret } from "./spec/manifest.ts";
-import { openMemoryStore } from "./store/memory_store.ts";
+import { reachStore } from "./store/open_store.ts";
 import type { Store } from "./store/port.ts";
-import { openRedisStore } from "./store/redis_store.ts";
-import { openSqliteStore } from "./store/sqlite_store.ts";
 import facts from "../package.json" with { type: "json" };
 
 /** Events of a silent worker are not taken over earlier, ms. */
@@ -184,7 +184,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const dir = config.store.startsWith("sqlite:")
     ? config.store.slice("sqlite:".length)
     : config.workDir;
-  const configSource = createConfigSource(store);
+  const configSource = createStoredConfig(store);
   const artifacts = createArtifactStore({
     repository: parseRepository(config.artifacts || join(dir, "artifacts")),
     config: configSource,
@@ -409,27 +409,6 @@ async function shutDown(
   log.info("stopped");
 }
 
-async function reachStore(config: Config, log: Logger, stop: AbortSignal): Promise<Store> {
-  for (let attempt = 0;; attempt++) {
-    try {
-      return await openStore(config, log);
-    } catch (cause) {
-      if (!config.store.startsWith("redis") || stop.aborted) throw cause;
-      log.warn({ err: cause, store: maskUrl(config.store) }, "the store cannot be reached");
-      await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
-    }
-  }
-}
-
-function openStore({ store, durability }: Config, log: Logger): Promise<Store> {
-  if (store === "memory:") return Promise.resolve(openMemoryStore());
-  if (store.startsWith("sqlite:")) {
-    const synchronous = durability === "always" ? "FULL" : "NORMAL";
-    return openSqliteStore({ folder: store.slice("sqlite:".length), synchronous });
-  }
-  return openRedisStore({ url: store, onTrouble: (text) => log.warn({ trouble: text }, "redis") });
-}
-
 /** The store with its manifests in the cluster, and what keeps the copies of them. */
 async function openCluster(
   { apiGroup }: Config,
@@ -494,26 +473,6 @@ function openExecutors(
   });
 }
 
-/** ConfigMaps and Secrets of the manifest store, for executors and artifact locations. */
-function createConfigSource({ manifests }: Store): ConfigSource {
-  return {
-    async configMap(namespace, name) {
-      const stored = await manifests.get("ConfigMap", namespace, name);
-      return stored && ((JSON.parse(stored.text) as ConfigMap).data ?? {});
-    },
-    async secret(namespace, name) {
-      const stored = await manifests.get("Secret", namespace, name);
-      if (!stored) return undefined;
-      const { data = {}, stringData = {} } = JSON.parse(stored.text) as Secret;
-      const decoded = Object.entries(data).map(([key, value]) => [
-        key,
-        Buffer.from(value, "base64").toString("utf8"),
-      ]);
-      return { ...Object.fromEntries(decoded), ...stringData };
-    },
-  };
-}
-
 function buildFacts(): ServiceDeps["settings"]["build"] {
   return {
     version: facts.version,
@@ -525,28 +484,6 @@ function buildFacts(): ServiceDeps["settings"]["build"] {
     compiler: "",
     platform: `${process.platform}/${process.arch}`,
   };
-}
-
-/** The answer to everything while the parts are being put together. */
-function starting(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return new Response("ok");
-  const { message } = unavailable("the server is starting; try again");
-  return Response.json({ code: 14, message }, { status: 503, headers: { "retry-after": "1" } });
-}
-
-/** Aborts at the first SIGTERM or SIGINT; the second one ends the process at once. */
-function stopSignal(log: Logger): AbortSignal {
-  const stop = new AbortController();
-  const onSignal = (signal: string) => {
-    if (stop.signal.aborted) process.exit(130);
-    log.info({ signal }, "told to stop");
-    stop.abort();
-  };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
-  process.on("unhandledRejection", (cause) => log.error({ err: cause }, "unhandled rejection"));
-  process.on("uncaughtException", (cause) => log.error({ err: cause }, "uncaught exception"));
-  return stop.signal;
 }
 
 if (import.meta.main) process.exit(await runServer(process.argv.slice(2), process.env));

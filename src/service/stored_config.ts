@@ -1,0 +1,25 @@
+/** ConfigMaps and Secrets as the manifest store has them. */
+import { Buffer } from "node:buffer";
+import type { ConfigSource } from "../artifacts/config_source.ts";
+import type { ConfigMap, Secret } from "../spec/manifest.ts";
+import type { Store } from "../store/port.ts";
+
+/** ConfigMaps and Secrets for executors and artifact locations. */
+export function createStoredConfig({ manifests }: Store): ConfigSource {
+  return {
+    async configMap(namespace, name) {
+      const stored = await manifests.get("ConfigMap", namespace, name);
+      return stored && ((JSON.parse(stored.text) as ConfigMap).data ?? {});
+    },
+    async secret(namespace, name) {
+      const stored = await manifests.get("Secret", namespace, name);
+      if (!stored) return undefined;
+      const { data = {}, stringData = {} } = JSON.parse(stored.text) as Secret;
+      const decoded = Object.entries(data).map(([key, value]) => [
+        key,
+        Buffer.from(value, "base64").toString("utf8"),
+      ]);
+      return { ...Object.fromEntries(decoded), ...stringData };
+    },
+  };
+}
