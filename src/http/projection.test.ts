@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../base/json.ts";
-import { keepsPath, parseProjection, project, projectionBelow } from "./projection.ts";
+import { keepsPath, keepsWhole, parseProjection, project, projectionBelow } from "./projection.ts";
 
 const object: JsonObject = {
   metadata: { name: "x", labels: { "a.example/b": "1", c: "2" } },
@@ -42,4 +42,19 @@ test("keepsPath() tells whether a part must be loaded", () => {
   expect(keepsPath(parseProjection("-status.nodes"), "status", "nodes")).toBe(false);
   expect(keepsPath(parseProjection("-spec"), "status", "nodes")).toBe(true);
   expect(keepsPath(undefined, "status", "nodes")).toBe(true);
+});
+
+test.each<[fields: string, path: string[], whole: boolean]>([
+  ["-status.nodes", ["spec"], true],
+  ["-status.nodes", ["status"], false],
+  ["-status.nodes", ["status", "nodes"], false],
+  ["-status.nodes", ["status", "phase"], true],
+  ["-status", ["status", "phase"], false],
+  ["spec,status.phase", ["spec"], true],
+  ["spec,status.phase", ["spec", "templates"], true],
+  ["spec,status.phase", ["status"], false],
+  ["spec,status.phase", ["metadata"], false],
+])("keepsWhole() of fields=%s, %s: %s", (fields, path, whole) => {
+  const projection = parseProjection(fields);
+  expect(projection !== undefined && keepsWhole(projection, ...path)).toBe(whole);
 });

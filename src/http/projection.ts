@@ -62,6 +62,17 @@ export function keepsPath(projection: Projection | undefined, ...path: string[])
   return true;
 }
 
+/** Tells whether a path survives the projection with all that is below it. */
+export function keepsWhole(projection: Projection, ...path: string[]): boolean {
+  let node: PathNode | undefined = projection.root;
+  for (const key of path) {
+    node = node.children.get(key);
+    if (node === undefined) return projection.exclude;
+    if (node.whole) return !projection.exclude;
+  }
+  return false;
+}
+
 /** Applies a projection to an object; the given object is not changed. */
 export function project(value: JsonObject, projection: Projection): JsonObject {
   return projection.exclude

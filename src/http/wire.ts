@@ -4,7 +4,7 @@ import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
 import { decode } from "../spec/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { kindSchema } from "./requests.ts";
-import { project, type Projection } from "./projection.ts";
+import { keepsWhole, project, type Projection } from "./projection.ts";
 
 /** A workflow as answers show it; `status` is always there. */
 export function workflowWire(workflow: Workflow, projection?: Projection): JsonObject {
@@ -13,7 +13,12 @@ export function workflowWire(workflow: Workflow, projection?: Projection): JsonO
     spec: workflow.spec as unknown as JsonObject,
     status: statusWire(workflow.status as unknown as JsonObject | undefined),
   };
-  return projection === undefined ? shown : completed(project(shown, projection));
+  if (projection === undefined) return shown;
+  if (!keepsWhole(projection, "metadata") || !keepsWhole(projection, "spec")) {
+    return completed(project(shown, projection));
+  }
+  const { status } = project({ status: shown.status ?? {} }, projection);
+  return { ...shown, status: statusWire(isJsonObject(status) ? status : undefined) };
 }
 
 /** Adds what a projection has taken away, but every answer has. */
