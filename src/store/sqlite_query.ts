@@ -22,8 +22,8 @@ import { parseEntry } from "./sqlite_shards.ts";
 import type { Wakeups } from "./wakeups.ts";
 import { FEED_BATCH, parseVersion, watchFeed } from "./watch_feed.ts";
 
-/** Entries that are looked at before others get their turn. */
-const SLICE = 250;
+/** Entries that are looked at before others get their turn: more and more, while few are selected. */
+const MAX_SLICE = 500;
 /** How many entries of a term the choice looks ahead. */
 const LOOK_AHEAD = 100;
 const LATEST: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
@@ -109,7 +109,7 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
     after: ListPosition,
     query: ListQuery,
   ): AsyncGenerator<Row[]> {
-    const size = query.limit > 0 ? Math.min(SLICE, query.limit + 1) : SLICE;
+    let size = query.limit > 0 ? Math.min(MAX_SLICE, query.limit + 1) : MAX_SLICE;
     for (let position = after; !database.isClosed;) {
       const rows: Row[] = [];
       for (const row of walk(way, position, query)) {
@@ -120,7 +120,8 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
       const last = rows.at(-1);
       if (last === undefined || rows.length < size) return;
       position = positionOf(last);
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      size = Math.min(MAX_SLICE, 2 * size);
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
