@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { openRedisStore } from "../../src/store/redis_store.ts";
 import { startRedisServer } from "./redis_server.ts";
-import { residentMib } from "./server_memory.ts";
+import { heapAfterCollection, residentMib, WITH_HEAP_PROBE } from "./server_memory.ts";
 import { startServer } from "./server_process.ts";
 import { WatchClient } from "./watch_clients.ts";
 
@@ -44,6 +44,8 @@ export interface WatchRunReport {
   caughtUp: number;
   /** Resident memory of the server over time, MiB. */
   resident: number[];
+  /** Heap of the server after a collection, with all watchers there: before the first change and after the last, MiB. */
+  heap: [before: number, after: number];
   /** Processor time of the server for each second of the run, ms. */
   busy: number;
 }
@@ -59,7 +61,7 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
   const { watchers, slow, rate, seconds } = options;
   const redis = await startRedisServer();
   const store = await openRedisStore({ url: redis.url });
-  const server = await startServer([`--store=${redis.url}`, "--log-level=info"]);
+  const server = await startServer([`--store=${redis.url}`, "--log-level=info"], WITH_HEAP_PROBE);
   const stop = new AbortController();
   try {
     const namespaces = Math.max(1, Math.ceil((watchers - slow - OF_EVERYTHING) / PER_NAMESPACE));
@@ -77,6 +79,8 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
     }
     const [slowOnes, fast] = [clients.slice(0, slow), clients.slice(slow)];
     for (const client of slowOnes) client.pause();
+    const heapMib = async () => await heapAfterCollection(server) / 2 ** 20;
+    const heapBefore = await heapMib();
     const resident = [residentMib(server)];
     const sampling = setInterval(() => resident.push(residentMib(server)), SAMPLE_MS);
     const [startedAt, busyBefore] = [performance.now(), processorMs(server.pid)];
@@ -100,6 +104,7 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
     clearInterval(sampling);
     clearTimeout(waking);
     resident.push(residentMib(server));
+    const heapAfter = await heapMib();
     // What comes twice would come now.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await Promise.all(clients.map((client) => client.close()));
@@ -122,6 +127,7 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
       delivery: deliveryOf(fast),
       caughtUp,
       resident,
+      heap: [heapBefore, heapAfter],
       busy,
     };
   } finally {
@@ -265,6 +271,7 @@ export function watchRunText(report: WatchRunReport): string {
     `caught up after ${
       Math.round(report.caughtUp)
     } ms; fast ones cut ${report.cutsOfFast.length} times`,
-    `resident MiB: ${resident.map(Math.round).join(" ")}`,
+    `resident MiB: ${resident.map(Math.round).join(" ")}; heap ` +
+    report.heap.map((mib) => `${round(mib)} MiB`).join(" before, ") + " after a collection",
   ].join("\n") + "\n";
 }
