@@ -47,6 +47,10 @@ export class EventWorkers {
   readonly #deps: EventWorkersDeps;
   readonly #options: EventWorkersOptions;
   readonly #stop = new AbortController();
+  /** Aborts when all workers have ended. */
+  readonly #over = new AbortController();
+  /** Events that workers have and that are not over. */
+  readonly #open = new Map<string, Set<string>>();
   #workers: Actor<typeof eventWorkerMachine>[] = [];
 
   constructor(deps: EventWorkersDeps, options: EventWorkersOptions) {
@@ -79,7 +83,9 @@ export class EventWorkers {
       });
       return actor.start();
     });
-    if (this.#options.count > 0) void this.#trim();
+    if (this.#options.count === 0) return;
+    void this.#keepTouching();
+    void this.#trim();
   }
 
   /** Takes nothing more; resolves when what was taken is done. */
@@ -89,6 +95,7 @@ export class EventWorkers {
       if (worker.getSnapshot().status !== "done") worker.send({ type: "stop" });
       return waitFor(worker, ({ status }) => status === "done", { timeout: Infinity });
     }));
+    this.#over.abort();
   }
 
   #take(worker: string, waitMs: number, signal: AbortSignal): Promise<QueuedEvent[]> {
@@ -104,25 +111,29 @@ export class EventWorkers {
 
   async #work(worker: string, events: QueuedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const { clock, log } = this.#deps;
-    const over = new AbortController();
     const open = new Set(events.map(({ id }) => id));
-    const touching = (async () => {
-      for (;;) {
-        await clock.sleep(this.#options.claimAfterMs / 3, over.signal);
-        if (over.signal.aborted) return;
-        await this.#deps.events.touch(worker, [...open]).catch((cause: unknown) => {
-          log.warn({ worker, err: cause }, "events could not be touched");
-        });
-      }
-    })();
+    this.#open.set(worker, open);
     const ends = new Ends(this.#deps, (id) => open.delete(id));
     try {
       await Promise.all(events.map((event) => this.#one(event, ends)));
       await ends.flushed();
     } finally {
-      over.abort();
-      await touching;
+      this.#open.delete(worker);
+    }
+  }
+
+  /** Tells again and again that the workers still work on what they have, until all have ended. */
+  async #keepTouching(): Promise<void> {
+    const { clock, log, events } = this.#deps;
+    while (!this.#over.signal.aborted) {
+      await clock.sleep(this.#options.claimAfterMs / 3, this.#over.signal);
+      await Promise.all(
+        [...this.#open].map(([worker, open]) =>
+          events.touch(worker, [...open]).catch((cause: unknown) => {
+            log.warn({ worker, err: cause }, "events could not be touched");
+          })
+        ),
+      );
     }
   }
 

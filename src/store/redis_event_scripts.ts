@@ -10,6 +10,11 @@ const COMMON = `
 local base = KEYS[1]
 local queue, places = base .. '${EVENT_KEY.queue}', base .. '${EVENT_KEY.places}'
 local later, held = base .. '${EVENT_KEY.later}', base .. '${EVENT_KEY.held}'
+local deliveries = base .. '${EVENT_KEY.deliveries}'
+
+local function by_time(namespace, state)
+  return base .. '${EVENT_KEY.byTime}' .. namespace .. ':' .. state
+end
 
 local function now()
   local time = redis.call('TIME')
@@ -38,15 +43,14 @@ local function save_deliveries(list, before)
   local records, places, gone = {}, {}, {}
   for i = 1, #list, 5 do
     local id, time, state = list[i], list[i + 2], list[i + 3]
-    local by_time = base .. '${EVENT_KEY.byTime}' .. list[i + 1]
     records[#records + 1] = id
     records[#records + 1] = list[i + 4]
-    gather(places, by_time .. ':' .. state, time, id)
+    gather(places, by_time(list[i + 1], state), time, id)
     for _, other in ipairs(before) do
-      if other ~= state then gather(gone, by_time .. ':' .. other, id) end
+      if other ~= state then gather(gone, by_time(list[i + 1], other), id) end
     end
   end
-  in_slices(records, function(...) redis.call('HSET', base .. '${EVENT_KEY.deliveries}', ...) end)
+  in_slices(records, function(...) redis.call('HSET', deliveries, ...) end)
   for_each_key('ZREM', gone)
   for_each_key('ZADD', places)
 end
@@ -59,27 +63,28 @@ end
 `;
 
 /**
- * Puts events into the queue, each unless the queue is full or it is a repeat.
+ * Puts events into the queue, each unless the queue is full or it is a repeat. There is no record of an event until
+ * something became of it; that of an earlier time, when it was replayed, goes.
  *
  * KEYS  1 base
- * ARGV  1 channel, then for each event: id, event as JSON, bound, namespace, time, delivery record as JSON,
- *       deduplication key ('' = none), fingerprint, time when the key expires
+ * ARGV  1 channel, then for each event: id, event as JSON, bound, namespace, time, deduplication key ('' = none),
+ *       fingerprint, time when the key expires
  * Returns  for each event: 'accepted' | 'full' | 'duplicate' | 'mismatch', event id
  */
 export const OFFER = defineScript(`
 ${COMMON}
 local ids, known = {}, {}
-for i = 2, #ARGV, 9 do ids[#ids + 1] = ARGV[i] end
+for i = 2, #ARGV, 8 do ids[#ids + 1] = ARGV[i] end
 for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do known[ids[i]] = place end
 
-local reply, accepted, records, by_time, namespaces = {}, {}, {}, {}, {}
+local reply, accepted, fresh, queued = {}, {}, {}, {}
 local count = redis.call('HLEN', places)
 local function answer(result, id)
   reply[#reply + 1] = result
   reply[#reply + 1] = id
 end
-for i = 2, #ARGV, 9 do
-  local id, key, fingerprint = ARGV[i], ARGV[i + 6], ARGV[i + 7]
+for i = 2, #ARGV, 8 do
+  local id, namespace, key, fingerprint = ARGV[i], ARGV[i + 3], ARGV[i + 5], ARGV[i + 6]
   local marker = base .. '${EVENT_KEY.dedupe}' .. key
   local before = key ~= '' and redis.call('GET', marker)
   if before then
@@ -94,20 +99,27 @@ for i = 2, #ARGV, 9 do
     known[id] = redis.call('XADD', queue, '*', 'e', ARGV[i + 1], 'n', 0)
     accepted[#accepted + 1] = id
     accepted[#accepted + 1] = known[id]
-    for _, item in ipairs({id, ARGV[i + 3], ARGV[i + 4], 'queued', ARGV[i + 5]}) do
-      records[#records + 1] = item
-    end
-    gather(by_time, base .. '${EVENT_KEY.byTime}' .. ARGV[i + 3], ARGV[i + 4], id)
-    namespaces[ARGV[i + 3]] = true
-    if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 8]) end
+    fresh[#fresh + 1] = id
+    local list = queued[namespace] or {}
+    queued[namespace] = list
+    list[#list + 1] = ARGV[i + 4]
+    list[#list + 1] = id
+    if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 7]) end
     answer('accepted', id)
   end
 end
 if #accepted > 0 then
   in_slices(accepted, function(...) redis.call('HSET', places, ...) end)
-  for_each_key('ZADD', by_time)
-  for namespace in pairs(namespaces) do redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace) end
-  save_deliveries(records, {'done', 'dead'})
+  for namespace, list in pairs(queued) do
+    in_slices(list, function(...) redis.call('ZADD', by_time(namespace, 'queued'), ...) end)
+    redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
+  end
+  if redis.call('HDEL', deliveries, unpack(fresh)) > 0 then
+    for namespace in pairs(queued) do
+      redis.call('ZREM', by_time(namespace, 'done'), unpack(fresh))
+      redis.call('ZREM', by_time(namespace, 'dead'), unpack(fresh))
+    end
+  end
   redis.call('PUBLISH', ARGV[1], '')
 end
 return reply
@@ -233,7 +245,7 @@ return #records / 5
 export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
-if redis.call('HEXISTS', base .. '${EVENT_KEY.deliveries}', ARGV[1]) == 0 then return 0 end
+if redis.call('HEXISTS', deliveries, ARGV[1]) == 0 then return 0 end
 save_deliveries(ARGV, {'done', 'dead'})
 return 1
 `);
@@ -268,31 +280,68 @@ return 1
 `);
 
 /**
+ * What is known of events.
+ *
+ * KEYS  1 base
+ * ARGV  event ids, at most 1,000
+ * Returns  for each: its delivery record as JSON, or nil; where there is none, the event as it lies in the queue, or nil
+ */
+export const RECORDS = defineScript(`
+${COMMON}
+local reply = {}
+for i, record in ipairs(redis.call('HMGET', deliveries, unpack(ARGV))) do
+  local place = not record and redis.call('HGET', places, ARGV[i])
+  local entry = place and place ~= '${LATER}' and redis.call('XRANGE', queue, place, place)[1]
+  reply[2 * i - 1] = record
+  reply[2 * i] = entry and entry[2][2] or false
+end
+return reply
+`);
+
+/**
  * Drops delivery records of one namespace that are too many or too old, unless their event is in the queue; and forgets
  * workers that have nothing and were not heard of for an hour.
  *
  * KEYS  1 base
  * ARGV  1 namespace, 2 number of records to keep, 3 their age in milliseconds
- * Returns  how many records were dropped, at most 1,000
+ * Returns  how many records were dropped, at most 1,000 of each state
  */
 export const TRIM_DELIVERIES = defineScript(`
 ${COMMON}
-local by_time = base .. '${EVENT_KEY.byTime}' .. ARGV[1]
 local dropped = 0
-local function drop(ids)
-  for _, id in ipairs(ids) do
-    if redis.call('HEXISTS', places, id) == 0 then
-      redis.call('HDEL', base .. '${EVENT_KEY.deliveries}', id)
-      redis.call('ZREM', by_time, id)
-      for _, state in ipairs({'queued', 'done', 'dead'}) do redis.call('ZREM', by_time .. ':' .. state, id) end
-      dropped = dropped + 1
-    end
+local function drop(state, ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', deliveries, unpack(ids))
+  redis.call('ZREM', by_time(ARGV[1], state), unpack(ids))
+  dropped = dropped + #ids
+end
+
+local count = redis.call('ZCARD', by_time(ARGV[1], 'queued'))
+for _, state in ipairs({'done', 'dead'}) do
+  drop(state, redis.call('ZRANGEBYSCORE', by_time(ARGV[1], state), '-inf', '(' .. (now() - ARGV[3]), 'LIMIT', 0, 1000))
+  count = count + redis.call('ZCARD', by_time(ARGV[1], state))
+end
+
+-- The oldest of all go, but for those that are queued.
+local excess, oldest = math.min(1000, count - ARGV[2]), {}
+for _, state in ipairs(excess > 0 and {'queued', 'done', 'dead'} or {}) do
+  local found = redis.call('ZRANGE', by_time(ARGV[1], state), 0, excess - 1, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    oldest[#oldest + 1] = {state = state, id = found[i], time = tonumber(found[i + 1])}
   end
 end
-drop(redis.call('ZRANGEBYSCORE', by_time, '-inf', '(' .. (now() - ARGV[3]), 'LIMIT', 0, 1000))
-local excess = math.min(1000 - dropped, redis.call('ZCARD', by_time) - ARGV[2])
-if excess > 0 then drop(redis.call('ZRANGE', by_time, 0, excess - 1)) end
-if redis.call('EXISTS', by_time) == 0 then redis.call('SREM', base .. '${EVENT_KEY.namespaces}', ARGV[1]) end
+table.sort(oldest, function(a, b)
+  if a.time ~= b.time then return a.time < b.time end
+  return a.id < b.id
+end)
+local gone = {queued = {}, done = {}, dead = {}}
+for i = 1, math.min(excess, #oldest) do
+  local list = gone[oldest[i].state]
+  list[#list + 1] = oldest[i].id
+end
+drop('done', gone.done)
+drop('dead', gone.dead)
+if count == #gone.done + #gone.dead then redis.call('SREM', base .. '${EVENT_KEY.namespaces}', ARGV[1]) end
 
 local found, consumers = pcall(redis.call, 'XINFO', 'CONSUMERS', queue, '${EVENT_GROUP}')
 for _, consumer in ipairs(found and consumers or {}) do

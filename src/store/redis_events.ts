@@ -1,14 +1,15 @@
 /** The event queue and the delivery records of the Redis adapter. */
 import { ErrorReply } from "redis";
 import { CallBatches } from "./call_batches.ts";
-import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
-import { continueAfter, parseContinue } from "./list_query.ts";
+import { queuedDelivery } from "./delivery_record.ts";
+import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
 import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
 import {
   AMEND,
   FINISH,
   OFFER,
+  RECORDS,
   RETRY_LATER,
   TAKE,
   TOUCH,
@@ -24,6 +25,10 @@ const CLAIMS_PER_SILENCE = 10;
 
 /** Events in one call. */
 const MAX_OFFERS = 256;
+/** Calls with events that are on their way at a time. */
+const MAX_OFFER_CALLS = 2;
+const RECORDS_AT_ONCE = 1_000;
+const STATES: readonly Delivery["state"][] = ["queued", "done", "dead"];
 
 type OfferResult = Awaited<ReturnType<EventStore["offer"]>>["result"];
 
@@ -101,9 +106,10 @@ export function createRedisEvents(context: RedisContext): EventStore {
     return [];
   }
 
-  /** Those that come while a call is under way go together with the next one. */
+  /** While one call is on its way, another one is made up: neither side waits for the other. */
   const offers = new CallBatches<string[], { result: OfferResult; id: string }>(
     MAX_OFFERS,
+    MAX_OFFER_CALLS,
     async (batch) => {
       const reply = textsOf(await run(OFFER, [keys.eventChannel, ...batch.flat()]));
       return batch.map((_, index) => ({
@@ -121,6 +127,26 @@ export function createRedisEvents(context: RedisContext): EventStore {
     JSON.stringify(delivery),
   ];
 
+  /** What is known of events; an event of which nothing became yet has no record of its own. */
+  async function recordsOf(ids: string[]): Promise<(Delivery | undefined)[]> {
+    const found: (Delivery | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += RECORDS_AT_ONCE) {
+      const some = ids.slice(at, at + RECORDS_AT_ONCE);
+      const reply = textsOf(await link.run(RECORDS, base, some));
+      some.forEach((_, index) => {
+        const [record, event] = reply.slice(2 * index, 2 * index + 2);
+        found.push(
+          record !== undefined
+            ? JSON.parse(record) as Delivery
+            : event === undefined
+            ? undefined
+            : queuedDelivery(JSON.parse(event) as QueuedEvent),
+        );
+      });
+    }
+    return found;
+  }
+
   return {
     offer: (event, bound, dedupe) =>
       offers.add([
@@ -129,7 +155,6 @@ export function createRedisEvents(context: RedisContext): EventStore {
         String(bound),
         event.namespace,
         String(event.receivedAt),
-        JSON.stringify(queuedDelivery(event)),
         dedupe?.key ?? "",
         dedupe?.fingerprint ?? "",
         String(Math.max(1, Math.trunc(dedupe?.expiresAt ?? 0))),
@@ -180,38 +205,29 @@ export function createRedisEvents(context: RedisContext): EventStore {
 
     async deliveries({ namespace, state, limit, ...query }) {
       const after = parseContinue(query.continue);
-      const byTime = `${base}${EVENT_KEY.byTime}${namespace}${
-        state === undefined ? "" : `:${state}`
-      }`;
       const count = limit > 0 ? limit : Number.MAX_SAFE_INTEGER;
-      const [reply] = listOf(
-        await link.run(SCAN_DOWN, byTime, [
-          byTime,
-          after === undefined ? "" : String(after.createdAt),
-          after?.id ?? "",
-          String(count),
-        ]),
-      );
-      const [left, scanned] = listOf(reply);
-      const ids = pairsOf(scanned).map(([id]) => id);
-      if (ids.length === 0) return { items: [] };
-      const records = await link.send(base, ["HMGET", base + EVENT_KEY.deliveries, ...ids]);
-      const items = textsOf(records)
-        .filter((text) => text !== undefined)
-        .map((text) => JSON.parse(text) as Delivery);
-      const last = items.at(-1);
+      const from = [after === undefined ? "" : String(after.createdAt), after?.id ?? ""];
+      const sets = (state === undefined ? STATES : [state])
+        .map((one) => `${base}${EVENT_KEY.byTime}${namespace}:${one}`);
+      const args = sets.flatMap((set) => [set, ...from, String(count)]);
+      const found = listOf(await link.run(SCAN_DOWN, sets[0] ?? base, args)).map(listOf);
+      const left = found.reduce((sum, [entries]) => sum + Number(entries), 0);
+      const page = found
+        .flatMap(([, entries]) => pairsOf(entries))
+        .map(([id, time]) => ({ id, createdAt: Number(time) }))
+        .sort(comparePositions)
+        .slice(0, count);
+      const items = await recordsOf(page.map(({ id }) => id));
+      const last = page.at(-1);
       return {
-        items,
-        ...(last !== undefined && Number(left) > ids.length &&
-          { continue: continueAfter(deliveryPosition(last)) }),
+        items: items.filter((item) => item !== undefined),
+        ...(last !== undefined && left > page.length && { continue: continueAfter(last) }),
       };
     },
 
     async delivery(namespace, id) {
-      const text = await link.send(base, ["HGET", base + EVENT_KEY.deliveries, id]);
-      if (typeof text !== "string") return undefined;
-      const delivery = JSON.parse(text) as Delivery;
-      return delivery.namespace === namespace ? delivery : undefined;
+      const [delivery] = await recordsOf([id]);
+      return delivery?.namespace === namespace ? delivery : undefined;
     },
 
     async trimDeliveries(maxCount, maxAgeMs) {

@@ -71,9 +71,9 @@ export const EVENT_KEY = {
   held: "held",
   /** `k:<key>`: event id, space, fingerprint; expires. */
   dedupe: "k:",
-  /** Hash event id → delivery record as JSON. */
+  /** Hash event id → delivery record as JSON; none while nothing became of the event yet. */
   deliveries: "deliveries",
-  /** `d:<namespace>` and `d:<namespace>:<state>`: sorted sets of event ids by time. */
+  /** `d:<namespace>:<state>`: sorted sets of event ids by time. */
   byTime: "d:",
   /** Set of namespaces that have deliveries. */
   namespaces: "namespaces",
