@@ -49,13 +49,15 @@ describe("BoundEvent.isSelected()", () => {
   });
 });
 
+const nameOf = (base: string, isOwn: boolean) => `${base}${isOwn ? "own" : "x1x2x"}`;
+
 describe("BoundEvent.submission()", () => {
   it("refers to the template and says where it comes from", () => {
     const template = {
       ...TEMPLATE,
       spec: { workflowMetadata: { labels: { from: "template" }, annotations: { a: "b" } } },
     };
-    expect(submit("").submission(template, "x1x2x")).toEqual({
+    expect(submit("").submission(template, nameOf)).toEqual({
       metadata: {
         namespace: "ns",
         generateName: "t-",
@@ -75,7 +77,7 @@ describe("BoundEvent.submission()", () => {
     const event = bound(
       'event: {selector: "true"}\nsubmit: {workflowTemplateRef: {name: t, clusterScope: true}}',
     );
-    const workflow = event.submission(TEMPLATE, "x");
+    const workflow = event.submission(TEMPLATE, nameOf);
     expect(workflow?.spec.workflowTemplateRef).toEqual({ name: "t", clusterScope: true });
     expect(workflow?.metadata.labels).toHaveProperty(
       ["workflows.argoproj.io/cluster-workflow-template"],
@@ -88,12 +90,12 @@ describe("BoundEvent.submission()", () => {
     name: '"wf-" + payload.id'
     labels: {l: payload.id}
     annotations: {a: 'sprig.upper(payload.id)'}`;
-    const metadata = submit(more, { id: "x7" }).submission(TEMPLATE, "s")?.metadata;
+    const metadata = submit(more, { id: "x7" }).submission(TEMPLATE, nameOf)?.metadata;
     expect(metadata?.name).toBe("wf-x7");
     expect(metadata?.labels?.l).toBe("x7");
     expect(metadata?.annotations).toEqual({ a: "X7" });
-    const generated = submit(`metadata: {generateName: '"g-"'}`).submission(TEMPLATE, "s");
-    expect(generated?.metadata.name).toBe("g-s");
+    const generated = submit(`metadata: {generateName: '"g-"'}`).submission(TEMPLATE, nameOf);
+    expect(generated?.metadata.name).toBe("g-own");
   });
 
   it.each([
@@ -104,7 +106,7 @@ describe("BoundEvent.submission()", () => {
     ["valueFrom: {event: payload}", { b: [1, "<"], a: true }, '{"a":true,"b":[1,"<"]}'],
     ["valueFrom: {event: 'string(asInt(payload.text) + 1)'}", { text: "41" }, "42"],
   ])("fills a parameter by %s", (text, payload, value) => {
-    const workflow = submit(parameter(text), payload).submission(TEMPLATE, "s");
+    const workflow = submit(parameter(text), payload).submission(TEMPLATE, nameOf);
     expect(workflow?.spec.arguments?.parameters).toEqual([{ name: "p", value }]);
   });
 
@@ -124,8 +126,8 @@ describe("BoundEvent.submission()", () => {
     ],
   ])("refuses %s", (more, message) => {
     const event = submit(more, { num: 1 });
-    expect(() => event.submission(TEMPLATE, "s")).toThrow(ExpressionError);
-    expect(() => event.submission(TEMPLATE, "s")).toThrow(message);
+    expect(() => event.submission(TEMPLATE, nameOf)).toThrow(ExpressionError);
+    expect(() => event.submission(TEMPLATE, nameOf)).toThrow(message);
   });
 
   it("is nothing for a binding that only calls back", () => {
@@ -139,7 +141,7 @@ stop: {labelSelector: '"a=b"', nodeFieldSelector: '"name=x"', message: payload.w
         why: "broken",
       },
     );
-    expect(event.submission(TEMPLATE, "s")).toBeUndefined();
+    expect(event.submission(TEMPLATE, nameOf)).toBeUndefined();
     expect(event.callbacks()).toEqual([
       { action: "resume", workflow: "w", nodeFieldSelector: "inputs.parameters.uuid.value=7" },
       {

@@ -65,23 +65,28 @@ export class BoundEvent {
    * The workflow to submit.
    *
    * @param template the one that `submit.workflowTemplateRef` names
-   * @param suffix end of a generated name; derive it from event and binding, so that a repeat gives the same name
+   * @param nameOf the name made from a base, the template's name unless the binding gives its own; derive it from event
+   *   and binding, so that a repeat gives the same name
    * @returns undefined when the binding submits nothing
    * @throws {ExpressionError} when an expression is wrong, fails or gives no text
    */
-  submission(template: WorkflowTemplate, suffix: string): Workflow | undefined {
+  submission(
+    template: WorkflowTemplate,
+    nameOf: (base: string, isOwn: boolean) => string,
+  ): Workflow | undefined {
     const { submit } = this.#binding.spec;
     if (submit === undefined) return undefined;
     const { name: templateName = "", clusterScope } = submit.workflowTemplateRef;
     const own = submit.metadata ?? {};
     const name = this.#optionalText("name", own.name);
-    const generateName = this.#optionalText("generateName", own.generateName) || `${templateName}-`;
+    const ownBase = this.#optionalText("generateName", own.generateName) ?? "";
+    const generateName = ownBase || `${templateName}-`;
     const metadata: ObjectMeta = {
       ...(this.#binding.metadata.namespace === undefined
         ? {}
         : { namespace: this.#binding.metadata.namespace }),
       generateName,
-      name: name || generateName + suffix,
+      name: name || nameOf(generateName, ownBase !== ""),
     };
     const templateLabel = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
     metadata.labels = {

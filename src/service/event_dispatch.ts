@@ -24,6 +24,7 @@ import {
   EVENT_KEY_TTL_MS,
   eventFractions,
   eventKey,
+  eventNameHash,
   eventNameSuffix,
   eventWorkflowUid,
   fittingName,
@@ -289,15 +290,14 @@ async function workflowOf(
     "failed to get workflow template",
     () => getManifest<WorkflowTemplate>(deps, caller, kind, place, name),
   );
-  const suffix = eventNameSuffix(receivedAt, id, binding.metadata.name ?? "");
-  const workflow = bound.submission(template, suffix);
+  const { name: bindingName = "" } = binding.metadata;
+  const workflow = bound.submission(template, (base, isOwn) =>
+    fittingName(
+      base,
+      isOwn ? eventNameHash(id, bindingName) : eventNameSuffix(receivedAt, id, bindingName),
+    ));
   if (workflow === undefined) throw new TypeError("The binding submits nothing");
-  const { name: own = "", generateName = "" } = workflow.metadata;
-  const fitting = own === generateName + suffix ? fittingName(generateName, suffix) : own;
-  return labelled(
-    { ...workflow, metadata: { ...workflow.metadata, name: fitting, namespace } },
-    caller,
-  );
+  return labelled({ ...workflow, metadata: { ...workflow.metadata, namespace } }, caller);
 }
 
 async function carryOut(

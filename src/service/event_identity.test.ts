@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   eventFractions,
   eventKey,
+  eventNameHash,
   eventNameSuffix,
   eventWorkflowUid,
   fittingName,
@@ -21,6 +22,8 @@ test("generated names hold the time, are unique and fit", () => {
   expect(suffix).toMatch(/^20300102030405-[a-z0-9]{8}$/);
   const many = Array.from({ length: 20_000 }, (_, i) => eventNameSuffix(at, `e${i}`, "b"));
   expect(new Set(many).size).toBe(20_000);
+  expect(eventNameHash("e", "b")).toMatch(/^[a-z0-9]{10}$/);
+  expect(eventNameHash("e", "c")).not.toBe(eventNameHash("e", "b"));
   expect(fittingName("t-", suffix)).toBe(`t-${suffix}`);
   const long = fittingName("x".repeat(80), suffix);
   expect(long.length).toBe(63);

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 
 /** Longest name of a workflow that gets its name from its template. */
 const MAX_NAME = 63;
-const HASH_LENGTH = 8;
+const STAMPED_HASH_LENGTH = 8;
+const HASH_LENGTH = 10;
 
 /** The uid of the workflow that an event makes through a binding. */
 export function eventWorkflowUid(event: string, binding: string): string {
@@ -18,12 +19,20 @@ export function eventWorkflowUid(event: string, binding: string): string {
   ].join("-");
 }
 
-/** End of a generated name: the time of the event in UTC, and a hash that makes it unique. */
+/** End of a name made from a template's: the time of the event in UTC, and a hash that makes it unique. */
 export function eventNameSuffix(receivedAt: number, event: string, binding: string): string {
   const stamp = new Date(receivedAt).toISOString().replace(/\D/g, "").slice(0, 14);
-  const hash = BigInt(`0x${digest("name", event, binding).toString("hex").slice(0, 16)}`)
-    .toString(36).padStart(HASH_LENGTH, "0").slice(-HASH_LENGTH);
-  return `${stamp}-${hash}`;
+  return `${stamp}-${nameHash(event, binding, STAMPED_HASH_LENGTH)}`;
+}
+
+/** End of a name made from the base that a binding gives: a hash that is unique by itself. */
+export function eventNameHash(event: string, binding: string): string {
+  return nameHash(event, binding, HASH_LENGTH);
+}
+
+function nameHash(event: string, binding: string, length: number): string {
+  return BigInt(`0x${digest("name", event, binding).toString("hex").slice(0, 16)}`)
+    .toString(36).padStart(length, "0").slice(-length);
 }
 
 /** A generated name: its base is cut so that the whole has at most 63 characters. */
