@@ -18,6 +18,8 @@ export function mountDescription<E extends Env>(
 ): void {
   let description: string | undefined;
   app.get("/openapi.json", () => jsonText(description ??= writeJson(openApi(routes, version))));
+  // Who opens the address that the server prints gets something to begin with.
+  app.get("/", (c) => c.redirect("/apidocs"));
   app.get("/apidocs", (c) => c.html(API_PAGE, 200, { "content-security-policy": PAGE_POLICY }));
   app.get("/apidocs/page.js", (c) =>
     c.body(API_PAGE_SCRIPT, 200, {

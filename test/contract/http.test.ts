@@ -248,6 +248,13 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect(await response.text()).toBe("");
   });
 
+  test("the address of the server leads to the page to try it", async () => {
+    const response = await send("/", { redirect: "manual" });
+    expect(response.status).toBe(302);
+    expect(response.headers.get("location")).toBe("/apidocs");
+    expect((await send("/nope")).status).toBe(404);
+  });
+
   test("events are accepted until the queue is full", async () => {
     const event = (body: unknown) => send("/api/v1/events/busy/ping", post(body));
     expect((await event("x".repeat(2000))).status).toBe(413);
