@@ -44,9 +44,10 @@ const PROFILES: Record<string, ApiServerOptions> = {
   client: {
     eventWorkers: 4,
     gatekeeper: { server: false, authenticators: [credulous] },
+    callerOf: unrestrictedCaller,
     settings: { authRequired: true },
   },
-  hybrid: { gatekeeper: { server: true, authenticators: [credulous] } },
+  hybrid: { eventWorkers: 4, gatekeeper: { server: true, authenticators: [credulous] } },
   denied: {
     gatekeeper: { server: false, authenticators: [forbidding] },
     settings: { authRequired: true },

@@ -44,6 +44,8 @@ export interface ApiServerOptions {
   origins?: string[];
   /** Bytes of artifacts. @default none are kept */
   artifacts?: ArtifactSource;
+  /** With whose rights queued events work. @default all rights where authentication is off, else none */
+  callerOf?: NonNullable<ServiceDeps["callerOf"]>;
   /** Workers on the event queue. @default {0} */
   eventWorkers?: number;
 }
@@ -108,6 +110,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     estimates: new DurationEstimates(store, shared.clock),
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
+    ...(options.callerOf === undefined ? {} : { callerOf: options.callerOf }),
   };
   const closing = new AbortController();
   const app = createApp({
