@@ -84,7 +84,7 @@ interface Difference {
 
 /** The name of a workflow that an event made: template, time, and what makes it unique. */
 const EVENT_NAME =
-  /^body\/items\/\d+\/metadata\/name: "(.*-)\d{14}-[a-z0-9]{8}", expected "(.*-)<suffix>"$/;
+  /^body(?:\/items\/\d+)?\/metadata\/name: "(.*-)\d{14}-[a-z0-9]{8}", expected "(.*-)<suffix>"$/;
 
 /** Reason why a difference is meant to be, or undefined. `text` has the request first, then what differs. */
 function purposeOf(
