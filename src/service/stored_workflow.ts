@@ -20,14 +20,17 @@ export function startsOf(stored: StoredActor, nodeId: string): number {
   return node?.starts ?? 1;
 }
 
-/** A workflow that was deleted: its last state, or what the list index had. */
-export function deletedWorkflow(
-  last: StoredActor,
+/**
+ * The workflow of a change: as it was then, or what the list index had where the feed doesn't tell more (an older version
+ * of the program has written it).
+ */
+export function changedWorkflow(
+  stored: StoredActor,
   { index, version }: Change,
   place: { namespace: string; name: string },
 ): Workflow {
-  const isKnown = last.parts["h"] !== undefined && last.parts["s"] !== undefined;
-  if (isKnown) return workflowFromStored({ ...last, version });
+  const isKnown = stored.parts["h"] !== undefined && stored.parts["s"] !== undefined;
+  if (isKnown) return workflowFromStored({ ...stored, version });
   const known = index === undefined ? {} : { uid: index.uid, labels: index.labels };
   return {
     spec: { arguments: {} },

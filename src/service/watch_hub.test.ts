@@ -5,7 +5,7 @@ import type { Workflow } from "../spec/manifest.ts";
 import type { Change, Version } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { isOlder } from "../actors/views.ts";
-import type { WorkflowChange } from "./workflow_change.ts";
+import { WorkflowChange } from "./workflow_change.ts";
 
 let instance: Awaited<ReturnType<typeof startInstance>>;
 let service: ServiceDeps;
@@ -167,6 +167,22 @@ test("a change keeps its object as text once it is written, and the labels befor
   }
   expect(writes).toBe(1);
   await one.stop();
+});
+
+test("a change that an older program has written is shown as far as it is known", () => {
+  const index = {
+    ...{ namespace: "a", name: "x", uid: "u", labels: { team: "red" }, phase: "Running" },
+    createdAt: 1,
+  };
+  for (const type of ["MODIFIED", "DELETED"] as const) {
+    const change = { type, id: "wf/a/x", version: "7", put: {}, drop: [], index };
+    const { workflow, labels } = new WorkflowChange(change, { ...change, parts: {} });
+    expect(labels).toEqual({ team: "red" });
+    expect(workflow.metadata).toEqual({
+      ...{ namespace: "a", name: "x", uid: "u", labels: { team: "red" } },
+      resourceVersion: "7",
+    });
+  }
 });
 
 test("whenever watchers come and go, each sees every change, and none twice", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Workflow } from "../spec/manifest.ts";
 import type { Change, StoredActor, Version } from "../store/port.ts";
-import { deletedWorkflow, labelsOf, workflowFromStored } from "./stored_workflow.ts";
+import { changedWorkflow, labelsOf } from "./stored_workflow.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -56,9 +56,7 @@ export class WorkflowChange {
     const { namespace, name } = this;
     const [stored, change] = [this.#stored, this.#change];
     if (stored === undefined || change === undefined) throw new Error("A change has no state");
-    return this.type === "DELETED"
-      ? deletedWorkflow(stored, change, { namespace, name })
-      : workflowFromStored(stored);
+    return changedWorkflow(stored, change, { namespace, name });
   }
 
   /** The object as text; `write` is called once, whoever asks. */
