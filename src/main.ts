@@ -116,6 +116,8 @@ export async function runServer(
     return 2;
   }
   const log = createLogger(config.logLevel);
+  // What is still kept is offered once more, also when the process ends otherwise than in order.
+  process.on("exit", () => void flushLog(log));
   try {
     return await run(config, log);
   } finally {

@@ -187,7 +187,7 @@ test("the deadline and a cancellation end a request", async () => {
   const reports = collectReports();
   const task = taskSpec("cancelled", { http: { url: `${base}/slow` } });
   await executor.start(task, reports.report);
-  await executor.cancel(task.id, 0);
+  await executor.cancel(task.id);
   await call({ url: `${base}/echo` });
   expect(reports.facts).toEqual([]);
 });

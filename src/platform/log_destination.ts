@@ -1,7 +1,6 @@
 /** Writes log lines without ever waiting for whoever reads them: a reader that stops must not stop the server. */
 import { Buffer } from "node:buffer";
 import * as fs from "node:fs";
-import process from "node:process";
 
 /** Bytes kept for a reader that is behind; what comes after is dropped and counted. */
 const MAX_BYTES = 1024 * 1024;
@@ -84,10 +83,10 @@ export class LogDestination {
   }
 }
 
-/** Log lines to standard output. What is still kept when the process ends is offered once more. */
+/** Log lines to standard output. */
 export function openStdout(): LogDestination {
   const fd = openWithoutWaiting();
-  const destination = new LogDestination((bytes) => {
+  return new LogDestination((bytes) => {
     try {
       return fs.writeSync(fd, bytes);
     } catch (error) {
@@ -96,8 +95,6 @@ export function openStdout(): LogDestination {
       return bytes.length;
     }
   });
-  process.on("exit", () => destination.drain());
-  return destination;
 }
 
 /** Standard output; a pipe is opened again, so that only this process's own end of it does not wait. */
