@@ -175,7 +175,8 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Events: name of the workflow",
     reference: "Five random letters",
-    sluice: "A time-stamp and a hash of event and binding: the same event makes it once",
+    sluice:
+      "A time-stamp and a hash of event and binding, only the hash after a `generateName` of the binding: the same event makes it once",
     shown:
       `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
   },
@@ -372,6 +373,28 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference: "403",
     sluice: "Accepted",
     check: { method: "POST", path: "/api/v1/events/default/any", body: {}, status: 200 },
+  },
+  {
+    place: "Webhook senders",
+    reference:
+      "Only event names that its library knows; an empty secret lets everybody in; the account needs a token",
+    sluice:
+      "Any event of GitHub and Bitbucket that is signed; an empty secret is refused; the account needs no token",
+    shown:
+      "src/auth/webhook_signature.test.ts: checkSender() says what is wrong and never the secret",
+  },
+  {
+    place: "`estimatedDuration`",
+    reference: "Of the workflow and of each node",
+    sluice: "Of the workflow, from the last success with the same template or cron workflow",
+    shown:
+      "test/contract/duration_estimates.test.ts: of() tells what the last success from the same template took",
+  },
+  {
+    place: "Address of the server in a browser",
+    reference: "The user interface, on every path that is not the API's",
+    sluice: "Leads to the page to try the API; other unknown paths are 404",
+    shown: `${HTTP_TESTS}: the address of the server leads to the page to try it`,
   },
   {
     place: "Bound on requests",
