@@ -63,6 +63,7 @@ import { sweepArchive } from "./service/archive_sweep.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
 import { DurationEstimates } from "./service/duration_estimates.ts";
 import { createEventFeed } from "./service/event_feed.ts";
+import { createEventMetrics } from "./service/event_metrics.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { ObjectCalls } from "./service/object_calls.ts";
@@ -256,7 +257,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     workflows,
     watches: createWatchHub(store, workflows),
     events: createEventFeed({ store, clock, log, group: config.apiGroup }),
-    metrics,
+    eventMetrics: createEventMetrics(metrics),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
       build: buildFacts(),

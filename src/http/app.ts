@@ -62,7 +62,8 @@ export function createApp(
   mountDescription(app, routes, deps.service.settings.build.version);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
-    const handler = (c: RouteContext) => measure(c.env, () => answer(route, deps, waits, c));
+    const served = { route, paramsOf: paramsReader(route.path), deps, waits };
+    const handler = (c: RouteContext) => measure(c.env, () => answer(served, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
   // Below /api clients rely on another answer.
@@ -96,10 +97,16 @@ function routePaths(path: string): string[] {
   return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
 }
 
+/** A route as it is served. */
+interface ServedRoute {
+  route: Route;
+  paramsOf: (path: string) => Record<string, string>;
+  deps: AppDeps;
+  waits: Deadlines;
+}
+
 async function answer(
-  route: Route,
-  deps: AppDeps,
-  waits: Deadlines,
+  { route, paramsOf, deps, waits }: ServedRoute,
   c: RouteContext,
 ): Promise<Response> {
   const request = c.req.raw;
@@ -113,7 +120,7 @@ async function answer(
   const body = () =>
     reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
   try {
-    const params = readParams(route.path, path);
+    const params = paramsOf(path);
     const { service } = deps;
     const verdict = await route.guard?.({ service, params, headers: request.headers, body });
     if (verdict !== undefined && "response" in verdict) return verdict.response;
@@ -171,23 +178,30 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** @throws {Problem} when a segment is what the reference's router doesn't match: an escaped slash, a colon at the end */
-function readParams(template: string, path: string): Record<string, string> {
+/**
+ * Reads the parameters of a route's paths.
+ * @throws {Problem} when a segment is what the reference's router doesn't match: an escaped slash, a colon at the end
+ */
+function paramsReader(template: string): (path: string) => Record<string, string> {
   const names = template.split("/");
-  const segments = path.split("/");
-  const params: Record<string, string> = {};
-  names.forEach((name, index) => {
-    if (!name.startsWith("{")) return;
-    const isApi = template.startsWith("/api/");
-    const isLast = index === names.length - 1;
-    const sent = name === "{path}" ? segments.slice(index) : segments.slice(index, index + 1);
-    const values = sent.map(decodeSegment);
-    const isStrange = (value: string | undefined) =>
-      value === undefined || value.includes("/") || (isApi && isLast && value.includes(":"));
-    if (values.some(isStrange)) throw isApi ? noSuchRoute() : notFound("Not Found");
-    params[name.slice(1, -1)] = values.join("/");
-  });
-  return params;
+  const isApi = template.startsWith("/api/");
+  const places = names.flatMap((name, index) =>
+    name.startsWith("{") ? [{ name: name.slice(1, -1), index }] : []
+  );
+  return (path) => {
+    const segments = path.split("/");
+    const params: Record<string, string> = {};
+    for (const { name, index } of places) {
+      const isLast = index === names.length - 1;
+      const sent = name === "path" ? segments.slice(index) : segments.slice(index, index + 1);
+      const values = sent.map(decodeSegment);
+      const isStrange = (value: string | undefined) =>
+        value === undefined || value.includes("/") || (isApi && isLast && value.includes(":"));
+      if (values.some(isStrange)) throw isApi ? noSuchRoute() : notFound("Not Found");
+      params[name] = values.join("/");
+    }
+    return params;
+  };
 }
 
 function decodeSegment(segment: string): string | undefined {

@@ -5,11 +5,11 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
-import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
 import type { DurationEstimates } from "./duration_estimates.ts";
 import type { EventFeed } from "./event_feed.ts";
+import type { EventMetrics } from "./event_metrics.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
 import type { ObjectRemover } from "./object_calls.ts";
@@ -63,7 +63,7 @@ export interface ServiceDeps {
    */
   callerOf?(identity: Identity): Caller;
   /** Absent where nobody measures. */
-  metrics?: Metrics;
+  eventMetrics?: EventMetrics;
   /** How long workflows will take; absent where nobody asks. */
   estimates?: DurationEstimates;
   /** Lines of tasks; absent where nothing runs. */

@@ -30,7 +30,6 @@ import {
   fittingName,
 } from "./event_identity.ts";
 import type { EventEnvelope } from "./event_intake.ts";
-import { createEventMetrics } from "./event_metrics.ts";
 import { getManifest } from "./manifests.ts";
 import { described, keepWaiting } from "./waiting_callbacks.ts";
 import { labelled, storeWorkflow } from "./workflow_create.ts";
@@ -347,11 +346,10 @@ function isTransient(error: unknown): boolean {
 
 /** Tells log, metrics and watchers of events what the bindings did. */
 async function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): Promise<void> {
-  const { log, events, clock, metrics } = deps;
+  const { log, events, clock, eventMetrics } = deps;
   const { id, namespace } = event;
-  const measured = metrics === undefined ? undefined : createEventMetrics(metrics);
   for (const { binding, outcome, message = "", workflow, transient } of outcomes) {
-    measured?.evaluations.inc({ outcome: transient === true ? "retried" : outcome });
+    eventMetrics?.evaluated(transient === true ? "retried" : outcome);
     if (outcome !== "error") {
       if (workflow !== undefined) log.info({ event: id, namespace, binding, outcome, workflow });
       continue;

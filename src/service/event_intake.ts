@@ -5,7 +5,6 @@ import type { Delivery } from "../store/port.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createEventMetrics } from "./event_metrics.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
 
@@ -55,7 +54,6 @@ export async function receiveEvent(
   };
   const text = `{"payload":${payload},${JSON.stringify(surroundings).slice(1)}`;
   const receivedAt = deps.clock.now();
-  const received = deps.metrics && createEventMetrics(deps.metrics).received;
   const { result } = await deps.store.events.offer(
     { id: deps.ids.uuid(), namespace, discriminator, text, size, receivedAt },
     queueBound(deps),
@@ -65,10 +63,10 @@ export async function receiveEvent(
       expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
     },
   ).catch((error: unknown) => {
-    received?.inc({ result: "failed" });
+    deps.eventMetrics?.received("failed");
     throw error;
   });
-  received?.inc({ result });
+  deps.eventMetrics?.received(result);
   if (result === "full") throw unavailable("operation queue full", RETRY_AFTER_SECONDS);
   if (result === "mismatch") {
     throw new Problem(

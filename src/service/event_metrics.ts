@@ -1,23 +1,25 @@
 /** The metrics of events. */
-import type { Counter, Histogram, Metrics } from "../platform/metrics.ts";
+import type { Counter, Histogram, Labels, Metrics } from "../platform/metrics.ts";
 
 export interface EventMetrics {
-  received: Counter;
-  evaluations: Counter;
+  /** Counts an event by the answer to its sender: what the offer led to, or `failed`. */
+  received(result: string): void;
+  /** Counts what a binding made of an event. */
+  evaluated(outcome: string): void;
   lag: Histogram;
   deadLetters: Counter;
 }
 
-/** The metrics in a registry; asking again gives the same ones. */
+/** The metrics of events in a registry. */
 export function createEventMetrics(metrics: Metrics): EventMetrics {
   return {
-    received: metrics.counter(
-      "sluice_events_received_total",
-      "Events by the answer to their sender",
+    received: countBy(
+      metrics.counter("sluice_events_received_total", "Events by the answer to their sender"),
+      "result",
     ),
-    evaluations: metrics.counter(
-      "sluice_event_binding_evaluations_total",
-      "What bindings made of events",
+    evaluated: countBy(
+      metrics.counter("sluice_event_binding_evaluations_total", "What bindings made of events"),
+      "outcome",
     ),
     lag: metrics.histogram(
       "sluice_event_dispatch_lag_seconds",
@@ -27,5 +29,15 @@ export function createEventMetrics(metrics: Metrics): EventMetrics {
       "sluice_dead_letters_total",
       "Events that at least one binding could not handle",
     ),
+  };
+}
+
+/** Counts by one label with few values, each of which is one object. */
+function countBy(counter: Counter, label: string): (value: string) => void {
+  const known = new Map<string, Labels>();
+  return (value) => {
+    let labels = known.get(value);
+    if (labels === undefined) known.set(value, labels = { [label]: value });
+    counter.inc(labels);
   };
 }

@@ -3,7 +3,6 @@ import { EventWorkers } from "../actors/event_workers.ts";
 import { BindingSource } from "./binding_source.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { dispatchEvent, failedDelivery } from "./event_dispatch.ts";
-import { createEventMetrics } from "./event_metrics.ts";
 import { runWaitingCallbacks } from "./waiting_callbacks.ts";
 
 export interface EventProcessingOptions {
@@ -26,9 +25,8 @@ export function startEventProcessing(
   deps: ServiceDeps,
   options: EventProcessingOptions,
 ): EventProcessing {
-  const { store, clock, ids, log, metrics } = deps;
+  const { store, clock, ids, log, eventMetrics } = deps;
   const bindings = new BindingSource(store.manifests, log);
-  const measured = metrics === undefined ? undefined : createEventMetrics(metrics);
   const workers = new EventWorkers({
     events: store.events,
     clock,
@@ -37,8 +35,8 @@ export function startEventProcessing(
     dispatch: (event) => dispatchEvent(deps, bindings, event),
     failed: failedDelivery,
     onEnd: ({ state, receivedAt }) => {
-      measured?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
-      if (state === "dead") measured?.deadLetters.inc();
+      eventMetrics?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
+      if (state === "dead") eventMetrics?.deadLetters.inc();
     },
   }, { ...options, count: options.workers });
   workers.start();

@@ -19,6 +19,7 @@ import type { ArtifactSource } from "../../src/service/artifacts.ts";
 import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { DurationEstimates } from "../../src/service/duration_estimates.ts";
 import { createEventFeed } from "../../src/service/event_feed.ts";
+import { createEventMetrics } from "../../src/service/event_metrics.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
 import { createWatchHub } from "../../src/service/watch_hub.ts";
 import { createWorkflowSource } from "../../src/service/workflow_source.ts";
@@ -106,7 +107,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     workflows,
     watches: createWatchHub(store, workflows),
     events: createEventFeed({ ...shared, group: "argoproj.io" }),
-    metrics,
+    eventMetrics: createEventMetrics(metrics),
     estimates: new DurationEstimates(store, shared.clock),
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
