@@ -1,5 +1,6 @@
 /** Stored manifests of the Redis adapter. */
 import type { ManifestKind } from "../spec/manifest.ts";
+import { CallBatches } from "./call_batches.ts";
 import {
   continueManifests,
   manifestId,
@@ -14,10 +15,11 @@ import { MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { textsOf } from "./redis_replies.ts";
 import { PUT_MANIFEST, REMOVE_MANIFEST } from "./redis_scripts.ts";
 import { readVersion } from "./redis_version.ts";
-import { sharedCall } from "./shared_call.ts";
 
 /** Manifests that a list looks at in one go. */
 const CHUNK = 200;
+/** Calls for the generation that are on their way at a time. */
+const MAX_ASKS = 2;
 
 export function createRedisManifests(context: RedisContext): ManifestStore {
   const { link, keys } = context;
@@ -38,10 +40,13 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
     return textsOf(await link.send(base, args)).map((place) => place ?? "");
   }
 
+  /** Those who ask in one moment share a call, which begins after they asked: what they get is never older. */
+  const generations = new CallBatches<void, number>(Infinity, MAX_ASKS, async (asks) => {
+    const version = Number(await link.send(base, ["HGET", base + SHARD_KEY.meta, "version"]));
+    return asks.map(() => version);
+  });
   /** Grows with every change of a manifest. */
-  const readGeneration = sharedCall(async () =>
-    Number(await link.send(base, ["HGET", base + SHARD_KEY.meta, "version"]))
-  );
+  const readGeneration = () => generations.add();
   const known = new KnownManifests();
 
   return {
