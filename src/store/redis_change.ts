@@ -31,3 +31,26 @@ export function decodeChange(text: string): Body {
   });
   return { put, drop };
 }
+
+/**
+ * Texts of the parts of a change as they were before it, as the commit script writes them: their lengths in bytes, `-` for
+ * one that was not there, then the texts; undefined when there was none.
+ */
+export function decodeBefore({ put, drop }: Body, text: string): Change["before"] {
+  const end = text.indexOf("\n");
+  if (end < 0) return undefined;
+  const lengths = text.slice(0, end).split(" ").map(Number);
+  const total = lengths.reduce((sum, length) => sum + (length || 0), 0);
+  const isAscii = total === text.length - end - 1;
+  const bytes = isAscii ? undefined : Buffer.from(text.slice(end + 1));
+  const before: Record<string, string> = {};
+  let at = 0;
+  [...Object.keys(put), ...drop].forEach((key, index) => {
+    const length = lengths[index] ?? NaN;
+    if (Number.isNaN(length)) return;
+    before[key] = bytes?.toString("utf8", at, at + length) ??
+      text.slice(end + 1 + at, end + 1 + at + length);
+    at += length;
+  });
+  return before;
+}

@@ -42,12 +42,6 @@ export const ACTOR_FIELD = {
   others: "@k",
 } as const;
 
-/**
- * Field of a feed entry with the text that a part had before the change: this and the part's key; as JSON of all of them,
- * under this alone, when there are very many.
- */
-export const FEED_BEFORE = "b:";
-
 /** Parts that nearly every actor has: they are read by name, so that its nodes need not be. */
 export const COMMON_PARTS: readonly string[] = ["h", "s"];
 

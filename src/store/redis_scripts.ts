@@ -5,7 +5,7 @@
  */
 import { COMPLETED_LABEL } from "../spec/manifest.ts";
 import { OPEN_TERM, shortLabelKey } from "./list_query.ts";
-import { ACTOR_FIELD, BLOB_KEY, FEED_BEFORE, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
+import { ACTOR_FIELD, BLOB_KEY, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
 /** Lua: `now()` in milliseconds. */
@@ -90,6 +90,21 @@ end
 
 local function is_silent(actor) return string.find(actor.flags, 's', 1, true) end
 
+-- Version, index entry and other part keys of an actor, then the texts of the parts that are to be put or dropped.
+local function read_before(actor)
+  local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
+  if not is_silent(actor) then
+    for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
+    for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
+  end
+  if #names <= 1000 then return redis.call('HMGET', actor.key, unpack(names)) end
+  local found = {}
+  in_slices(names, function(...)
+    for _, text in ipairs(redis.call('HMGET', actor.key, ...)) do found[#found + 1] = text end
+  end)
+  return found
+end
+
 -- Highest version of this call: no two changes of one server have the same.
 local newest = 0
 
@@ -112,7 +127,7 @@ for i = 1, tonumber(take()) do
   actor.removes = string.find(actor.flags, 'r', 1, true)
   actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
   if known[actor.id] == nil then
-    actor.before = redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+    actor.before = read_before(actor)
     known[actor.id] = actor.before[1]
   end
   if known[actor.id] and string.find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
@@ -159,59 +174,38 @@ local function unfile(id, text)
   redis.call('HDEL', uids, entry[1])
 end
 
--- Texts of parts as they are, as fields of a feed entry; for those that go back over the change.
-local function texts_of(key, names)
-  local fields = {}
-  for from = 1, #names, 1000 do
-    local to = math.min(from + 999, #names)
-    for i, text in ipairs(redis.call('HMGET', key, unpack(names, from, to))) do
-      if text then
-        fields[#fields + 1] = '${FEED_BEFORE}' .. names[from + i - 1]
-        fields[#fields + 1] = text
-      end
-    end
+-- Texts of the touched parts as they were: their lengths in bytes, '-' for one that was not there, then the texts.
+local function texts_before(before)
+  local lengths, texts = {}, {}
+  for i = 4, #before do
+    local text = before[i]
+    if text then texts[#texts + 1] = text end
+    lengths[i - 3] = text and #text or '-'
   end
-  return fields
+  return #texts > 0 and table.concat(lengths, ' ') .. '\\n' .. table.concat(texts) or ''
 end
 
-local function touched_names(actor)
-  local names = {}
-  for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
-  for _, name in ipairs(actor.drop) do names[#names + 1] = name end
-  return names
-end
-
-local function part_names(key)
-  local names = {}
-  for _, name in ipairs(redis.call('HKEYS', key)) do
-    if string.sub(name, 1, 1) ~= '@' then names[#names + 1] = name end
+-- All parts of an actor, as JSON.
+local function parts_of(key)
+  local parts, fields = {}, redis.call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
   end
-  return names
+  return next(parts) and cjson.encode(parts) or ''
 end
 
 local function announce(version, actor, type, index, before)
   if is_silent(actor) then return end
   local entry = {'t', type, 'a', actor.id, 'c', actor.change}
-  if index then
-    entry[7], entry[8] = 'i', index
-  end
-  -- What would be too many arguments goes as one.
-  if #before > 2000 then
-    local texts = {}
-    for i = 1, #before, 2 do texts[string.sub(before[i], ${
-  FEED_BEFORE.length + 1
-})] = before[i + 1] end
-    before = {'${FEED_BEFORE}', cjson.encode(texts)}
-  end
-  for _, value in ipairs(before) do entry[#entry + 1] = value end
+  if index then entry[7], entry[8] = 'i', index end
+  if before ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', before end
   redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
 end
 
 local reply, versions = {'ok'}, {}
 local version = math.max(version_after(lease[3]) - 1, newest)
 for i, actor in ipairs(actors) do
-  local before = actor.before or
-    redis.call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+  local before = actor.before or read_before(actor)
   local old = before[2]
   reply[i + 1] = ''
   if not actor.removes or before[1] then
@@ -220,8 +214,6 @@ for i, actor in ipairs(actors) do
     versions[actor.id] = reply[i + 1]
   end
   if not actor.removes then
-    local texts = {}
-    if before[1] and not is_silent(actor) then texts = texts_of(actor.key, touched_names(actor)) end
     in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
     local put, others = actor.put, before[3] or ''
     for _, key in ipairs(actor.others) do
@@ -241,12 +233,12 @@ for i, actor in ipairs(actors) do
       put[#put + 1] = actor.index
     end
     in_slices(put, function(...) redis.call('HSET', actor.key, ...) end)
-    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts)
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts_before(before))
   elseif before[1] then
-    local texts = is_silent(actor) and {} or texts_of(actor.key, part_names(actor.key))
+    local parts = is_silent(actor) and '' or parts_of(actor.key)
     if old then unfile(actor.id, old) end
     redis.call('UNLINK', actor.key)
-    announce(reply[i + 1], actor, 'D', old, texts)
+    announce(reply[i + 1], actor, 'D', old, parts)
   end
 end
 

@@ -10,10 +10,10 @@
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Change, QueryStore } from "./port.ts";
 import { VersionTooOld } from "./port.ts";
-import { decodeChange } from "./redis_change.ts";
+import { decodeBefore, decodeChange } from "./redis_change.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "./redis_context.ts";
 import { decodeIndex } from "./redis_index.ts";
-import { FEED_BEFORE, SHARD_KEY } from "./redis_keys.ts";
+import { SHARD_KEY } from "./redis_keys.ts";
 import { FIND, READ_HISTORY } from "./redis_list_scripts.ts";
 import { listOf, streamEntriesOf } from "./redis_replies.ts";
 import { readVersion } from "./redis_version.ts";
@@ -243,29 +243,21 @@ export function createRedisWatch(
 
 function seenOf(id: string, fields: Record<string, string>): Seen {
   const version = id.slice(0, id.indexOf("-"));
-  const { t: type = "M", a: actor = "", c: change = "", i: index, ...others } = fields;
-  const before = textsBefore(others);
-  let size = change.length + (index?.length ?? 0);
-  for (const key in before) size += before[key]?.length ?? 0;
+  const { t: type = "M", a: actor = "", c: change = "", i: index, b: texts = "" } = fields;
+  const body = decodeChange(change);
+  const before = type === "D" && texts !== ""
+    ? JSON.parse(texts) as Record<string, string>
+    : decodeBefore(body, texts);
   return {
     version: Number(version),
-    size,
+    size: change.length + texts.length + (index?.length ?? 0),
     change: {
       type: TYPES[type as keyof typeof TYPES],
       id: actor,
       version,
-      ...decodeChange(change),
+      ...body,
       ...(before && { before }),
       ...(index !== undefined && { index: decodeIndex(actor, index) }),
     },
   };
-}
-
-function textsBefore(fields: Record<string, string>): Record<string, string> | undefined {
-  const many = fields[FEED_BEFORE];
-  if (many !== undefined) return JSON.parse(many) as Record<string, string>;
-  const texts = Object.entries(fields).map((
-    [field, text],
-  ) => [field.slice(FEED_BEFORE.length), text]);
-  return texts.length === 0 ? undefined : Object.fromEntries(texts) as Record<string, string>;
 }

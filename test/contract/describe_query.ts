@@ -353,7 +353,12 @@ export function describeQuery(open: OpenStore): void {
 
     test("the change of thousands of parts tells all of them as they were", async () => {
       const parts = (text: string) =>
-        Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`n:${i}`, `"${text}" ${i}`]));
+        Object.fromEntries(
+          Array.from(
+            { length: 3_000 },
+            (_, i) => [`n:${i}`, `"${text}" ${i}${i % 7 === 0 ? " – ü€🙂" : ""}`],
+          ),
+        );
       const from = await store().query.version();
       const [before, after] = [parts("before"), parts("after")] as unknown as { h: string }[];
       await put("wf/a/one", {}, before);
