@@ -170,12 +170,15 @@ export class WorkflowObjects {
 
   async #see(object: ClusterObject): Promise<void> {
     const facts = this.#withTaken(factsOf(object));
+    const before = this.#seen.get(keyOf(object));
     if (!this.#know(facts) || facts.isForeign || facts.isDeleting) return;
     await this.#guard(facts, async () => {
-      if (facts.run === undefined) {
+      const { run } = facts;
+      if (run === undefined) {
         if (facts.phase === "") await this.#take(object, facts);
-      } else if (facts.run.store === this.#options.storeId && !isTakenOver(facts)) {
-        await this.#edit(facts, facts.run);
+      } else if (run.store === this.#options.storeId) {
+        if (!isTakenOver(facts)) await this.#edit(facts, run);
+        else if (mayHaveMissed(before, run, facts.uid)) this.#writer.want(keyOfFacts(facts));
       }
     });
   }
@@ -408,6 +411,14 @@ function keyOfFacts({ namespace, name }: ObjectFacts): string {
 
 function isTakenOverOrNew(facts: ObjectFacts): boolean {
   return facts.run === undefined || isTakenOver(facts);
+}
+
+/**
+ * Somebody else has claimed an object, or shown its state: the leader before this one. What its workflow did then may have been
+ * told before the object was known here.
+ */
+function mayHaveMissed(before: ObjectFacts | undefined, run: RunNote, uid: string): boolean {
+  return before?.uid === uid ? before.run?.version !== run.version : run.version === "";
 }
 
 function isTrouble(error: unknown): boolean {
