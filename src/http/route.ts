@@ -9,7 +9,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import type { StructSchema } from "../spec/schema.ts";
 import type { QuerySchema, QueryValues } from "./query.ts";
-import type { JsonText } from "./stream.ts";
+import type { Messages } from "./stream.ts";
 
 /** One request, decoded. */
 export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
@@ -79,7 +79,7 @@ export interface UnaryRoute extends RouteBase {
 export interface StreamRoute extends RouteBase {
   kind: "stream";
   /** Resolves when nothing can be refused any more; each value becomes the `result` of one frame. */
-  open(call: Call): Promise<AsyncIterable<JsonObject | JsonText>>;
+  open(call: Call): Promise<AsyncIterable<Messages>>;
 }
 
 /** What a download gives: bytes, a page of links, or the place where they are. */
@@ -127,7 +127,7 @@ export function unary<
 /** Declares a streaming route. */
 export function streaming<const Q extends QuerySchema = Record<never, never>>(
   input: RouteInput<StreamRoute, Q> & {
-    open(call: Call<Q>): Promise<AsyncIterable<JsonObject | JsonText>>;
+    open(call: Call<Q>): Promise<AsyncIterable<Messages>>;
   },
 ): StreamRoute {
   return {

@@ -30,6 +30,9 @@ export class JsonText {
   }
 }
 
+/** A message, or several that are there at a time: they go on the wire together. */
+export type Messages = JsonObject | JsonText | readonly (JsonObject | JsonText)[];
+
 function frameText(json: string, framing: Framing, last: boolean): string {
   if (framing === "sse") return last ? `data: ${json} \n\n` : `data: ${json} \n\n\n`;
   return last ? json : `${json}\n`;
@@ -74,11 +77,11 @@ export interface StreamOptions {
 }
 
 /**
- * Turns messages into a response. Pulled by the client: a slow one holds one frame here and nothing of the others'. An
+ * Turns messages into a response. Pulled by the client: a slow one holds what came together here and nothing of the others'. An
  * error of the source becomes the last frame.
  */
 export function streamResponse(
-  source: AsyncIterable<JsonObject | JsonText>,
+  source: AsyncIterable<Messages>,
   options: StreamOptions,
 ): Response {
   const { framing, projection, clock } = options;
@@ -110,8 +113,11 @@ export function streamResponse(
           controller.close();
           return;
         }
-        const json = messageJson(next.value, projection);
-        controller.enqueue(encoder.encode(frameText(json, framing, false)));
+        const messages = next.value instanceof Array ? next.value : [next.value];
+        const frames = messages.map((one) =>
+          frameText(messageJson(one, projection), framing, false)
+        );
+        controller.enqueue(encoder.encode(frames.join("")));
       } catch (error) {
         if (ended) return;
         end();

@@ -12,7 +12,7 @@ import { getWorkflow, type WorkflowRef } from "../service/workflow_reads.ts";
 import { resubmitWorkflow } from "../service/workflow_resubmit.ts";
 import { submitWorkflow } from "../service/workflow_submit.ts";
 import { watchEvents } from "../service/event_stream.ts";
-import { watchWorkflows } from "../service/workflow_watch.ts";
+import { type WatchEvent, watchWorkflows } from "../service/workflow_watch.ts";
 import type { StructSchema } from "../spec/schema.ts";
 import { idempotencyOf } from "./idempotency_header.ts";
 import {
@@ -47,7 +47,7 @@ import {
 } from "./requests.ts";
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
 import { deleteConditions, listRequest, watchRequest } from "./shared_options.ts";
-import { JsonText } from "./stream.ts";
+import { JsonText, type Messages } from "./stream.ts";
 import { listWire, workflowWire } from "./wire.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
@@ -297,12 +297,13 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         watchRequest(call),
         call.signal,
       );
-      return mapStream(events, (event) => {
+      const messageOf = (event: WatchEvent): JsonObject | JsonText => {
         const { type } = event;
         if (projection !== undefined) return { type, object: workflowWire(event.object(), below) };
         const text = event.textOf((workflow) => writeJson(workflowWire(workflow)));
         return new JsonText(`{"type":"${type}","object":${text}}`);
-      });
+      };
+      return mapStream(events, (some) => some.map(messageOf));
     },
   }),
   streaming({
@@ -332,7 +333,7 @@ interface LogQueryValues {
 async function openLog(
   call: Omit<Call, "query"> & { query: LogQueryValues },
   podName: string | undefined,
-): Promise<AsyncIterable<JsonObject | JsonText>> {
+): Promise<AsyncIterable<Messages>> {
   const { query } = call;
   const sinceMs = logStart(query, call.service.clock.now());
   const container = query["logOptions.container"] ?? "";
@@ -385,7 +386,7 @@ function projectedList(list: JsonObject, projection: Projection | undefined): Js
 
 async function* mapStream<T>(
   source: AsyncIterable<T>,
-  change: (value: T) => JsonObject | JsonText,
-): AsyncIterable<JsonObject | JsonText> {
+  change: (value: T) => Messages,
+): AsyncIterable<Messages> {
   for await (const value of source) yield change(value);
 }

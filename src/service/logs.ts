@@ -208,10 +208,12 @@ async function* followPods(deps: ServiceDeps, request: FollowRequest): AsyncIter
   }
 
   async function watch(): Promise<void> {
-    for await (const change of deps.watches.follow(request.after, signal, request.workflow)) {
-      if (change.type === "DELETED") return;
-      start(await request.later(change.workflow));
-      if ((change.workflow.status?.finishedAt ?? null) !== null) return;
+    for await (const changes of deps.watches.follow(request.after, signal, request.workflow)) {
+      for (const change of changes) {
+        if (change.type === "DELETED") return;
+        start(await request.later(change.workflow));
+        if ((change.workflow.status?.finishedAt ?? null) !== null) return;
+      }
     }
   }
 

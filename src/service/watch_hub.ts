@@ -27,14 +27,14 @@ export interface FollowOptions extends WatchScope {
 
 export interface WatchHub {
   /**
-   * Changes after a version, in order, until the signal aborts.
+   * Changes after a version, in order, until the signal aborts; those that are there at a time come together.
    * @throws {Problem} InvalidArgument when the version is too old, ResourceExhausted when the reader is too slow
    */
   follow(
     after: Version,
     signal: AbortSignal,
     options: FollowOptions,
-  ): AsyncIterable<WorkflowChange>;
+  ): AsyncIterable<WorkflowChange[]>;
   /** Number of watchers. */
   size(): number;
   /** Ends the reading of the feed. */
@@ -44,6 +44,9 @@ export interface WatchHub {
 /** Changes that a watcher may lag behind, and characters in them. */
 const MAX_QUEUE = 1_000;
 const MAX_QUEUE_SIZE = 2 ** 23;
+/** Changes that come together, and characters in them. */
+const MAX_BATCH = 100;
+const MAX_BATCH_SIZE = 2 ** 18;
 /** Changes that are kept for those who come back, and characters in them. */
 const MAX_RECENT = 4_000;
 const MAX_RECENT_SIZE = 2 ** 25;
@@ -133,31 +136,37 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     }
   }
 
-  /** What the feed has after a version, until the hub's reader is reached. */
+  /** What the feed has after a version, until the hub's reader is reached; the last of each batch says how far it goes. */
   async function* catchUp(
     after: Version,
     signal: AbortSignal,
     scope: WatchScope,
-  ): AsyncIterable<{ shown: WorkflowChange | undefined; reached: Version }> {
+  ): AsyncIterable<{ shown: WorkflowChange[]; reached: Version }> {
     const own = new Views({ ...source.actors, maxSize: MAX_OWN_SIZE });
     for (let reached = after; !signal.aborted;) {
       await begin();
       const before = position;
       if (before !== undefined && !isOlder(reached, before)) return;
-      const batch = await store.query.changes(reached);
-      // Nothing is left up to there.
-      if (batch.length === 0 && before !== undefined) reached = before;
-      for (const change of batch) {
+      const found = await store.query.changes(reached);
+      let batch = new Batch();
+      for (const change of found) {
         if (signal.aborted) return;
-        reached = change.version;
         const place = parseWorkflowActorId(change.id);
-        if (place === undefined || !inScope(place, scope)) continue;
-        let shown = recent.find(change);
-        if (shown === undefined) shown = new WorkflowChange(change, await own.after(change));
-        else own.forget(change.id);
-        yield { shown, reached };
+        if (place !== undefined && inScope(place, scope)) {
+          let shown = recent.find(change);
+          if (shown === undefined) shown = new WorkflowChange(change, await own.after(change));
+          else own.forget(change.id);
+          if (!batch.hasRoomFor(shown)) {
+            yield { shown: batch.changes, reached };
+            batch = new Batch();
+          }
+          batch.add(shown);
+        }
+        reached = change.version;
       }
-      yield { shown: undefined, reached };
+      // Nothing is left up to there.
+      if (found.length === 0 && before !== undefined) reached = before;
+      yield { shown: batch.changes, reached };
     }
   }
 
@@ -165,7 +174,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
     after: Version,
     signal: AbortSignal,
     { known, ...scope }: FollowOptions,
-  ): AsyncIterable<WorkflowChange> {
+  ): AsyncIterable<WorkflowChange[]> {
     let awake = Promise.withResolvers<void>();
     const watcher: Watcher = {
       queue: [],
@@ -175,27 +184,30 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
       failure: undefined,
       wake: () => awake.resolve(),
     };
-    const isNew = (change: WorkflowChange): boolean =>
-      !hasSeen(watcher, change) && isOlder(known?.get(change.id) ?? "", change.version);
+    /** Of these changes those that it has not seen; from now on it has. */
+    const take = (changes: WorkflowChange[]): WorkflowChange[] =>
+      changes.filter((change) => {
+        if (hasSeen(watcher, change)) return false;
+        markSeen(watcher, change.version, change.id);
+        return isOlder(known?.get(change.id) ?? "", change.version);
+      });
     let leave = () => {};
     signal.addEventListener("abort", watcher.wake);
     followers++;
     try {
       while (!signal.aborted && (position === undefined || isOlder(watcher.seen, position))) {
         for await (const { shown, reached } of catchUp(watcher.seen, signal, scope)) {
-          const isShown = shown !== undefined && isNew(shown);
-          markSeen(watcher, reached, shown?.id);
-          if (isShown) yield shown;
+          const changes = take(shown);
+          if (isOlder(watcher.seen, reached)) markSeen(watcher, reached, undefined);
+          if (changes.length > 0) yield changes;
         }
       }
       // In the same turn as the look at the position: nothing can be handed out in between.
       leave = watchers.add(watcher, scope);
       while (!signal.aborted) {
-        for (let next = watcher.queue.shift(); next !== undefined; next = watcher.queue.shift()) {
-          watcher.queued -= next.size;
-          if (!isNew(next)) continue;
-          markSeen(watcher, next.version, next.id);
-          yield next;
+        while (watcher.queue.length > 0) {
+          const changes = take(nextBatch(watcher));
+          if (changes.length > 0) yield changes;
           if (signal.aborted) return;
         }
         if (watcher.failure !== undefined) throw watcher.failure();
@@ -282,6 +294,34 @@ class Watchers {
   *all(): Iterable<Watcher> {
     for (const set of this.#byScope.values()) yield* set;
   }
+}
+
+/** Changes that come together; there is always room for one. */
+class Batch {
+  readonly changes: WorkflowChange[] = [];
+  #size = 0;
+
+  hasRoomFor({ size }: WorkflowChange): boolean {
+    const { length } = this.changes;
+    return length === 0 || (length < MAX_BATCH && this.#size + size <= MAX_BATCH_SIZE);
+  }
+
+  add(change: WorkflowChange): void {
+    this.changes.push(change);
+    this.#size += change.size;
+  }
+}
+
+/** Takes the first changes out of a watcher's queue. */
+function nextBatch(watcher: Watcher): WorkflowChange[] {
+  const batch = new Batch();
+  for (const change of watcher.queue) {
+    if (!batch.hasRoomFor(change)) break;
+    batch.add(change);
+    watcher.queued -= change.size;
+  }
+  watcher.queue.splice(0, batch.changes.length);
+  return batch.changes;
 }
 
 function hasSeen({ seen, seenIds }: Watcher, { id, version }: WorkflowChange): boolean {

@@ -48,7 +48,8 @@ interface Filter {
 }
 
 /**
- * Opens a watch. Whatever can be refused is refused before the result is there.
+ * Opens a watch; events that are there at a time come together. Whatever can be refused is refused before the result is
+ * there.
  * @throws {Problem} NotFound when a name is selected that does not exist
  */
 export async function watchWorkflows(
@@ -56,7 +57,7 @@ export async function watchWorkflows(
   caller: Caller,
   request: WatchRequest,
   signal: AbortSignal,
-): Promise<AsyncIterable<WatchEvent>> {
+): Promise<AsyncIterable<WatchEvent[]>> {
   const { namespace } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseObjectFields(request.fieldSelector ?? "");
@@ -89,9 +90,9 @@ async function* fromTheBeginning(
   filter: Filter,
   signal: AbortSignal,
   archived: Workflow | undefined,
-): AsyncIterable<WatchEvent> {
+): AsyncIterable<WatchEvent[]> {
   // Who waits for the end of one that only the archive has sees the end.
-  if (archived !== undefined) yield addedEvent(archived);
+  if (archived !== undefined) yield [addedEvent(archived)];
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
   let cursor: string | undefined;
@@ -110,7 +111,7 @@ async function* fromTheBeginning(
       if (signal.aborted) return;
       if (isArchivedActor(item.id)) continue;
       if (isOlder(version, item.version)) known.set(item.id, item.version);
-      yield addedEvent(workflowFromStored(item));
+      yield [addedEvent(workflowFromStored(item))];
     }
     cursor = page.continue;
   } while (cursor !== undefined);
@@ -123,17 +124,23 @@ async function* changes(
   after: Version,
   signal: AbortSignal,
   known: ReadonlyMap<string, Version>,
-): AsyncIterable<WatchEvent> {
+): AsyncIterable<WatchEvent[]> {
   const { namespace, name } = filter;
-  for await (const change of deps.watches.follow(after, signal, { namespace, name, known })) {
-    const type = shownType(change, filter);
-    if (type === undefined) continue;
-    yield {
-      type,
-      object: () => change.workflow,
-      textOf: (write) => change.textOf(write),
-    };
+  for await (const found of deps.watches.follow(after, signal, { namespace, name, known })) {
+    const events = found.flatMap((change) => changeEvent(change, filter));
+    if (events.length > 0) yield events;
   }
+}
+
+/** What a watcher gets of a change, if anything. */
+function changeEvent(change: WorkflowChange, filter: Filter): WatchEvent[] {
+  const type = shownType(change, filter);
+  if (type === undefined) return [];
+  return [{
+    type,
+    object: () => change.workflow,
+    textOf: (write) => change.textOf(write),
+  }];
 }
 
 function addedEvent(workflow: Workflow): WatchEvent {
