@@ -3,16 +3,16 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import { parseProjection } from "./projection.ts";
-import { framingOf, refusedStream, streamResponse } from "./stream.ts";
+import { framingOf, JsonText, type Messages, refusedStream, streamResponse } from "./stream.ts";
 
-async function* messages(...values: (JsonObject | Error)[]): AsyncIterable<JsonObject> {
+async function* messages(...values: (Messages | Error)[]): AsyncIterable<Messages> {
   for (const value of values) {
     if (value instanceof Error) throw value;
     yield value;
   }
 }
 
-function respond(source: AsyncIterable<JsonObject>, framing: "ndjson" | "sse", fields?: string) {
+function respond(source: AsyncIterable<Messages>, framing: "ndjson" | "sse", fields?: string) {
   const clock = new ManualClock();
   const ended: string[] = [];
   const response = streamResponse(source, {
@@ -37,6 +37,19 @@ test("server-sent events: six bytes, one value, a blank, three line ends", async
   expect(response.headers.get("content-type")).toBe("text/event-stream");
   expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   expect(await response.text()).toBe('data: {"result":{"a":1}} \n\n\n');
+});
+
+test("messages that come together go together, each in its own frame", async () => {
+  const some = [{ a: 1 }, new JsonText('{"b":2}')];
+  const { response } = respond(messages(some, { c: 3 }), "ndjson");
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+  expect(new TextDecoder().decode(first?.value)).toBe('{"result":{"a":1}}\n{"result":{"b":2}}\n');
+  await reader?.cancel();
+  const events = respond(messages(some), "sse").response;
+  expect(await events.text()).toBe(
+    'data: {"result":{"a":1}} \n\n\ndata: {"result":{"b":2}} \n\n\n',
+  );
 });
 
 test("an error of the source is the last frame, and a projection leaves it alone", async () => {
