@@ -83,10 +83,6 @@ export class KubeClient {
   async *lines(call: KubeRequest): AsyncGenerator<string> {
     const response = await this.open(call);
     const decoder = new TextDecoder();
-    const stop = () => response.destroy();
-    call.signal?.addEventListener("abort", stop);
-    // The signal may have come while the response did.
-    if (call.signal?.aborted === true) stop();
     let rest = "";
     try {
       for await (const part of response as AsyncIterable<Uint8Array>) {
@@ -98,7 +94,6 @@ export class KubeClient {
     } catch (error) {
       if (call.signal?.aborted !== true) throw noAnswer(call, error);
     } finally {
-      call.signal?.removeEventListener("abort", stop);
       response.destroy();
     }
   }
@@ -137,7 +132,6 @@ export class KubeClient {
     const options = {
       method,
       agent: this.#agent,
-      ...(signal !== undefined && { signal }),
       headers: {
         accept: "application/json, */*",
         "user-agent": "sluice",
@@ -152,9 +146,23 @@ export class KubeClient {
     };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const send = url.protocol === "http:" ? plainRequest : request;
-      const sent = send(url, options, resolve);
-      sent.once("error", (error) => reject(noAnswer(call, error)));
-      sent.end(payload);
+      const sent = send(url, options, (response) => {
+        response.once("close", release);
+        resolve(response);
+      });
+      // Intentionally not the option `signal`: on Deno it has no effect on a connection that was used before.
+      const stop = () => {
+        reject(noAnswer(call, signal?.reason));
+        sent.destroy();
+      };
+      const release = () => signal?.removeEventListener("abort", stop);
+      sent.once("error", (error) => {
+        release();
+        reject(noAnswer(call, error));
+      });
+      signal?.addEventListener("abort", stop);
+      if (signal?.aborted === true) stop();
+      else sent.end(payload);
     });
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;
