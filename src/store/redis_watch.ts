@@ -21,7 +21,7 @@ import { parseVersion } from "./watch_feed.ts";
 
 /** Entries of one feed that are read in one go, by the shared reader and for one that is behind it. */
 const READ = 200;
-const READ_BEHIND = 16;
+const READ_BEHIND = 8;
 /** Changes that are handed over in one batch. */
 const BATCH = 500;
 /** What the shared reader keeps: changes, and characters in them. */
