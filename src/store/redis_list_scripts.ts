@@ -82,8 +82,8 @@ return found
  * Fields of actors.
  *
  * KEYS  1 first actor
- * ARGV  1 'all' for every field, 'others' for the named ones and those that the actor lists as its other parts, '' for the
- *       named ones, 2 how many names follow, then the names, then keys of actors
+ * ARGV  1 'others' for the named ones and those that the actor lists as its other parts, '' for the named ones,
+ *       2 how many names follow, then the names, then keys of actors
  * Returns  for each actor its fields and values, nil for a field that is not there
  */
 export const READ_FIELDS = defineScript(`
@@ -102,16 +102,12 @@ end
 local actors = {}
 for at = 3 + size, #ARGV do
   local fields = {}
-  if mode == 'all' then
-    fields = redis.call('HGETALL', ARGV[at])
-  else
-    read(ARGV[at], names, fields)
-    local others = mode == 'others' and redis.call('HGET', ARGV[at], '${ACTOR_FIELD.others}')
-    if others and others ~= '' then
-      local keys = {}
-      for key in string.gmatch(others, '[^\\n]+') do keys[#keys + 1] = key end
-      read(ARGV[at], keys, fields)
-    end
+  read(ARGV[at], names, fields)
+  local others = mode == 'others' and redis.call('HGET', ARGV[at], '${ACTOR_FIELD.others}')
+  if others and others ~= '' then
+    local keys = {}
+    for key in string.gmatch(others, '[^\\n]+') do keys[#keys + 1] = key end
+    read(ARGV[at], keys, fields)
   end
   actors[#actors + 1] = fields
 end

@@ -170,12 +170,22 @@ export function createRedisQuery(context: RedisContext): QueryStore {
     });
   }
 
-  async function load(candidates: Candidate[], query: ListQuery): Promise<Item[]> {
-    const { version, index } = ACTOR_FIELD;
-    const mode = query.parts ? "" : query.withoutNodes === true ? "others" : "all";
-    const names = mode === "all" ? [] : [version, index, ...query.parts ?? COMMON_PARTS];
+  /** The named parts, or all but nodes. */
+  function readNamed(candidates: Candidate[], parts?: readonly string[]): Promise<unknown[]> {
+    const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...parts ?? COMMON_PARTS];
+    const mode = parts === undefined ? "others" : "";
     const first = [mode, String(names.length), ...names];
-    const replies = await ask(READ_FIELDS, first, candidates, (one) => [actorKey(one)]);
+    return ask(READ_FIELDS, first, candidates, (one) => [actorKey(one)]);
+  }
+
+  async function load(candidates: Candidate[], query: ListQuery): Promise<Item[]> {
+    const replies = query.parts === undefined && query.withoutNodes !== true
+      // Intentionally one by one: a workflow may be large, and others get their turn in between.
+      ? await Promise.all(candidates.map((one) => {
+        const key = actorKey(one);
+        return link.send(key, ["HGETALL", key]);
+      }))
+      : await readNamed(candidates, query.parts);
     return candidates.flatMap((one, at) => itemOf(one.id, textsOf(replies[at]), query));
   }
 
