@@ -6,6 +6,7 @@ import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { Json, JsonObject } from "../base/json.ts";
+import { exchange } from "../platform/exchange.ts";
 import type { KubeConfig } from "./kube_config.ts";
 
 /** An answer of the API server that isn't what was asked for. */
@@ -144,26 +145,13 @@ export class KubeClient {
         }),
       },
     };
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const send = url.protocol === "http:" ? plainRequest : request;
-      const sent = send(url, options, (response) => {
-        response.once("close", release);
-        resolve(response);
-      });
-      // Intentionally not the option `signal`: on Deno it has no effect on a connection that was used before.
-      const stop = () => {
-        reject(noAnswer(call, signal?.reason));
-        sent.destroy();
-      };
-      const release = () => signal?.removeEventListener("abort", stop);
-      sent.once("error", (error) => {
-        release();
-        reject(noAnswer(call, error));
-      });
-      signal?.addEventListener("abort", stop);
-      if (signal?.aborted === true) stop();
-      else sent.end(payload);
-    });
+    const send = url.protocol === "http:" ? plainRequest : request;
+    let response: IncomingMessage;
+    try {
+      response = await exchange(send(url, options), payload, signal);
+    } catch (error) {
+      throw noAnswer(call, error);
+    }
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;
     throw await refusal(response, status);

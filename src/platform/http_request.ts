@@ -6,6 +6,7 @@
 import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
+import { exchange } from "./exchange.ts";
 
 /** More redirects than this are an error. */
 const MAX_REDIRECTS = 10;
@@ -87,7 +88,6 @@ function sendOnce(call: Omit<HttpCall, "maxBytes">, url: URL): Promise<IncomingM
   }
   const options = {
     method,
-    ...(signal && { signal }),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, values]) => [
         name,
@@ -95,13 +95,10 @@ function sendOnce(call: Omit<HttpCall, "maxBytes">, url: URL): Promise<IncomingM
       ]),
     ),
   };
-  return new Promise((resolve, reject) => {
-    const request = url.protocol === "https:"
-      ? secureRequest(url, { ...options, rejectUnauthorized: !insecureSkipVerify }, resolve)
-      : plainRequest(url, options, resolve);
-    request.once("error", reject);
-    request.end(body);
-  });
+  const request = url.protocol === "https:"
+    ? secureRequest(url, { ...options, rejectUnauthorized: !insecureSkipVerify })
+    : plainRequest(url, options);
+  return exchange(request, body, signal);
 }
 
 async function read(response: IncomingMessage, maxBytes: number): Promise<string> {
