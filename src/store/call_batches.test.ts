@@ -3,7 +3,7 @@ import { CallBatches } from "./call_batches.ts";
 
 test("what comes while a call is under way goes together with the next one", async () => {
   const calls: { requests: number[]; end: PromiseWithResolvers<number[]> }[] = [];
-  const batches = new CallBatches<number, number>(3, 1, (requests) => {
+  const batches = new CallBatches<number, number>(3, (requests) => {
     const end = Promise.withResolvers<number[]>();
     calls.push({ requests, end });
     return end.promise;
@@ -22,25 +22,4 @@ test("what comes while a call is under way goes together with the next one", asy
   await Promise.resolve();
   calls[2]?.end.resolve([70]);
   expect(await third).toBe(70);
-});
-
-test("as many calls are under way as may be", async () => {
-  const calls: { requests: number[]; end: PromiseWithResolvers<number[]> }[] = [];
-  const batches = new CallBatches<number, number>(3, 2, (requests) => {
-    const end = Promise.withResolvers<number[]>();
-    calls.push({ requests, end });
-    return end.promise;
-  });
-  const answers: Promise<number>[] = [];
-  for (const n of [1, 2, 3, 4]) {
-    answers.push(batches.add(n));
-    await Promise.resolve();
-  }
-  expect(calls.map(({ requests }) => requests)).toEqual([[1], [2]]);
-  calls[1]?.end.resolve([20]);
-  expect(await answers[1]).toBe(20);
-  expect(calls[2]?.requests).toEqual([3, 4]);
-  calls[2]?.end.resolve([30, 40]);
-  calls[0]?.end.resolve([10]);
-  expect(await Promise.all(answers)).toEqual([10, 20, 30, 40]);
 });

@@ -1,6 +1,6 @@
 /**
- * Requests of many callers, carried out several at a time: those that come while as many calls are under way as may be go
- * together with the next. The busier it is, the larger are the batches.
+ * Requests of many callers, carried out several at a time: those that come while one call is under way go together with
+ * the next. The busier it is, the larger are the batches.
  */
 interface Waiting<T, R> {
   request: T;
@@ -10,19 +10,16 @@ interface Waiting<T, R> {
 
 export class CallBatches<T, R> {
   readonly #max: number;
-  readonly #callers: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
   #waiting: Waiting<T, R>[] = [];
-  #calling = 0;
+  #isCalling = false;
 
   /**
    * @param max requests in one call
-   * @param callers calls that may be under way; with more than one, requests may overtake each other
    * @param call carries them out; its results are in the order of the requests
    */
-  constructor(max: number, callers: number, call: (requests: T[]) => Promise<R[]>) {
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
     this.#max = max;
-    this.#callers = callers;
     this.#call = call;
   }
 
@@ -30,8 +27,8 @@ export class CallBatches<T, R> {
   add(request: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
-      if (this.#calling === this.#callers) return;
-      this.#calling++;
+      if (this.#isCalling) return;
+      this.#isCalling = true;
       queueMicrotask(() => void this.#run());
     });
   }
@@ -47,6 +44,6 @@ export class CallBatches<T, R> {
         for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
       }
     }
-    this.#calling--;
+    this.#isCalling = false;
   }
 }

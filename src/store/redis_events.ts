@@ -25,8 +25,6 @@ const CLAIMS_PER_SILENCE = 10;
 
 /** Events in one call. */
 const MAX_OFFERS = 256;
-/** Calls with events that are on their way at a time. */
-const MAX_OFFER_CALLS = 2;
 const RECORDS_AT_ONCE = 1_000;
 const STATES: readonly Delivery["state"][] = ["queued", "done", "dead"];
 
@@ -106,10 +104,9 @@ export function createRedisEvents(context: RedisContext): EventStore {
     return [];
   }
 
-  /** While one call is on its way, another one is made up: neither side waits for the other. */
+  /** Those that come while a call is under way go together with the next one. */
   const offers = new CallBatches<string[], { result: OfferResult; id: string }>(
     MAX_OFFERS,
-    MAX_OFFER_CALLS,
     async (batch) => {
       const reply = textsOf(await run(OFFER, [keys.eventChannel, ...batch.flat()]));
       return batch.map((_, index) => ({

@@ -18,8 +18,6 @@ import { readVersion } from "./redis_version.ts";
 
 /** Manifests that a list looks at in one go. */
 const CHUNK = 200;
-/** Calls for the generation that are on their way at a time. */
-const MAX_ASKS = 2;
 
 export function createRedisManifests(context: RedisContext): ManifestStore {
   const { link, keys } = context;
@@ -41,7 +39,7 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
   }
 
   /** Those who ask in one moment share a call, which begins after they asked: what they get is never older. */
-  const generations = new CallBatches<void, number>(Infinity, MAX_ASKS, async (asks) => {
+  const generations = new CallBatches<void, number>(Infinity, async (asks) => {
     const version = Number(await link.send(base, ["HGET", base + SHARD_KEY.meta, "version"]));
     return asks.map(() => version);
   });

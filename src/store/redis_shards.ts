@@ -55,7 +55,7 @@ export function createRedisShards(context: RedisContext): ShardStore {
   }
 
   /** Shards that commit while others do go together. */
-  const groups = new CallBatches(MAX_GROUP, 1, writeAll);
+  const groups = new CallBatches(MAX_GROUP, writeAll);
   const write = link.isOneServer
     ? (commit: string[]) => groups.add(commit)
     : async (commit: string[]) => (await writeAll([commit]))[0] ?? [];
