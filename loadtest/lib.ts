@@ -11,6 +11,8 @@ const BASES: string[] = (__ENV.BASES ?? "http://127.0.0.1:2746").split(",");
 export const NAMESPACE: string = __ENV.NAMESPACE ?? "load";
 export const VUS: number = Number(__ENV.VUS ?? 32);
 export const DURATION: string = __ENV.DURATION ?? "10s";
+/** Length of the load in seconds. */
+export const SECONDS: number = Number.parseFloat(DURATION) * (DURATION.endsWith("m") ? 60 : 1);
 export const RUN: string = __ENV.RUN ?? "r";
 
 /** Answers by what they mean, for the ledger. */
@@ -54,11 +56,19 @@ export function prepare(method: string, url: string, body?: unknown): Answer {
   return send(method, url, body, "other");
 }
 
+/** Like requests of setup or teardown, all at a time. */
+export function prepareAll(method: string, url: string, bodies: unknown[]): Answer[] {
+  const params = paramsOf(method, "other");
+  return http.batch(bodies.map((body) => ({ method, url, body: JSON.stringify(body), params })));
+}
+
 function send(method: string, url: string, body: unknown, kind: string): Answer {
-  return http.request(method, url, body === undefined ? null : JSON.stringify(body), {
-    headers: { "Content-Type": "application/json" },
-    tags: { name: method, kind },
-  });
+  const text = body === undefined ? null : JSON.stringify(body);
+  return http.request(method, url, text, paramsOf(method, kind));
+}
+
+function paramsOf(method: string, kind: string) {
+  return { headers: { "Content-Type": "application/json" }, tags: { name: method, kind } };
 }
 
 /** Books an answer: 200 accepted, 503 refused, anything else wrong. `promises`: workflows that an acceptance stands for. */

@@ -1,4 +1,9 @@
-/** Submit, get, list and resume, as VERB says. For resume each iteration submits a workflow and resumes it. */
+/**
+ * Submit, get, list and resume, as VERB says. What is resumed waits before the load begins: WAITING workflows, by default
+ * more than can be resumed in the time.
+ */
+import { sleep } from "k6";
+import exec from "k6/execution";
 import type { Options } from "k6/options";
 import {
   base,
@@ -7,7 +12,9 @@ import {
   load,
   NAMESPACE,
   prepare,
+  prepareAll,
   RUN,
+  SECONDS,
   settle,
   thresholds,
   TREND,
@@ -17,19 +24,32 @@ import {
 
 const VERB = __ENV.VERB ?? "submit";
 const SEEDS = 100;
+const WAITING = Number(__ENV.WAITING ?? 2_500 * SECONDS);
 const root = () => `${base()}/api/v1/workflows/${NAMESPACE}`;
 
 export const options: Options = {
   scenarios: { [VERB]: { executor: "constant-vus", vus: VUS, duration: DURATION } },
   summaryTrendStats: TREND,
   thresholds: thresholds(),
+  setupTimeout: "10m",
+  batch: VUS,
+  batchPerHost: VUS,
 };
 
 export function setup(): void {
-  if (VERB !== "get" && VERB !== "list") return;
-  for (let i = 0; i < SEEDS; i++) {
-    const name = `${RUN}-seed-${i}`;
-    prepare("POST", root(), { workflow: waiting(name, name) });
+  const [kind, count] = VERB === "resume"
+    ? ["wait", WAITING] as const
+    : ["seed", VERB === "submit" ? 0 : SEEDS] as const;
+  for (let from = 0; from < count; from += VUS) {
+    const some = Array.from({ length: Math.min(VUS, count - from) }, (_, i) => from + i);
+    prepareAll(
+      "POST",
+      root(),
+      some.map((i) => {
+        const name = `${RUN}-${kind}-${i}`;
+        return { workflow: waiting(name, name) };
+      }),
+    );
   }
 }
 
@@ -39,9 +59,11 @@ export default function (): void {
   else if (VERB === "list") book(load("GET", `${root()}?listOptions.limit=50`));
   else if (VERB === "submit") book(load("POST", root(), { workflow: waiting(name, name) }), 1);
   else {
-    prepare("POST", root(), { workflow: waiting(name, name) });
-    const nodeFieldSelector = `inputs.parameters.uuid.value=${name}`;
-    book(load("PUT", `${root()}/${name}/resume`, { nodeFieldSelector }), 1);
+    const turn = exec.scenario.iterationInTest;
+    if (turn >= WAITING) return sleep(1);
+    const uuid = `${RUN}-wait-${turn}`;
+    const nodeFieldSelector = `inputs.parameters.uuid.value=${uuid}`;
+    book(load("PUT", `${root()}/${uuid}/resume`, { nodeFieldSelector }), 1);
   }
 }
 
