@@ -151,6 +151,12 @@ describe("decode()", () => {
     });
   });
 
+  it("null in a map is the value that says nothing, also of a quantity", () => {
+    const container = { image: "i", resources: { limits: { cpu: null, memory: "1Gi" } } };
+    const { spec } = decodeManifest("Workflow", { spec: inTemplate({ container }) });
+    expect(spec.templates?.[0]?.container?.resources?.limits).toEqual({ cpu: "0", memory: "1Gi" });
+  });
+
   it("shows what normal form always has", () => {
     const { spec } = decodeManifest("Workflow", {
       spec: inTemplate({ container: { image: "i" }, steps: [[{ template: "x" }]] }),

@@ -67,13 +67,19 @@ function emptyOf(schema: Schema): Json {
       return [];
     case "string":
     case "anyString":
+    case "bytes":
       return "";
     case "boolean":
       return false;
     case "int32":
     case "int64":
     case "uint64":
+    case "intOrString":
       return 0;
+    case "quantity":
+      return "0";
+    case "time":
+      return null;
     default:
       return {};
   }
