@@ -166,7 +166,7 @@ export function timerId(node: NodeRecord): string {
   return `node/${node.id}`;
 }
 
-/** `<namespace>/<workflow>/<node id>`. */
+/** Holder of the locks that a node asks for. */
 export function holderOf(turn: Turn, node: NodeRecord): string {
   return lockHolder(turn.state, node.order, node.id);
 }

@@ -77,8 +77,8 @@ export interface StreamOptions {
 }
 
 /**
- * Turns messages into a response. Pulled by the client: a slow one holds what came together here and nothing of the others'. An
- * error of the source becomes the last frame.
+ * Turns messages into a response. Pulled by the client: a slow one holds what came together here and nothing of the
+ * others'. An error of the source becomes the last frame.
  */
 export function streamResponse(
   source: AsyncIterable<Messages>,

@@ -100,10 +100,7 @@ for i = 2, #ARGV, 8 do
     accepted[#accepted + 1] = id
     accepted[#accepted + 1] = known[id]
     fresh[#fresh + 1] = id
-    local list = queued[namespace] or {}
-    queued[namespace] = list
-    list[#list + 1] = ARGV[i + 4]
-    list[#list + 1] = id
+    gather(queued, namespace, ARGV[i + 4], id)
     if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 7]) end
     answer('accepted', id)
   end

@@ -1,6 +1,6 @@
 /**
- * What lists and watches of the Redis adapter ask, as Lua: one call for what would be a command for each shard. Only reading. The keys
- * of a call are of one slot on a cluster, and of any on one server.
+ * What lists and watches of the Redis adapter ask, as Lua: one call for what would be a command for each shard. Only
+ * reading. The keys of a call are of one slot on a cluster, and of any on one server.
  */
 import { ACTOR_FIELD, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";

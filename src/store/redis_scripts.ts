@@ -1,7 +1,8 @@
 /**
  * The atomic steps of the Redis adapter for shards, leases, manifests and blobs, as Lua; those for events are in
- * `redis_event_scripts.ts`, those for lists in `redis_list_scripts.ts`. Each touches keys of one hash tag only. KEYS[1] is always the base of the tag (it routes the
- * call; nothing is stored under it), and the names under it come from `redis_keys.ts`. Times are those of the server.
+ * `redis_event_scripts.ts`, those for lists in `redis_list_scripts.ts`. Each touches keys of one hash tag only. KEYS[1] is
+ * always the base of the tag (it routes the call; nothing is stored under it), and the names under it come from
+ * `redis_keys.ts`. Times are those of the server.
  */
 import { COMPLETED_LABEL } from "../spec/manifest.ts";
 import { OPEN_TERM, shortLabelKey } from "./list_query.ts";
