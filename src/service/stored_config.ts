@@ -14,12 +14,16 @@ export function createStoredConfig({ manifests }: Store): ConfigSource {
     async secret(namespace, name) {
       const stored = await manifests.get("Secret", namespace, name);
       if (!stored) return undefined;
-      const { data = {}, stringData = {} } = JSON.parse(stored.text) as Secret;
-      const decoded = Object.entries(data).map(([key, value]) => [
-        key,
-        Buffer.from(value, "base64").toString("utf8"),
-      ]);
-      return { ...Object.fromEntries(decoded), ...stringData };
+      return secretTexts(JSON.parse(stored.text) as Secret);
     },
   };
+}
+
+/** What a secret holds, by key; as in Kubernetes `stringData` goes before `data`. */
+export function secretTexts({ data = {}, stringData = {} }: Secret): Record<string, string> {
+  const decoded = Object.entries(data).map(([key, value]) => [
+    key,
+    Buffer.from(value, "base64").toString("utf8"),
+  ]);
+  return { ...Object.fromEntries(decoded), ...stringData };
 }

@@ -7,9 +7,10 @@ import type { Caller } from "../auth/port.ts";
 import { checkSender, isFromSender, type WebhookSender } from "../auth/webhook_signature.ts";
 import { isJsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
-import { ManifestKind, type Secret } from "../spec/manifest.ts";
+import { ManifestKind } from "../spec/manifest.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { eventCaller } from "./event_caller.ts";
+import { secretTexts } from "./stored_config.ts";
 
 /** Name of the secret. Each key is a service account, each value YAML with `type` and `secret`. */
 export const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
@@ -35,7 +36,7 @@ export async function proveWebhook(
   const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
   if (stored === undefined) return { type: "none" };
   let proved: string | undefined;
-  for (const [account, text] of entriesOf(JSON.parse(stored.text) as Secret)) {
+  for (const [account, text] of Object.entries(secretTexts(JSON.parse(stored.text)))) {
     try {
       const sender = readSender(text);
       const request = { headers, body: await body(), now: clock.now() };
@@ -56,17 +57,6 @@ export async function proveWebhook(
     serviceAccountNamespace: namespace,
   });
   return { type: "proved", caller };
-}
-
-function entriesOf({ data = {}, stringData = {} }: Secret): [account: string, text: string][] {
-  const decoded = Object.entries(data).map(([name, value]): [string, string] => [
-    name,
-    Buffer.from(value, "base64").toString("utf8"),
-  ]);
-  return [
-    ...decoded.filter(([name]) => !Object.hasOwn(stringData, name)),
-    ...Object.entries(stringData),
-  ];
 }
 
 /** @throws when it is no sender that can be checked */
