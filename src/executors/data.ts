@@ -35,7 +35,7 @@ export class DataExecutor extends ReplicaExecutor {
 
   protected async run(
     task: TaskSpec,
-    { signal }: AbortController,
+    signal: AbortSignal,
     report: Report,
   ): Promise<TaskOutcome> {
     report({ type: "task-started", task: task.id });

@@ -51,7 +51,7 @@ export class HttpExecutor extends ReplicaExecutor {
     return true;
   }
 
-  protected async run(task: TaskSpec, { signal }: AbortController): Promise<TaskOutcome> {
+  protected async run(task: TaskSpec, signal: AbortSignal): Promise<TaskOutcome> {
     await this.#turns.take();
     try {
       signal.throwIfAborted();

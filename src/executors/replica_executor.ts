@@ -21,12 +21,12 @@ export abstract class ReplicaExecutor implements Executor {
   abstract refuses(task: TaskSpec): string | undefined;
 
   /**
-   * Does a task. `stop` aborts at its deadline and when it is cancelled; a rejection after that ends it with the
+   * Does a task. The signal aborts at its deadline and when it is cancelled; a rejection after that ends it with the
    * deadline's message, any other one with phase Error.
    */
   protected abstract run(
     task: TaskSpec,
-    stop: AbortController,
+    signal: AbortSignal,
     report: Report,
   ): Promise<TaskOutcome>;
 
@@ -35,7 +35,7 @@ export abstract class ReplicaExecutor implements Executor {
     const stop = new AbortController();
     this.#running.set(task.id, stop);
     const cancelDeadline = this.#abortAt(task.deadline, stop);
-    void this.run(task, stop, report).catch((error): TaskOutcome =>
+    void this.run(task, stop.signal, report).catch((error): TaskOutcome =>
       stop.signal.aborted
         ? { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE }
         : { phase: "Error", message: error instanceof Error ? error.message : String(error) }

@@ -72,7 +72,7 @@ export class ResourceExecutor extends ReplicaExecutor {
 
   protected async run(
     task: TaskSpec,
-    { signal }: AbortController,
+    signal: AbortSignal,
     report: Report,
   ): Promise<TaskOutcome> {
     report({ type: "task-started", task: task.id });
