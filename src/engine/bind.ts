@@ -3,7 +3,8 @@
  * tag whose value is known at this moment. Tags of later moments stay.
  */
 import type { ConfigMap, Inputs, Parameter, Template } from "../spec/manifest.ts";
-import { joinScopes, replaceTags, type Scope, scopeOf } from "./expressions.ts";
+import { isShared } from "../base/shared_json.ts";
+import { joinScopes, mayHoldTag, replaceTags, type Scope, scopeOf } from "./expressions.ts";
 import { findStored, NodeFailure } from "./failure.ts";
 import { globalScope, parametersJson } from "./globals.ts";
 import type { GivenArguments } from "./arguments.ts";
@@ -30,8 +31,9 @@ export function bindInputs(
   options: FillOptions,
 ): Inputs {
   const { inputs } = template;
-  const parameters = inputs?.parameters?.map((input) => bindParameter(turn, input, given));
-  const artifacts = inputs?.artifacts?.flatMap((input) => {
+  if (inputs === undefined) return {};
+  const parameters = inputs.parameters?.map((input) => bindParameter(turn, input, given));
+  const artifacts = inputs.artifacts?.flatMap((input) => {
     const argument = given.artifacts?.find((artifact) => artifact.name === input.name);
     if (argument === undefined) {
       if (input.optional !== true && !hasLocation(input)) {
@@ -126,6 +128,9 @@ export function fillTemplate(
   options: FillOptions,
 ): Template {
   const { inputs: _declared, ...body } = template;
+  if (!isTagged(template, body)) {
+    return template.inputs === undefined ? template : { ...body, inputs };
+  }
   const scope = joinScopes(
     inputScope(inputs),
     pathScope(template),
@@ -134,6 +139,16 @@ export function fillTemplate(
   );
   const filled = replaceTags(body, scope, "keep", turn.env);
   return template.inputs === undefined ? filled : { ...filled, inputs };
+}
+
+// Which shared templates have tags outside their inputs.
+const tagged = new WeakMap<Template, boolean>();
+
+function isTagged(template: Template, body: Omit<Template, "inputs">): boolean {
+  if (!isShared(template)) return true;
+  let found = tagged.get(template);
+  if (found === undefined) tagged.set(template, found = mayHoldTag(body));
+  return found;
 }
 
 /** `inputs.*` of a template. */

@@ -323,6 +323,7 @@ export function frameOf(turn: Turn, node: NodeRecord): Frame {
   const options = localsOf(turn, call, resolved.template, wrapper);
   unit.frame = {
     template: fillTemplate(turn, resolved.template, node.inputs ?? {}, options),
+    written: resolved.template,
     context: resolved.context,
     hasEnd: call.hasEnd,
   };

@@ -34,9 +34,11 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   const before = node.phase;
   state.runtime.revision++;
   account(state.runtime, node, -1);
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === undefined) delete node[key as keyof NodeRecord];
-    else Object.assign(node, { [key]: value });
+  const members = node as unknown as Record<string, unknown>;
+  for (const key in patch) {
+    const value = patch[key as keyof NodePatch];
+    if (value !== undefined) members[key] = value;
+    else if (key in members) delete members[key];
   }
   account(state.runtime, node, 1);
   state.pending.nodes.add(node.id);

@@ -1,7 +1,10 @@
 /**
- * The stored form of a workflow: part `h` is the header, `s` the specs, `n:<id>` one node each. Every part carries a
- * schema number; a newer program reads what an older one wrote.
+ * The stored form of a workflow: part `h` is the header, `s` the specs, `a` the arguments in them, `n:<id>` one node each.
+ * Every part carries a schema number; a newer program reads what an older one wrote. Arguments are apart, because without
+ * them workflows of one manifest have the same specs, which are then read once for all of them.
  */
+import { parseShared } from "../base/shared_json.ts";
+import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import { buildRuntime } from "./runtime.ts";
@@ -37,16 +40,23 @@ export function loadWorkflow(parts: Record<string, string>): WorkflowState {
   }
   return {
     header: decode<Header>(parts["h"], "h"),
-    specs: decode<StoredSpecs>(parts["s"], "s"),
+    specs: withArguments(
+      decode<StoredSpecs>(parts["s"], "s", parseShared),
+      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a"),
+    ),
     nodes,
     runtime: buildRuntime(nodes.values()),
     pending: emptyPending(),
   };
 }
 
-function decode<T>(text: string | undefined, key: string): T {
+function decode<T>(
+  text: string | undefined,
+  key: string,
+  parse: (text: string) => unknown = JSON.parse,
+): T {
   if (text === undefined) throw new Error(`Stored workflow has no part "${key}"`);
-  const { schema, ...value } = JSON.parse(text) as { schema?: number } & T;
+  const { schema, ...value } = parse(text) as { schema?: number } & T;
   if (schema === undefined || schema > SCHEMA) {
     throw new Error(
       `Part "${key}" has schema ${schema ?? "none"}; this program reads up to ${SCHEMA}`,
@@ -60,6 +70,35 @@ function encode(value: object): string {
   return `{"schema":${SCHEMA}${text === "{}" ? "" : ","}${text.slice(1)}`;
 }
 
+/** Arguments of the specs, by the member that has them. */
+type StoredArguments = { [K in typeof SPEC_MEMBERS[number]]?: Arguments };
+
+const SPEC_MEMBERS = ["spec", "storedWorkflowTemplateSpec"] as const;
+
+/** Stands where arguments belong, so that members keep their order. */
+const ELSEWHERE = {};
+
+function withArguments(specs: StoredSpecs, given: StoredArguments): StoredSpecs {
+  for (const member of SPEC_MEMBERS) {
+    const value = given[member];
+    if (value !== undefined) specs[member] = { ...specs[member], arguments: value };
+  }
+  return specs;
+}
+
+/** The specs without their arguments, and the arguments. */
+function splitArguments(specs: StoredSpecs): [StoredSpecs, StoredArguments] {
+  const rest = { ...specs };
+  const found: StoredArguments = {};
+  for (const member of SPEC_MEMBERS) {
+    const spec = specs[member];
+    if (spec?.arguments === undefined) continue;
+    found[member] = spec.arguments;
+    rest[member] = { ...spec, arguments: ELSEWHERE };
+  }
+  return [rest, found];
+}
+
 /** What is to be stored and done since the last call; the next call starts from nothing. */
 export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
@@ -70,7 +109,11 @@ export function takeChanges(state: WorkflowState): Changes {
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
   if (hasProgressed) state.header.progress = progress;
   if (pending.header || hasProgressed) put["h"] = encode(state.header);
-  if (pending.specs) put["s"] = encode(state.specs);
+  if (pending.specs) {
+    const [specs, given] = splitArguments(state.specs);
+    put["s"] = encode(specs);
+    put["a"] = encode(given);
+  }
   for (const id of pending.nodes) {
     const node = state.nodes.get(id);
     if (node !== undefined) put[NODE_PREFIX + id] = encode(node);

@@ -1,10 +1,11 @@
 /** DAG nodes: tasks begin when what they depend on is done; targets decide the phase. */
-import type { DagTask, NodePhase } from "../spec/manifest.ts";
+import type { DagTask, NodePhase, StepLike } from "../spec/manifest.ts";
 import { frameOf, getNode, known, memberCall, nodeByName } from "./call.ts";
 import { addNode, change, end } from "./change.ts";
 import { addReady, dagTaskCalls, dependenciesOf, planDag } from "./dag_calls.ts";
 import { branchPhases } from "./dag_phase.ts";
-import { dependsLogic, holdsDepends, taskResults } from "./depends.ts";
+import { dependsLogic, holdsDepends, plainNames, taskResults } from "./depends.ts";
+import type { TaskResults } from "./expressions.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { collectOutputs } from "./outputs.ts";
@@ -156,8 +157,21 @@ function shouldRun(
     const elements = dependency?.type === "TaskGroup" ? elementsOf(turn, dependency) : [];
     return [name, taskResults(dependency, elements)] as const;
   }));
+  const names = plainNames(task);
+  if (names !== undefined) {
+    return names.every((name) => isDoneFor(findStep(frame, name), results.get(name)));
+  }
   const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
   return holdsDepends(logic, results);
+}
+
+/** What the bare name of a task asks for. */
+function isDoneFor(task: StepLike | undefined, results: TaskResults | undefined): boolean {
+  if (results === undefined) return false;
+  const { Succeeded, Skipped, Daemoned, Errored, Failed } = results;
+  return Succeeded === true || Skipped === true || Daemoned === true ||
+    (task?.continueOn?.error === true && Errored === true) ||
+    (task?.continueOn?.failed === true && Failed === true);
 }
 
 function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {

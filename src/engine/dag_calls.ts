@@ -1,7 +1,9 @@
 /** The calls of one DAG task, and the order that its dependencies impose. */
-import type { DagTask } from "../spec/manifest.ts";
+import { isShared } from "../base/shared_json.ts";
+import type { DagTemplate } from "../spec/manifest.ts";
 import { findDependencies } from "../spec/depends.ts";
 import { expandStep } from "./expansion.ts";
+import { mayHoldTag } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import type { DagUnit, ExpandedCall, Frame } from "./runtime.ts";
 import { findStep } from "./scope.ts";
@@ -23,22 +25,9 @@ export function dagTaskCalls(
 }
 
 /** Direct dependencies of a task, in the order they are written. */
-export function dependenciesOf(frame: Frame, task: string): string[] {
-  let known = dependencies.get(frame);
-  if (known === undefined) {
-    known = new Map();
-    dependencies.set(frame, known);
-  }
-  let list = known.get(task);
-  if (list === undefined) {
-    const definition = findStep(frame, task) as DagTask | undefined;
-    list = definition === undefined ? [] : [...findDependencies(definition).keys()];
-    known.set(task, list);
-  }
-  return list;
+export function dependenciesOf(frame: Frame, task: string): readonly string[] {
+  return planOf(frame).dependencies.get(task) ?? [];
 }
-
-const dependencies = new WeakMap<Frame, Map<string, string[]>>();
 
 /** Tells whether a task must have ended before another one begins. */
 function isAncestor(frame: Frame, other: string, task: string): boolean {
@@ -54,15 +43,6 @@ function isAncestor(frame: Frame, other: string, task: string): boolean {
   return false;
 }
 
-/** Targets: those named, else the tasks that nobody depends on; sorted. */
-function targetsOf(frame: Frame): string[] {
-  const { dag } = frame.template;
-  const named = (dag?.target ?? "").split(/\s+/).filter((name) => name !== "");
-  if (named.length > 0) return named.sort();
-  const wanted = new Set((dag?.tasks ?? []).flatMap(({ name }) => dependenciesOf(frame, name)));
-  return (dag?.tasks ?? []).map(({ name }) => name).filter((name) => !wanted.has(name)).sort();
-}
-
 /** Enters a task whose dependencies are done; those that come first in the walk from the targets begin first. */
 export function addReady(unit: DagUnit, task: string): void {
   const rank = unit.rank.get(task) ?? 0;
@@ -71,8 +51,84 @@ export function addReady(unit: DagUnit, task: string): void {
   unit.ready.splice(at, 0, task);
 }
 
+/** What follows from the names and conditions of a DAG's tasks alone. */
+interface DagPlan {
+  dependencies: ReadonlyMap<string, readonly string[]>;
+  /** Those named, else the tasks that nobody depends on; sorted. */
+  targets: readonly string[];
+  /** Tasks that wait for a task, as far as the targets need them. */
+  dependents: ReadonlyMap<string, readonly string[]>;
+  /** Number of dependencies of each task that the targets need. */
+  counts: ReadonlyMap<string, number>;
+  rank: ReadonlyMap<string, number>;
+}
+
+// Plans by the DAG as it is written, for all workflows of one manifest; else by the frame.
+const plans = new WeakMap<object, DagPlan>();
+
+function planOf(frame: Frame): DagPlan {
+  const { dag } = frame.written;
+  const place = dag !== undefined && isShared(dag) && !isOrderTagged(dag) ? dag : frame;
+  let plan = plans.get(place);
+  if (plan === undefined) plans.set(place, plan = makePlan(frame.template.dag));
+  return plan;
+}
+
+// Which shared DAGs have tags in what their order follows from.
+const tagged = new WeakMap<DagTemplate, boolean>();
+
+function isOrderTagged(dag: DagTemplate): boolean {
+  let found = tagged.get(dag);
+  if (found === undefined) {
+    found = mayHoldTag([
+      dag.target,
+      dag.tasks.map(({ name, depends, dependencies }) => [name, depends, dependencies]),
+    ]);
+    tagged.set(dag, found);
+  }
+  return found;
+}
+
+function makePlan(dag: DagTemplate | undefined): DagPlan {
+  const tasks = dag?.tasks ?? [];
+  const dependencies = new Map(
+    tasks.map((task) => [task.name, [...findDependencies(task).keys()]]),
+  );
+  const targets = targetsOf(dag, dependencies);
+  const needed = new Set(targets);
+  for (const name of needed) {
+    for (const dependency of dependencies.get(name) ?? []) needed.add(dependency);
+  }
+  const counts = new Map<string, number>();
+  const dependents = new Map<string, string[]>();
+  for (const { name } of tasks) {
+    if (!needed.has(name)) continue;
+    const list = dependencies.get(name) ?? [];
+    counts.set(name, list.length);
+    for (const dependency of list) {
+      const waiting = dependents.get(dependency);
+      if (waiting === undefined) dependents.set(dependency, [name]);
+      else waiting.push(name);
+    }
+  }
+  return { dependencies, targets, dependents, counts, rank: rankTasks(dependencies, targets) };
+}
+
+function targetsOf(
+  dag: DagTemplate | undefined,
+  dependencies: ReadonlyMap<string, readonly string[]>,
+): string[] {
+  const named = (dag?.target ?? "").split(/\s+/).filter((name) => name !== "");
+  if (named.length > 0) return named.sort();
+  const wanted = new Set([...dependencies.values()].flat());
+  return (dag?.tasks ?? []).map(({ name }) => name).filter((name) => !wanted.has(name)).sort();
+}
+
 /** Places of the tasks in a walk from the sorted targets that visits dependencies before the task itself. */
-function rankTasks(frame: Frame, targets: readonly string[]): Map<string, number> {
+function rankTasks(
+  dependencies: ReadonlyMap<string, readonly string[]>,
+  targets: readonly string[],
+): Map<string, number> {
   const rank = new Map<string, number>();
   const seen = new Set<string>();
   // Not recursive: chains can be long.
@@ -86,7 +142,7 @@ function rankTasks(frame: Frame, targets: readonly string[]): Map<string, number
     if (seen.has(top.task)) continue;
     seen.add(top.task);
     stack.push({ task: top.task, isDone: true });
-    for (const task of dependenciesOf(frame, top.task).toReversed()) {
+    for (const task of (dependencies.get(top.task) ?? []).toReversed()) {
       stack.push({ task, isDone: false });
     }
   }
@@ -95,30 +151,15 @@ function rankTasks(frame: Frame, targets: readonly string[]): Map<string, number
 
 /** Everything about the order of a DAG's tasks; nothing has begun yet. */
 export function planDag(frame: Frame): DagUnit {
-  const targets = targetsOf(frame);
-  const needed = new Set(targets);
-  for (const name of needed) {
-    for (const dependency of dependenciesOf(frame, name)) needed.add(dependency);
-  }
+  const { targets, dependents, counts, rank } = planOf(frame);
   const unit: DagUnit = {
     targets,
-    needed,
-    dependents: new Map(),
-    waitingFor: new Map(),
+    dependents,
+    waitingFor: new Map(counts),
     ready: [],
     begun: new Set(),
-    rank: rankTasks(frame, targets),
+    rank,
   };
-  for (const { name } of frame.template.dag?.tasks ?? []) {
-    if (!needed.has(name)) continue;
-    const list = dependenciesOf(frame, name);
-    unit.waitingFor.set(name, list.length);
-    if (list.length === 0) addReady(unit, name);
-    for (const dependency of list) {
-      const dependents = unit.dependents.get(dependency);
-      if (dependents === undefined) unit.dependents.set(dependency, [name]);
-      else dependents.push(name);
-    }
-  }
+  for (const [name, count] of counts) if (count === 0) addReady(unit, name);
   return unit;
 }

@@ -15,6 +15,14 @@ export function dependsLogic(task: DagTask, find: (name: string) => DagTask | un
   return expandDepends(text, (name) => find(name)?.continueOn);
 }
 
+const PLAIN = /^\s*[a-zA-Z0-9][-a-zA-Z0-9]*(\s*&&\s*[a-zA-Z0-9][-a-zA-Z0-9]*)*\s*$/;
+
+/** The names of a condition that is nothing but `A && B`; undefined for any other. */
+export function plainNames({ depends = "", dependencies = [] }: DagTask): string[] | undefined {
+  const text = depends === "" ? dependencies.join("&&") : depends;
+  return PLAIN.test(text) ? text.split("&&").map((name) => name.trim()) : undefined;
+}
+
 /** Results of a task that a condition can ask for; `elements` are those of its loop. */
 export function taskResults(
   node: NodeRecord | undefined,

@@ -14,6 +14,7 @@ import { parseDuration } from "../expr/go_duration.ts";
 import type { RunOptions } from "../expr/run_context.ts";
 import { type Scope, scopeOf } from "../expr/scope.ts";
 import {
+  mayHoldTag,
   type MissingRule,
   substitute,
   substituteText,
@@ -29,6 +30,7 @@ export { ExpressionError } from "../expr/contexts.ts";
 export { evaluateDepends, expandDepends, type TaskResults } from "../expr/depends.ts";
 export { type FieldTerm, parseFieldSelector } from "../expr/field_selector.ts";
 export { type LabelTerm, matchesLabels } from "../expr/label_selector.ts";
+export { mayHoldTag };
 export { matchesNode } from "../expr/node_field_selector.ts";
 export { evaluateWhen } from "../expr/when.ts";
 

@@ -26,6 +26,8 @@ export interface TemplateContext {
 /** A Steps or DAG node's template with its inputs filled in, and where it came from. */
 export interface Frame {
   template: Template;
+  /** The template before its inputs were filled in: workflows of one manifest may share it. */
+  written: Template;
   context: TemplateContext;
   /** `workflow.status` and `workflow.failures` may be used inside. */
   hasEnd: boolean;
@@ -72,17 +74,15 @@ export interface Unit {
 
 /** Memory of a DAG node. */
 export interface DagUnit {
-  targets: string[];
-  /** Tasks that the targets need. */
-  needed: Set<string>;
-  dependents: Map<string, string[]>;
+  targets: readonly string[];
+  dependents: ReadonlyMap<string, readonly string[]>;
   /** Dependencies of a task that are not done. */
   waitingFor: Map<string, number>;
   /** Tasks whose dependencies are done and that are not begun. */
   ready: string[];
   begun: Set<string>;
   /** Order in which ready tasks begin. */
-  rank: Map<string, number>;
+  rank: ReadonlyMap<string, number>;
 }
 
 export interface Runtime {

@@ -15,6 +15,9 @@ import { type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { resolveTemplate } from "./templates.ts";
 import { rfc3339 } from "./time_text.ts";
 
+/** What follows `steps` or `tasks` in a variable's name: a step and what is asked of it. */
+const STEP_VARIABLE = /^\.([^.]+)\.(.+)$/s;
+
 /** Who produced the values of a step. */
 interface Producer {
   step: StepLike;
@@ -34,9 +37,9 @@ export function stepScope(
   isVisible: (step: string) => boolean,
 ): Scope {
   const root = frame.template.dag === undefined ? "steps" : "tasks";
-  const pattern = new RegExp(`^${root}\\.([^.]+)\\.(.+)$`, "s");
   const find = (name: string): Json | undefined => {
-    const [, step, member] = pattern.exec(name) ?? [];
+    if (!name.startsWith(root)) return undefined;
+    const [, step, member] = STEP_VARIABLE.exec(name.slice(root.length)) ?? [];
     if (step === undefined || member === undefined || !isVisible(step)) return undefined;
     const producer = findProducer(turn, boundary, frame, step);
     return producer === undefined ? undefined : memberOf(turn, boundary, frame, producer, member);

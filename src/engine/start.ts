@@ -223,6 +223,7 @@ function begin(turn: Turn, node: NodeRecord, call: Call, { template, resolved, m
     case "DAG":
       unitOf(turn.state.runtime, node.id).frame = {
         template,
+        written: resolved.template,
         context: resolved.context,
         hasEnd: call.hasEnd,
       };

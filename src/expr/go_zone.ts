@@ -1,6 +1,6 @@
 /** Time zones: UTC, fixed offsets, and the named ones through Intl. */
 
-import { BoundedCache } from "./bounded_cache.ts";
+import { BoundedCache } from "../base/bounded_cache.ts";
 import { fault } from "./error.ts";
 import { GoZone } from "./values.ts";
 

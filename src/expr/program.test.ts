@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { BoundedCache } from "./bounded_cache.ts";
+import { BoundedCache } from "../base/bounded_cache.ts";
 import { compileExpr } from "./compile.ts";
 import { ExprRuntimeError, fault } from "./error.ts";
 import type { FunctionTable } from "./program.ts";

@@ -1,6 +1,6 @@
 /** Keeps compiled programs by source, up to a bound. */
 
-import { BoundedCache } from "./bounded_cache.ts";
+import { BoundedCache } from "../base/bounded_cache.ts";
 import { type Compiled, compileWithNames, hiddenBuiltins } from "./compile.ts";
 import type { CompileOptions, FunctionTable, Program, Reference } from "./program.ts";
 import { referencesOf } from "./references.ts";

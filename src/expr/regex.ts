@@ -2,7 +2,7 @@
 
 import { RE2JS } from "re2js";
 
-import { BoundedCache } from "./bounded_cache.ts";
+import { BoundedCache } from "../base/bounded_cache.ts";
 import { fault } from "./error.ts";
 import { wellFormed } from "./utf8.ts";
 

@@ -3,6 +3,7 @@
  * are already parsed, never in JSON text. One call is one linear pass: what a replacement brings in is not read again,
  * and of a nested tag (`{{a.{{b}}}}`) the inner one is replaced, the outer one by the next call.
  */
+import { isShared } from "../base/shared_json.ts";
 import { ExprCompileError, ExprRuntimeError, Fault } from "./error.ts";
 import { toJsonText } from "./go_text.ts";
 import type { FunctionTable, Reference } from "./program.ts";
@@ -89,6 +90,24 @@ export function tagsOf(text: string): Tag[] {
   }
 }
 
+// Which shared values have a tag somewhere inside.
+const tagged = new WeakMap<object, boolean>();
+
+/** Tells whether any string of a JSON tree, keys of objects included, may hold a tag. */
+export function mayHoldTag(value: unknown): boolean {
+  if (typeof value === "string") return value.includes(OPEN);
+  if (typeof value !== "object" || value === null) return false;
+  const known = tagged.get(value);
+  if (known !== undefined) return known;
+  const found = Array.isArray(value)
+    ? value.some(mayHoldTag)
+    : Object.keys(value).some((key) =>
+      key.includes(OPEN) || mayHoldTag((value as Record<string, unknown>)[key])
+    );
+  if (isShared(value)) tagged.set(value, found);
+  return found;
+}
+
 /**
  * Replaces the tags in every string of a JSON tree, keys of objects included. What has no tag is returned as it is, not
  * copied.
@@ -112,36 +131,52 @@ const MAX_BROUGHT_IN = 16_000_000;
 /** One call of `substitute`: what its tags share. */
 class TagReplacer {
   readonly #scope: Scope;
-  readonly #environment: ScopeEnvironment;
+  #knownEnvironment: ScopeEnvironment | undefined;
   readonly #options: TemplateOptions;
   #left = MAX_BROUGHT_IN;
 
   constructor(scope: Scope, options: TemplateOptions) {
     this.#scope = scope;
-    this.#environment = new ScopeEnvironment(scope);
     this.#options = options;
+  }
+
+  get #environment(): ScopeEnvironment {
+    return this.#knownEnvironment ??= new ScopeEnvironment(this.#scope);
   }
 
   walk(value: unknown): unknown {
     if (typeof value === "string") return value.includes(OPEN) ? this.replace(value) : value;
-    if (Array.isArray(value)) {
-      let copy: unknown[] | undefined;
-      for (const [index, item] of value.entries()) {
-        const next = this.walk(item);
-        if (next === item) continue;
-        copy ??= value.slice();
-        copy[index] = next;
-      }
-      return copy ?? value;
-    }
     if (typeof value !== "object" || value === null) return value;
+    if (isShared(value) && !mayHoldTag(value)) return value;
+    return Array.isArray(value) ? this.#walkItems(value) : this.#walkMembers(value);
+  }
+
+  #walkItems(value: readonly unknown[]): unknown {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < value.length; index++) {
+      const item = value[index];
+      const next = this.walk(item);
+      if (next === item) continue;
+      copy ??= value.slice();
+      copy[index] = next;
+    }
+    return copy ?? value;
+  }
+
+  #walkMembers(value: object): unknown {
     let isChanged = false;
-    const entries = Object.entries(value).map(([key, item]) => {
-      const next: [unknown, unknown] = [this.walk(key), this.walk(item)];
-      if (next[0] !== key || next[1] !== item) isChanged = true;
-      return next;
-    });
-    return isChanged ? Object.fromEntries(entries) : value;
+    const members = value as Record<string, unknown>;
+    const keys = Object.keys(members);
+    const items: unknown[] = [];
+    for (const [at, key] of keys.entries()) {
+      const nextKey = key.includes(OPEN) ? this.replace(key) : key;
+      const item = members[key];
+      const next = this.walk(item);
+      if (nextKey !== key || next !== item) isChanged = true;
+      keys[at] = nextKey;
+      items.push(next);
+    }
+    return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : value;
   }
 
   replace(text: string): string {

@@ -4,6 +4,7 @@
  * and the first value of a wrong type is reported with its path.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { SharedValues } from "../base/shared_json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
@@ -49,7 +50,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /**
  * Decodes `value` by `schema`. The result has its members in the order of the schema, holds what normal form always
- * shows, and shares nothing with `value`.
+ * shows, and shares nothing with `value`. Members that the schema calls shared may be frozen.
  *
  * @throws {DecodeError} at the first value that does not fit
  */
@@ -96,6 +97,9 @@ function withAlways(given: Record<string, Json>, schema: StructSchema): JsonObje
   return out;
 }
 
+// What was decoded before, by its JSON text.
+const sharedValues = new WeakMap<Schema, SharedValues<Json | undefined>>();
+
 class Decoder {
   readonly #onUnknown: ((field: UnknownField) => void) | undefined;
   /** Names only, as Go prints them. */
@@ -140,13 +144,25 @@ class Decoder {
       }
       this.#goPath.push(found.name);
       this.#path.push(key);
-      const decoded = this.decode(member, found.field.schema);
+      const decoded = found.field.shared
+        ? this.#decodeShared(member, found.field.schema)
+        : this.decode(member, found.field.schema);
       this.#path.pop();
       this.#goPath.pop();
       if (decoded !== undefined) given[found.name] = decoded;
     }
     this.#struct = outer;
     return withAlways(given, schema);
+  }
+
+  /** Intentionally without those who want to hear of unknown members: they must hear of them every time. */
+  #decodeShared(value: unknown, schema: Schema): Json | undefined {
+    if (value === null || value === undefined || this.#onUnknown !== undefined) {
+      return this.decode(value, schema);
+    }
+    let known = sharedValues.get(schema);
+    if (known === undefined) sharedValues.set(schema, known = new SharedValues());
+    return known.of(JSON.stringify(value), () => this.decode(value, schema));
   }
 
   #decodeList(value: unknown, schema: ListSchema): Json[] {

@@ -4,6 +4,7 @@
  * something.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { freezeAll, isShared } from "../base/shared_json.ts";
 import type { Schema, StructSchema } from "./schema.ts";
 
 /** Drops the empty optional members of a decoded object; the given one is not changed. */
@@ -11,7 +12,23 @@ export function normalForm<T>(value: T, schema: StructSchema): T {
   return normalized(value as Json, schema) as T;
 }
 
+// Normal forms of shared values; a normal form is its own.
+const known = new WeakMap<object, Json>();
+
 function normalized(value: Json, schema: Schema): Json {
+  if (typeof value !== "object" || value === null || !isShared(value)) {
+    return formOf(value, schema);
+  }
+  let form = known.get(value);
+  if (form === undefined) {
+    form = freezeAll(formOf(value, schema));
+    known.set(value, form);
+    if (typeof form === "object" && form !== null) known.set(form, form);
+  }
+  return form;
+}
+
+function formOf(value: Json, schema: Schema): Json {
   switch (schema.kind) {
     case "struct":
       return isJsonObject(value) ? normalizedStruct(value, schema) : value;

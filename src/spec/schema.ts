@@ -61,6 +61,8 @@ export interface Field {
   schema: Schema;
   /** Present in normal form even when empty, as the reference's responses show it. */
   always: boolean;
+  /** Many objects have the same value here: it is decoded once for all of them, see `shared_json.ts`. */
+  shared: boolean;
 }
 
 /** An object with known members, in the order in which the reference writes them. */
@@ -77,8 +79,8 @@ export interface StructSchema {
 /** Description of one place of a manifest. */
 export type Schema = ScalarSchema | ListSchema | MapSchema | StepGroupSchema | StructSchema;
 
-/** What `struct` takes for a member: a schema, or one wrapped by `always`. */
-export type FieldInput = Schema | { always: Schema };
+/** What `struct` takes for a member: a schema, or one wrapped by `always` or `shared`. */
+export type FieldInput = Schema | { always: Schema } | { shared: Schema };
 
 function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
   return Object.freeze({ kind, goType });
@@ -131,6 +133,17 @@ export function always(schema: Schema): FieldInput {
   return { always: schema };
 }
 
+/** Marks a member that is likely to be the same in many objects. */
+export function shared(schema: Schema): FieldInput {
+  return { shared: schema };
+}
+
+function fieldOf(input: FieldInput): Field {
+  if ("always" in input) return { schema: input.always, always: true, shared: false };
+  if ("shared" in input) return { schema: input.shared, always: false, shared: true };
+  return { schema: input, always: false, shared: false };
+}
+
 /**
  * An object with known members. `fields` is a function so that descriptions may refer to each other in circles; it runs
  * once, at first use.
@@ -146,12 +159,7 @@ export function struct(
   let folded: Map<string, string> | undefined;
   const load = (): Map<string, Field> => {
     known ??= new Map(
-      Object.entries(fields()).map(([key, input]) => [
-        key,
-        "always" in input
-          ? { schema: input.always, always: true }
-          : { schema: input, always: false },
-      ]),
+      Object.entries(fields()).map(([key, input]) => [key, fieldOf(input)]),
     );
     return known;
   };

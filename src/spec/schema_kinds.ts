@@ -10,6 +10,7 @@ import {
   map,
   namedString,
   object,
+  shared,
   string,
   struct,
   type StructSchema,
@@ -55,7 +56,7 @@ const WORKFLOW_METADATA = struct("WorkflowMetadata", () => ({
 }));
 
 export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
-  templates: keyedList("name", TEMPLATE),
+  templates: shared(keyedList("name", TEMPLATE)),
   entrypoint: string,
   arguments: always(ARGUMENTS),
   serviceAccountName: string,

@@ -43,7 +43,7 @@ export const ACTOR_FIELD = {
 } as const;
 
 /** Parts that nearly every actor has: they are read by name, so that its nodes need not be. */
-export const COMMON_PARTS: readonly string[] = ["h", "s"];
+export const COMMON_PARTS: readonly string[] = ["h", "s", "a"];
 
 /** Names under `{manifests}`. */
 export const MANIFEST_KEY = {
