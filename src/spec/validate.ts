@@ -5,6 +5,7 @@
 import { goQuote } from "../expr/go_quote.ts";
 import { notFound, Problem } from "../base/problem.ts";
 import { anyArguments, givenArguments } from "./bind_arguments.ts";
+import { checkOnce } from "./known_valid.ts";
 import type {
   Arguments,
   CronWorkflow,
@@ -115,16 +116,33 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
   checkNames(spec.templates, "field", "spec.templates");
   const given = mergeArguments(spec.arguments, stored?.spec.arguments);
   checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
-  const walk = new TemplateWalk(context, namespace, {
-    isTemplate: options.isTemplate,
-    missing: options.offline === true ? missingOffline : undefined,
-  });
-  addWorkflowVariables(walk, workflow, given, [
+  const sources = [
     metadata,
     spec.workflowMetadata,
     context.defaultMetadata,
     stored?.spec.workflowMetadata,
-  ]);
+  ];
+  checkOnce(
+    { own: spec, stored: stored?.spec, given, metadata: sources, options },
+    () => walkTemplates(workflow, stored, given, sources, context, options),
+  );
+}
+
+function walkTemplates(
+  workflow: Workflow,
+  stored: WorkflowTemplate | undefined,
+  given: Arguments,
+  sources: readonly (WorkflowMetadata | undefined)[],
+  context: ValidationContext,
+  options: SpecOptions,
+): void {
+  const { spec, metadata } = workflow;
+  const namespace = metadata.namespace ?? "";
+  const walk = new TemplateWalk(context, namespace, {
+    isTemplate: options.isTemplate,
+    missing: options.offline === true ? missingOffline : undefined,
+  });
+  addWorkflowVariables(walk, workflow, given, sources);
   const owner = ownerOf("local", metadata.name ?? "", spec);
   const call = (template: string): Call =>
     stored === undefined
