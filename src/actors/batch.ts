@@ -5,6 +5,7 @@
  */
 import type { Json } from "../base/json.ts";
 import { isJsonObject } from "../base/json.ts";
+import { parseShared } from "../base/shared_json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -323,7 +324,7 @@ function createEnv(deps: BatchDeps): BatchEnv {
         if (!load) {
           const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
           load = deps.store.manifests.get(kind, scope, name).then(
-            (stored) => void manifests.set(key, stored ? JSON.parse(stored.text) : null),
+            (stored) => void manifests.set(key, stored ? parseShared(stored.text) : null),
             (cause) => {
               throw new StoreTrouble(cause);
             },

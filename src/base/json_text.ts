@@ -13,6 +13,13 @@ export const MAX_JSON_DEPTH = 500;
  * @throws {Problem} InvalidArgument when the text does not begin with a JSON value, or it nests too deep
  */
 export function readFirstJson(text: string): Json | undefined {
+  if (isShallow(text)) {
+    try {
+      return JSON.parse(text) as Json;
+    } catch {
+      // Nothing, more than one value, or a mistake that is told below.
+    }
+  }
   const start = skipBlanks(text, 0);
   if (start === text.length) return undefined;
   const end = endOfValue(text, start);
@@ -31,6 +38,17 @@ export function writeJson(value: unknown): string {
 
 function escapeChar(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** True when there are too few brackets to nest too deep: most bodies need no closer look. */
+function isShallow(text: string): boolean {
+  let count = 0;
+  for (const open of "{[") {
+    for (let at = text.indexOf(open); at >= 0; at = text.indexOf(open, at + 1)) {
+      if (++count > MAX_JSON_DEPTH) return false;
+    }
+  }
+  return true;
 }
 
 function skipBlanks(text: string, at: number): number {

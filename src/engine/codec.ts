@@ -13,6 +13,8 @@ import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./
 /** Number of the stored form. */
 const SCHEMA = 1;
 const NODE_PREFIX = "n:";
+/** What a part of this schema that is not empty begins with. */
+const PREFIX = `{"schema":${SCHEMA},`;
 
 export function emptyPending(): Pending {
   return {
@@ -41,7 +43,7 @@ export function loadWorkflow(parts: Record<string, string>): WorkflowState {
   return {
     header: decode<Header>(parts["h"], "h"),
     specs: withArguments(
-      decode<StoredSpecs>(parts["s"], "s", parseShared),
+      { ...decode<StoredSpecs>(parts["s"], "s", parseShared) },
       parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a"),
     ),
     nodes,
@@ -56,6 +58,7 @@ function decode<T>(
   parse: (text: string) => unknown = JSON.parse,
 ): T {
   if (text === undefined) throw new Error(`Stored workflow has no part "${key}"`);
+  if (text.startsWith(PREFIX)) return parse(`{${text.slice(PREFIX.length)}`) as T;
   const { schema, ...value } = parse(text) as { schema?: number } & T;
   if (schema === undefined || schema > SCHEMA) {
     throw new Error(
@@ -67,7 +70,7 @@ function decode<T>(
 
 function encode(value: object): string {
   const text = JSON.stringify(value);
-  return `{"schema":${SCHEMA}${text === "{}" ? "" : ","}${text.slice(1)}`;
+  return text === "{}" ? `{"schema":${SCHEMA}}` : PREFIX + text.slice(1);
 }
 
 /** Arguments of the specs, by the member that has them. */
@@ -120,11 +123,15 @@ export function takeChanges(state: WorkflowState): Changes {
   }
   return {
     put,
-    drop: [...pending.dropped].filter((id) => !state.nodes.has(id)).map((id) => NODE_PREFIX + id),
+    drop: pending.dropped.size === 0 ? [] : droppedParts(state, pending),
     ...(pending.index ? { index: indexEntry(state) } : {}),
     effects: pending.effects,
     needs: [...pending.needs.values()],
   };
+}
+
+function droppedParts({ nodes }: WorkflowState, { dropped }: Pending): string[] {
+  return [...dropped].filter((id) => !nodes.has(id)).map((id) => NODE_PREFIX + id);
 }
 
 /** What lists show of a workflow. */

@@ -111,8 +111,10 @@ function viewNode(
   sums: SumsBelow,
 ): NodeStatus {
   const view: Record<string, unknown> = {};
-  const source: Record<string, unknown> = { ...node };
-  for (const member of MEMBERS) if (source[member] !== undefined) view[member] = source[member];
+  for (const member of MEMBERS) {
+    const value = node[member];
+    if (value !== undefined) view[member] = value;
+  }
   if (node.boundary !== undefined) view["boundaryID"] = node.boundary;
   view["startedAt"] = timeText(node.startedAt);
   view["finishedAt"] = timeText(node.finishedAt);

@@ -29,7 +29,7 @@ export function actorLabels(
   identity: Identity,
   action: CallerAction | undefined,
 ): Record<string, string | null> {
-  const changes = callerLabels("actor", identity);
+  const changes = { ...callerLabels("actor", identity) };
   const known = Object.values(changes).some((value) => value !== null);
   if (action !== undefined && known) changes[`${LABEL_PREFIX}action`] = action;
   return changes;
@@ -48,7 +48,23 @@ export function withChanges(
   return Object.keys(next).length > 0 ? next : undefined;
 }
 
+// Labels of callers who are known for longer than one request.
+const known = {
+  creator: new WeakMap<Identity, Record<string, string | null>>(),
+  actor: new WeakMap<Identity, Record<string, string | null>>(),
+};
+
+/** Not to be changed. */
 function callerLabels(
+  role: "creator" | "actor",
+  identity: Identity,
+): Readonly<Record<string, string | null>> {
+  let labels = known[role].get(identity);
+  if (labels === undefined) known[role].set(identity, labels = readLabels(role, identity));
+  return labels;
+}
+
+function readLabels(
   role: "creator" | "actor",
   identity: Identity,
 ): Record<string, string | null> {

@@ -3,6 +3,7 @@
  * adds (validation, labels) is done by its callers before they come here.
  */
 import type { Caller } from "../auth/port.ts";
+import { parseShared } from "../base/shared_json.ts";
 import { invalid } from "../base/problem.ts";
 import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
@@ -57,9 +58,8 @@ export interface DeleteRequest {
 
 /** The object as clients see it, with its version. */
 export function objectFrom<T extends ManifestObject>(stored: StoredManifest): T {
-  const object = JSON.parse(stored.text) as T;
-  object.metadata = { ...object.metadata, resourceVersion: stored.version };
-  return object;
+  const object = parseShared<T>(stored.text);
+  return { ...object, metadata: { ...object.metadata, resourceVersion: stored.version } };
 }
 
 /**

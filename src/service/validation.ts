@@ -1,6 +1,7 @@
 /** Validation of manifests against the templates in the store. The rules are the spec layer's; this loads what they ask for. */
 import { isJsonObject, type Json } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
+import { parseShared } from "../base/shared_json.ts";
 import {
   type CronWorkflow,
   ManifestKind,
@@ -91,7 +92,7 @@ export async function loadTemplates(
       const stored = await deps.store.manifests.get(ManifestKind[kind], place, ref.name);
       const template = stored === undefined
         ? undefined
-        : JSON.parse(stored.text) as WorkflowTemplate;
+        : parseShared<WorkflowTemplate>(stored.text);
       loaded.set(key, template);
       if (template !== undefined) queue.push(template.spec);
     }

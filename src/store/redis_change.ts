@@ -12,11 +12,16 @@ type Header = [keys: string[], lengths: number[], drop: string[]];
 /** A change that carries nothing: a removal. */
 export const NO_CHANGE: Body = { put: {}, drop: [] };
 
-export function encodeChange({ put, drop }: Body): string {
-  const keys = Object.keys(put);
-  const texts = Object.values(put);
-  const header: Header = [keys, texts.map((text) => text.length), drop];
-  return `${JSON.stringify(header)}\n${texts.join("")}`;
+/** What a change begins with; the commit script, which has the texts anyway, puts them behind it in the order of `put`. */
+export function encodeHeader({ put, drop }: Body): string {
+  const lengths: number[] = [];
+  for (const key in put) lengths.push(put[key]?.length ?? 0);
+  const header: Header = [Object.keys(put), lengths, drop];
+  return `${JSON.stringify(header)}\n`;
+}
+
+export function encodeChange(change: Body): string {
+  return encodeHeader(change) + Object.values(change.put).join("");
 }
 
 export function decodeChange(text: string): Body {

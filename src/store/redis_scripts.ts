@@ -61,7 +61,7 @@ end
  *       5 outbox row that must have a certain text, '' for none
  *       6 the text; '' when there must be no such row
  *       then lists, each after its length:
- *       actors: id, flags (c create, r remove, s silent), encoded change, index entry or '', its time, its uid,
+ *       actors: id, flags (c create, r remove, s silent), header of the change, index entry or '', its time, its uid,
  *               terms, other part keys, parts dropped, parts put (keys and texts)
  *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
  *       answer keys, answers as JSON, times of expiry, and which actor's version they show
@@ -195,6 +195,13 @@ local function parts_of(key)
   return next(parts) and cjson.encode(parts) or ''
 end
 
+-- The header of a change and the texts of the parts that were put.
+local function with_texts(header, put)
+  local texts = {header}
+  for i = 2, #put, 2 do texts[#texts + 1] = put[i] end
+  return table.concat(texts)
+end
+
 local function announce(version, actor, type, index, before)
   if is_silent(actor) then return end
   local entry = {'t', type, 'a', actor.id, 'c', actor.change}
@@ -217,6 +224,7 @@ for i, actor in ipairs(actors) do
   if not actor.removes then
     in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
     local put, others = actor.put, before[3] or ''
+    if not is_silent(actor) then actor.change = with_texts(actor.change, put) end
     for _, key in ipairs(actor.others) do
       if not string.find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
         others = others == '' and key or others .. '\\n' .. key

@@ -11,7 +11,7 @@ import { CallBatches } from "./call_batches.ts";
 import { indexTerms } from "./list_query.ts";
 import type { ActorChange, Answer, ShardCommit, ShardStore } from "./port.ts";
 import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
-import { encodeChange, NO_CHANGE } from "./redis_change.ts";
+import { encodeHeader, NO_CHANGE } from "./redis_change.ts";
 import { feedLengthOf, type RedisContext } from "./redis_context.ts";
 import { encodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
@@ -146,11 +146,15 @@ export function createRedisShards(context: RedisContext): ShardStore {
     async loadActor(shard, id) {
       await settle(shard);
       const key = keys.shard(shard) + SHARD_KEY.actor + id;
-      const fields = new Map(pairsOf(await link.send(key, ["HGETALL", key])));
-      const version = fields.get(ACTOR_FIELD.version);
-      if (version === undefined) return undefined;
-      for (const field of Object.values(ACTOR_FIELD)) fields.delete(field);
-      return { id, version, parts: Object.fromEntries(fields) };
+      const fields = textsOf(await link.send(key, ["HGETALL", key]));
+      const parts: Record<string, string> = {};
+      let version: string | undefined;
+      for (let at = 0; at < fields.length; at += 2) {
+        const [field = "", text = ""] = [fields[at], fields[at + 1]];
+        if (field === ACTOR_FIELD.version) version = text;
+        else if (!field.startsWith("@")) parts[field] = text;
+      }
+      return version === undefined ? undefined : { id, version, parts };
     },
 
     async findAnswers(shard, wanted) {
@@ -219,7 +223,7 @@ function commitLists(commit: ShardCommit): string[] {
 function pushActor(lists: string[], change: ActorChange): void {
   const { id, put, drop, index, create, remove, silent } = change;
   const flags = (create ? "c" : "") + (remove ? "r" : "") + (silent ? "s" : "");
-  const feed = silent ? "" : encodeChange(remove ? NO_CHANGE : change);
+  const feed = silent ? "" : encodeHeader(remove ? NO_CHANGE : change);
   lists.push(id, flags, feed);
   if (index === undefined) lists.push("", "", "", "0");
   else {
