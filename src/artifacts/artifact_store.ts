@@ -1,6 +1,6 @@
 /** The artifact store: reads locations, finds the repository in force, packs and unpacks. */
 import { randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,6 +11,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import type { ConfigSource } from "./config_source.ts";
+import { readFileStream } from "./file_stream.ts";
 import { FolderObjects } from "./folder_objects.ts";
 import { cloneRepository } from "./git_artifact.ts";
 import { readUrl, writeUrl } from "./http_artifact.ts";
@@ -183,7 +184,7 @@ class LocatedArtifacts implements ArtifactStore {
         if (!entry.isFile()) continue;
         const file = join(entry.parentPath, entry.name);
         const below = file.slice(path.length + 1).split("\\").join("/");
-        await objects.write(joinKey(key, below), createReadStream(file));
+        await objects.write(joinKey(key, below), readFileStream(file));
       }
     });
     return saved;
@@ -213,7 +214,7 @@ class LocatedArtifacts implements ArtifactStore {
     const mode = archiveMode(artifact);
     if (mode.type === "zip") return packZip(path);
     if (mode.type === "tar") return await packTarGz(path, mode.level);
-    return createReadStream(path);
+    return readFileStream(path);
   }
 
   async open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined> {

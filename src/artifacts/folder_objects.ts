@@ -1,11 +1,12 @@
 /** Objects as files below one folder: the repository that needs no server. */
 import { randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { invalid } from "../base/problem.ts";
+import { readFileStream } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
 /** Unfinished files; no key has such a name. */
@@ -32,7 +33,7 @@ export class FolderObjects implements ObjectStore {
   async read(key: string): Promise<StoredObject | undefined> {
     const path = this.#path(key);
     const found = await stat(path).catch(() => undefined);
-    return found?.isFile() ? { size: found.size, body: createReadStream(path) } : undefined;
+    return found?.isFile() ? { size: found.size, body: readFileStream(path) } : undefined;
   }
 
   async write(key: string, body: Readable): Promise<void> {

@@ -2,7 +2,7 @@
  * Archives of artifacts. Everything streams. What is unpacked stays below its folder: entries that point elsewhere are
  * refused by the tar reader and by the zip reader here.
  */
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { Readable, Writable } from "node:stream";
@@ -12,6 +12,7 @@ import { configure, Reader, ZipReader, ZipWriter } from "@zip.js/zip.js";
 import { packTar, unpackTar } from "modern-tar/fs";
 import { invalid } from "../base/problem.ts";
 import type { Artifact } from "../spec/manifest.ts";
+import { readFileStream } from "./file_stream.ts";
 
 export type ArchiveMode =
   | { type: "none" }
@@ -61,7 +62,7 @@ export function packZip(path: string): Readable {
     const found = await stat(file);
     const options = { lastModDate: found.mtime, unixMode: found.mode };
     if (!found.isDirectory()) {
-      await writer.add(name, webFrom(createReadStream(file)), options);
+      await writer.add(name, webFrom(readFileStream(file)), options);
       return;
     }
     await writer.add(`${name}/`, undefined, { ...options, directory: true });
@@ -84,7 +85,7 @@ export async function isTarGz(path: string): Promise<boolean> {
   } finally {
     await file.close();
   }
-  const source = createReadStream(path);
+  const source = readFileStream(path);
   const gunzip = source.pipe(createGunzip());
   const parts: Buffer[] = [];
   try {
@@ -121,7 +122,7 @@ export async function placeFile(file: string, path: string, artifact: Artifact):
   else if (none === undefined && (tar !== undefined || await isTarGz(file))) {
     await unpackTo(
       path,
-      (to) => pipeline(createReadStream(file), createGunzip(), unpackTar(to)),
+      (to) => pipeline(readFileStream(file), createGunzip(), unpackTar(to)),
     );
   } else {
     await rm(path, { recursive: true, force: true });
