@@ -75,68 +75,43 @@ end
  */
 export const COMMIT = defineScript(`
 ${FEED}
+local call, arguments, find = redis.call, ARGV, string.find
 local at = 2
 local function take()
   at = at + 1
-  return ARGV[at]
+  return arguments[at]
 end
 local function take_list(size)
-  local list = {}
-  for i = 1, tonumber(take()) * size do list[i] = take() end
+  local list, from = {}, at + 1
+  local length = arguments[from] * size
+  for i = 1, length do list[i] = arguments[from + i] end
+  at = from + length
   return list
 end
-local function in_slices(list, call)
-  for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
+local function in_slices(list, run)
+  for from = 1, #list, 1000 do run(unpack(list, from, math.min(from + 999, #list))) end
 end
 
-local function is_silent(actor) return string.find(actor.flags, 's', 1, true) end
+-- Base of the shard, of the sets of its terms, and the hash of its uids.
+local base, term_base, uids
+
+local function is_silent(actor) return find(actor.flags, 's', 1, true) end
 
 -- Version, index entry and other part keys of an actor, then the texts of the parts that are to be put or dropped.
 local function read_before(actor)
+  if find(actor.flags, 'c', 1, true) and call('EXISTS', actor.key) == 0 then return {} end
   local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
   if not is_silent(actor) then
     for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
     for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
   end
-  if #names <= 1000 then return redis.call('HMGET', actor.key, unpack(names)) end
+  if #names <= 1000 then return call('HMGET', actor.key, unpack(names)) end
   local found = {}
   in_slices(names, function(...)
-    for _, text in ipairs(redis.call('HMGET', actor.key, ...)) do found[#found + 1] = text end
+    for _, text in ipairs(call('HMGET', actor.key, ...)) do found[#found + 1] = text end
   end)
   return found
 end
-
--- Highest version of this call: no two changes of one server have the same.
-local newest = 0
-
-local function commit()
-local base, epoch, session, cursor, mark, text = take(), take(), take(), take(), take(), take()
-local meta = base .. '${SHARD_KEY.meta}'
-local lease = redis.call('HMGET', meta, 'epoch', 'session', 'version')
-if (lease[1] or '0') ~= epoch then return {'stale'} end
-if (lease[2] or '') ~= session then return {'session'} end
-local outbox = base .. '${SHARD_KEY.outbox}'
-if mark ~= '' and (redis.call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
-
--- What the changes find; a second change of the same actor finds what the first one leaves.
-local actors, known = {}, {}
-for i = 1, tonumber(take()) do
-  local actor = {
-    id = take(), flags = take(), change = take(), index = take(), time = take(), uid = take(),
-    terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
-  }
-  actor.removes = string.find(actor.flags, 'r', 1, true)
-  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
-  if known[actor.id] == nil then
-    actor.before = read_before(actor)
-    known[actor.id] = actor.before[1]
-  end
-  if known[actor.id] and string.find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
-  known[actor.id] = not actor.removes
-  actors[i] = actor
-end
-
-local term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
 
 -- The sets that a stored index entry is in; also the entry.
 local function terms_of(id, text)
@@ -157,22 +132,22 @@ local function file_under(actor, old)
   local before, entry = {}, nil
   if old then
     before, entry = terms_of(actor.id, old)
-    if entry[1] ~= actor.uid then redis.call('HDEL', uids, entry[1]) end
+    if entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
   end
   local same_time = entry and entry[3] == tonumber(actor.time)
   for _, term in ipairs(actor.terms) do
     local key = term_base .. term
-    if not (same_time and before[key]) then redis.call('ZADD', key, actor.time, actor.id) end
+    if not (same_time and before[key]) then call('ZADD', key, actor.time, actor.id) end
     before[key] = nil
   end
-  for key in pairs(before) do redis.call('ZREM', key, actor.id) end
-  if not entry or entry[1] ~= actor.uid then redis.call('HSET', uids, actor.uid, actor.id) end
+  for key in pairs(before) do call('ZREM', key, actor.id) end
+  if not entry or entry[1] ~= actor.uid then call('HSET', uids, actor.uid, actor.id) end
 end
 
 local function unfile(id, text)
   local terms, entry = terms_of(id, text)
-  for key in pairs(terms) do redis.call('ZREM', key, id) end
-  redis.call('HDEL', uids, entry[1])
+  for key in pairs(terms) do call('ZREM', key, id) end
+  call('HDEL', uids, entry[1])
 end
 
 -- Texts of the touched parts as they were: their lengths in bytes, '-' for one that was not there, then the texts.
@@ -188,7 +163,7 @@ end
 
 -- All parts of an actor, as JSON.
 local function parts_of(key)
-  local parts, fields = {}, redis.call('HGETALL', key)
+  local parts, fields = {}, call('HGETALL', key)
   for i = 1, #fields, 2 do
     if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
   end
@@ -197,8 +172,11 @@ end
 
 -- The header of a change and the texts of the parts that were put.
 local function with_texts(header, put)
-  local texts = {header}
-  for i = 2, #put, 2 do texts[#texts + 1] = put[i] end
+  local texts, size = {header}, 1
+  for i = 2, #put, 2 do
+    size = size + 1
+    texts[size] = put[i]
+  end
   return table.concat(texts)
 end
 
@@ -207,7 +185,48 @@ local function announce(version, actor, type, index, before)
   local entry = {'t', type, 'a', actor.id, 'c', actor.change}
   if index then entry[7], entry[8] = 'i', index end
   if before ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', before end
-  redis.call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
+  call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
+end
+
+-- Notes the keys of other parts that are new.
+local function add_others(others, keys)
+  for _, key in ipairs(keys) do
+    if not find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
+      others = others == '' and key or others .. '\\n' .. key
+    end
+  end
+  return others
+end
+
+-- Highest version of this call: no two changes of one server have the same.
+local newest = 0
+
+local function commit()
+base = take()
+local epoch, session, cursor, mark, text = take(), take(), take(), take(), take()
+term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
+local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
+local lease = call('HMGET', meta, 'epoch', 'session', 'version')
+if (lease[1] or '0') ~= epoch then return {'stale'} end
+if (lease[2] or '') ~= session then return {'session'} end
+if mark ~= '' and (call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
+
+-- What the changes find; a second change of the same actor finds what the first one leaves.
+local actors, known = {}, {}
+for i = 1, tonumber(take()) do
+  local actor = {
+    id = take(), flags = take(), change = take(), index = take(), time = take(), uid = take(),
+    terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
+  }
+  actor.removes = find(actor.flags, 'r', 1, true)
+  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
+  if known[actor.id] == nil then
+    actor.before = read_before(actor)
+    known[actor.id] = actor.before[1]
+  end
+  if known[actor.id] and find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
+  known[actor.id] = not actor.removes
+  actors[i] = actor
 end
 
 local reply, versions = {'ok'}, {}
@@ -222,17 +241,14 @@ for i, actor in ipairs(actors) do
     versions[actor.id] = reply[i + 1]
   end
   if not actor.removes then
-    in_slices(actor.drop, function(...) redis.call('HDEL', actor.key, ...) end)
-    local put, others = actor.put, before[3] or ''
+    in_slices(actor.drop, function(...) call('HDEL', actor.key, ...) end)
+    local put = actor.put
     if not is_silent(actor) then actor.change = with_texts(actor.change, put) end
-    for _, key in ipairs(actor.others) do
-      if not string.find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
-        others = others == '' and key or others .. '\\n' .. key
-      end
-    end
-    if others ~= (before[3] or '') then
+    local others = before[3] or ''
+    local all = #actor.others > 0 and add_others(others, actor.others) or others
+    if all ~= others then
       put[#put + 1] = '${ACTOR_FIELD.others}'
-      put[#put + 1] = others
+      put[#put + 1] = all
     end
     put[#put + 1] = '${ACTOR_FIELD.version}'
     put[#put + 1] = reply[i + 1]
@@ -241,12 +257,12 @@ for i, actor in ipairs(actors) do
       put[#put + 1] = '${ACTOR_FIELD.index}'
       put[#put + 1] = actor.index
     end
-    in_slices(put, function(...) redis.call('HSET', actor.key, ...) end)
+    in_slices(put, function(...) call('HSET', actor.key, ...) end)
     announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts_before(before))
   elseif before[1] then
     local parts = is_silent(actor) and '' or parts_of(actor.key)
     if old then unfile(actor.id, old) end
-    redis.call('UNLINK', actor.key)
+    call('UNLINK', actor.key)
     announce(reply[i + 1], actor, 'D', old, parts)
   end
 end
@@ -259,29 +275,29 @@ end
 newest = math.max(newest, version)
 if #actors > 0 then note('version', number(version)) end
 if cursor ~= '' then note('cursor', cursor) end
-redis.call('HSET', meta, unpack(news))
-if #actors > 0 then trim_feed(base, version, #actors, tonumber(ARGV[2])) end
+call('HSET', meta, unpack(news))
+if #actors > 0 then trim_feed(base, version, #actors, tonumber(arguments[2])) end
 
 local timers = base .. '${SHARD_KEY.timers}'
-in_slices(take_list(1), function(...) redis.call('HDEL', outbox, ...) end)
-in_slices(take_list(2), function(...) redis.call('HSET', outbox, ...) end)
-in_slices(take_list(1), function(...) redis.call('ZREM', timers, ...) end)
-in_slices(take_list(2), function(...) redis.call('ZADD', timers, ...) end)
+in_slices(take_list(1), function(...) call('HDEL', outbox, ...) end)
+in_slices(take_list(2), function(...) call('HSET', outbox, ...) end)
+in_slices(take_list(1), function(...) call('ZREM', timers, ...) end)
+in_slices(take_list(2), function(...) call('ZADD', timers, ...) end)
 local answers = take_list(4)
 for i = 1, #answers, 4 do
   local text, version = answers[i + 1], versions[answers[i + 3]]
   if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
-  redis.call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
+  call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
 end
 if cursor ~= '' then
   local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
-  redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
+  call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
 end
 return reply
 end
 
 local replies = {}
-while at < #ARGV do
+while at < #arguments do
   local size = tonumber(take())
   local next = at + size
   local done, reply = pcall(commit)
@@ -289,7 +305,7 @@ while at < #ARGV do
   replies[#replies + 1] = reply
   at = next
 end
-redis.call('PUBLISH', ARGV[1], '')
+call('PUBLISH', arguments[1], '')
 return replies
 `);
 
