@@ -90,22 +90,25 @@ export function tagsOf(text: string): Tag[] {
   }
 }
 
-// Which shared values have a tag somewhere inside.
-const tagged = new WeakMap<object, boolean>();
-
 /** Tells whether any string of a JSON tree, keys of objects included, may hold a tag. */
 export function mayHoldTag(value: unknown): boolean {
   if (typeof value === "string") return value.includes(OPEN);
   if (typeof value !== "object" || value === null) return false;
-  const known = tagged.get(value);
-  if (known !== undefined) return known;
-  const found = Array.isArray(value)
-    ? value.some(mayHoldTag)
-    : Object.keys(value).some((key) =>
-      key.includes(OPEN) || mayHoldTag((value as Record<string, unknown>)[key])
-    );
-  if (isShared(value)) tagged.set(value, found);
-  return found;
+  return taggedKeys(value).length > 0;
+}
+
+// Of shared values, under which keys there are tags.
+const tagged = new WeakMap<object, readonly string[]>();
+
+/** Keys of a list or an object that hold a tag, or have one somewhere below them. */
+function taggedKeys(value: object): readonly string[] {
+  let keys = tagged.get(value);
+  if (keys === undefined) {
+    const members = value as Record<string, unknown>;
+    keys = Object.keys(members).filter((key) => key.includes(OPEN) || mayHoldTag(members[key]));
+    if (isShared(value)) tagged.set(value, keys);
+  }
+  return keys;
 }
 
 /**
@@ -147,8 +150,24 @@ class TagReplacer {
   walk(value: unknown): unknown {
     if (typeof value === "string") return value.includes(OPEN) ? this.replace(value) : value;
     if (typeof value !== "object" || value === null) return value;
-    if (isShared(value) && !mayHoldTag(value)) return value;
+    if (isShared(value)) return this.#walkShared(value);
     return Array.isArray(value) ? this.#walkItems(value) : this.#walkMembers(value);
+  }
+
+  /** Goes only where tags are. */
+  #walkShared(value: object): unknown {
+    const keys = taggedKeys(value);
+    if (keys.some((key) => key.includes(OPEN))) return this.#walkMembers(value);
+    const members = value as Record<string, unknown>;
+    let copy: Record<string, unknown> | undefined;
+    for (const key of keys) {
+      const item = members[key];
+      const next = this.walk(item);
+      if (next === item) continue;
+      copy ??= (Array.isArray(value) ? value.slice() : { ...value }) as Record<string, unknown>;
+      copy[key] = next;
+    }
+    return copy ?? value;
   }
 
   #walkItems(value: readonly unknown[]): unknown {
