@@ -1,8 +1,14 @@
 /** Times as the API and template variables write them. */
+import { BoundedCache } from "../base/bounded_cache.ts";
+
+// Texts of the last few seconds: the nodes of a workflow are often of one.
+const texts = new BoundedCache<number, string>(64);
 
 /** RFC 3339 with seconds, in UTC. */
 export function rfc3339(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(at / 1000);
+  return texts.get(second) ??
+    texts.set(second, `${new Date(at).toISOString().slice(0, 19)}Z`);
 }
 
 /** A time in UTC as Go prints it: `2024-01-01 00:00:05 +0000 UTC`. */

@@ -3,6 +3,7 @@ import { CronRunner } from "../actors/cron_runner.ts";
 import { unrestrictedCaller } from "../auth/caller.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import {
   afterChildEnded,
   childrenToDelete,
@@ -25,7 +26,6 @@ import {
 import type { IndexEntry } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { changeManifest, readManifest } from "./manifests.ts";
-import { timeText } from "./time_text.ts";
 import { loadTemplates } from "./validation.ts";
 import { storeWorkflow } from "./workflow_create.ts";
 import { NOT_ARCHIVED } from "./workflow_reads.ts";
@@ -53,7 +53,7 @@ export async function runCron(
   const findTemplate = await loadTemplates(deps, cron.spec.workflowSpec, namespace);
   const run = { now: () => deps.clock.now(), random: deps.ids.fraction };
   const decision = decideRun(cron, active.length, { findTemplate }, run);
-  deps.log.info({ namespace, cron: name, due: timeText(dueMs), missed, decision: decision.type });
+  deps.log.info({ namespace, cron: name, due: rfc3339(dueMs), missed, decision: decision.type });
   switch (decision.type) {
     case "skip":
       return;
@@ -121,7 +121,7 @@ async function submit(
     return {
       ...status,
       active: [...others, reference],
-      lastScheduledTime: timeText(dueMs),
+      lastScheduledTime: rfc3339(dueMs),
       phase: "Active",
       conditions: conditions.length > 0 ? conditions : null,
     };

@@ -5,6 +5,7 @@
 import type { Caller } from "../auth/port.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { invalid } from "../base/problem.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
 import type { ManifestKind, ObjectMeta } from "../spec/manifest.ts";
@@ -23,7 +24,6 @@ import {
   objectModified,
   objectNotFound,
 } from "./object_names.ts";
-import { timeText } from "./time_text.ts";
 
 /** Any stored manifest. */
 export interface ManifestObject {
@@ -120,7 +120,7 @@ export async function createManifest<T extends ManifestObject>(
       ...(place === "" ? {} : { namespace: place }),
       uid: deps.ids.uuid(),
       generation: 1,
-      creationTimestamp: timeText(deps.clock.now()),
+      creationTimestamp: rfc3339(deps.clock.now()),
     };
     checkMetadata(resource, metadata);
     const result = await putManifest(deps, kind, { ...object, metadata }, undefined);

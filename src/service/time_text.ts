@@ -1,10 +1,5 @@
-/** Times on the wire: RFC 3339, UTC, whole seconds. */
+/** Times as clients write them. */
 import { invalid } from "../base/problem.ts";
-
-/** Epoch ms as text, cut to the second. */
-export function timeText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
 
 const RFC3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/;

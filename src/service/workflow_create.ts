@@ -1,6 +1,7 @@
 /** Making workflows: from a manifest, with its name, uid and creator. */
 import type { Caller } from "../auth/port.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import { LABEL_PREFIX, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
@@ -17,7 +18,6 @@ import {
   namespaceOf,
   objectExists,
 } from "./object_names.ts";
-import { timeText } from "./time_text.ts";
 import { reachesTemplates, validateNewWorkflow } from "./validation.ts";
 
 export interface CreateWorkflowRequest {
@@ -114,7 +114,7 @@ export async function storeWorkflow(
       namespace,
       uid: request.uid ?? deps.ids.uuid(),
       generation: 1,
-      creationTimestamp: timeText(deps.clock.now()),
+      creationTimestamp: rfc3339(deps.clock.now()),
     };
     delete metadata.resourceVersion;
     delete metadata.deletionTimestamp;

@@ -7,6 +7,7 @@ import type { ControlRequest } from "../engine/command.ts";
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { unrestrictedCaller } from "../auth/caller.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import { type ClusterObject, isOlderVersion, keyOf } from "../kubernetes/cluster_object.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { ObjectSink } from "../kubernetes/object_watch.ts";
@@ -19,7 +20,6 @@ import { fitStatus } from "./fit_status.ts";
 import type { ObjectCalls } from "./object_calls.ts";
 import { StatusWriter, type WriteOutcome } from "./status_writer.ts";
 import { workflowFromStored } from "./stored_workflow.ts";
-import { timeText } from "./time_text.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
 import { NOT_ARCHIVED } from "./workflow_reads.ts";
@@ -341,7 +341,7 @@ export class WorkflowObjects {
 
   async #end(facts: ObjectFacts, phase: "Failed" | "Error", message: string): Promise<void> {
     this.#deps.log.warn({ ...placeOf(facts), reason: message }, "workflow object ended");
-    const at = timeText(this.#deps.clock.now());
+    const at = rfc3339(this.#deps.clock.now());
     await this.#patch(facts, endPatch(facts, { phase, message, at, labelPrefix: LABEL_PREFIX }));
   }
 

@@ -1,6 +1,7 @@
 /** Making workflows from stored templates and cron workflows. */
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
+import { rfc3339 } from "../engine/time_text.ts";
 import {
   type Artifact,
   type CronWorkflow,
@@ -17,7 +18,6 @@ import type { ServiceDeps } from "./deps.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
 import { readManifest } from "./manifests.ts";
-import { timeText } from "./time_text.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { checkParameters } from "./workflow_control.ts";
 import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
@@ -146,7 +146,7 @@ export function workflowFromCron(cron: CronWorkflow, nowMs: number): Workflow {
     metadata: {
       generateName: `${name}-`,
       labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: name },
-      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: timeText(nowMs) },
+      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: rfc3339(nowMs) },
       ownerReferences: [{
         apiVersion: "argoproj.io/v1alpha1",
         kind: "CronWorkflow",
