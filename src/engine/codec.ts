@@ -10,8 +10,8 @@ import type { IndexEntry } from "./index_entry.ts";
 import { buildRuntime } from "./runtime.ts";
 import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
 
-/** Number of the stored form. */
-const SCHEMA = 1;
+/** Number of the stored form. In 1, arguments were in the specs. */
+const SCHEMA = 2;
 const NODE_PREFIX = "n:";
 /** What a part of this schema that is not empty begins with. */
 const PREFIX = `{"schema":${SCHEMA},`;

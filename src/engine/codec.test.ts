@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { Workflow } from "../spec/manifest.ts";
+import { loadWorkflow, takeChanges } from "./codec.ts";
+import { createWorkflow } from "./create.ts";
+import type { EngineEnv } from "./engine.ts";
+import { viewWorkflow } from "./view.ts";
+
+const ENV: EngineEnv = {
+  now: 0,
+  labelPrefix: "workflows.argoproj.io/",
+  randomSuffix: (length) => "x".repeat(length),
+  findManifest: () => undefined,
+};
+
+function workflow(name: string, value: string): Workflow {
+  return {
+    metadata: { name, namespace: "ns", uid: name },
+    spec: {
+      entrypoint: "main",
+      arguments: { parameters: [{ name: "p", value }] },
+      templates: [{ name: "main", suspend: {} }],
+    },
+  };
+}
+
+const partsOf = (given: Workflow) => takeChanges(createWorkflow(given, ENV)).put;
+
+test("specs of workflows of one manifest have one text and are one value", () => {
+  const [a, b] = [partsOf(workflow("a", "1")), partsOf(workflow("b", "2"))];
+  expect(a["s"]).toBe(b["s"]);
+  const [first, second] = [loadWorkflow(a), loadWorkflow(b)];
+  expect(first.specs.spec.templates).toBe(second.specs.spec.templates);
+  expect(first.specs.spec).toEqual(workflow("a", "1").spec);
+  expect(second.specs.spec).toEqual(workflow("b", "2").spec);
+});
+
+test("members of a spec keep their order", () => {
+  const { spec } = viewWorkflow(loadWorkflow(partsOf(workflow("a", "1"))));
+  expect(Object.keys(spec)).toEqual(["entrypoint", "arguments", "templates"]);
+});
+
+test("a workflow without arguments gets none", () => {
+  const given: Workflow = { metadata: { name: "a", namespace: "ns", uid: "a" }, spec: {} };
+  expect(loadWorkflow(partsOf(given)).specs).toEqual({ spec: {} });
+});
+
+test("arguments of a merged spec are kept too", () => {
+  const state = createWorkflow(workflow("a", "1"), ENV);
+  state.specs.storedWorkflowTemplateSpec = { ...state.specs.spec, priority: 1 };
+  const { specs } = loadWorkflow(takeChanges(state).put);
+  expect(specs).toEqual(state.specs);
+});
+
+test("the form before, with arguments in the specs, is read", () => {
+  const { spec, metadata } = workflow("a", "1");
+  const state = loadWorkflow({
+    h: JSON.stringify({ schema: 1, metadata, phase: "", sequence: 0 }),
+    s: JSON.stringify({ schema: 1, spec }),
+  });
+  expect(state.specs).toEqual({ spec });
+  expect(state.header).toEqual({ metadata, phase: "", sequence: 0 });
+});
+
+test("a form that this program doesn't know is refused", () => {
+  const parts = partsOf(workflow("a", "1"));
+  expect(() => loadWorkflow({ ...parts, h: '{"schema":9,"phase":""}' })).toThrow(
+    'Part "h" has schema 9; this program reads up to 2',
+  );
+  expect(() => loadWorkflow({ ...parts, h: "{}" })).toThrow("has schema none");
+  const { s: _specs, ...rest } = parts;
+  expect(() => loadWorkflow(rest)).toThrow('Stored workflow has no part "s"');
+});
