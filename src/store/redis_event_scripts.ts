@@ -1,10 +1,14 @@
 /**
- * The atomic steps of the event queue, as Lua. The queue is a stream with one consumer group: an entry that was taken stays
- * pending until it is ended, and its idle time tells how long its worker has been silent. An event is in the queue while
- * `places` has it. KEYS[1] is always the base of the events.
+ * The atomic steps of the event queue, as Lua. The queue is a stream with one consumer group: an entry holds events that came
+ * in one moment, and one that was taken stays pending until all of them are over; its idle time tells how long its worker has
+ * been silent. An event is in the queue while `places` has it. KEYS[1] is always the base of the events.
  */
 import { EVENT_GROUP, EVENT_KEY, LATER } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
+
+/** Events in one entry, and the characters with which it is full before: so much is taken or claimed at a time. */
+const MAX_IN_ENTRY = 32;
+const MAX_ENTRY_SIZE = 1 << 18;
 
 const COMMON = `
 local base = KEYS[1]
@@ -32,22 +36,31 @@ local function for_each_key(command, gathered)
   end
 end
 
-local function gather(gathered, key, ...)
-  local list = gathered[key] or {}
-  gathered[key] = list
-  for _, item in ipairs({...}) do list[#list + 1] = item end
+-- The list that is gathered for a key.
+local function list_of(gathered, key)
+  local list = gathered[key]
+  if not list then
+    list = {}
+    gathered[key] = list
+  end
+  return list
 end
 
 -- Writes delivery records: a flat list of id, namespace, time, state, record. 'before' has the states they may be in now.
 local function save_deliveries(list, before)
   local records, places, gone = {}, {}, {}
   for i = 1, #list, 5 do
-    local id, time, state = list[i], list[i + 2], list[i + 3]
+    local id, namespace, state = list[i], list[i + 1], list[i + 3]
     records[#records + 1] = id
     records[#records + 1] = list[i + 4]
-    gather(places, by_time(list[i + 1], state), time, id)
+    local place = list_of(places, by_time(namespace, state))
+    place[#place + 1] = list[i + 2]
+    place[#place + 1] = id
     for _, other in ipairs(before) do
-      if other ~= state then gather(gone, by_time(list[i + 1], other), id) end
+      if other ~= state then
+        local left = list_of(gone, by_time(namespace, other))
+        left[#left + 1] = id
+      end
     end
   end
   in_slices(records, function(...) redis.call('HSET', deliveries, ...) end)
@@ -55,60 +68,179 @@ local function save_deliveries(list, before)
   for_each_key('ZADD', places)
 end
 
+-- Calls a command on the group; makes the group when it is missing.
+local function in_group(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not string.find(reply.err, 'NOGROUP') then error(reply.err) end
+  redis.call('XGROUP', 'CREATE', queue, '${EVENT_GROUP}', '0', 'MKSTREAM')
+  return redis.call(...)
+end
+
+-- Puts events into the queue: a flat list of id and content. A place is an entry and how many events that has.
+local function append(events)
+  local from = 1
+  while from < #events do
+    local to, size = from + 1, #events[from + 1]
+    while to < #events and to - from < ${2 * MAX_IN_ENTRY - 1} and size < ${MAX_ENTRY_SIZE} do
+      to = to + 2
+      size = size + #events[to]
+    end
+    local entry = redis.call('XADD', queue, '*', unpack(events, from, to))
+    local place, placed = entry .. ' ' .. (to - from + 1) / 2, {}
+    for i = from, to, 2 do
+      placed[#placed + 1] = events[i]
+      placed[#placed + 1] = place
+    end
+    redis.call('HSET', places, unpack(placed))
+    from = to + 1
+  end
+end
+
+-- Notes that so many events have left an entry; with the last one it goes.
+local function leave(place, count)
+  local entry, size = string.match(place, '^(%S+) (%d+)$')
+  size = tonumber(size)
+  if count < size then
+    count = redis.call('HINCRBY', base .. '${EVENT_KEY.left}', entry, count)
+    if count < size then return end
+    redis.call('HDEL', base .. '${EVENT_KEY.left}', entry)
+  end
+  redis.call('XACK', queue, '${EVENT_GROUP}', entry)
+  redis.call('XDEL', queue, entry)
+end
+
 -- How often a taken entry was claimed from a silent worker.
-local function claims(place)
-  local pending = redis.call('XPENDING', queue, '${EVENT_GROUP}', place, place, 1)[1]
+local function claims(entry)
+  local pending = redis.call('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1)[1]
   return pending and pending[4] - 1 or 0
+end
+
+-- The content of an event that lies in an entry.
+local function content_of(place, id)
+  local entry = string.match(place, '^%S+')
+  local fields = redis.call('XRANGE', queue, entry, entry)[1][2]
+  for i = 1, #fields, 2 do
+    if fields[i] == id then return fields[i + 1], entry end
+  end
+end
+`;
+
+/**
+ * Lua: `take` takes events, first those of silent workers, then new ones. Those whose retry is due join the queue before.
+ * Its result: milliseconds until one that was given back comes due (-1 = never), then content and claims of each event.
+ */
+const TAKING = `
+-- 'number': a few more may come. 'silence': milliseconds after which an event is claimed; 'looks' is '1' when silent workers
+-- are to be looked for.
+local function take(channel, worker, number, silence, looks)
+  local wanted, time, due = tonumber(number), now(), {}
+  local back = redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)
+  if #back > 0 then
+    for i, content in ipairs(redis.call('HMGET', held, unpack(back))) do
+      due[2 * i - 1] = back[i]
+      due[2 * i] = content
+    end
+    append(due)
+    redis.call('HDEL', held, unpack(back))
+    redis.call('ZREM', later, unpack(back))
+  end
+
+  local reply, taken = {-1}, 0
+  local function add(content, more)
+    taken = taken + 1
+    reply[#reply + 1] = content
+    reply[#reply + 1] = more
+  end
+  -- So many entries that they can't have more events than are wanted, or one.
+  local function entries_left() return math.max(1, math.floor((wanted - taken) / ${MAX_IN_ENTRY})) end
+
+  if looks == '1' then
+    local from = '0-0'
+    repeat
+      local claimed = in_group('XAUTOCLAIM', queue, '${EVENT_GROUP}', worker, silence, from, 'COUNT', entries_left())
+      from = claimed[1]
+      for _, entry in ipairs(claimed[2]) do
+        local more, fields, ids = entry and claims(entry[1]), entry and entry[2] or {}, {}
+        for i = 1, #fields, 2 do ids[#ids + 1] = fields[i] end
+        -- Those of its events that are over or were given back are no longer there.
+        for i, place in ipairs(entry and redis.call('HMGET', places, unpack(ids)) or {}) do
+          if place and string.match(place, '^%S+') == entry[1] then add(fields[2 * i], more) end
+        end
+      end
+    until from == '0-0' or taken >= wanted
+  end
+  while taken < wanted do
+    local count = entries_left()
+    local fresh = in_group('XREADGROUP', 'GROUP', '${EVENT_GROUP}', worker, 'COUNT', count, 'STREAMS', queue, '>')
+    local entries = fresh and fresh[1][2] or {}
+    for _, entry in ipairs(entries) do
+      for i = 2, #entry[2], 2 do add(entry[2][i], 0) end
+    end
+    if #entries < count then break end
+  end
+
+  -- There may be more for others.
+  if taken >= wanted then redis.call('PUBLISH', channel, '') end
+  local next = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
+  if next then reply[1] = math.max(1, math.ceil(next - time)) end
+  return reply
 end
 `;
 
 /**
  * Puts events into the queue, each unless the queue is full or it is a repeat. There is no record of an event until
- * something became of it; that of an earlier time, when it was replayed, goes.
+ * something became of it; that of an earlier time, when it was replayed, goes. A worker that waits takes in the same step.
  *
  * KEYS  1 base
- * ARGV  1 channel, then for each event: id, event as JSON, bound, namespace, time, deduplication key ('' = none),
- *       fingerprint, time when the key expires
- * Returns  for each event: 'accepted' | 'full' | 'duplicate' | 'mismatch', event id
+ * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for; 2 is '' when nobody
+ *       takes, 6 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
+ *       deduplication key: its number, the key, the fingerprint, the time when the key expires
+ * Returns  {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
+ *          then what `take` gives
  */
 export const OFFER = defineScript(`
 ${COMMON}
-local ids, known = {}, {}
-for i = 2, #ARGV, 8 do ids[#ids + 1] = ARGV[i] end
-for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do known[ids[i]] = place end
+${TAKING}
+local n = tonumber(ARGV[6])
+local contents, bounds, namespaces, times = 6 + n, 6 + 2 * n, 6 + 3 * n, 6 + 4 * n
+local known, keyed = redis.call('HMGET', places, unpack(ARGV, 7, 6 + n)), {}
+for i = 7 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
-local reply, accepted, fresh, queued = {}, {}, {}, {}
+local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
 local count = redis.call('HLEN', places)
-local function answer(result, id)
-  reply[#reply + 1] = result
-  reply[#reply + 1] = id
+local function refuse(number, result, id)
+  refused[#refused + 1] = number
+  refused[#refused + 1] = result
+  refused[#refused + 1] = id
 end
-for i = 2, #ARGV, 8 do
-  local id, namespace, key, fingerprint = ARGV[i], ARGV[i + 3], ARGV[i + 5], ARGV[i + 6]
-  local marker = base .. '${EVENT_KEY.dedupe}' .. key
-  local before = key ~= '' and redis.call('GET', marker)
+for i = 1, n do
+  local id, key = ARGV[6 + i], keyed[i]
+  local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
+  local before = marker and redis.call('GET', marker)
   if before then
-    local first, own = string.match(before, '^(.-) (.*)$')
-    answer(own == fingerprint and 'duplicate' or 'mismatch', first)
-  elseif known[id] then
-    answer('duplicate', id)
-  elseif count >= tonumber(ARGV[i + 2]) then
-    answer('full', id)
+    local first, fingerprint = string.match(before, '^(.-) (.*)$')
+    refuse(i, fingerprint == ARGV[key + 2] and 'duplicate' or 'mismatch', first)
+  elseif known[i] or own[id] then
+    refuse(i, 'duplicate', id)
+  elseif count >= tonumber(ARGV[bounds + i]) then
+    refuse(i, 'full', id)
   else
     count = count + 1
-    known[id] = redis.call('XADD', queue, '*', 'e', ARGV[i + 1], 'n', 0)
-    accepted[#accepted + 1] = id
-    accepted[#accepted + 1] = known[id]
+    own[id] = true
     fresh[#fresh + 1] = id
-    gather(queued, namespace, ARGV[i + 4], id)
-    if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 7]) end
-    answer('accepted', id)
+    accepted[#accepted + 1] = id
+    accepted[#accepted + 1] = ARGV[contents + i]
+    local list = list_of(queued, ARGV[namespaces + i])
+    list[#list + 1] = ARGV[times + i]
+    list[#list + 1] = id
+    if marker then redis.call('SET', marker, id .. ' ' .. ARGV[key + 2], 'PXAT', ARGV[key + 3]) end
   end
 end
-if #accepted > 0 then
-  in_slices(accepted, function(...) redis.call('HSET', places, ...) end)
+if #fresh > 0 then
+  append(accepted)
   for namespace, list in pairs(queued) do
-    in_slices(list, function(...) redis.call('ZADD', by_time(namespace, 'queued'), ...) end)
+    redis.call('ZADD', by_time(namespace, 'queued'), unpack(list))
     redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
   end
   if redis.call('HDEL', deliveries, unpack(fresh)) > 0 then
@@ -117,79 +249,42 @@ if #accepted > 0 then
       redis.call('ZREM', by_time(namespace, 'dead'), unpack(fresh))
     end
   end
-  redis.call('PUBLISH', ARGV[1], '')
 end
-return reply
+if ARGV[2] ~= '' then return {refused, take(unpack(ARGV, 1, 5))} end
+if #fresh > 0 then redis.call('PUBLISH', ARGV[1], '') end
+return {refused}
 `);
 
 /**
- * Takes events: first those of silent workers, then new ones. Those whose retry is due join the queue before.
+ * Takes events.
  *
  * KEYS  1 base
- * ARGV  1 worker, 2 number, 3 silence in milliseconds after which an event is claimed, 4 '1' when silent workers are to be
- *       looked for also when there are new events
- * Returns  {milliseconds until the next one comes due or may be claimed (-1 = never), event as JSON, attempts, …}
+ * ARGV  1 channel, 2 worker, 3 number, 4 silence, 5 whether silent workers are looked for
+ * Returns  as `take`
  */
 export const TAKE = defineScript(`
 ${COMMON}
-local wanted, silence = tonumber(ARGV[2]), tonumber(ARGV[3])
-local time = now()
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)) do
-  local attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
-  redis.call('HSET', places, id, redis.call('XADD', queue, '*', 'e', event, 'n', attempts))
-  redis.call('HDEL', held, id)
-  redis.call('ZREM', later, id)
-end
-
-local reply, taken = {-1}, 0
-local function add(entry, more)
-  taken = taken + 1
-  reply[#reply + 1] = entry[2][2]
-  reply[#reply + 1] = entry[2][4] + more
-end
-local function claim()
-  local from = '0-0'
-  repeat
-    local claimed = redis.call('XAUTOCLAIM', queue, '${EVENT_GROUP}', ARGV[1], silence, from, 'COUNT', wanted - taken)
-    from = claimed[1]
-    for _, entry in ipairs(claimed[2]) do
-      if entry then add(entry, claims(entry[1])) end
-    end
-  until from == '0-0' or taken >= wanted
-end
-if ARGV[4] == '1' then claim() end
-if taken < wanted then
-  local fresh = redis.call('XREADGROUP', 'GROUP', '${EVENT_GROUP}', ARGV[1], 'COUNT', wanted - taken, 'STREAMS', queue, '>')
-  for _, entry in ipairs(fresh and fresh[1][2] or {}) do add(entry, 0) end
-end
-if taken == 0 and ARGV[4] ~= '1' then claim() end
-
-if taken == 0 then
-  local due = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
-  if due then reply[1] = math.max(1, math.ceil(due - time)) end
-  for _, pending in ipairs(redis.call('XPENDING', queue, '${EVENT_GROUP}', '-', '+', 100)) do
-    local left = math.max(1, silence - pending[3])
-    if reply[1] < 0 or left < reply[1] then reply[1] = left end
-  end
-end
-return reply
+${TAKING}
+return take(unpack(ARGV))
 `);
 
 /**
- * Notes that a worker still works on events.
+ * Notes that a worker still works on events, and so on all that came in the same entries.
  *
  * KEYS  1 base
  * ARGV  1 worker, then event ids
- * Returns  how many of them it still has
+ * Returns  how many entries of them it still has
  */
 export const TOUCH = defineScript(`
 ${COMMON}
-local touched = 0
+local touched, seen = 0, {}
 for i = 2, #ARGV do
   local place = redis.call('HGET', places, ARGV[i])
-  if place and place ~= '${LATER}' then
-    if #redis.call('XPENDING', queue, '${EVENT_GROUP}', place, place, 1, ARGV[1]) > 0 then
-      redis.call('XCLAIM', queue, '${EVENT_GROUP}', ARGV[1], 0, place, 'JUSTID')
+  if place and place ~= '${LATER}' and not seen[place] then
+    seen[place] = true
+    local entry = string.match(place, '^%S+')
+    if #in_group('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1, ARGV[1]) > 0 then
+      redis.call('XCLAIM', queue, '${EVENT_GROUP}', ARGV[1], 0, entry, 'JUSTID')
       touched = touched + 1
     end
   end
@@ -206,29 +301,24 @@ return touched
  */
 export const FINISH = defineScript(`
 ${COMMON}
-local ids, waited, entries, records = {}, {}, {}, {}
+local ids, waited, leaving, ended, records = {}, {}, {}, {}, {}
 for i = 1, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
-local found, ended = redis.call('HMGET', places, unpack(ids)), {}
-for i, id in ipairs(ids) do
-  local place = found[i]
+for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do
+  local id = ids[i]
   if place and not ended[id] then
     ended[id] = true
-    if place == '${LATER}' then waited[#waited + 1] = id else entries[#entries + 1] = place end
+    if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
     for j = i * 5 - 4, i * 5 do records[#records + 1] = ARGV[j] end
   end
 end
-in_slices(waited, function(...)
-  redis.call('ZREM', later, ...)
-  redis.call('HDEL', held, ...)
-end)
-in_slices(entries, function(...)
-  redis.call('XACK', queue, '${EVENT_GROUP}', ...)
-  redis.call('XDEL', queue, ...)
-end)
-if #records > 0 then
-  in_slices(ids, function(...) redis.call('HDEL', places, ...) end)
-  save_deliveries(records, {'queued'})
+if #records == 0 then return 0 end
+if #waited > 0 then
+  redis.call('ZREM', later, unpack(waited))
+  redis.call('HDEL', held, unpack(waited))
 end
+for place, count in pairs(leaving) do leave(place, count) end
+redis.call('HDEL', places, unpack(ids))
+save_deliveries(records, {'queued'})
 return #records / 5
 `);
 
@@ -263,10 +353,10 @@ local attempts, event
 if place == '${LATER}' then
   attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
 else
-  local fields = redis.call('XRANGE', queue, place, place)[1][2]
-  event, attempts = fields[2], fields[4] + claims(place)
-  redis.call('XACK', queue, '${EVENT_GROUP}', place)
-  redis.call('XDEL', queue, place)
+  local content, entry = content_of(place, id)
+  attempts, event = string.match(content, '^(%d+) (.*)$')
+  attempts = attempts + claims(entry)
+  leave(place, 1)
 end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
@@ -281,16 +371,23 @@ return 1
  *
  * KEYS  1 base
  * ARGV  event ids, at most 1,000
- * Returns  for each: its delivery record as JSON, or nil; where there is none, the event as it lies in the queue, or nil
+ * Returns  for each: its delivery record as JSON, or nil; where there is none, the content of the event as it
+ *          lies in the queue, or nil
  */
 export const RECORDS = defineScript(`
 ${COMMON}
-local reply = {}
+local reply, read = {}, {}
 for i, record in ipairs(redis.call('HMGET', deliveries, unpack(ARGV))) do
-  local place = not record and redis.call('HGET', places, ARGV[i])
-  local entry = place and place ~= '${LATER}' and redis.call('XRANGE', queue, place, place)[1]
+  local id = ARGV[i]
+  local place = not record and redis.call('HGET', places, id)
+  if place and place ~= '${LATER}' and not read[id] then
+    local entry = string.match(place, '^%S+')
+    local found = redis.call('XRANGE', queue, entry, entry)[1]
+    local fields = found and found[2] or {}
+    for j = 1, #fields, 2 do read[fields[j]] = fields[j + 1] end
+  end
   reply[2 * i - 1] = record
-  reply[2 * i] = entry and entry[2][2] or false
+  reply[2 * i] = place and read[id] or false
 end
 return reply
 `);
