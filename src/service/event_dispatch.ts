@@ -73,7 +73,7 @@ export async function dispatchEvent(
   let earlier: BindingOutcome[] = envelope.outcomes ?? [];
   try {
     earlier = await earlierOutcomes(deps, event, envelope);
-    return await dispatchTo(await bindings.of(event.namespace), deps, event, envelope, earlier);
+    return await dispatchTo(await bindings.of(event), deps, event, envelope, earlier);
   } catch (error) {
     if (!isTransient(error)) throw error;
     deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");

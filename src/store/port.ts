@@ -352,6 +352,8 @@ export interface QueuedEvent {
   attempts: number;
   /** Body size in bytes, for the delivery record. @default the size of `text` */
   size?: number;
+  /** Version of all manifests when it was taken, after it was accepted; absent where the store can't tell. */
+  manifests?: Version;
 }
 
 /** What became of an accepted event. */
@@ -384,13 +386,14 @@ export interface EventStore {
    * queued already is a "duplicate".
    */
   offer(
-    event: Omit<QueuedEvent, "attempts">,
+    event: Omit<QueuedEvent, "attempts" | "manifests">,
     bound: number,
     dedupe?: { key: string; fingerprint: string; expiresAt: number },
   ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
   /**
-   * Up to `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
-   * `claimAfterMs`. Waits up to `waitMs` when there are none.
+   * Some `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
+   * `claimAfterMs`. Waits up to `waitMs` when there are none. Events that were offered at the same moment may be taken, and
+   * touched, together: they may be a few more than `max`, and who touches one touches all.
    */
   take(
     worker: string,

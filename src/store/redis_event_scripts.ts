@@ -3,7 +3,7 @@
  * in one moment, and one that was taken stays pending until all of them are over; its idle time tells how long its worker has
  * been silent. An event is in the queue while `places` has it. KEYS[1] is always the base of the events.
  */
-import { EVENT_GROUP, EVENT_KEY, LATER } from "./redis_keys.ts";
+import { EVENT_GROUP, EVENT_KEY, LATER, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
 /** Events in one entry, and the characters with which it is full before: so much is taken or claimed at a time. */
@@ -128,12 +128,13 @@ end
 
 /**
  * Lua: `take` takes events, first those of silent workers, then new ones. Those whose retry is due join the queue before.
- * Its result: milliseconds until one that was given back comes due (-1 = never), then content and claims of each event.
+ * Its result: milliseconds until one that was given back comes due (-1 = never), version of the manifests, then content and
+ * claims of each event.
  */
 const TAKING = `
 -- 'number': a few more may come. 'silence': milliseconds after which an event is claimed; 'looks' is '1' when silent workers
--- are to be looked for.
-local function take(channel, worker, number, silence, looks)
+-- are to be looked for. 'manifests': base of the manifests; '' where they are on another server.
+local function take(channel, worker, number, silence, looks, manifests)
   local wanted, time, due = tonumber(number), now(), {}
   local back = redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)
   if #back > 0 then
@@ -146,7 +147,9 @@ local function take(channel, worker, number, silence, looks)
     redis.call('ZREM', later, unpack(back))
   end
 
-  local reply, taken = {-1}, 0
+  local version = ''
+  if manifests ~= '' then version = redis.call('HGET', manifests .. '${SHARD_KEY.meta}', 'version') or '0' end
+  local reply, taken = {-1, version}, 0
   local function add(content, more)
     taken = taken + 1
     reply[#reply + 1] = content
@@ -193,8 +196,8 @@ end
  * something became of it; that of an earlier time, when it was replayed, goes. A worker that waits takes in the same step.
  *
  * KEYS  1 base
- * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for; 2 is '' when nobody
- *       takes, 6 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
+ * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the
+ *       manifests; 2 is '' when nobody takes, 7 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
  *       deduplication key: its number, the key, the fingerprint, the time when the key expires
  * Returns  {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
  *          then what `take` gives
@@ -202,10 +205,10 @@ end
 export const OFFER = defineScript(`
 ${COMMON}
 ${TAKING}
-local n = tonumber(ARGV[6])
-local contents, bounds, namespaces, times = 6 + n, 6 + 2 * n, 6 + 3 * n, 6 + 4 * n
-local known, keyed = redis.call('HMGET', places, unpack(ARGV, 7, 6 + n)), {}
-for i = 7 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
+local n = tonumber(ARGV[7])
+local contents, bounds, namespaces, times = 7 + n, 7 + 2 * n, 7 + 3 * n, 7 + 4 * n
+local known, keyed = redis.call('HMGET', places, unpack(ARGV, 8, 7 + n)), {}
+for i = 8 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
 local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
 local count = redis.call('HLEN', places)
@@ -215,7 +218,7 @@ local function refuse(number, result, id)
   refused[#refused + 1] = id
 end
 for i = 1, n do
-  local id, key = ARGV[6 + i], keyed[i]
+  local id, key = ARGV[7 + i], keyed[i]
   local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
   local before = marker and redis.call('GET', marker)
   if before then
@@ -250,7 +253,7 @@ if #fresh > 0 then
     end
   end
 end
-if ARGV[2] ~= '' then return {refused, take(unpack(ARGV, 1, 5))} end
+if ARGV[2] ~= '' then return {refused, take(unpack(ARGV, 1, 6))} end
 if #fresh > 0 then redis.call('PUBLISH', ARGV[1], '') end
 return {refused}
 `);
@@ -259,7 +262,7 @@ return {refused}
  * Takes events.
  *
  * KEYS  1 base
- * ARGV  1 channel, 2 worker, 3 number, 4 silence, 5 whether silent workers are looked for
+ * ARGV  1 channel, 2 worker, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the manifests
  * Returns  as `take`
  */
 export const TAKE = defineScript(`

@@ -74,7 +74,14 @@ export function createRedisEvents(context: RedisContext): EventStore {
     const now = performance.now();
     const looksForSilent = now - claimedAt >= claimAfterMs / CLAIMS_PER_SILENCE;
     if (looksForSilent) claimedAt = now;
-    return [worker, String(max), String(claimAfterMs), looksForSilent ? "1" : ""];
+    const looks = looksForSilent ? "1" : "";
+    return [
+      worker,
+      String(max),
+      String(claimAfterMs),
+      looks,
+      link.isOneServer ? keys.manifests : "",
+    ];
   }
 
   /** What a script took that was called when so many messages had come. */
@@ -83,9 +90,13 @@ export function createRedisEvents(context: RedisContext): EventStore {
     reply: unknown,
     wakesBefore: number,
   ): QueuedEvent[] {
-    const [due, ...found] = listOf(reply);
+    const [due, version, ...found] = listOf(reply);
     const taken = pairsOf(found);
-    const events = taken.map(([content, claims]) => eventOf(content, Number(claims)));
+    const manifests = String(version);
+    const events = taken.map(([content, claims]) => {
+      const event = eventOf(content, Number(claims));
+      return manifests === "" ? event : { ...event, manifests };
+    });
     // There may be more of silent workers.
     if (taken.some(([, claims]) => claims !== "0")) claimedAt = -Infinity;
     const dueMs = Number(due) < 0 ? Infinity : Number(due);
@@ -273,7 +284,7 @@ export function createRedisEvents(context: RedisContext): EventStore {
 
 /** Arguments of the script that puts events into the queue. */
 function offerArgs(channel: string, taking: string[] | undefined, offers: Offer[]): string[] {
-  const args = [channel, ...taking ?? ["", "", "", ""], String(offers.length)];
+  const args = [channel, ...taking ?? ["", "", "", "", ""], String(offers.length)];
   for (const [event] of offers) args.push(event.id);
   for (const [event] of offers) args.push(`0 ${JSON.stringify(event)}`);
   for (const [, bound] of offers) args.push(String(bound));
