@@ -11,6 +11,7 @@ import { notFound, unavailable } from "../base/problem.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
+import { StaleManifests } from "../service/event_intake.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
 import { mountDescription } from "./description.ts";
@@ -105,33 +106,39 @@ interface ServedRoute {
   waits: Deadlines;
 }
 
+/** @param known the body, when the request is looked at again because what was known had changed */
 async function answer(
-  { route, paramsOf, deps, waits }: ServedRoute,
+  served: ServedRoute,
   c: RouteContext,
+  known?: () => Promise<Uint8Array>,
 ): Promise<Response> {
+  const { route, paramsOf, deps, waits } = served;
   const request = c.req.raw;
   const { path, query } = rawTarget(request, c.env.server);
   const abort = route.kind === "stream" ? new AbortController() : undefined;
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
-  let known: Caller | undefined;
+  let proved: Caller | undefined;
   let reading: Promise<Uint8Array> | undefined;
   const { bodyTimeoutMs: timeoutMs } = deps;
-  const body = () =>
-    reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
+  const body = known ??
+    (() => reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits }));
   try {
     const params = paramsOf(path);
     const { service } = deps;
-    const verdict = await route.guard?.({ service, params, headers: request.headers, body });
+    const { headers } = request;
+    const isAgain = known !== undefined;
+    const verdict = await route.guard?.({ service, params, headers, body, isAgain });
     if (verdict !== undefined && "response" in verdict) return verdict.response;
-    known = verdict?.caller;
+    if (verdict !== undefined && "caller" in verdict) proved = verdict.caller;
     call = {
       service,
       operation: route.operation,
       params,
       body: route.body === undefined ? undefined : decodeBody(textOf(await body()), route.body),
       query: readQuery(query, route.query),
-      headers: request.headers,
+      headers,
+      manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
       signal,
     };
   } catch (error) {
@@ -139,8 +146,8 @@ async function answer(
   }
   const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
   try {
-    const caller = known ?? await deps.gatekeeper(request.headers);
-    c.env.counted?.identify(caller.identity);
+    const caller = proved ?? await deps.gatekeeper(request.headers);
+    if (known === undefined) c.env.counted?.identify(caller.identity);
     const tooFast = c.env.counted?.refusal;
     if (tooFast !== undefined) return tooFast;
     if (route.kind === "unary") {
@@ -164,6 +171,9 @@ async function answer(
       onError: (error) => logDefect(error, deps, c),
     });
   } catch (error) {
+    if (error instanceof StaleManifests && known === undefined) {
+      return await answer(served, c, body);
+    }
     abort?.abort();
     return refuse(error, deps, c, framing);
   }

@@ -8,6 +8,7 @@ import { checkSender, isFromSender, type WebhookSender } from "../auth/webhook_s
 import { isJsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import { ManifestKind } from "../spec/manifest.ts";
+import type { Version } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { eventCaller } from "./event_caller.ts";
 import { secretTexts } from "./stored_config.ts";
@@ -24,6 +25,12 @@ export type WebhookProof =
   | { type: "none" }
   /** The secret can't be used. */
   | { type: "broken" };
+
+/** The version of all manifests at which a namespace had no senders; undefined where that is not known without a call. */
+export function knownWithoutSenders(deps: ServiceDeps, namespace: string): Version | undefined {
+  const known = deps.store.manifests.known?.(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
+  return known?.stored === undefined ? known?.manifests : undefined;
+}
 
 /** Finds out which sender, if any, has signed a request. */
 export async function proveWebhook(

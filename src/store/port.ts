@@ -311,6 +311,15 @@ export interface StoredManifest {
 
 export interface ManifestStore {
   get(kind: ManifestKind, namespace: string, name: string): Promise<StoredManifest | undefined>;
+  /**
+   * What was stored at some version of all manifests, without a call; `EventStore.offer` finds out whether it still is.
+   * Undefined, or absent, where that is not known.
+   */
+  known?(
+    kind: ManifestKind,
+    namespace: string,
+    name: string,
+  ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
   /** Sorted by namespace and name. `namespace` undefined = all. */
   list(
     kind: ManifestKind,
@@ -384,12 +393,16 @@ export interface EventStore {
    * writes the delivery record, in state "queued". With `dedupe`, the same key and fingerprint again gives "duplicate"
    * with the first event's id; another fingerprint gives "mismatch"; both also when the queue is full. An id that is
    * queued already is a "duplicate".
+   *
+   * @param manifests a version that `ManifestStore.known` gave: when any manifest has changed since, the event is "stale"
+   * and nothing is done
    */
   offer(
     event: Omit<QueuedEvent, "attempts" | "manifests">,
     bound: number,
     dedupe?: { key: string; fingerprint: string; expiresAt: number },
-  ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
+    manifests?: Version,
+  ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch" | "stale"; id: string }>;
   /**
    * Some `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
    * `claimAfterMs`. Waits up to `waitMs` when there are none. Events that were offered at the same moment may be taken, and

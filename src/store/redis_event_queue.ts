@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers";
 import { CallBatches } from "./call_batches.ts";
-import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
+import type { Delivery, EventStore, QueuedEvent, Version } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
 import { FINISH, OFFER, TAKE } from "./redis_event_scripts.ts";
 import { listOf } from "./redis_replies.ts";
@@ -50,6 +50,7 @@ export function createRedisEventQueue(
   /** One worker at a time looks for events: those of a moment go together, and few looks are in vain. */
   let isLooking = false;
   let waiter: Waiter | undefined;
+  const manifests = link.isOneServer ? keys.manifests : "";
 
   function hear(): Promise<void> {
     subscription ??= link.subscribe(keys.eventChannel, () => {
@@ -69,14 +70,13 @@ export function createRedisEventQueue(
     const looksForSilent = now - claimedAt >= claimAfterMs / CLAIMS_PER_SILENCE;
     if (looksForSilent) claimedAt = now;
     const looks = looksForSilent ? "1" : "";
-    const manifests = link.isOneServer ? keys.manifests : "";
     return [worker, String(max), String(claimAfterMs), looks, manifests];
   }
 
   /** What a script took that was called when so many messages had come. */
   function takenOf(taker: Taker, reply: unknown, wakesBefore: number): QueuedEvent[] {
     const [due, version, ...found] = listOf(reply);
-    const manifests = String(version);
+    const manifests = String(version ?? "");
     const events: QueuedEvent[] = [];
     for (let at = 0; at + 1 < found.length; at += 2) {
       const claims = Number(found[at + 1]);
@@ -86,7 +86,7 @@ export function createRedisEventQueue(
       // There may be more of silent workers.
       if (claims > 0) claimedAt = -Infinity;
     }
-    const dueMs = Number(due) < 0 ? Infinity : Number(due);
+    const dueMs = Number(due ?? 0) < 0 ? Infinity : Number(due ?? 0);
     const restMs = Math.min(dueMs, taker.claimAfterMs / CLAIMS_PER_SILENCE, LOOK_AGAIN_MS);
     const isEmpty = events.length < taker.max && wakes === wakesBefore;
     emptyUntil = isEmpty ? performance.now() + restMs : -Infinity;
@@ -126,11 +126,15 @@ export function createRedisEventQueue(
   }
 
   async function offerAll(batch: Offer[]): Promise<Offered[]> {
+    const versions = batch.flatMap(([, , , version]) => version ?? []);
+    const judged = newest(versions);
+    if (versions.some((version) => version !== judged)) return await offerStale(batch, judged);
     const taker = waiter;
     waiter = undefined;
     const wakesBefore = wakes;
     writeEnds();
-    const args = offerArgs(keys.eventChannel, taker && takeArgs(taker), batch);
+    const taking = taker === undefined ? ["", "", "", "", manifests] : takeArgs(taker);
+    const args = [keys.eventChannel, ...taking, judged ?? "", ...offerArgs(batch)];
     const call = link.run(OFFER, base, args);
     if (taker !== undefined) {
       taker.taken = call.then((reply) => takenOf(taker, listOf(reply)[1], wakesBefore));
@@ -138,6 +142,7 @@ export function createRedisEventQueue(
       taker.taken.then(wake, wake);
     }
     const [refused] = listOf(await call);
+    if (refused === "stale") return await offerStale(batch);
     const offered = batch.map(([{ id }]): Offered => ({ result: "accepted", id }));
     const list = listOf(refused);
     for (let at = 0; at + 2 < list.length; at += 3) {
@@ -145,6 +150,16 @@ export function createRedisEventQueue(
       offered[Number(list[at]) - 1] = { result, id: String(list[at + 2]) };
     }
     return offered;
+  }
+
+  /** Leaves out those that were judged by another version of the manifests than this one. */
+  async function offerStale(batch: Offer[], version?: Version): Promise<Offered[]> {
+    const isStale = ([, , , judged]: Offer) => judged !== undefined && judged !== version;
+    const rest = batch.filter((offer) => !isStale(offer));
+    const offered = rest.length === 0 ? [] : await offerAll(rest);
+    return batch.map((offer): Offered =>
+      isStale(offer) ? { result: "stale", id: offer[0].id } : offered.shift() as Offered
+    );
   }
 
   /** Those that come while a call is under way go together with the next one, and so does what follows from its answer. */
@@ -205,9 +220,17 @@ export function createRedisEventQueue(
   };
 }
 
-/** Arguments of the script that puts events into the queue. */
-function offerArgs(channel: string, taking: string[] | undefined, offers: Offer[]): string[] {
-  const args = [channel, ...taking ?? ["", "", "", "", ""], String(offers.length)];
+/** The highest version; undefined of none. */
+function newest(versions: Version[]): Version | undefined {
+  return versions.reduce<Version | undefined>(
+    (high, one) => high !== undefined && Number(high) >= Number(one) ? high : one,
+    undefined,
+  );
+}
+
+/** How events are told to the script that puts them into the queue. */
+function offerArgs(offers: Offer[]): string[] {
+  const args = [String(offers.length)];
   for (const [event] of offers) args.push(event.id);
   for (const [event] of offers) args.push(contentOf(event));
   for (const [, bound] of offers) args.push(String(bound));

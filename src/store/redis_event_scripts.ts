@@ -16,6 +16,12 @@ local queue, places = base .. '${EVENT_KEY.queue}', base .. '${EVENT_KEY.places}
 local later, held = base .. '${EVENT_KEY.later}', base .. '${EVENT_KEY.held}'
 local deliveries = base .. '${EVENT_KEY.deliveries}'
 
+-- Version of the manifests under a base; '' where they are on another server.
+local function version_of(manifests)
+  if manifests == '' then return '' end
+  return redis.call('HGET', manifests .. '${SHARD_KEY.meta}', 'version') or '0'
+end
+
 local function by_time(namespace, state)
   return base .. '${EVENT_KEY.byTime}' .. namespace .. ':' .. state
 end
@@ -147,9 +153,7 @@ local function take(channel, worker, number, silence, looks, manifests)
     redis.call('ZREM', later, unpack(back))
   end
 
-  local version = ''
-  if manifests ~= '' then version = redis.call('HGET', manifests .. '${SHARD_KEY.meta}', 'version') or '0' end
-  local reply, taken = {-1, version}, 0
+  local reply, taken = {-1, version_of(manifests)}, 0
   local function add(content, more)
     taken = taken + 1
     reply[#reply + 1] = content
@@ -197,18 +201,20 @@ end
  *
  * KEYS  1 base
  * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the
- *       manifests; 2 is '' when nobody takes, 7 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
+ *       manifests; 2 is '' when nobody takes, 7 version that the manifests must have, '' for any, 8 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
  *       deduplication key: its number, the key, the fingerprint, the time when the key expires
- * Returns  {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
+ * Returns  {'stale'} when the manifests have another version and nothing was done, or
+ *          {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
  *          then what `take` gives
  */
 export const OFFER = defineScript(`
 ${COMMON}
 ${TAKING}
-local n = tonumber(ARGV[7])
-local contents, bounds, namespaces, times = 7 + n, 7 + 2 * n, 7 + 3 * n, 7 + 4 * n
-local known, keyed = redis.call('HMGET', places, unpack(ARGV, 8, 7 + n)), {}
-for i = 8 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
+if ARGV[7] ~= '' and ARGV[7] ~= version_of(ARGV[6]) then return {'stale'} end
+local n = tonumber(ARGV[8])
+local contents, bounds, namespaces, times = 8 + n, 8 + 2 * n, 8 + 3 * n, 8 + 4 * n
+local known, keyed = redis.call('HMGET', places, unpack(ARGV, 9, 8 + n)), {}
+for i = 9 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
 local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
 local count = redis.call('HLEN', places)
@@ -218,7 +224,7 @@ local function refuse(number, result, id)
   refused[#refused + 1] = id
 end
 for i = 1, n do
-  local id, key = ARGV[7 + i], keyed[i]
+  local id, key = ARGV[8 + i], keyed[i]
   local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
   local before = marker and redis.call('GET', marker)
   if before then

@@ -184,6 +184,34 @@ export function describeEvents(open: OpenStore): void {
       if (after !== undefined) expect(Number(await versionOf("d"))).toBeGreaterThan(Number(after));
     });
 
+    test("what was judged by manifests that have changed since is stale, and only that", async ({ skip }) => {
+      const { manifests } = store();
+      const place = ["Secret", "a", "s"] as const;
+      await manifests.get(...place);
+      const known = manifests.known?.(...place);
+      if (known === undefined) return skip("this store knows nothing without a call");
+      expect(known.stored).toBeUndefined();
+      const judged = (id: string, version: string | undefined) =>
+        events().offer(event(id), BOUND, undefined, version);
+      expect((await judged("a", known.manifests)).result).toBe("accepted");
+      await manifests.put(
+        { kind: "Secret", namespace: "a", name: "s", text: "1", labels: {} },
+        "*",
+      );
+      const mixed = ["b", "c", "d"].map((id) =>
+        judged(id, id === "c" ? undefined : known.manifests)
+      );
+      expect((await Promise.all(mixed)).map(({ result }) => result))
+        .toEqual(["stale", "accepted", "stale"]);
+      await manifests.get(...place);
+      const now = manifests.known?.(...place);
+      expect(now?.stored?.text).toBe("1");
+      const both = [judged("b", known.manifests), judged("d", now?.manifests)];
+      expect((await Promise.all(both)).map(({ result }) => result)).toEqual(["stale", "accepted"]);
+      expect(idsOf(await take("w")).sort()).toEqual(["a", "c", "d"]);
+      expect(await events().delivery("ns", "b")).toBeUndefined();
+    });
+
     test("only one of several workers claims", async () => {
       const ids = Array.from({ length: 20 }, (_, i) => `e${i}`);
       for (const id of ids) await events().offer(event(id), BOUND);
