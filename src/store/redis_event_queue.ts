@@ -170,7 +170,7 @@ export function createRedisEventQueue(
   );
 
   /** Ends that wait for a call to go with. */
-  let ends: { deliveries: Delivery[]; resolve: (written: Promise<unknown>) => void }[] = [];
+  const ends: { deliveries: Delivery[]; resolve: (written: Promise<unknown>) => void }[] = [];
   let endTimer: ReturnType<typeof setTimeout> | undefined;
 
   function writeEnds(): void {
