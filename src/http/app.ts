@@ -15,7 +15,7 @@ import { StaleManifests } from "../service/event_intake.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
 import { mountDescription } from "./description.ts";
-import { decodeBody, readBody } from "./body.ts";
+import { decodeBody, RequestBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { readUpload } from "./multipart.ts";
 import type { OriginRule } from "./origin.ts";
@@ -110,7 +110,7 @@ interface ServedRoute {
 async function answer(
   served: ServedRoute,
   c: RouteContext,
-  known?: () => Promise<Uint8Array>,
+  known?: RequestBody,
 ): Promise<Response> {
   const { route, paramsOf, deps, waits } = served;
   const request = c.req.raw;
@@ -119,10 +119,9 @@ async function answer(
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
   let proved: Caller | undefined;
-  let reading: Promise<Uint8Array> | undefined;
   const { bodyTimeoutMs: timeoutMs } = deps;
   const body = known ??
-    (() => reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits }));
+    new RequestBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
   try {
     const params = paramsOf(path);
     const { service } = deps;
@@ -135,7 +134,7 @@ async function answer(
       service,
       operation: route.operation,
       params,
-      body: route.body === undefined ? undefined : decodeBody(textOf(await body()), route.body),
+      body: route.body === undefined ? undefined : decodeBody(await body.text(), route.body),
       query: readQuery(query, route.query),
       headers,
       manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
@@ -181,11 +180,6 @@ async function answer(
 
 function bodyLimit(route: Route, deps: AppDeps): number {
   return route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
-}
-
-/** Bytes that are no UTF-8 become replacement characters; a byte order mark at the beginning goes. */
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Caller } from "../auth/port.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import type { StructSchema } from "../spec/schema.ts";
+import type { RequestBody } from "./body.ts";
 import type { QuerySchema, QueryValues } from "./query.ts";
 import type { Version } from "../store/port.ts";
 import type { Messages } from "./stream.ts";
@@ -53,8 +54,7 @@ export interface GuardedRequest {
   service: ServiceDeps;
   params: Record<string, string>;
   headers: Headers;
-  /** The bytes of the body. @throws {Problem} when it is too large */
-  body: () => Promise<Uint8Array>;
+  body: RequestBody;
   /** What it found before did no longer hold: the request was refused by `StaleManifests`. */
   isAgain: boolean;
 }

@@ -15,7 +15,7 @@ export async function webhookGuard(
     const manifests = knownWithoutSenders(service, namespace);
     if (manifests !== undefined) return { manifests };
   }
-  const proof = await proveWebhook(service, namespace, headers, body);
+  const proof = await proveWebhook(service, namespace, headers, () => body.bytes());
   switch (proof.type) {
     case "proved":
       return { caller: proof.caller };

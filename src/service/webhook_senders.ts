@@ -43,14 +43,15 @@ export async function proveWebhook(
   const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
   if (stored === undefined) return { type: "none" };
   let proved: string | undefined;
-  for (const [account, text] of Object.entries(secretTexts(JSON.parse(stored.text)))) {
+  const entries = Object.entries(secretTexts(JSON.parse(stored.text)));
+  if (entries.length === 0) return { type: "unknown" };
+  const request = { headers, body: await body(), now: clock.now() };
+  for (const [account, text] of entries) {
     try {
       const sender = readSender(text);
-      const request = { headers, body: await body(), now: clock.now() };
       // Intentionally no early end: every entry is checked, so that a broken one is noticed at the first request.
       if (isFromSender(sender, request)) proved ??= account;
     } catch (error) {
-      if (error instanceof Problem && error.status === 413) throw error;
       const reason = error instanceof Problem ? error.message : "not readable as YAML";
       log.warn({ namespace, account, reason }, `malformed entry of secret ${WEBHOOK_SECRET}`);
       return { type: "broken" };
