@@ -177,7 +177,7 @@ export function createRedisEventQueue(
     clearTimeout(endTimer);
     endTimer = undefined;
     for (const { deliveries, resolve } of ends.splice(0)) {
-      resolve(link.run(FINISH, base, deliveries.flatMap(recordArgs)));
+      resolve(link.run(FINISH, base, finishArgs(deliveries)));
     }
   }
 
@@ -230,11 +230,10 @@ function newest(versions: Version[]): Version | undefined {
 
 /** How events are told to the script that puts them into the queue. */
 function offerArgs(offers: Offer[]): string[] {
-  const args = [String(offers.length)];
+  const runs = runsOf(offers.map(([event, bound]) => [String(bound), event.namespace]));
+  const args = [String(offers.length), ...runs];
   for (const [event] of offers) args.push(event.id);
   for (const [event] of offers) args.push(contentOf(event));
-  for (const [, bound] of offers) args.push(String(bound));
-  for (const [event] of offers) args.push(event.namespace);
   for (const [event] of offers) args.push(String(event.receivedAt));
   offers.forEach(([, , dedupe], index) => {
     if (dedupe === undefined) return;
@@ -244,10 +243,24 @@ function offerArgs(offers: Offer[]): string[] {
   return args;
 }
 
-/** Arguments of the scripts that write a delivery record. */
-export function recordArgs(delivery: Delivery): string[] {
-  const { id, namespace, receivedAt, state } = delivery;
-  return [id, namespace, String(receivedAt), state, JSON.stringify(delivery)];
+/** How ends are told to the script that writes them. */
+function finishArgs(deliveries: Delivery[]): string[] {
+  const args = runsOf(deliveries.map(({ namespace, state }) => [namespace, state]));
+  for (const { id } of deliveries) args.push(id);
+  for (const one of deliveries) args.push(String(one.receivedAt), JSON.stringify(one));
+  return args;
+}
+
+/** What those beside each other have in common is told once: number of runs, then length and facts of each. */
+function runsOf(facts: [string, string][]): string[] {
+  const runs: { length: number; first: string; second: string }[] = [];
+  for (const [first, second] of facts) {
+    const last = runs.at(-1);
+    if (last?.first === first && last.second === second) last.length++;
+    else runs.push({ length: 1, first, second });
+  }
+  const told = runs.flatMap(({ length, first, second }) => [String(length), first, second]);
+  return [String(runs.length), ...told];
 }
 
 /** An event as it lies in the queue: attempts before it was put there, space, what is known of it as JSON, new line, text. */

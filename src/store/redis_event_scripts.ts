@@ -31,47 +31,24 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local function in_slices(list, call)
-  for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
-end
-
--- Calls a command once for each key, with all that was gathered for it.
-local function for_each_key(command, gathered)
-  for key, list in pairs(gathered) do
-    in_slices(list, function(...) redis.call(command, key, ...) end)
-  end
-end
-
--- The list that is gathered for a key.
-local function list_of(gathered, key)
-  local list = gathered[key]
-  if not list then
-    list = {}
-    gathered[key] = list
-  end
-  return list
-end
-
--- Writes delivery records: a flat list of id, namespace, time, state, record. 'before' has the states they may be in now.
-local function save_deliveries(list, before)
-  local records, places, gone = {}, {}, {}
-  for i = 1, #list, 5 do
-    local id, namespace, state = list[i], list[i + 1], list[i + 3]
+-- Writes delivery records of one namespace and state: a flat list of id, time, record. 'before' has the states they may be
+-- in now.
+local function save_deliveries(namespace, state, list, before)
+  if #list == 0 then return end
+  local ids, times, records = {}, {}, {}
+  for i = 1, #list, 3 do
+    local id = list[i]
+    ids[#ids + 1] = id
+    times[#times + 1] = list[i + 1]
+    times[#times + 1] = id
     records[#records + 1] = id
-    records[#records + 1] = list[i + 4]
-    local place = list_of(places, by_time(namespace, state))
-    place[#place + 1] = list[i + 2]
-    place[#place + 1] = id
-    for _, other in ipairs(before) do
-      if other ~= state then
-        local left = list_of(gone, by_time(namespace, other))
-        left[#left + 1] = id
-      end
-    end
+    records[#records + 1] = list[i + 2]
   end
-  in_slices(records, function(...) redis.call('HSET', deliveries, ...) end)
-  for_each_key('ZREM', gone)
-  for_each_key('ZADD', places)
+  redis.call('HSET', deliveries, unpack(records))
+  for _, other in ipairs(before) do
+    if other ~= state then redis.call('ZREM', by_time(namespace, other), unpack(ids)) end
+  end
+  redis.call('ZADD', by_time(namespace, state), unpack(times))
 end
 
 -- Calls a command on the group; makes the group when it is missing.
@@ -122,13 +99,12 @@ local function claims(entry)
   return pending and pending[4] - 1 or 0
 end
 
--- The content of an event that lies in an entry.
-local function content_of(place, id)
-  local entry = string.match(place, '^%S+')
-  local fields = redis.call('XRANGE', queue, entry, entry)[1][2]
-  for i = 1, #fields, 2 do
-    if fields[i] == id then return fields[i + 1], entry end
-  end
+-- The contents of an entry by event id; also of those that have left it.
+local function contents_of(entry)
+  local found, contents = redis.call('XRANGE', queue, entry, entry)[1], {}
+  local fields = found and found[2] or {}
+  for i = 1, #fields, 2 do contents[fields[i]] = fields[i + 1] end
+  return contents
 end
 `;
 
@@ -154,10 +130,22 @@ local function take(channel, worker, number, silence, looks, manifests)
   end
 
   local reply, taken = {-1, version_of(manifests)}, 0
-  local function add(content, more)
-    taken = taken + 1
-    reply[#reply + 1] = content
-    reply[#reply + 1] = more
+  -- Those events of an entry that are over or were given back are no longer taken.
+  local function add(entry, more)
+    local fields, ids, gone = entry[2], {}, {}
+    if redis.call('HEXISTS', base .. '${EVENT_KEY.left}', entry[1]) == 1 then
+      for i = 1, #fields, 2 do ids[#ids + 1] = fields[i] end
+      for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do
+        gone[2 * i] = not place or string.match(place, '^%S+') ~= entry[1]
+      end
+    end
+    for i = 2, #fields, 2 do
+      if not gone[i] then
+        taken = taken + 1
+        reply[#reply + 1] = fields[i]
+        reply[#reply + 1] = more
+      end
+    end
   end
   -- So many entries that they can't have more events than are wanted, or one.
   local function entries_left() return math.max(1, math.floor((wanted - taken) / ${MAX_IN_ENTRY})) end
@@ -168,12 +156,7 @@ local function take(channel, worker, number, silence, looks, manifests)
       local claimed = in_group('XAUTOCLAIM', queue, '${EVENT_GROUP}', worker, silence, from, 'COUNT', entries_left())
       from = claimed[1]
       for _, entry in ipairs(claimed[2]) do
-        local more, fields, ids = entry and claims(entry[1]), entry and entry[2] or {}, {}
-        for i = 1, #fields, 2 do ids[#ids + 1] = fields[i] end
-        -- Those of its events that are over or were given back are no longer there.
-        for i, place in ipairs(entry and redis.call('HMGET', places, unpack(ids)) or {}) do
-          if place and string.match(place, '^%S+') == entry[1] then add(fields[2 * i], more) end
-        end
+        if entry then add(entry, claims(entry[1])) end
       end
     until from == '0-0' or taken >= wanted
   end
@@ -181,9 +164,7 @@ local function take(channel, worker, number, silence, looks, manifests)
     local count = entries_left()
     local fresh = in_group('XREADGROUP', 'GROUP', '${EVENT_GROUP}', worker, 'COUNT', count, 'STREAMS', queue, '>')
     local entries = fresh and fresh[1][2] or {}
-    for _, entry in ipairs(entries) do
-      for i = 2, #entry[2], 2 do add(entry[2][i], 0) end
-    end
+    for _, entry in ipairs(entries) do add(entry, 0) end
     if #entries < count then break end
   end
 
@@ -201,8 +182,10 @@ end
  *
  * KEYS  1 base
  * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the
- *       manifests; 2 is '' when nobody takes, 7 version that the manifests must have, '' for any, 8 number n of events, then n ids, n contents, n bounds, n namespaces, n times, then for each event with a
- *       deduplication key: its number, the key, the fingerprint, the time when the key expires
+ *       manifests; 2 is '' when nobody takes, 7 version that the manifests must have, '' for any, 8 number n of events,
+ *       9 number of runs; then for each run of events with the same bound and namespace: its length, the bound, the
+ *       namespace; then n ids, n contents, n times; then for each event with a deduplication key: its number, the key, the
+ *       fingerprint, the time when the key expires
  * Returns  {'stale'} when the manifests have another version and nothing was done, or
  *          {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
  *          then what `take` gives
@@ -211,39 +194,45 @@ export const OFFER = defineScript(`
 ${COMMON}
 ${TAKING}
 if ARGV[7] ~= '' and ARGV[7] ~= version_of(ARGV[6]) then return {'stale'} end
-local n = tonumber(ARGV[8])
-local contents, bounds, namespaces, times = 8 + n, 8 + 2 * n, 8 + 3 * n, 8 + 4 * n
-local known, keyed = redis.call('HMGET', places, unpack(ARGV, 9, 8 + n)), {}
-for i = 9 + 5 * n, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
+local n, runs = tonumber(ARGV[8]), tonumber(ARGV[9])
+local ids = 9 + 3 * runs
+local contents, times = ids + n, ids + 2 * n
+local known, keyed = redis.call('HMGET', places, unpack(ARGV, ids + 1, ids + n)), {}
+for i = ids + 3 * n + 1, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
 local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
-local count = redis.call('HLEN', places)
-local function refuse(number, result, id)
-  refused[#refused + 1] = number
+local count, i = redis.call('HLEN', places), 0
+local function refuse(result, id)
+  refused[#refused + 1] = i
   refused[#refused + 1] = result
   refused[#refused + 1] = id
 end
-for i = 1, n do
-  local id, key = ARGV[8 + i], keyed[i]
-  local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
-  local before = marker and redis.call('GET', marker)
-  if before then
-    local first, fingerprint = string.match(before, '^(.-) (.*)$')
-    refuse(i, fingerprint == ARGV[key + 2] and 'duplicate' or 'mismatch', first)
-  elseif known[i] or own[id] then
-    refuse(i, 'duplicate', id)
-  elseif count >= tonumber(ARGV[bounds + i]) then
-    refuse(i, 'full', id)
-  else
-    count = count + 1
-    own[id] = true
-    fresh[#fresh + 1] = id
-    accepted[#accepted + 1] = id
-    accepted[#accepted + 1] = ARGV[contents + i]
-    local list = list_of(queued, ARGV[namespaces + i])
-    list[#list + 1] = ARGV[times + i]
-    list[#list + 1] = id
-    if marker then redis.call('SET', marker, id .. ' ' .. ARGV[key + 2], 'PXAT', ARGV[key + 3]) end
+for run = 10, ids, 3 do
+  local bound, namespace = tonumber(ARGV[run + 1]), ARGV[run + 2]
+  local list = queued[namespace] or {}
+  for _ = 1, ARGV[run] do
+    i = i + 1
+    local id, key = ARGV[ids + i], keyed[i]
+    local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
+    local before = marker and redis.call('GET', marker)
+    if before then
+      local first, fingerprint = string.match(before, '^(.-) (.*)$')
+      refuse(fingerprint == ARGV[key + 2] and 'duplicate' or 'mismatch', first)
+    elseif known[i] or own[id] then
+      refuse('duplicate', id)
+    elseif count >= bound then
+      refuse('full', id)
+    else
+      count = count + 1
+      own[id] = true
+      fresh[#fresh + 1] = id
+      accepted[#accepted + 1] = id
+      accepted[#accepted + 1] = ARGV[contents + i]
+      list[#list + 1] = ARGV[times + i]
+      list[#list + 1] = id
+      queued[namespace] = list
+      if marker then redis.call('SET', marker, id .. ' ' .. ARGV[key + 2], 'PXAT', ARGV[key + 3]) end
+    end
   end
 end
 if #fresh > 0 then
@@ -305,30 +294,40 @@ return touched
  * Ends events that are still in the queue and writes their delivery records.
  *
  * KEYS  1 base
- * ARGV  for each event: id, namespace, time, state, delivery record as JSON
+ * ARGV  1 number of runs; then for each run of events with the same namespace and state: its length, the namespace, the
+ *       state; then the ids of all; then for each event: time, delivery record as JSON
  * Returns  how many were ended
  */
 export const FINISH = defineScript(`
 ${COMMON}
-local ids, waited, leaving, ended, records = {}, {}, {}, {}, {}
-for i = 1, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
-for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do
-  local id = ids[i]
-  if place and not ended[id] then
-    ended[id] = true
-    if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
-    for j = i * 5 - 4, i * 5 do records[#records + 1] = ARGV[j] end
+local first = 2 + 3 * tonumber(ARGV[1])
+local n = (#ARGV - first + 1) / 3
+local found = redis.call('HMGET', places, unpack(ARGV, first, first + n - 1))
+local waited, leaving, ended, count, i = {}, {}, {}, 0, 0
+for run = 2, first - 1, 3 do
+  local records = {}
+  for _ = 1, ARGV[run] do
+    local id, place = ARGV[first + i], found[i + 1]
+    if place and not ended[id] then
+      ended[id] = true
+      count = count + 1
+      if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
+      records[#records + 1] = id
+      records[#records + 1] = ARGV[first + n + 2 * i]
+      records[#records + 1] = ARGV[first + n + 2 * i + 1]
+    end
+    i = i + 1
   end
+  save_deliveries(ARGV[run + 1], ARGV[run + 2], records, {'queued'})
 end
-if #records == 0 then return 0 end
+if count == 0 then return 0 end
 if #waited > 0 then
   redis.call('ZREM', later, unpack(waited))
   redis.call('HDEL', held, unpack(waited))
 end
-for place, count in pairs(leaving) do leave(place, count) end
-redis.call('HDEL', places, unpack(ids))
-save_deliveries(records, {'queued'})
-return #records / 5
+for place, left in pairs(leaving) do leave(place, left) end
+redis.call('HDEL', places, unpack(ARGV, first, first + n - 1))
+return count
 `);
 
 /**
@@ -342,7 +341,7 @@ export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
 if redis.call('HEXISTS', deliveries, ARGV[1]) == 0 then return 0 end
-save_deliveries(ARGV, {'done', 'dead'})
+save_deliveries(ARGV[2], ARGV[4], {ARGV[1], ARGV[3], ARGV[5]}, {'done', 'dead'})
 return 1
 `);
 
@@ -362,15 +361,15 @@ local attempts, event
 if place == '${LATER}' then
   attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
 else
-  local content, entry = content_of(place, id)
-  attempts, event = string.match(content, '^(%d+) (.*)$')
+  local entry = string.match(place, '^%S+')
+  attempts, event = string.match(contents_of(entry)[id], '^(%d+) (.*)$')
   attempts = attempts + claims(entry)
   leave(place, 1)
 end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
 redis.call('ZADD', later, now() + ARGV[6], id)
-save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]}, {'queued'})
+save_deliveries(ARGV[2], ARGV[4], {id, ARGV[3], ARGV[5]}, {'queued'})
 redis.call('PUBLISH', ARGV[7], '')
 return 1
 `);
@@ -389,14 +388,10 @@ local reply, read = {}, {}
 for i, record in ipairs(redis.call('HMGET', deliveries, unpack(ARGV))) do
   local id = ARGV[i]
   local place = not record and redis.call('HGET', places, id)
-  if place and place ~= '${LATER}' and not read[id] then
-    local entry = string.match(place, '^%S+')
-    local found = redis.call('XRANGE', queue, entry, entry)[1]
-    local fields = found and found[2] or {}
-    for j = 1, #fields, 2 do read[fields[j]] = fields[j + 1] end
-  end
+  local entry = place and place ~= '${LATER}' and string.match(place, '^%S+')
+  if entry and not read[entry] then read[entry] = contents_of(entry) end
   reply[2 * i - 1] = record
-  reply[2 * i] = place and read[id] or false
+  reply[2 * i] = entry and read[entry][id] or false
 end
 return reply
 `);

@@ -3,7 +3,7 @@ import { queuedDelivery } from "./delivery_record.ts";
 import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
 import type { Delivery, EventStore } from "./port.ts";
 import type { RedisContext } from "./redis_context.ts";
-import { createRedisEventQueue, eventOf, recordArgs } from "./redis_event_queue.ts";
+import { createRedisEventQueue, eventOf } from "./redis_event_queue.ts";
 import { AMEND, RECORDS, RETRY_LATER, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
 import { EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
@@ -91,4 +91,10 @@ export function createRedisEvents(context: RedisContext): EventStore {
       }
     },
   };
+}
+
+/** Arguments of the scripts that write one delivery record. */
+function recordArgs(delivery: Delivery): string[] {
+  const { id, namespace, receivedAt, state } = delivery;
+  return [id, namespace, String(receivedAt), state, JSON.stringify(delivery)];
 }

@@ -167,6 +167,21 @@ export function describeEvents(open: OpenStore): void {
       expect(await take("w3", 100, 0)).toEqual([]);
     });
 
+    test("of events that came at one moment, one that was ended before it was taken is not taken", async () => {
+      await Promise.all(["a", "b", "c"].map((id) => events().offer(event(id), BOUND)));
+      await events().finish([delivery("b", { state: "done" })]);
+      expect(idsOf(await take("w1"))).toEqual(["a", "c"]);
+      const other = delivery("x", { namespace: "other", state: "dead" });
+      await events().offer(event("x", { namespace: "other" }), BOUND);
+      expect(idsOf(await take("w1"))).toEqual(["x"]);
+      const ends = [delivery("c", { state: "dead" }), other, delivery("a", { state: "done" })];
+      await events().finish([...ends, delivery("c", { state: "done" })]);
+      const states = await Promise.all(["a", "b", "c"].map((id) => events().delivery("ns", id)));
+      expect(states.map((one) => one?.state)).toEqual(["done", "done", "dead"]);
+      expect(await events().delivery("other", "x")).toEqual(other);
+      expect(await events().depth()).toBe(0);
+    });
+
     test("what is taken tells a version of the manifests that is never older than its offer", async () => {
       const versionOf = async (id: string) => {
         await events().offer(event(id), BOUND);
