@@ -22,7 +22,6 @@ import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import type { RateLimiter } from "./rate_limit.ts";
-import { rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -75,7 +74,7 @@ export function createApp(
     }
   }
   app.notFound((c) => {
-    const { path } = rawTarget(c.req.raw, c.env.server);
+    const { path } = c.env.target;
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
     return c.json({ code: 5, message: "Not Found" }, 404);
   });
@@ -114,7 +113,7 @@ async function answer(
 ): Promise<Response> {
   const { route, paramsOf, deps, waits } = served;
   const request = c.req.raw;
-  const { path, query } = rawTarget(request, c.env.server);
+  const { path, query } = c.env.target;
   const abort = route.kind === "stream" ? new AbortController() : undefined;
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;

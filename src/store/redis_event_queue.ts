@@ -73,14 +73,24 @@ export function createRedisEventQueue(
     return [worker, String(max), String(claimAfterMs), looks, manifests];
   }
 
-  /** What a script took that was called when so many messages had come. */
-  function takenOf(taker: Taker, reply: unknown, wakesBefore: number): QueuedEvent[] {
+  /** What a script took that was called when so many messages had come, with these offers. */
+  function takenOf(
+    taker: Taker,
+    reply: unknown,
+    wakesBefore: number,
+    offers: Offer[] = [],
+  ): QueuedEvent[] {
+    const own = new Map(offers.map(([event]) => [event.id, event]));
     const [due, version, ...found] = listOf(reply);
     const manifests = String(version ?? "");
     const events: QueuedEvent[] = [];
     for (let at = 0; at + 1 < found.length; at += 2) {
       const claims = Number(found[at + 1]);
-      const event = eventOf(String(found[at]), claims);
+      const content = String(found[at]);
+      const offered = own.get(content);
+      const event = offered === undefined
+        ? eventOf(content, claims)
+        : { ...offered, attempts: 0 } as QueuedEvent;
       if (manifests !== "") event.manifests = manifests;
       events.push(event);
       // There may be more of silent workers.
@@ -135,21 +145,18 @@ export function createRedisEventQueue(
     writeEnds();
     const taking = taker === undefined ? ["", "", "", "", manifests] : takeArgs(taker);
     const args = [keys.eventChannel, ...taking, judged ?? "", ...offerArgs(batch)];
-    const call = link.run(OFFER, base, args);
+    const call = link.run(OFFER, base, args).then(listOf);
     if (taker !== undefined) {
-      taker.taken = call.then((reply) => takenOf(taker, listOf(reply)[1], wakesBefore));
+      taker.taken = call.then(([refused, taken]) => {
+        const offered = offeredOf(batch, refused);
+        const own = batch.filter((_, index) => offered[index]?.result === "accepted");
+        return takenOf(taker, taken, wakesBefore, own);
+      });
       const wake = () => void wakeups.wakeOne("events");
       taker.taken.then(wake, wake);
     }
-    const [refused] = listOf(await call);
-    if (refused === "stale") return await offerStale(batch);
-    const offered = batch.map(([{ id }]): Offered => ({ result: "accepted", id }));
-    const list = listOf(refused);
-    for (let at = 0; at + 2 < list.length; at += 3) {
-      const result = list[at + 1] as Offered["result"];
-      offered[Number(list[at]) - 1] = { result, id: String(list[at + 2]) };
-    }
-    return offered;
+    const [refused] = await call;
+    return refused === "stale" ? await offerStale(batch) : offeredOf(batch, refused);
   }
 
   /** Leaves out those that were judged by another version of the manifests than this one. */
@@ -218,6 +225,17 @@ export function createRedisEventQueue(
       }
     },
   };
+}
+
+/** What became of offers, some of which a script refused. */
+function offeredOf(batch: Offer[], refused: unknown): Offered[] {
+  const offered = batch.map(([{ id }]): Offered => ({ result: "accepted", id }));
+  const list = listOf(refused);
+  for (let at = 0; at + 2 < list.length; at += 3) {
+    const result = list[at + 1] as Offered["result"];
+    offered[Number(list[at]) - 1] = { result, id: String(list[at + 2]) };
+  }
+  return offered;
 }
 
 /** The highest version; undefined of none. */

@@ -115,8 +115,9 @@ end
  */
 const TAKING = `
 -- 'number': a few more may come. 'silence': milliseconds after which an event is claimed; 'looks' is '1' when silent workers
--- are to be looked for. 'manifests': base of the manifests; '' where they are on another server.
-local function take(channel, worker, number, silence, looks, manifests)
+-- are to be looked for. 'manifests': base of the manifests; '' where they are on another server. 'own': ids of events whose
+-- content the caller has, for which their id is given instead.
+local function take(own, channel, worker, number, silence, looks, manifests)
   local wanted, time, due = tonumber(number), now(), {}
   local back = redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)
   if #back > 0 then
@@ -142,7 +143,7 @@ local function take(channel, worker, number, silence, looks, manifests)
     for i = 2, #fields, 2 do
       if not gone[i] then
         taken = taken + 1
-        reply[#reply + 1] = fields[i]
+        reply[#reply + 1] = more == 0 and own[fields[i - 1]] and fields[i - 1] or fields[i]
         reply[#reply + 1] = more
       end
     end
@@ -188,7 +189,7 @@ end
  *       fingerprint, the time when the key expires
  * Returns  {'stale'} when the manifests have another version and nothing was done, or
  *          {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
- *          then what `take` gives
+ *          then what `take` gives, with the ids of events that were accepted instead of their contents
  */
 export const OFFER = defineScript(`
 ${COMMON}
@@ -248,7 +249,7 @@ if #fresh > 0 then
     end
   end
 end
-if ARGV[2] ~= '' then return {refused, take(unpack(ARGV, 1, 6))} end
+if ARGV[2] ~= '' then return {refused, take(own, unpack(ARGV, 1, 6))} end
 if #fresh > 0 then redis.call('PUBLISH', ARGV[1], '') end
 return {refused}
 `);
@@ -263,7 +264,7 @@ return {refused}
 export const TAKE = defineScript(`
 ${COMMON}
 ${TAKING}
-return take(unpack(ARGV))
+return take({}, unpack(ARGV))
 `);
 
 /**

@@ -296,6 +296,24 @@ export function describeEvents(open: OpenStore): void {
       expect(await events().depth()).toBe(5);
     });
 
+    test("a worker that waits gets what was accepted under an id, not what was refused under it", async () => {
+      await events().offer(event("first"), BOUND);
+      const waiting = events().take("w1", 10, 60_000, LONG_MS, never);
+      expect(idsOf(await waiting)).toEqual(["first"]);
+      for (const [texts, bounds] of [[["1", "2"], [9, 9]], [["3", "4"], [0, 9]]] as const) {
+        const next = events().take("w1", 10, 60_000, LONG_MS, never);
+        await setting.pass(0);
+        const offers = texts.map((text, i) =>
+          events().offer({ ...event("a"), text }, bounds[i] ?? 0)
+        );
+        const accepted = (await Promise.all(offers)).findIndex(({ result }) =>
+          result === "accepted"
+        );
+        expect((await next).map(({ id, text }) => [id, text])).toEqual([["a", texts[accepted]]]);
+        await events().finish([delivery("a", { state: "done" })]);
+      }
+    });
+
     test("several waiting workers share what comes", async () => {
       const waits = ["w1", "w2"].map((worker) =>
         events().take(worker, 1, CLAIM_MS, LONG_MS, never)
