@@ -1,18 +1,18 @@
 /**
  * The life of one event worker, as a machine: it takes a batch, works on it, takes the next. Trouble with the store makes
- * it rest; told to stop, it finishes what it has. Never persisted.
+ * it rest; told to stop, it finishes what it has and what it is just taking. Never persisted.
  *
  *   taking ──events──▶ working ──done──▶ taking
- *     │  ▲                │ stop
- *     │  └── resting ◀────┼── trouble
- *     └──stop──▶ stopped ◀┘
+ *        ▲                │ stop
+ *        └── resting ◀────┼── trouble
+ *              └─stop─▶ stopped
  */
 import { assign, fromPromise, setup } from "xstate";
 import type { QueuedEvent } from "../store/port.ts";
 
 export interface EventWork {
-  /** Waits for events; aborts with the signal. */
-  take(signal: AbortSignal): Promise<QueuedEvent[]>;
+  /** Waits for events, until it is told otherwise. */
+  take(): Promise<QueuedEvent[]>;
   /** Works on all of them; what goes wrong with one is its own business. */
   work(events: QueuedEvent[]): Promise<void>;
   /** Waits before the store is tried again. */
@@ -30,7 +30,7 @@ interface Context {
 export const eventWorkerMachine = setup({
   types: {} as { context: Context; events: { type: "stop" }; input: EventWork },
   actors: {
-    take: fromPromise<QueuedEvent[], EventWork>(({ input, signal }) => input.take(signal)),
+    take: fromPromise<QueuedEvent[], EventWork>(({ input }) => input.take()),
     work: fromPromise<void, { work: EventWork; events: QueuedEvent[] }>(({ input }) =>
       input.work.work(input.events)
     ),
@@ -43,7 +43,7 @@ export const eventWorkerMachine = setup({
   initial: "taking",
   states: {
     taking: {
-      // What is taken while the machine stops goes to another worker after its time of silence.
+      // Told to stop, `take` ends at once, with what it has taken by then.
       invoke: {
         src: "take",
         input: ({ context }) => context.work,
@@ -56,7 +56,7 @@ export const eventWorkerMachine = setup({
           actions: ({ context, event }) => context.work.onTrouble(event.error),
         },
       },
-      on: { stop: "stopped" },
+      on: { stop: { actions: assign({ stopping: true }) } },
     },
     working: {
       invoke: {

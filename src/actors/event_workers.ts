@@ -49,7 +49,7 @@ export class EventWorkers {
   readonly #stop = new AbortController();
   /** Aborts when all workers have ended. */
   readonly #over = new AbortController();
-  /** Events that workers have and that are not over. */
+  /** Events that workers have and that are not over; an entry for each worker. */
   readonly #open = new Map<string, Set<string>>();
   #workers: Actor<typeof eventWorkerMachine>[] = [];
 
@@ -62,19 +62,12 @@ export class EventWorkers {
     this.#workers = Array.from({ length: this.#options.count }, (_, index) => {
       const worker = `${this.#options.replica}/${index}`;
       const { clock, ids, log } = this.#deps;
+      this.#open.set(worker, new Set());
       let troubles = 0;
       const actor = createActor(eventWorkerMachine, {
         input: {
-          take: (signal) => this.#take(worker, TAKE_WAIT_MS, signal),
-          work: async (events) => {
-            // While more comes it stays at work: going to and fro between the states costs as much as a few events.
-            for (let batch = events; batch.length > 0;) {
-              await this.#work(worker, batch);
-              troubles = 0;
-              if (this.#stop.signal.aborted) return;
-              batch = await this.#take(worker, STAY_MS, this.#stop.signal);
-            }
-          },
+          take: () => this.#take(worker, TAKE_WAIT_MS),
+          work: (events) => this.#work(worker, events, () => troubles = 0),
           rest: (signal) => clock.sleep(REST_MS * (0.5 + ids.fraction()), signal),
           onTrouble: (cause) => {
             if (troubles++ % 20 === 0) log.warn({ worker, err: cause }, "event queue in trouble");
@@ -98,27 +91,38 @@ export class EventWorkers {
     this.#over.abort();
   }
 
-  #take(worker: string, waitMs: number, signal: AbortSignal): Promise<QueuedEvent[]> {
+  async #take(worker: string, waitMs: number): Promise<QueuedEvent[]> {
     const { events } = this.#deps;
-    return events.take(
+    const taken = await events.take(
       worker,
       MAX_BATCH,
       this.#options.claimAfterMs,
       waitMs,
-      signal === this.#stop.signal ? signal : AbortSignal.any([signal, this.#stop.signal]),
+      this.#stop.signal,
     );
+    const open = this.#open.get(worker);
+    for (const { id } of taken) open?.add(id);
+    return taken;
   }
 
-  async #work(worker: string, events: QueuedEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    const open = new Set(events.map(({ id }) => id));
-    this.#open.set(worker, open);
-    const ends = new Ends(this.#deps, (id) => open.delete(id));
+  /** Works on events and on those that come meanwhile: going to and fro between states costs as much as a few events. */
+  async #work(worker: string, events: QueuedEvent[], onDone: () => void): Promise<void> {
+    const open = this.#open.get(worker);
+    const onOver = (id: string) => void open?.delete(id);
+    const ends = new Ends(this.#deps, onOver);
     try {
-      await Promise.all(events.map((event) => this.#one(event, ends)));
-      await ends.flushed();
+      for (let batch = events; batch.length > 0;) {
+        await Promise.all(batch.map((event) => this.#one(event, ends, onOver)));
+        onDone();
+        if (this.#stop.signal.aborted) return;
+        // The next ones are taken while the ends of these are written.
+        [batch] = await Promise.all([
+          this.#take(worker, STAY_MS),
+          ends.flushed(),
+        ]);
+      }
     } finally {
-      this.#open.delete(worker);
+      await ends.flushed();
     }
   }
 
@@ -128,16 +132,17 @@ export class EventWorkers {
     while (!this.#over.signal.aborted) {
       await clock.sleep(this.#options.claimAfterMs / 3, this.#over.signal);
       await Promise.all(
-        [...this.#open].map(([worker, open]) =>
-          events.touch(worker, [...open]).catch((cause: unknown) => {
+        [...this.#open].map(async ([worker, open]) => {
+          if (open.size === 0) return;
+          await events.touch(worker, [...open]).catch((cause: unknown) => {
             log.warn({ worker, err: cause }, "events could not be touched");
-          })
-        ),
+          });
+        }),
       );
     }
   }
 
-  async #one(event: QueuedEvent, ends: Ends): Promise<void> {
+  async #one(event: QueuedEvent, ends: Ends, onOver: (id: string) => void): Promise<void> {
     const { dispatch, failed, log, events } = this.#deps;
     let verdict: { delivery: Delivery; retryAfterMs?: number };
     try {
@@ -152,6 +157,7 @@ export class EventWorkers {
     await events.retryLater(delivery, retryAfterMs).catch((cause: unknown) => {
       log.warn({ event: event.id, err: cause }, "event could not be given back");
     });
+    onOver(event.id);
   }
 
   async #trim(): Promise<void> {
@@ -168,16 +174,17 @@ export class EventWorkers {
   }
 }
 
-/** Writes the ends of events; those that come while one write is under way share the next. */
+/** Writes the ends of events; those that come while one write is under way share the next. Nothing of it rejects. */
 class Ends {
   readonly #deps: EventWorkersDeps;
-  readonly #onWritten: (id: string) => void;
+  /** Hears of an event that is written, or left to whoever claims it. */
+  readonly #onOver: (id: string) => void;
   #waiting: Delivery[] = [];
   #writing: Promise<void> | undefined;
 
-  constructor(deps: EventWorkersDeps, onWritten: (id: string) => void) {
+  constructor(deps: EventWorkersDeps, onOver: (id: string) => void) {
     this.#deps = deps;
-    this.#onWritten = onWritten;
+    this.#onOver = onOver;
   }
 
   add(delivery: Delivery): void {
@@ -194,10 +201,10 @@ class Ends {
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0);
-      if (!await this.#finish(batch)) continue;
+      const isWritten = await this.#finish(batch);
       for (const delivery of batch) {
-        this.#onWritten(delivery.id);
-        this.#deps.onEnd?.(delivery);
+        this.#onOver(delivery.id);
+        if (isWritten) this.#deps.onEnd?.(delivery);
       }
     }
   }

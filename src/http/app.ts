@@ -11,17 +11,17 @@ import { notFound, unavailable } from "../base/problem.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
+import { StaleManifests } from "../service/event_intake.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
 import { mountDescription } from "./description.ts";
-import { decodeBody, readBody } from "./body.ts";
+import { decodeBody, RequestBody } from "./body.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { readUpload } from "./multipart.ts";
 import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import type { RateLimiter } from "./rate_limit.ts";
-import { rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -74,7 +74,7 @@ export function createApp(
     }
   }
   app.notFound((c) => {
-    const { path } = rawTarget(c.req.raw, c.env.server);
+    const { path } = c.env.target;
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
     return c.json({ code: 5, message: "Not Found" }, 404);
   });
@@ -105,33 +105,38 @@ interface ServedRoute {
   waits: Deadlines;
 }
 
+/** @param known the body, when the request is looked at again because what was known had changed */
 async function answer(
-  { route, paramsOf, deps, waits }: ServedRoute,
+  served: ServedRoute,
   c: RouteContext,
+  known?: RequestBody,
 ): Promise<Response> {
+  const { route, paramsOf, deps, waits } = served;
   const request = c.req.raw;
-  const { path, query } = rawTarget(request, c.env.server);
+  const { path, query } = c.env.target;
   const abort = route.kind === "stream" ? new AbortController() : undefined;
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   let call: Omit<Call, "caller">;
-  let known: Caller | undefined;
-  let reading: Promise<Uint8Array> | undefined;
+  let proved: Caller | undefined;
   const { bodyTimeoutMs: timeoutMs } = deps;
-  const body = () =>
-    reading ??= readBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
+  const body = known ??
+    new RequestBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
   try {
     const params = paramsOf(path);
     const { service } = deps;
-    const verdict = await route.guard?.({ service, params, headers: request.headers, body });
+    const { headers } = request;
+    const isAgain = known !== undefined;
+    const verdict = await route.guard?.({ service, params, headers, body, isAgain });
     if (verdict !== undefined && "response" in verdict) return verdict.response;
-    known = verdict?.caller;
+    if (verdict !== undefined && "caller" in verdict) proved = verdict.caller;
     call = {
       service,
       operation: route.operation,
       params,
-      body: route.body === undefined ? undefined : decodeBody(textOf(await body()), route.body),
+      body: route.body === undefined ? undefined : decodeBody(await body.text(), route.body),
       query: readQuery(query, route.query),
-      headers: request.headers,
+      headers,
+      manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
       signal,
     };
   } catch (error) {
@@ -139,8 +144,8 @@ async function answer(
   }
   const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
   try {
-    const caller = known ?? await deps.gatekeeper(request.headers);
-    c.env.counted?.identify(caller.identity);
+    const caller = proved ?? await deps.gatekeeper(request.headers);
+    if (known === undefined) c.env.counted?.identify(caller.identity);
     const tooFast = c.env.counted?.refusal;
     if (tooFast !== undefined) return tooFast;
     if (route.kind === "unary") {
@@ -164,6 +169,9 @@ async function answer(
       onError: (error) => logDefect(error, deps, c),
     });
   } catch (error) {
+    if (error instanceof StaleManifests && known === undefined) {
+      return await answer(served, c, body);
+    }
     abort?.abort();
     return refuse(error, deps, c, framing);
   }
@@ -171,11 +179,6 @@ async function answer(
 
 function bodyLimit(route: Route, deps: AppDeps): number {
   return route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
-}
-
-/** Bytes that are no UTF-8 become replacement characters; a byte order mark at the beginning goes. */
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
 }
 
 /**

@@ -26,16 +26,74 @@ export function inTime<T>(
   return waits.bound(arriving, () => new Problem(ProblemCode.Canceled, text));
 }
 
-/**
- * Reads a body.
- * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept. Canceled (408)
- * when it does not arrive in time
- */
-export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  // The length first: asking for the body makes a stream of it, which costs more than reading it at once.
-  return request.headers.get("content-length") === null && request.body === null
-    ? new Uint8Array()
-    : await inTime(readWhole(request, limits.maxBytes).catch(brokenOff), limits);
+/** The body of one request, which arrives once and may be asked for again. */
+export class RequestBody {
+  readonly #request: Request;
+  readonly #limits: BodyLimits;
+  #bytes: Promise<Uint8Array> | undefined;
+  #text: Promise<string> | undefined;
+
+  constructor(request: Request, limits: BodyLimits) {
+    this.#request = request;
+    this.#limits = limits;
+  }
+
+  /**
+   * The bytes as they were sent.
+   * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept. Canceled
+   * (408) when it does not arrive in time. Unavailable when it was read as text before, and may have had other bytes
+   */
+  bytes(): Promise<Uint8Array> {
+    return this.#bytes ??= this.#text === undefined
+      ? this.#read((length) => readBytes(this.#request, length, this.#limits.maxBytes))
+      : this.#text.then((text) => bytesOf(text, this.#request));
+  }
+
+  /**
+   * The text, which costs less to read. Bytes that are no UTF-8 become replacement characters; a byte order mark at the
+   * beginning goes.
+   * @throws {Problem} as of `bytes`
+   */
+  text(): Promise<string> {
+    const isText = this.#bytes === undefined && this.#length() !== undefined;
+    return this.#text ??= isText
+      ? this.#read(() => this.#request.text())
+      : this.bytes().then(textOf);
+  }
+
+  /** The length that was announced; undefined when there is none. */
+  #length(): number | undefined {
+    const announced = this.#request.headers.get("content-length");
+    return announced !== null && /^\d+$/.test(announced) ? Number(announced) : undefined;
+  }
+
+  async #read<T>(read: (length: number | undefined) => Promise<T>): Promise<T> {
+    const { maxBytes } = this.#limits;
+    const length = this.#length();
+    // The server under us takes no more than was announced.
+    if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
+    return await inTime(read(length).catch(brokenOff), this.#limits);
+  }
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem(
+    ProblemCode.ResourceExhausted,
+    `request body is larger than the limit of ${maxBytes} bytes`,
+    { status: 413 },
+  );
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+/** The bytes that gave a text, when there is no doubt. */
+function bytesOf(text: string, { headers }: Request): Uint8Array {
+  const bytes = new TextEncoder().encode(text);
+  const isSure = !text.includes("\ufffd") && headers.get("content-length") === String(bytes.length);
+  if (!isSure) throw unavailable("what the request is judged by has just changed; try again");
+  return bytes;
 }
 
 /** The client is gone, or the server stops, which on Deno ends what is still to be read. */
@@ -44,25 +102,19 @@ function brokenOff(cause: unknown): never {
   throw unavailable("the request's body broke off; try again");
 }
 
-async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const tooLarge = () =>
-    new Problem(
-      ProblemCode.ResourceExhausted,
-      `request body is larger than the limit of ${maxBytes} bytes`,
-      { status: 413 },
-    );
-  const length = request.headers.get("content-length");
-  if (length !== null && /^\d+$/.test(length)) {
-    // The server under us takes no more than was announced.
-    if (Number(length) > maxBytes) throw tooLarge();
-    return new Uint8Array(await request.arrayBuffer());
-  }
+async function readBytes(
+  request: Request,
+  length: number | undefined,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  // With a length not even asked for as a stream, which costs more than reading it at once.
+  if (length !== undefined) return new Uint8Array(await request.arrayBuffer());
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw tooLarge();
+    if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

@@ -12,10 +12,12 @@ import { cleanPath, rawTarget } from "./request_path.ts";
 export interface RequestEnv {
   /** What the server under us says about the request. */
   server: unknown;
+  /** Path and query as they were sent. */
+  target: { path: string; query: string };
   requestId: string;
   /** Absent: there is no bound on requests. */
   counted?: CountedRequest;
-  /** Set by an answer that has the headers of `answerHeaders` already. */
+  /** Set by an answer that is JSON and has the headers of `answerHeaders` already. */
   isComplete?: true;
 }
 
@@ -34,15 +36,13 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 /** What a client may call its request. */
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 
-/** The headers that every answer has; an answer may forbid frames in its own words. */
+/** The headers that every answer has. */
 export function answerHeaders(requestId: string): Record<string, string> {
-  return {
-    "x-request-id": requestId,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-  };
+  return { "x-request-id": requestId, "x-content-type-options": "nosniff" };
 }
+
+/** Those of answers that a browser may show as a page, which JSON is not; one may forbid frames in its own words. */
+const PAGE_HEADERS = { "referrer-policy": "no-referrer", "x-frame-options": "DENY" };
 
 /** Puts the edge around the routes. */
 export function createEdge(
@@ -51,8 +51,8 @@ export function createEdge(
   return async (request, server) => {
     const given = request.headers.get("x-request-id");
     const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
-    const env: RequestEnv = { server, requestId };
     const target = rawTarget(request, server);
+    const env: RequestEnv = { server, target, requestId };
     if (rateLimiter !== undefined && target.path.startsWith("/api/")) {
       env.counted = new CountedRequest(rateLimiter, server);
     }
@@ -67,7 +67,9 @@ export function createEdge(
       response.headers.set(name, value);
     }
     if (env.isComplete !== true) {
-      for (const [name, value] of Object.entries(answerHeaders(requestId))) {
+      for (
+        const [name, value] of Object.entries({ ...answerHeaders(requestId), ...PAGE_HEADERS })
+      ) {
         if (name !== "x-frame-options" || !response.headers.has(name)) {
           response.headers.set(name, value);
         }

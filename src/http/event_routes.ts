@@ -68,6 +68,7 @@ export const EVENT_ROUTES: readonly Route[] = [
         discriminator: param(call, "discriminator"),
         payload: call.body ?? null,
         headers: call.headers,
+        manifests: call.manifests,
       };
       if (call.query.dryRun === true) {
         const bindings = await testEvent(call.service, call.caller, request);

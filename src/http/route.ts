@@ -8,7 +8,9 @@ import type { Caller } from "../auth/port.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import type { StructSchema } from "../spec/schema.ts";
+import type { RequestBody } from "./body.ts";
 import type { QuerySchema, QueryValues } from "./query.ts";
+import type { Version } from "../store/port.ts";
 import type { Messages } from "./stream.ts";
 
 /** One request, decoded. */
@@ -22,6 +24,8 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   query: QueryValues<Q>;
   body: B;
   headers: Headers;
+  /** Version of the manifests for which holds what the guard has found; absent: it holds in any case. */
+  manifests?: Version | undefined;
   /** Aborts when the server ends; of a stream also when its client is gone. */
   signal: AbortSignal;
 }
@@ -50,12 +54,16 @@ export interface GuardedRequest {
   service: ServiceDeps;
   params: Record<string, string>;
   headers: Headers;
-  /** The bytes of the body. @throws {Problem} when it is too large */
-  body: () => Promise<Uint8Array>;
+  body: RequestBody;
+  /** What it found before did no longer hold: the request was refused by `StaleManifests`. */
+  isAgain: boolean;
 }
 
-/** A guard ends a request with a response, or knows who sends it. */
-export type GuardVerdict = { response: Response } | { caller: Caller };
+/**
+ * A guard ends a request with a response, or knows who sends it, or has nothing to say as long as the manifests have a
+ * version.
+ */
+export type GuardVerdict = { response: Response } | { caller: Caller } | { manifests: Version };
 
 /**
  * What a route answers: one object, a list of them, or an empty object; of a stream each frame's `result`, a change of an

@@ -1,12 +1,12 @@
 /**
- * The event bindings of a namespace. Each list begins after it was asked for, so a binding that was stored before an
- * event came is always seen; readers that wait for the next list share it, and a binding is read and checked once for
- * each version.
+ * The event bindings of a namespace. A list begins after the event was taken for which it is asked, so a binding that was
+ * stored before an event came is always seen; it holds for all events that were taken while no manifest changed. Readers
+ * that wait for the next list share it, and a binding is read and checked once for each version.
  */
 import type { Logger } from "../platform/log.ts";
 import { ManifestKind, type WorkflowEventBinding } from "../spec/manifest.ts";
 import { validateEventBinding } from "../spec/validate_event_binding.ts";
-import type { ManifestStore, StoredManifest, Version } from "../store/port.ts";
+import type { ManifestStore, QueuedEvent, StoredManifest, Version } from "../store/port.ts";
 
 /** Namespaces whose bindings are kept in memory. */
 const MAX_NAMESPACES = 1_000;
@@ -16,10 +16,17 @@ interface Known {
   binding: WorkflowEventBinding;
 }
 
+interface List {
+  /** Version of all manifests that was known before the list began. */
+  manifests: Version | undefined;
+  known: Map<string, Known>;
+  bindings: readonly WorkflowEventBinding[];
+}
+
 export class BindingSource {
   readonly #manifests: ManifestStore;
   readonly #log: Logger;
-  readonly #known = new Map<string, Map<string, Known>>();
+  readonly #lists = new Map<string, List>();
   readonly #next = new Map<string, Promise<readonly WorkflowEventBinding[]>>();
   readonly #current = new Map<string, Promise<unknown>>();
 
@@ -28,15 +35,19 @@ export class BindingSource {
     this.#log = log;
   }
 
-  /** The bindings of a namespace, by name. */
-  of(namespace: string): Promise<readonly WorkflowEventBinding[]> {
+  /** The bindings of an event's namespace, by name. */
+  of(
+    { namespace, manifests }: Pick<QueuedEvent, "namespace" | "manifests">,
+  ): readonly WorkflowEventBinding[] | Promise<readonly WorkflowEventBinding[]> {
+    const list = this.#lists.get(namespace);
+    if (manifests !== undefined && list?.manifests === manifests) return list.bindings;
     const waiting = this.#next.get(namespace);
     if (waiting !== undefined) return waiting;
     const current = this.#current.get(namespace) ?? Promise.resolve();
     const next = current.catch(() => {}).then(() => {
       this.#next.delete(namespace);
       this.#current.set(namespace, next);
-      return this.#list(namespace);
+      return this.#list(namespace, manifests);
     }).finally(() => {
       if (this.#current.get(namespace) === next) this.#current.delete(namespace);
     });
@@ -44,12 +55,15 @@ export class BindingSource {
     return next;
   }
 
-  async #list(namespace: string): Promise<readonly WorkflowEventBinding[]> {
+  async #list(
+    namespace: string,
+    manifests: Version | undefined,
+  ): Promise<readonly WorkflowEventBinding[]> {
     const { items } = await this.#manifests.list(ManifestKind.WorkflowEventBinding, {
       namespace,
       limit: 0,
     });
-    const before = this.#known.get(namespace);
+    const before = this.#lists.get(namespace)?.known;
     const known = new Map(items.map((stored): [string, Known] => {
       const same = before?.get(stored.name);
       return [
@@ -57,8 +71,9 @@ export class BindingSource {
         same?.version === stored.version ? same : this.#read(namespace, stored),
       ];
     }));
-    this.#keep(namespace, known);
-    return [...known.values()].map(({ binding }) => binding);
+    const bindings = [...known.values()].map(({ binding }) => binding);
+    this.#keep(namespace, { manifests, known, bindings });
+    return bindings;
   }
 
   #read(namespace: string, { name, version, text }: StoredManifest): Known {
@@ -73,11 +88,11 @@ export class BindingSource {
     return { version, binding };
   }
 
-  #keep(namespace: string, known: Map<string, Known>): void {
-    this.#known.delete(namespace);
-    if (known.size > 0) this.#known.set(namespace, known);
-    if (this.#known.size <= MAX_NAMESPACES) return;
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
+  #keep(namespace: string, list: List): void {
+    this.#lists.delete(namespace);
+    this.#lists.set(namespace, list);
+    if (this.#lists.size <= MAX_NAMESPACES) return;
+    const [oldest] = this.#lists.keys();
+    if (oldest !== undefined) this.#lists.delete(oldest);
   }
 }

@@ -182,7 +182,7 @@ export async function testEvent(
     metadata: eventMetadata(headers),
     sender: caller.identity,
   };
-  const bindings = await new BindingSource(deps.store.manifests, deps.log).of(namespace);
+  const bindings = await new BindingSource(deps.store.manifests, deps.log).of({ namespace });
   const receivedAt = deps.clock.now();
   const event = {
     id: deps.ids.uuid(),

@@ -72,8 +72,10 @@ export async function dispatchEvent(
   if (envelope === undefined) return give(event, [], "the stored event cannot be read");
   let earlier: BindingOutcome[] = envelope.outcomes ?? [];
   try {
-    earlier = await earlierOutcomes(deps, event, envelope);
-    return await dispatchTo(await bindings.of(event.namespace), deps, event, envelope, earlier);
+    if (event.attempts > 0) earlier = await earlierOutcomes(deps, event, envelope);
+    const known = bindings.of(event);
+    const current = known instanceof Promise ? await known : known;
+    return await dispatchTo(current, deps, event, envelope, earlier);
   } catch (error) {
     if (!isTransient(error)) throw error;
     deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");
@@ -99,8 +101,8 @@ async function dispatchTo(
     isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
   };
   const settled = earlier.filter((one) => one.transient !== true);
-  const fresh = await runBindings(work, bindings, settled);
-  await report(work, fresh);
+  const fresh = bindings.length === 0 ? [] : await runBindings(work, bindings, settled);
+  if (fresh.length > 0) await report(work, fresh);
   const outcomes = [...settled, ...fresh];
   if (outcomes.some((outcome) => outcome.transient)) return comesBack(deps, event, outcomes);
   const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
@@ -132,15 +134,13 @@ function readEnvelope(text: string): EventEnvelope | undefined {
   }
 }
 
-/** What earlier tries have settled. */
+/** What earlier tries of an event have settled. */
 async function earlierOutcomes(
   deps: ServiceDeps,
   event: QueuedEvent,
   envelope: EventEnvelope,
 ): Promise<BindingOutcome[]> {
-  const recorded = event.attempts === 0
-    ? undefined
-    : await deps.store.events.delivery(event.namespace, event.id);
+  const recorded = await deps.store.events.delivery(event.namespace, event.id);
   return [...new Map(
     [...envelope.outcomes ?? [], ...recorded?.bindings ?? []].map((one) => [one.binding, one]),
   ).values()];
@@ -164,11 +164,9 @@ function deliveryOf(
 ): Delivery {
   const { id, namespace, discriminator, receivedAt, text } = event;
   const size = event.size ?? new TextEncoder().encode(text).length;
-  return {
-    ...{ id, namespace, discriminator, receivedAt, size, bindings },
-    ...facts,
-    ...(facts.state === "dead" ? { event: text } : {}),
-  };
+  const { state, attempts } = facts;
+  const delivery = { id, namespace, discriminator, receivedAt, size, state, attempts, bindings };
+  return state === "dead" ? { ...delivery, event: text } : delivery;
 }
 
 async function runBindings(

@@ -1,7 +1,7 @@
 /** Receiving events: one durable append, then the answer. What they lead to is the event workers' business. */
 import type { Caller, Identity } from "../auth/port.ts";
 import type { Json } from "../base/json.ts";
-import type { Delivery } from "../store/port.ts";
+import type { Delivery, Version } from "../store/port.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -26,6 +26,13 @@ export interface EventRequest {
   payload: Json;
   headers: Headers;
   idempotency?: Idempotency | undefined;
+  /** Version of all manifests by which the sender was judged; absent: by those of now. */
+  manifests?: Version | undefined;
+}
+
+/** The manifests have changed since the sender of an event was judged by them: it must be judged again. */
+export class StaleManifests extends Error {
+  override name = "StaleManifests";
 }
 
 /** How long an idempotency key is kept. */
@@ -37,6 +44,7 @@ const RETRY_AFTER_SECONDS = 1;
  * Accepts an event.
  * @throws {Problem} Unavailable when the queue is full or the store can't take it; Aborted (422) when the idempotency key
  * came with another body
+ * @throws {StaleManifests} when nothing was done
  */
 export async function receiveEvent(
   deps: ServiceDeps,
@@ -62,10 +70,12 @@ export async function receiveEvent(
       fingerprint: idempotency.fingerprint,
       expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
     },
+    request.manifests,
   ).catch((error: unknown) => {
     deps.eventMetrics?.received("failed");
     throw error;
   });
+  if (result === "stale") throw new StaleManifests("the manifests have changed");
   deps.eventMetrics?.received(result);
   if (result === "full") throw unavailable("operation queue full", RETRY_AFTER_SECONDS);
   if (result === "mismatch") {

@@ -8,6 +8,7 @@ import { checkSender, isFromSender, type WebhookSender } from "../auth/webhook_s
 import { isJsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import { ManifestKind } from "../spec/manifest.ts";
+import type { Version } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { eventCaller } from "./event_caller.ts";
 import { secretTexts } from "./stored_config.ts";
@@ -25,6 +26,12 @@ export type WebhookProof =
   /** The secret can't be used. */
   | { type: "broken" };
 
+/** The version of all manifests at which a namespace had no senders; undefined where that is not known without a call. */
+export function knownWithoutSenders(deps: ServiceDeps, namespace: string): Version | undefined {
+  const known = deps.store.manifests.known?.(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
+  return known?.stored === undefined ? known?.manifests : undefined;
+}
+
 /** Finds out which sender, if any, has signed a request. */
 export async function proveWebhook(
   deps: ServiceDeps,
@@ -36,14 +43,15 @@ export async function proveWebhook(
   const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
   if (stored === undefined) return { type: "none" };
   let proved: string | undefined;
-  for (const [account, text] of Object.entries(secretTexts(JSON.parse(stored.text)))) {
+  const entries = Object.entries(secretTexts(JSON.parse(stored.text)));
+  if (entries.length === 0) return { type: "unknown" };
+  const request = { headers, body: await body(), now: clock.now() };
+  for (const [account, text] of entries) {
     try {
       const sender = readSender(text);
-      const request = { headers, body: await body(), now: clock.now() };
       // Intentionally no early end: every entry is checked, so that a broken one is noticed at the first request.
       if (isFromSender(sender, request)) proved ??= account;
     } catch (error) {
-      if (error instanceof Problem && error.status === 413) throw error;
       const reason = error instanceof Problem ? error.message : "not readable as YAML";
       log.warn({ namespace, account, reason }, `malformed entry of secret ${WEBHOOK_SECRET}`);
       return { type: "broken" };

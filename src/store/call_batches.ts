@@ -11,16 +11,19 @@ interface Waiting<T, R> {
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
+  readonly #pause: (() => Promise<void>) | undefined;
   #waiting: Waiting<T, R>[] = [];
   #isCalling = false;
 
   /**
    * @param max requests in one call
    * @param call carries them out; its results are in the order of the requests
+   * @param pause goes before each call, so that more join it; never rejects
    */
-  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>, pause?: () => Promise<void>) {
     this.#max = max;
     this.#call = call;
+    this.#pause = pause;
   }
 
   /** Fails as the call fails; when one fails, those that wait for the next one are refused with it. */
@@ -35,6 +38,7 @@ export class CallBatches<T, R> {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
+      if (this.#pause !== undefined) await this.#pause();
       const batch = this.#waiting.splice(0, this.#max);
       try {
         const results = await this.#call(batch.map(({ request }) => request));

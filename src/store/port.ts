@@ -311,6 +311,15 @@ export interface StoredManifest {
 
 export interface ManifestStore {
   get(kind: ManifestKind, namespace: string, name: string): Promise<StoredManifest | undefined>;
+  /**
+   * What was stored at some version of all manifests, without a call; `EventStore.offer` finds out whether it still is.
+   * Undefined, or absent, where that is not known.
+   */
+  known?(
+    kind: ManifestKind,
+    namespace: string,
+    name: string,
+  ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
   /** Sorted by namespace and name. `namespace` undefined = all. */
   list(
     kind: ManifestKind,
@@ -352,6 +361,8 @@ export interface QueuedEvent {
   attempts: number;
   /** Body size in bytes, for the delivery record. @default the size of `text` */
   size?: number;
+  /** Version of all manifests when it was taken, after it was accepted; absent where the store can't tell. */
+  manifests?: Version;
 }
 
 /** What became of an accepted event. */
@@ -382,15 +393,20 @@ export interface EventStore {
    * writes the delivery record, in state "queued". With `dedupe`, the same key and fingerprint again gives "duplicate"
    * with the first event's id; another fingerprint gives "mismatch"; both also when the queue is full. An id that is
    * queued already is a "duplicate".
+   *
+   * @param manifests a version that `ManifestStore.known` gave: when any manifest has changed since, the event is "stale"
+   * and nothing is done
    */
   offer(
-    event: Omit<QueuedEvent, "attempts">,
+    event: Omit<QueuedEvent, "attempts" | "manifests">,
     bound: number,
     dedupe?: { key: string; fingerprint: string; expiresAt: number },
-  ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch"; id: string }>;
+    manifests?: Version,
+  ): Promise<{ result: "accepted" | "full" | "duplicate" | "mismatch" | "stale"; id: string }>;
   /**
-   * Up to `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
-   * `claimAfterMs`. Waits up to `waitMs` when there are none.
+   * Some `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
+   * `claimAfterMs`. Waits up to `waitMs` when there are none. Events that were offered at the same moment may be taken, and
+   * touched, together: they may be a few more than `max`, and who touches one touches all.
    */
   take(
     worker: string,

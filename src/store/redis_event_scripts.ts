@@ -1,16 +1,26 @@
 /**
- * The atomic steps of the event queue, as Lua. The queue is a stream with one consumer group: an entry that was taken stays
- * pending until it is ended, and its idle time tells how long its worker has been silent. An event is in the queue while
- * `places` has it. KEYS[1] is always the base of the events.
+ * The atomic steps of the event queue, as Lua. The queue is a stream with one consumer group: an entry holds events that came
+ * in one moment, and one that was taken stays pending until all of them are over; its idle time tells how long its worker has
+ * been silent. An event is in the queue while `places` has it. KEYS[1] is always the base of the events.
  */
-import { EVENT_GROUP, EVENT_KEY, LATER } from "./redis_keys.ts";
+import { EVENT_GROUP, EVENT_KEY, LATER, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
+
+/** Events in one entry, and the characters with which it is full before: so much is taken or claimed at a time. */
+const MAX_IN_ENTRY = 32;
+const MAX_ENTRY_SIZE = 1 << 18;
 
 const COMMON = `
 local base = KEYS[1]
 local queue, places = base .. '${EVENT_KEY.queue}', base .. '${EVENT_KEY.places}'
 local later, held = base .. '${EVENT_KEY.later}', base .. '${EVENT_KEY.held}'
 local deliveries = base .. '${EVENT_KEY.deliveries}'
+
+-- Version of the manifests under a base; '' where they are on another server.
+local function version_of(manifests)
+  if manifests == '' then return '' end
+  return redis.call('HGET', manifests .. '${SHARD_KEY.meta}', 'version') or '0'
+end
 
 local function by_time(namespace, state)
   return base .. '${EVENT_KEY.byTime}' .. namespace .. ':' .. state
@@ -21,94 +31,215 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local function in_slices(list, call)
-  for from = 1, #list, 1000 do call(unpack(list, from, math.min(from + 999, #list))) end
-end
-
--- Calls a command once for each key, with all that was gathered for it.
-local function for_each_key(command, gathered)
-  for key, list in pairs(gathered) do
-    in_slices(list, function(...) redis.call(command, key, ...) end)
-  end
-end
-
-local function gather(gathered, key, ...)
-  local list = gathered[key] or {}
-  gathered[key] = list
-  for _, item in ipairs({...}) do list[#list + 1] = item end
-end
-
--- Writes delivery records: a flat list of id, namespace, time, state, record. 'before' has the states they may be in now.
-local function save_deliveries(list, before)
-  local records, places, gone = {}, {}, {}
-  for i = 1, #list, 5 do
-    local id, time, state = list[i], list[i + 2], list[i + 3]
+-- Writes delivery records of one namespace and state: a flat list of id, time, record. 'before' has the states they may be
+-- in now.
+local function save_deliveries(namespace, state, list, before)
+  if #list == 0 then return end
+  local ids, times, records = {}, {}, {}
+  for i = 1, #list, 3 do
+    local id = list[i]
+    ids[#ids + 1] = id
+    times[#times + 1] = list[i + 1]
+    times[#times + 1] = id
     records[#records + 1] = id
-    records[#records + 1] = list[i + 4]
-    gather(places, by_time(list[i + 1], state), time, id)
-    for _, other in ipairs(before) do
-      if other ~= state then gather(gone, by_time(list[i + 1], other), id) end
-    end
+    records[#records + 1] = list[i + 2]
   end
-  in_slices(records, function(...) redis.call('HSET', deliveries, ...) end)
-  for_each_key('ZREM', gone)
-  for_each_key('ZADD', places)
+  redis.call('HSET', deliveries, unpack(records))
+  for _, other in ipairs(before) do
+    if other ~= state then redis.call('ZREM', by_time(namespace, other), unpack(ids)) end
+  end
+  redis.call('ZADD', by_time(namespace, state), unpack(times))
+end
+
+-- Calls a command on the group; makes the group when it is missing.
+local function in_group(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not string.find(reply.err, 'NOGROUP') then error(reply.err) end
+  redis.call('XGROUP', 'CREATE', queue, '${EVENT_GROUP}', '0', 'MKSTREAM')
+  return redis.call(...)
+end
+
+-- Puts events into the queue: a flat list of id and content. A place is an entry and how many events that has.
+local function append(events)
+  local from = 1
+  while from < #events do
+    local to, size = from + 1, #events[from + 1]
+    while to < #events and to - from < ${2 * MAX_IN_ENTRY - 1} and size < ${MAX_ENTRY_SIZE} do
+      to = to + 2
+      size = size + #events[to]
+    end
+    local entry = redis.call('XADD', queue, '*', unpack(events, from, to))
+    local place, placed = entry .. ' ' .. (to - from + 1) / 2, {}
+    for i = from, to, 2 do
+      placed[#placed + 1] = events[i]
+      placed[#placed + 1] = place
+    end
+    redis.call('HSET', places, unpack(placed))
+    from = to + 1
+  end
+end
+
+-- Notes that so many events have left an entry; with the last one it goes.
+local function leave(place, count)
+  local entry, size = string.match(place, '^(%S+) (%d+)$')
+  size = tonumber(size)
+  if count < size then
+    count = redis.call('HINCRBY', base .. '${EVENT_KEY.left}', entry, count)
+    if count < size then return end
+    redis.call('HDEL', base .. '${EVENT_KEY.left}', entry)
+  end
+  redis.call('XACK', queue, '${EVENT_GROUP}', entry)
+  redis.call('XDEL', queue, entry)
 end
 
 -- How often a taken entry was claimed from a silent worker.
-local function claims(place)
-  local pending = redis.call('XPENDING', queue, '${EVENT_GROUP}', place, place, 1)[1]
+local function claims(entry)
+  local pending = redis.call('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1)[1]
   return pending and pending[4] - 1 or 0
+end
+
+-- The contents of an entry by event id; also of those that have left it.
+local function contents_of(entry)
+  local found, contents = redis.call('XRANGE', queue, entry, entry)[1], {}
+  local fields = found and found[2] or {}
+  for i = 1, #fields, 2 do contents[fields[i]] = fields[i + 1] end
+  return contents
+end
+`;
+
+/**
+ * Lua: `take` takes events, first those of silent workers, then new ones. Those whose retry is due join the queue before.
+ * Its result: milliseconds until one that was given back comes due (-1 = never), version of the manifests, then content and
+ * claims of each event.
+ */
+const TAKING = `
+-- 'number': a few more may come. 'silence': milliseconds after which an event is claimed; 'looks' is '1' when silent workers
+-- are to be looked for. 'manifests': base of the manifests; '' where they are on another server. 'own': ids of events whose
+-- content the caller has, for which their id is given instead.
+local function take(own, channel, worker, number, silence, looks, manifests)
+  local wanted, time, due = tonumber(number), now(), {}
+  local back = redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)
+  if #back > 0 then
+    for i, content in ipairs(redis.call('HMGET', held, unpack(back))) do
+      due[2 * i - 1] = back[i]
+      due[2 * i] = content
+    end
+    append(due)
+    redis.call('HDEL', held, unpack(back))
+    redis.call('ZREM', later, unpack(back))
+  end
+
+  local reply, taken = {-1, version_of(manifests)}, 0
+  -- Those events of an entry that are over or were given back are no longer taken.
+  local function add(entry, more)
+    local fields, ids, gone = entry[2], {}, {}
+    if redis.call('HEXISTS', base .. '${EVENT_KEY.left}', entry[1]) == 1 then
+      for i = 1, #fields, 2 do ids[#ids + 1] = fields[i] end
+      for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do
+        gone[2 * i] = not place or string.match(place, '^%S+') ~= entry[1]
+      end
+    end
+    for i = 2, #fields, 2 do
+      if not gone[i] then
+        taken = taken + 1
+        reply[#reply + 1] = more == 0 and own[fields[i - 1]] and fields[i - 1] or fields[i]
+        reply[#reply + 1] = more
+      end
+    end
+  end
+  -- So many entries that they can't have more events than are wanted, or one.
+  local function entries_left() return math.max(1, math.floor((wanted - taken) / ${MAX_IN_ENTRY})) end
+
+  if looks == '1' then
+    local from = '0-0'
+    repeat
+      local claimed = in_group('XAUTOCLAIM', queue, '${EVENT_GROUP}', worker, silence, from, 'COUNT', entries_left())
+      from = claimed[1]
+      for _, entry in ipairs(claimed[2]) do
+        if entry then add(entry, claims(entry[1])) end
+      end
+    until from == '0-0' or taken >= wanted
+  end
+  while taken < wanted do
+    local count = entries_left()
+    local fresh = in_group('XREADGROUP', 'GROUP', '${EVENT_GROUP}', worker, 'COUNT', count, 'STREAMS', queue, '>')
+    local entries = fresh and fresh[1][2] or {}
+    for _, entry in ipairs(entries) do add(entry, 0) end
+    if #entries < count then break end
+  end
+
+  -- There may be more for others.
+  if taken >= wanted then redis.call('PUBLISH', channel, '') end
+  local next = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
+  if next then reply[1] = math.max(1, math.ceil(next - time)) end
+  return reply
 end
 `;
 
 /**
  * Puts events into the queue, each unless the queue is full or it is a repeat. There is no record of an event until
- * something became of it; that of an earlier time, when it was replayed, goes.
+ * something became of it; that of an earlier time, when it was replayed, goes. A worker that waits takes in the same step.
  *
  * KEYS  1 base
- * ARGV  1 channel, then for each event: id, event as JSON, bound, namespace, time, deduplication key ('' = none),
- *       fingerprint, time when the key expires
- * Returns  for each event: 'accepted' | 'full' | 'duplicate' | 'mismatch', event id
+ * ARGV  1 channel, 2 worker that takes, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the
+ *       manifests; 2 is '' when nobody takes, 7 version that the manifests must have, '' for any, 8 number n of events,
+ *       9 number of runs; then for each run of events with the same bound and namespace: its length, the bound, the
+ *       namespace; then n ids, n contents, n times; then for each event with a deduplication key: its number, the key, the
+ *       fingerprint, the time when the key expires
+ * Returns  {'stale'} when the manifests have another version and nothing was done, or
+ *          {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
+ *          then what `take` gives, with the ids of events that were accepted instead of their contents
  */
 export const OFFER = defineScript(`
 ${COMMON}
-local ids, known = {}, {}
-for i = 2, #ARGV, 8 do ids[#ids + 1] = ARGV[i] end
-for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do known[ids[i]] = place end
+${TAKING}
+if ARGV[7] ~= '' and ARGV[7] ~= version_of(ARGV[6]) then return {'stale'} end
+local n, runs = tonumber(ARGV[8]), tonumber(ARGV[9])
+local ids = 9 + 3 * runs
+local contents, times = ids + n, ids + 2 * n
+local known, keyed = redis.call('HMGET', places, unpack(ARGV, ids + 1, ids + n)), {}
+for i = ids + 3 * n + 1, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
-local reply, accepted, fresh, queued = {}, {}, {}, {}
-local count = redis.call('HLEN', places)
-local function answer(result, id)
-  reply[#reply + 1] = result
-  reply[#reply + 1] = id
+local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
+local count, i = redis.call('HLEN', places), 0
+local function refuse(result, id)
+  refused[#refused + 1] = i
+  refused[#refused + 1] = result
+  refused[#refused + 1] = id
 end
-for i = 2, #ARGV, 8 do
-  local id, namespace, key, fingerprint = ARGV[i], ARGV[i + 3], ARGV[i + 5], ARGV[i + 6]
-  local marker = base .. '${EVENT_KEY.dedupe}' .. key
-  local before = key ~= '' and redis.call('GET', marker)
-  if before then
-    local first, own = string.match(before, '^(.-) (.*)$')
-    answer(own == fingerprint and 'duplicate' or 'mismatch', first)
-  elseif known[id] then
-    answer('duplicate', id)
-  elseif count >= tonumber(ARGV[i + 2]) then
-    answer('full', id)
-  else
-    count = count + 1
-    known[id] = redis.call('XADD', queue, '*', 'e', ARGV[i + 1], 'n', 0)
-    accepted[#accepted + 1] = id
-    accepted[#accepted + 1] = known[id]
-    fresh[#fresh + 1] = id
-    gather(queued, namespace, ARGV[i + 4], id)
-    if key ~= '' then redis.call('SET', marker, id .. ' ' .. fingerprint, 'PXAT', ARGV[i + 7]) end
-    answer('accepted', id)
+for run = 10, ids, 3 do
+  local bound, namespace = tonumber(ARGV[run + 1]), ARGV[run + 2]
+  local list = queued[namespace] or {}
+  for _ = 1, ARGV[run] do
+    i = i + 1
+    local id, key = ARGV[ids + i], keyed[i]
+    local marker = key and base .. '${EVENT_KEY.dedupe}' .. ARGV[key + 1]
+    local before = marker and redis.call('GET', marker)
+    if before then
+      local first, fingerprint = string.match(before, '^(.-) (.*)$')
+      refuse(fingerprint == ARGV[key + 2] and 'duplicate' or 'mismatch', first)
+    elseif known[i] or own[id] then
+      refuse('duplicate', id)
+    elseif count >= bound then
+      refuse('full', id)
+    else
+      count = count + 1
+      own[id] = true
+      fresh[#fresh + 1] = id
+      accepted[#accepted + 1] = id
+      accepted[#accepted + 1] = ARGV[contents + i]
+      list[#list + 1] = ARGV[times + i]
+      list[#list + 1] = id
+      queued[namespace] = list
+      if marker then redis.call('SET', marker, id .. ' ' .. ARGV[key + 2], 'PXAT', ARGV[key + 3]) end
+    end
   end
 end
-if #accepted > 0 then
-  in_slices(accepted, function(...) redis.call('HSET', places, ...) end)
+if #fresh > 0 then
+  append(accepted)
   for namespace, list in pairs(queued) do
-    in_slices(list, function(...) redis.call('ZADD', by_time(namespace, 'queued'), ...) end)
+    redis.call('ZADD', by_time(namespace, 'queued'), unpack(list))
     redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
   end
   if redis.call('HDEL', deliveries, unpack(fresh)) > 0 then
@@ -117,79 +248,42 @@ if #accepted > 0 then
       redis.call('ZREM', by_time(namespace, 'dead'), unpack(fresh))
     end
   end
-  redis.call('PUBLISH', ARGV[1], '')
 end
-return reply
+if ARGV[2] ~= '' then return {refused, take(own, unpack(ARGV, 1, 6))} end
+if #fresh > 0 then redis.call('PUBLISH', ARGV[1], '') end
+return {refused}
 `);
 
 /**
- * Takes events: first those of silent workers, then new ones. Those whose retry is due join the queue before.
+ * Takes events.
  *
  * KEYS  1 base
- * ARGV  1 worker, 2 number, 3 silence in milliseconds after which an event is claimed, 4 '1' when silent workers are to be
- *       looked for also when there are new events
- * Returns  {milliseconds until the next one comes due or may be claimed (-1 = never), event as JSON, attempts, …}
+ * ARGV  1 channel, 2 worker, 3 number, 4 silence, 5 whether silent workers are looked for, 6 base of the manifests
+ * Returns  as `take`
  */
 export const TAKE = defineScript(`
 ${COMMON}
-local wanted, silence = tonumber(ARGV[2]), tonumber(ARGV[3])
-local time = now()
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)) do
-  local attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
-  redis.call('HSET', places, id, redis.call('XADD', queue, '*', 'e', event, 'n', attempts))
-  redis.call('HDEL', held, id)
-  redis.call('ZREM', later, id)
-end
-
-local reply, taken = {-1}, 0
-local function add(entry, more)
-  taken = taken + 1
-  reply[#reply + 1] = entry[2][2]
-  reply[#reply + 1] = entry[2][4] + more
-end
-local function claim()
-  local from = '0-0'
-  repeat
-    local claimed = redis.call('XAUTOCLAIM', queue, '${EVENT_GROUP}', ARGV[1], silence, from, 'COUNT', wanted - taken)
-    from = claimed[1]
-    for _, entry in ipairs(claimed[2]) do
-      if entry then add(entry, claims(entry[1])) end
-    end
-  until from == '0-0' or taken >= wanted
-end
-if ARGV[4] == '1' then claim() end
-if taken < wanted then
-  local fresh = redis.call('XREADGROUP', 'GROUP', '${EVENT_GROUP}', ARGV[1], 'COUNT', wanted - taken, 'STREAMS', queue, '>')
-  for _, entry in ipairs(fresh and fresh[1][2] or {}) do add(entry, 0) end
-end
-if taken == 0 and ARGV[4] ~= '1' then claim() end
-
-if taken == 0 then
-  local due = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
-  if due then reply[1] = math.max(1, math.ceil(due - time)) end
-  for _, pending in ipairs(redis.call('XPENDING', queue, '${EVENT_GROUP}', '-', '+', 100)) do
-    local left = math.max(1, silence - pending[3])
-    if reply[1] < 0 or left < reply[1] then reply[1] = left end
-  end
-end
-return reply
+${TAKING}
+return take({}, unpack(ARGV))
 `);
 
 /**
- * Notes that a worker still works on events.
+ * Notes that a worker still works on events, and so on all that came in the same entries.
  *
  * KEYS  1 base
  * ARGV  1 worker, then event ids
- * Returns  how many of them it still has
+ * Returns  how many entries of them it still has
  */
 export const TOUCH = defineScript(`
 ${COMMON}
-local touched = 0
+local touched, seen = 0, {}
 for i = 2, #ARGV do
   local place = redis.call('HGET', places, ARGV[i])
-  if place and place ~= '${LATER}' then
-    if #redis.call('XPENDING', queue, '${EVENT_GROUP}', place, place, 1, ARGV[1]) > 0 then
-      redis.call('XCLAIM', queue, '${EVENT_GROUP}', ARGV[1], 0, place, 'JUSTID')
+  if place and place ~= '${LATER}' and not seen[place] then
+    seen[place] = true
+    local entry = string.match(place, '^%S+')
+    if #in_group('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1, ARGV[1]) > 0 then
+      redis.call('XCLAIM', queue, '${EVENT_GROUP}', ARGV[1], 0, entry, 'JUSTID')
       touched = touched + 1
     end
   end
@@ -201,35 +295,40 @@ return touched
  * Ends events that are still in the queue and writes their delivery records.
  *
  * KEYS  1 base
- * ARGV  for each event: id, namespace, time, state, delivery record as JSON
+ * ARGV  1 number of runs; then for each run of events with the same namespace and state: its length, the namespace, the
+ *       state; then the ids of all; then for each event: time, delivery record as JSON
  * Returns  how many were ended
  */
 export const FINISH = defineScript(`
 ${COMMON}
-local ids, waited, entries, records = {}, {}, {}, {}
-for i = 1, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
-local found, ended = redis.call('HMGET', places, unpack(ids)), {}
-for i, id in ipairs(ids) do
-  local place = found[i]
-  if place and not ended[id] then
-    ended[id] = true
-    if place == '${LATER}' then waited[#waited + 1] = id else entries[#entries + 1] = place end
-    for j = i * 5 - 4, i * 5 do records[#records + 1] = ARGV[j] end
+local first = 2 + 3 * tonumber(ARGV[1])
+local n = (#ARGV - first + 1) / 3
+local found = redis.call('HMGET', places, unpack(ARGV, first, first + n - 1))
+local waited, leaving, ended, count, i = {}, {}, {}, 0, 0
+for run = 2, first - 1, 3 do
+  local records = {}
+  for _ = 1, ARGV[run] do
+    local id, place = ARGV[first + i], found[i + 1]
+    if place and not ended[id] then
+      ended[id] = true
+      count = count + 1
+      if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
+      records[#records + 1] = id
+      records[#records + 1] = ARGV[first + n + 2 * i]
+      records[#records + 1] = ARGV[first + n + 2 * i + 1]
+    end
+    i = i + 1
   end
+  save_deliveries(ARGV[run + 1], ARGV[run + 2], records, {'queued'})
 end
-in_slices(waited, function(...)
-  redis.call('ZREM', later, ...)
-  redis.call('HDEL', held, ...)
-end)
-in_slices(entries, function(...)
-  redis.call('XACK', queue, '${EVENT_GROUP}', ...)
-  redis.call('XDEL', queue, ...)
-end)
-if #records > 0 then
-  in_slices(ids, function(...) redis.call('HDEL', places, ...) end)
-  save_deliveries(records, {'queued'})
+if count == 0 then return 0 end
+if #waited > 0 then
+  redis.call('ZREM', later, unpack(waited))
+  redis.call('HDEL', held, unpack(waited))
 end
-return #records / 5
+for place, left in pairs(leaving) do leave(place, left) end
+redis.call('HDEL', places, unpack(ARGV, first, first + n - 1))
+return count
 `);
 
 /**
@@ -243,7 +342,7 @@ export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
 if redis.call('HEXISTS', deliveries, ARGV[1]) == 0 then return 0 end
-save_deliveries(ARGV, {'done', 'dead'})
+save_deliveries(ARGV[2], ARGV[4], {ARGV[1], ARGV[3], ARGV[5]}, {'done', 'dead'})
 return 1
 `);
 
@@ -263,15 +362,15 @@ local attempts, event
 if place == '${LATER}' then
   attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
 else
-  local fields = redis.call('XRANGE', queue, place, place)[1][2]
-  event, attempts = fields[2], fields[4] + claims(place)
-  redis.call('XACK', queue, '${EVENT_GROUP}', place)
-  redis.call('XDEL', queue, place)
+  local entry = string.match(place, '^%S+')
+  attempts, event = string.match(contents_of(entry)[id], '^(%d+) (.*)$')
+  attempts = attempts + claims(entry)
+  leave(place, 1)
 end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
 redis.call('ZADD', later, now() + ARGV[6], id)
-save_deliveries({id, ARGV[2], ARGV[3], ARGV[4], ARGV[5]}, {'queued'})
+save_deliveries(ARGV[2], ARGV[4], {id, ARGV[3], ARGV[5]}, {'queued'})
 redis.call('PUBLISH', ARGV[7], '')
 return 1
 `);
@@ -281,16 +380,19 @@ return 1
  *
  * KEYS  1 base
  * ARGV  event ids, at most 1,000
- * Returns  for each: its delivery record as JSON, or nil; where there is none, the event as it lies in the queue, or nil
+ * Returns  for each: its delivery record as JSON, or nil; where there is none, the content of the event as it
+ *          lies in the queue, or nil
  */
 export const RECORDS = defineScript(`
 ${COMMON}
-local reply = {}
+local reply, read = {}, {}
 for i, record in ipairs(redis.call('HMGET', deliveries, unpack(ARGV))) do
-  local place = not record and redis.call('HGET', places, ARGV[i])
-  local entry = place and place ~= '${LATER}' and redis.call('XRANGE', queue, place, place)[1]
+  local id = ARGV[i]
+  local place = not record and redis.call('HGET', places, id)
+  local entry = place and place ~= '${LATER}' and string.match(place, '^%S+')
+  if entry and not read[entry] then read[entry] = contents_of(entry) end
   reply[2 * i - 1] = record
-  reply[2 * i] = entry and entry[2][2] or false
+  reply[2 * i] = entry and read[entry][id] or false
 end
 return reply
 `);

@@ -1,128 +1,20 @@
 /** The event queue and the delivery records of the Redis adapter. */
-import { ErrorReply } from "redis";
-import { CallBatches } from "./call_batches.ts";
 import { queuedDelivery } from "./delivery_record.ts";
 import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
-import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
-import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
-import {
-  AMEND,
-  FINISH,
-  OFFER,
-  RECORDS,
-  RETRY_LATER,
-  TAKE,
-  TOUCH,
-  TRIM_DELIVERIES,
-} from "./redis_event_scripts.ts";
-import { EVENT_GROUP, EVENT_KEY } from "./redis_keys.ts";
+import type { Delivery, EventStore } from "./port.ts";
+import type { RedisContext } from "./redis_context.ts";
+import { createRedisEventQueue, eventOf } from "./redis_event_queue.ts";
+import { AMEND, RECORDS, RETRY_LATER, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
+import { EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
-import type { RedisScript } from "./redis_script.ts";
 import { SCAN_DOWN } from "./redis_list_scripts.ts";
 
-/** How often silent workers are looked for while there are new events, in the time of their silence. */
-const CLAIMS_PER_SILENCE = 10;
-
-/** Events in one call. */
-const MAX_OFFERS = 256;
 const RECORDS_AT_ONCE = 1_000;
 const STATES: readonly Delivery["state"][] = ["queued", "done", "dead"];
 
-type OfferResult = Awaited<ReturnType<EventStore["offer"]>>["result"];
-
 export function createRedisEvents(context: RedisContext): EventStore {
-  const { link, keys, wakeups } = context;
+  const { link, keys } = context;
   const base = keys.events;
-  let subscription: Promise<void> | undefined;
-  /** Counts messages, to notice one that came while we looked. */
-  let wakes = 0;
-  /** When silent workers were looked for last. */
-  let claimedAt = -Infinity;
-  /** One worker at a time looks for events: those of a moment go together, and few looks are in vain. */
-  let isLooking = false;
-
-  function hear(): Promise<void> {
-    subscription ??= link.subscribe(keys.eventChannel, () => {
-      wakes++;
-      wakeups.wakeOne("events");
-    }).catch((error) => {
-      subscription = undefined;
-      throw error;
-    });
-    return subscription;
-  }
-
-  /** Runs a script; the group of the queue is made when it is missing. */
-  async function run(script: RedisScript, args: string[]): Promise<unknown> {
-    try {
-      return await link.run(script, base, args);
-    } catch (error) {
-      if (!(error instanceof ErrorReply && error.message.includes("NOGROUP"))) throw error;
-      const queue = base + EVENT_KEY.queue;
-      await link.send(base, ["XGROUP", "CREATE", queue, EVENT_GROUP, "0", "MKSTREAM"])
-        .catch(ignoreBusyGroup);
-      return await link.run(script, base, args);
-    }
-  }
-
-  async function takeNow(worker: string, max: number, claimAfterMs: number) {
-    const now = performance.now();
-    const looksForSilent = now - claimedAt >= claimAfterMs / CLAIMS_PER_SILENCE;
-    if (looksForSilent) claimedAt = now;
-    const reply = await run(TAKE, [
-      worker,
-      String(max),
-      String(claimAfterMs),
-      looksForSilent ? "1" : "",
-    ]);
-    const [nextMs, ...taken] = listOf(reply);
-    const events = pairsOf(taken).map(([text, attempts]): QueuedEvent => ({
-      ...JSON.parse(text) as Omit<QueuedEvent, "attempts">,
-      attempts: Number(attempts),
-    }));
-    return { events, nextMs: Number(nextMs) };
-  }
-
-  async function look(
-    worker: string,
-    max: number,
-    claimAfterMs: number,
-    deadline: number,
-    signal: AbortSignal,
-  ): Promise<QueuedEvent[]> {
-    while (!signal.aborted && !context.isClosed()) {
-      const wakesBefore = wakes;
-      const taken = await untilClosed(context, takeNow(worker, max, claimAfterMs));
-      if (taken === undefined) break;
-      const { events, nextMs } = taken;
-      const leftMs = deadline - performance.now();
-      if (events.length > 0 || leftMs <= 0) return events;
-      if (wakes !== wakesBefore) continue;
-      const dueMs = nextMs < 0 ? LOOK_AGAIN_MS : Math.min(nextMs, LOOK_AGAIN_MS);
-      await wakeups.wait(["events"], Math.min(leftMs, dueMs), signal);
-    }
-    return [];
-  }
-
-  /** Those that come while a call is under way go together with the next one. */
-  const offers = new CallBatches<string[], { result: OfferResult; id: string }>(
-    MAX_OFFERS,
-    async (batch) => {
-      const reply = textsOf(await run(OFFER, [keys.eventChannel, ...batch.flat()]));
-      return batch.map((_, index) => ({
-        result: reply[2 * index] as OfferResult,
-        id: reply[2 * index + 1] ?? "",
-      }));
-    },
-  );
-
-  const recordArgs = (delivery: Delivery) => [
-    delivery.id,
-    delivery.namespace,
-    String(delivery.receivedAt),
-    delivery.state,
-    JSON.stringify(delivery),
-  ];
 
   /** What is known of events; an event of which nothing became yet has no record of its own. */
   async function recordsOf(ids: string[]): Promise<(Delivery | undefined)[]> {
@@ -137,7 +29,7 @@ export function createRedisEvents(context: RedisContext): EventStore {
             ? JSON.parse(record) as Delivery
             : event === undefined
             ? undefined
-            : queuedDelivery(JSON.parse(event) as QueuedEvent),
+            : queuedDelivery(eventOf(event, 0)),
         );
       });
     }
@@ -145,51 +37,15 @@ export function createRedisEvents(context: RedisContext): EventStore {
   }
 
   return {
-    offer: (event, bound, dedupe) =>
-      offers.add([
-        event.id,
-        JSON.stringify(event),
-        String(bound),
-        event.namespace,
-        String(event.receivedAt),
-        dedupe?.key ?? "",
-        dedupe?.fingerprint ?? "",
-        String(Math.max(1, Math.trunc(dedupe?.expiresAt ?? 0))),
-      ]),
-
-    async take(worker, max, claimAfterMs, waitMs, signal) {
-      await untilClosed(context, hear());
-      const deadline = performance.now() + waitMs;
-      if (waitMs <= 0) return await look(worker, max, claimAfterMs, deadline, signal);
-      while (!signal.aborted && !context.isClosed() && performance.now() < deadline) {
-        if (isLooking) {
-          await wakeups.wait(["event turn"], deadline - performance.now(), signal);
-          continue;
-        }
-        isLooking = true;
-        try {
-          return await look(worker, max, claimAfterMs, deadline, signal);
-        } finally {
-          isLooking = false;
-          wakeups.wakeOne("event turn");
-        }
-      }
-      // The turn may have come too late for this one.
-      if (!isLooking) wakeups.wakeOne("event turn");
-      return [];
-    },
+    ...createRedisEventQueue(context),
 
     async touch(worker, ids) {
-      if (ids.length > 0) await run(TOUCH, [worker, ...ids]);
-    },
-
-    async finish(deliveries) {
-      if (deliveries.length > 0) await run(FINISH, deliveries.flatMap(recordArgs));
+      if (ids.length > 0) await link.run(TOUCH, base, [worker, ...ids]);
     },
 
     async retryLater(delivery, afterMs) {
       const args = [...recordArgs(delivery), String(Math.ceil(afterMs)), keys.eventChannel];
-      await run(RETRY_LATER, args);
+      await link.run(RETRY_LATER, base, args);
     },
 
     async amend(delivery) {
@@ -231,12 +87,14 @@ export function createRedisEvents(context: RedisContext): EventStore {
       const namespaces = textsOf(await link.send(base, ["SMEMBERS", base + EVENT_KEY.namespaces]));
       for (const namespace of namespaces) {
         const args = [namespace ?? "", String(maxCount), String(maxAgeMs)];
-        while (Number(await run(TRIM_DELIVERIES, args)) > 0);
+        while (Number(await link.run(TRIM_DELIVERIES, base, args)) > 0);
       }
     },
   };
 }
 
-function ignoreBusyGroup(error: unknown): void {
-  if (!(error instanceof ErrorReply && error.message.startsWith("BUSYGROUP"))) throw error;
+/** Arguments of the scripts that write one delivery record. */
+function recordArgs(delivery: Delivery): string[] {
+  const { id, namespace, receivedAt, state } = delivery;
+  return [id, namespace, String(receivedAt), state, JSON.stringify(delivery)];
 }

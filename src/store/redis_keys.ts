@@ -55,13 +55,15 @@ export const MANIFEST_KEY = {
 
 /** Names under `{events}`. */
 export const EVENT_KEY = {
-  /** Stream; fields e (event as JSON) and n (attempts before it was put there). */
+  /** Stream; the fields of an entry are events: id and content, which is the attempts before it was put there, space, JSON. */
   queue: "queue",
-  /** Hash event id → id of its stream entry, or LATER. What is in here is in the queue. */
+  /** Hash event id → id of its stream entry, space, number of events in that; or LATER. What is in here is in the queue. */
   places: "places",
+  /** Hash id of a stream entry → how many of its events have left it, while some are still there. */
+  left: "left",
   /** Sorted set of event ids that wait for a retry, by the time when they come back. */
   later: "later",
-  /** Hash event id → attempts, space, event as JSON; of those that wait. */
+  /** Hash event id → content; of those that wait. */
   held: "held",
   /** `k:<key>`: event id, space, fingerprint; expires. */
   dedupe: "k:",

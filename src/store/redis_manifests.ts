@@ -8,7 +8,7 @@ import {
   matchesManifest,
   parseManifestContinue,
 } from "./manifest_list.ts";
-import type { ManifestStore, StoredManifest } from "./port.ts";
+import type { ManifestStore, StoredManifest, Version } from "./port.ts";
 import { encodeChange, NO_CHANGE } from "./redis_change.ts";
 import type { RedisContext } from "./redis_context.ts";
 import { MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
@@ -56,6 +56,11 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
       const loaded = await load(kind, [place]);
       known.set(generation, `${kind} ${place}`, loaded);
       return loaded[0];
+    },
+
+    known(kind, namespace, name) {
+      const place = manifestOrder(namespace, name);
+      return link.isOneServer ? known.latest(`${kind} ${place}`) : undefined;
     },
 
     async list(kind, query) {
@@ -136,6 +141,12 @@ class KnownManifests {
   get(generation: number, key: string): readonly StoredManifest[] | undefined {
     if (generation !== this.#generation) this.#begin(generation);
     return this.#answers.get(key);
+  }
+
+  /** One answer, as it was when the version was read last. */
+  latest(key: string): { stored: StoredManifest | undefined; manifests: Version } | undefined {
+    const answer = this.#answers.get(key);
+    return answer && { stored: answer[0], manifests: String(this.#generation) };
   }
 
   /** @param generation read before the answer was; it may be younger, then it is found to be old a little too early */

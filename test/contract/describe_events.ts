@@ -27,8 +27,9 @@ export function describeEvents(open: OpenStore): void {
   afterEach(() => setting.close());
   const store = () => setting.store;
   const events = () => setting.store.events;
-  const take = (worker: string, max = 10, claimAfterMs = CLAIM_MS) =>
-    events().take(worker, max, claimAfterMs, 0, never);
+  const take = async (worker: string, max = 10, claimAfterMs = CLAIM_MS) =>
+    (await events().take(worker, max, claimAfterMs, 0, never))
+      .map(({ manifests: _, ...event }) => event);
   const idsOf = (taken: QueuedEvent[]) => taken.map(({ id }) => id);
 
   describe("the event queue", () => {
@@ -135,6 +136,97 @@ export function describeEvents(open: OpenStore): void {
       expect(await take("w3", 10, 150)).toEqual([]);
     });
 
+    test("of events that came at one moment, each ends, comes back and is claimed for itself", async () => {
+      const ids = Array.from({ length: 100 }, (_, i) => `e${String(i).padStart(2, "0")}`);
+      const text = (id: string) => `{"id":"${id}"}`;
+      await Promise.all(ids.map((id) => events().offer(event(id), BOUND)));
+      const taken: QueuedEvent[] = [];
+      for (let batch = await take("w1", 40); batch.length > 0; batch = await take("w1", 40)) {
+        taken.push(...batch);
+      }
+      expect(idsOf(taken)).toEqual(ids);
+      expect(taken.every((one) => one.text === text(one.id) && one.attempts === 0)).toBe(true);
+      const [done, back, left] = [0, 1, 2].map((rest) => ids.filter((_, i) => i % 3 === rest));
+      await events().finish((done ?? []).map((id) => delivery(id, { state: "done" })));
+      for (const id of back ?? []) {
+        await events().retryLater(delivery(id, { attempts: 1 }), CLAIM_MS);
+      }
+      expect(await events().depth()).toBe(66);
+      for (const id of left ?? []) expect((await events().delivery("ns", id))?.attempts).toBe(0);
+      await setting.pass(150);
+      const claimed: QueuedEvent[] = [];
+      do claimed.push(...await take("w2", 40, 100)); while (claimed.length < 33);
+      expect(idsOf(claimed)).toEqual(left);
+      expect(claimed.every(({ attempts }) => attempts === 1)).toBe(true);
+      await events().retryLater(delivery(left?.[0] ?? "", { attempts: 2 }), 0);
+      await events().finish((left ?? []).slice(1).map((id) => delivery(id, { state: "done" })));
+      expect(await take("w1")).toEqual([{ ...event(left?.[0] ?? ""), attempts: 2 }]);
+      await events().finish([delivery(left?.[0] ?? "", { state: "done" })]);
+      await events().finish((back ?? []).map((id) => delivery(id, { state: "done" })));
+      expect(await events().depth()).toBe(0);
+      expect(await take("w3", 100, 0)).toEqual([]);
+    });
+
+    test("of events that came at one moment, one that was ended before it was taken is not taken", async () => {
+      await Promise.all(["a", "b", "c"].map((id) => events().offer(event(id), BOUND)));
+      await events().finish([delivery("b", { state: "done" })]);
+      expect(idsOf(await take("w1"))).toEqual(["a", "c"]);
+      const other = delivery("x", { namespace: "other", state: "dead" });
+      await events().offer(event("x", { namespace: "other" }), BOUND);
+      expect(idsOf(await take("w1"))).toEqual(["x"]);
+      const ends = [delivery("c", { state: "dead" }), other, delivery("a", { state: "done" })];
+      await events().finish([...ends, delivery("c", { state: "done" })]);
+      const states = await Promise.all(["a", "b", "c"].map((id) => events().delivery("ns", id)));
+      expect(states.map((one) => one?.state)).toEqual(["done", "done", "dead"]);
+      expect(await events().delivery("other", "x")).toEqual(other);
+      expect(await events().depth()).toBe(0);
+    });
+
+    test("what is taken tells a version of the manifests that is never older than its offer", async () => {
+      const versionOf = async (id: string) => {
+        await events().offer(event(id), BOUND);
+        const [taken] = await events().take("w", 1, CLAIM_MS, 0, never);
+        return taken?.manifests;
+      };
+      const secret = { kind: "Secret", namespace: "a", name: "s", text: "1", labels: {} } as const;
+      const before = await versionOf("a");
+      expect(await versionOf("b")).toBe(before);
+      await store().manifests.put(secret, "*");
+      const after = await versionOf("c");
+      if (before === undefined) expect(after).toBeUndefined();
+      else expect(Number(after)).toBeGreaterThan(Number(before));
+      await store().manifests.remove("Secret", "a", "s");
+      if (after !== undefined) expect(Number(await versionOf("d"))).toBeGreaterThan(Number(after));
+    });
+
+    test("what was judged by manifests that have changed since is stale, and only that", async ({ skip }) => {
+      const { manifests } = store();
+      const place = ["Secret", "a", "s"] as const;
+      await manifests.get(...place);
+      const known = manifests.known?.(...place);
+      if (known === undefined) return skip("this store knows nothing without a call");
+      expect(known.stored).toBeUndefined();
+      const judged = (id: string, version: string | undefined) =>
+        events().offer(event(id), BOUND, undefined, version);
+      expect((await judged("a", known.manifests)).result).toBe("accepted");
+      await manifests.put(
+        { kind: "Secret", namespace: "a", name: "s", text: "1", labels: {} },
+        "*",
+      );
+      const mixed = ["b", "c", "d"].map((id) =>
+        judged(id, id === "c" ? undefined : known.manifests)
+      );
+      expect((await Promise.all(mixed)).map(({ result }) => result))
+        .toEqual(["stale", "accepted", "stale"]);
+      await manifests.get(...place);
+      const now = manifests.known?.(...place);
+      expect(now?.stored?.text).toBe("1");
+      const both = [judged("b", known.manifests), judged("d", now?.manifests)];
+      expect((await Promise.all(both)).map(({ result }) => result)).toEqual(["stale", "accepted"]);
+      expect(idsOf(await take("w")).sort()).toEqual(["a", "c", "d"]);
+      expect(await events().delivery("ns", "b")).toBeUndefined();
+    });
+
     test("only one of several workers claims", async () => {
       const ids = Array.from({ length: 20 }, (_, i) => `e${i}`);
       for (const id of ids) await events().offer(event(id), BOUND);
@@ -182,6 +274,44 @@ export function describeEvents(open: OpenStore): void {
       await events().offer(event("a"), BOUND);
       expect(idsOf(await waiting)).toEqual(["a"]);
       expect(performance.now() - startedAt).toBeLessThan(800);
+    });
+
+    test("a worker that waits is given what comes at one moment together, and a due one in between", async () => {
+      await events().offer(event("later"), BOUND);
+      await take("w1");
+      await events().retryLater(delivery("later", { attempts: 1 }), 200);
+      const seen: string[] = [];
+      for (const ids of [["a", "b", "c"], ["d"]]) {
+        const waiting = events().take("w1", 10, CLAIM_MS, LONG_MS, never);
+        await Promise.all(ids.map((id) => events().offer(event(id), BOUND)));
+        for (let taken = await waiting;; taken = await events().take("w1", 9, CLAIM_MS, 0, never)) {
+          seen.push(...idsOf(taken));
+          if (ids.every((id) => seen.includes(id))) break;
+        }
+      }
+      expect(seen).toEqual(["a", "b", "c", "d"]);
+      const waiting = events().take("w1", 10, CLAIM_MS, LONG_MS, never);
+      await setting.pass(200);
+      expect(idsOf(await waiting)).toEqual(["later"]);
+      expect(await events().depth()).toBe(5);
+    });
+
+    test("a worker that waits gets what was accepted under an id, not what was refused under it", async () => {
+      await events().offer(event("first"), BOUND);
+      const waiting = events().take("w1", 10, 60_000, LONG_MS, never);
+      expect(idsOf(await waiting)).toEqual(["first"]);
+      for (const [texts, bounds] of [[["1", "2"], [9, 9]], [["3", "4"], [0, 9]]] as const) {
+        const next = events().take("w1", 10, 60_000, LONG_MS, never);
+        await setting.pass(0);
+        const offers = texts.map((text, i) =>
+          events().offer({ ...event("a"), text }, bounds[i] ?? 0)
+        );
+        const accepted = (await Promise.all(offers)).findIndex(({ result }) =>
+          result === "accepted"
+        );
+        expect((await next).map(({ id, text }) => [id, text])).toEqual([["a", texts[accepted]]]);
+        await events().finish([delivery("a", { state: "done" })]);
+      }
     });
 
     test("several waiting workers share what comes", async () => {

@@ -121,6 +121,18 @@ describe("a server in trouble", () => {
     expect((await mail).length).toBe(1);
   });
 
+  test("that forgot everything while a worker waits: what comes then is taken", async () => {
+    const server = await start();
+    const store = await open(server.url);
+    const event = { id: "e", namespace: "n", discriminator: "", text: "{}", receivedAt: 1 };
+    const waiting = store.events.take("w", 1, LONG_MS, LONG_MS, never);
+    await until(async () => (await ask(server.url, ["EXISTS", "sluice:{events}:queue"])) !== "0");
+    await ask(server.url, ["FLUSHALL"]);
+    await ask(server.url, ["SCRIPT", "FLUSH"]);
+    expect((await store.events.offer(event, 10)).result).toBe("accepted");
+    expect((await waiting).map(({ id }) => id)).toEqual(["e"]);
+  });
+
   test("that forgot its scripts is told them again", async () => {
     const server = await start();
     const store = await open(server.url);

@@ -1,5 +1,5 @@
 /**
- * The HTTP application over a memory store and a real host, for conformance and contract tests: in a frozen host nothing
+ * The HTTP application over a store, by default in memory, and a real host, for conformance and contract tests: in a frozen host nothing
  * happens but what the API itself does. `PUT /test/seed` exists only here.
  */
 import process from "node:process";
@@ -28,10 +28,13 @@ import { ManifestKind, type Workflow } from "../../src/spec/manifest.ts";
 import { normalForm } from "../../src/spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../../src/spec/schema_kinds.ts";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
+import type { Store } from "../../src/store/port.ts";
 import { workflowKind } from "../../src/actors/workflow_actor.ts";
 
 export interface ApiServerOptions {
   gatekeeper: GatekeeperOptions;
+  /** Closed with the instance. @default an empty one in memory */
+  store?: Store;
   settings?: Partial<ServiceSettings>;
   /** Requests a second for each sender. @default no bound */
   rateLimit?: number;
@@ -83,7 +86,7 @@ export const TEST_SETTINGS: ServiceSettings = {
 
 /** Makes a fresh, empty instance. */
 export async function startInstance(options: ApiServerOptions): Promise<Instance> {
-  const store = openMemoryStore();
+  const { store = openMemoryStore() } = options;
   const log = createLogger("error");
   const metrics = createMetrics();
   const shared = { store, clock: systemClock, ids: systemIds, log };

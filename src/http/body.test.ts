@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { Problem } from "../base/problem.ts";
+import { systemClock } from "../platform/clock.ts";
+import { Deadlines } from "../platform/deadlines.ts";
+import { RequestBody } from "./body.ts";
+
+const LIMITS = { maxBytes: 16, timeoutMs: 1_000, waits: new Deadlines(systemClock, 1_000) };
+
+function bodyOf(sent: string | number[], isAnnounced = true): RequestBody {
+  const bytes = typeof sent === "string" ? new TextEncoder().encode(sent) : new Uint8Array(sent);
+  const headers = isAnnounced ? { "content-length": String(bytes.length) } : {};
+  return new RequestBody(
+    new Request("http://x/", { method: "POST", headers, body: bytes }),
+    LIMITS,
+  );
+}
+
+const statusOf = (failing: Promise<unknown>) =>
+  failing.then(() => 200, (error) => error instanceof Problem ? error.status : error);
+
+describe.each([true, false])("a body whose length is announced: %s", (isAnnounced) => {
+  test("gives text and bytes, in either order and again", async () => {
+    const bytes = new TextEncoder().encode("é{}");
+    const first = bodyOf("é{}", isAnnounced);
+    expect(await first.text()).toBe("é{}");
+    expect(await first.bytes()).toEqual(bytes);
+    expect(await first.text()).toBe("é{}");
+    const second = bodyOf("é{}", isAnnounced);
+    expect(await second.bytes()).toEqual(bytes);
+    expect(await second.text()).toBe("é{}");
+    expect(await bodyOf("", isAnnounced).text()).toBe("");
+  });
+
+  test("is refused when it is too large", async () => {
+    expect(await statusOf(bodyOf("x".repeat(17), isAnnounced).text())).toBe(413);
+    expect(await statusOf(bodyOf("x".repeat(17), isAnnounced).bytes())).toBe(413);
+    expect(await statusOf(bodyOf("x".repeat(16), isAnnounced).text())).toBe(200);
+  });
+});
+
+test.each([[[0xef, 0xbb, 0xbf, 0x31]], [[0x31, 0xff]], [[0xef, 0xbf, 0xbd]]])(
+  "bytes %j that its text doesn't tell for sure are not made up",
+  async (sent) => {
+    const body = bodyOf(sent);
+    await body.text();
+    expect(await statusOf(body.bytes())).toBe(503);
+    expect([...await bodyOf(sent).bytes()]).toEqual(sent);
+  },
+);
