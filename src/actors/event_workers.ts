@@ -123,6 +123,7 @@ export class EventWorkers {
       }
     } finally {
       await ends.flushed();
+      open?.clear();
     }
   }
 
