@@ -123,6 +123,7 @@ export class EventWorkers {
       }
     } finally {
       await ends.flushed();
+      open?.clear();
     }
   }
 
@@ -189,7 +190,7 @@ class Ends {
 
   add(delivery: Delivery): void {
     this.#waiting.push(delivery);
-    this.#writing ??= this.#write().finally(() => this.#writing = undefined);
+    this.#writing ??= this.#write();
   }
 
   async flushed(): Promise<void> {
@@ -207,6 +208,8 @@ class Ends {
         if (isWritten) this.#deps.onEnd?.(delivery);
       }
     }
+    // In the same turn as the look at what waits: nothing comes in between.
+    this.#writing = undefined;
   }
 
   async #finish(batch: Delivery[]): Promise<boolean> {

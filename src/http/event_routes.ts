@@ -8,7 +8,7 @@ import {
   replayDelivery,
   testEvent,
 } from "../service/deliveries.ts";
-import { receiveEvent } from "../service/event_intake.ts";
+import { receiveEvent, StaleManifests } from "../service/event_intake.ts";
 import { string, struct, type StructSchema } from "../spec/schema.ts";
 import type { Delivery } from "../store/port.ts";
 import { idempotencyOf } from "./idempotency_header.ts";
@@ -71,6 +71,8 @@ export const EVENT_ROUTES: readonly Route[] = [
         manifests: call.manifests,
       };
       if (call.query.dryRun === true) {
+        // Nothing is offered that would tell whether the sender is still judged right.
+        if (call.manifests !== undefined) throw new StaleManifests("judge by the manifests of now");
         const bindings = await testEvent(call.service, call.caller, request);
         return { bindings: bindings as unknown as Json };
       }

@@ -29,8 +29,8 @@ afterAll(async () => {
 const body = '{"n":1}';
 const signature = createHmac("sha512", "shh").update(body).digest("base64");
 
-async function post(headers: Record<string, string> = {}): Promise<number> {
-  const url = "http://app/api/v1/events/default/";
+async function post(headers: Record<string, string> = {}, query = ""): Promise<number> {
+  const url = `http://app/api/v1/events/default/${query}`;
   return (await instance.fetch(new Request(url, { method: "POST", headers, body }))).status;
 }
 
@@ -73,4 +73,11 @@ test("a secret that another replica has stored counts for the very next event", 
     expect(await post({ "x-proof": signature })).toBe(200);
     expect((await senders()).includes(robot)).toBe(false);
   }
+});
+
+test("a dry run is judged by the secrets of now as well", async () => {
+  expect([await post(), await post({}, "?dryRun=true")]).toEqual([200, 200]);
+  await putSecret("{type: nothing that there is}");
+  expect(await post({}, "?dryRun=true")).toBe(403);
+  await other.manifests.remove(ManifestKind.Secret, "default", WEBHOOK_SECRET);
 });
