@@ -33,7 +33,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** Actors loaded from the store at once. */
 const MAX_LOADS = 64;
 /** Shards that apply and commit at once. */
-const MAX_WORKING = 32;
+const MAX_WORKING = 16;
 /** Request name that asks a replica to look at the shards again; not an answer. */
 const NUDGE = "@rebalance";
 /** Request name that asks a replica to end a task, in case it runs it; not an answer. */

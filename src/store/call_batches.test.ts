@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { CallBatches } from "./call_batches.ts";
 
+/** Lets what waits for the next turn of the event loop happen. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 test("what comes while a call is under way goes together with the next one", async () => {
   const calls: { requests: number[]; end: PromiseWithResolvers<number[]> }[] = [];
   const batches = new CallBatches<number, number>(3, (requests) => {
@@ -9,17 +12,17 @@ test("what comes while a call is under way goes together with the next one", asy
     return end.promise;
   });
   const first = [batches.add(1), batches.add(2)];
-  await Promise.resolve();
+  await turn();
   const second = [3, 4, 5, 6].map((n) => batches.add(n));
   expect(calls.map(({ requests }) => requests)).toEqual([[1, 2]]);
   calls[0]?.end.resolve([10, 20]);
   expect(await Promise.all(first)).toEqual([10, 20]);
-  await Promise.resolve();
+  await turn();
   expect(calls[1]?.requests).toEqual([3, 4, 5]);
   calls[1]?.end.reject(new Error("down"));
   for (const one of second) await expect(one).rejects.toThrow("down");
   const third = batches.add(7);
-  await Promise.resolve();
+  await turn();
   calls[2]?.end.resolve([70]);
   expect(await third).toBe(70);
 });

@@ -1,7 +1,9 @@
 /**
- * Requests of many callers, carried out several at a time: those that come while one call is under way go together with
- * the next. The busier it is, the larger are the batches.
+ * Requests of many callers, carried out several at a time: those that come in one turn of the event loop, or while a call is
+ * under way, go together. The busier it is, the larger are the batches.
  */
+import { setImmediate } from "node:timers";
+
 interface Waiting<T, R> {
   request: T;
   resolve: (result: R) => void;
@@ -11,19 +13,16 @@ interface Waiting<T, R> {
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
-  readonly #pause: (() => Promise<void>) | undefined;
   #waiting: Waiting<T, R>[] = [];
   #isCalling = false;
 
   /**
    * @param max requests in one call
    * @param call carries them out; its results are in the order of the requests
-   * @param pause goes before each call, so that more join it; never rejects
    */
-  constructor(max: number, call: (requests: T[]) => Promise<R[]>, pause?: () => Promise<void>) {
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
     this.#max = max;
     this.#call = call;
-    this.#pause = pause;
   }
 
   /** Fails as the call fails; when one fails, those that wait for the next one are refused with it. */
@@ -32,13 +31,14 @@ export class CallBatches<T, R> {
       this.#waiting.push({ request, resolve, reject });
       if (this.#isCalling) return;
       this.#isCalling = true;
-      queueMicrotask(() => void this.#run());
+      void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      if (this.#pause !== undefined) await this.#pause();
+      // What follows from the last answer may ask for more at once, and so may others of this moment.
+      await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#waiting.splice(0, this.#max);
       try {
         const results = await this.#call(batch.map(({ request }) => request));

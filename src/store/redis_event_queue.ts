@@ -3,7 +3,6 @@
  * that waits takes in that same call, and what has ended is written along with it. So a busy replica makes one round trip
  * for all that happened since the last one.
  */
-import { setImmediate } from "node:timers";
 import { CallBatches } from "./call_batches.ts";
 import type { Delivery, EventStore, QueuedEvent, Version } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
@@ -169,12 +168,8 @@ export function createRedisEventQueue(
     );
   }
 
-  /** Those that come while a call is under way go together with the next one, and so does what follows from its answer. */
-  const offers = new CallBatches(
-    MAX_OFFERS,
-    offerAll,
-    () => new Promise((resolve) => setImmediate(resolve)),
-  );
+  /** Those that come while a call is under way go together with the next one. */
+  const offers = new CallBatches(MAX_OFFERS, offerAll);
 
   /** Ends that wait for a call to go with. */
   const ends: { deliveries: Delivery[]; resolve: (written: Promise<unknown>) => void }[] = [];
