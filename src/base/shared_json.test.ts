@@ -21,11 +21,16 @@ test("long texts are not kept", () => {
   expect(isShared(first)).toBe(false);
 });
 
-test("only so many are kept", () => {
+test("only so much is kept: what was not asked for longest goes", () => {
   const values = new SharedValues<{ text: string }>();
-  const first = values.of("0", () => ({ text: "0" }));
-  for (let i = 1; i < 300; i++) values.of(String(i), () => ({ text: String(i) }));
-  expect(values.of("0", () => ({ text: "again" }))).not.toBe(first);
+  const long = (n: number) => String(n).padEnd(32_000);
+  const make = (text: string) => () => ({ text });
+  const [first, second] = [values.of(long(0), make("0")), values.of(long(1), make("1"))];
+  for (let n = 2; n < 65; n++) values.of(long(n), make(String(n)));
+  expect(values.of(long(0), make("again"))).toBe(first);
+  values.of(long(65), make("65"));
+  expect(values.of(long(0), make("again"))).toBe(first);
+  expect(values.of(long(1), make("again"))).not.toBe(second);
 });
 
 test("a value that can't be read is not kept", () => {

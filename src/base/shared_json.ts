@@ -2,15 +2,16 @@
  * JSON values that many hold at a time, such as the templates of all workflows made from one manifest: read once, frozen
  * all the way down, and the same value for the same text. What was worked out for one can be kept for all (in a WeakMap).
  */
-import { BoundedCache } from "./bounded_cache.ts";
 
 /** Longest text that is shared, in UTF-16 units. */
 const MAX_LENGTH = 32_768;
-const MAX_SHARED = 256;
+/** Length of all texts that are shared, in UTF-16 units; a value needs a few times as many bytes as its text. */
+const MAX_SIZE = 2 ** 21;
 
-/** Values by the text from which they were made. */
+/** Values by the text from which they were made. Those that were not asked for longest go. */
 export class SharedValues<T> {
-  readonly #values = new BoundedCache<string, T>(MAX_SHARED);
+  readonly #values = new Map<string, T>();
+  #size = 0;
 
   /**
    * The value of a text.
@@ -18,7 +19,22 @@ export class SharedValues<T> {
    */
   of(text: string, make: () => T): T {
     if (text.length > MAX_LENGTH) return make();
-    return this.#values.get(text) ?? this.#values.set(text, freezeAll(make()));
+    let value = this.#values.get(text);
+    if (value === undefined) {
+      value = freezeAll(make());
+      this.#size += text.length;
+      this.#makeRoom();
+    } else this.#values.delete(text);
+    this.#values.set(text, value);
+    return value;
+  }
+
+  #makeRoom(): void {
+    for (const oldest of this.#values.keys()) {
+      if (this.#size <= MAX_SIZE) return;
+      this.#values.delete(oldest);
+      this.#size -= oldest.length;
+    }
   }
 }
 
