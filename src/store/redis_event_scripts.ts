@@ -95,7 +95,7 @@ end
 
 -- How often a taken entry was claimed from a silent worker.
 local function claims(entry)
-  local pending = redis.call('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1)[1]
+  local pending = in_group('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1)[1]
   return pending and pending[4] - 1 or 0
 end
 

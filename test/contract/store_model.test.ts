@@ -289,7 +289,9 @@ const events: fc.Arbitrary<Operation> = fc.record({
       case "claim": {
         const silence = act === "take" ? HOUR_MS : 0;
         const taken = await store.events.take(worker, 100, silence, 0, never);
-        return taken.sort((a, b) => a.id < b.id ? -1 : 1);
+        // Only some stores tell a version of the manifests.
+        return taken.map(({ manifests: _manifests, ...event }) => event)
+          .sort((a, b) => a.id < b.id ? -1 : 1);
       }
       case "touch":
         return await store.events.touch(worker, [id]);
