@@ -167,6 +167,12 @@ export function describeEvents(open: OpenStore): void {
       expect(await take("w3", 100, 0)).toEqual([]);
     });
 
+    test("an event that nobody has ever taken can be given back", async () => {
+      await events().offer(event("a"), BOUND);
+      await events().retryLater(delivery("a", { attempts: 1 }), 0);
+      expect(await take("w1")).toEqual([{ ...event("a"), attempts: 1 }]);
+    });
+
     test("of events that came at one moment, one that was ended before it was taken is not taken", async () => {
       await Promise.all(["a", "b", "c"].map((id) => events().offer(event(id), BOUND)));
       await events().finish([delivery("b", { state: "done" })]);
