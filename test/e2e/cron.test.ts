@@ -7,7 +7,8 @@ import { call } from "../support/event_ledger.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
-const CRONS = 6;
+/** So many that each replica owns some of them, whatever the replicas are called. */
+const CRONS = 16;
 const EVERY_MS = 2_000;
 const cleanUp: (() => Promise<unknown>)[] = [];
 
