@@ -128,7 +128,7 @@ export function fillTemplate(
   options: FillOptions,
 ): Template {
   const { inputs: _declared, ...body } = template;
-  if (!isTagged(template, body)) {
+  if (isShared(template) && !mayHoldTag(body)) {
     return template.inputs === undefined ? template : { ...body, inputs };
   }
   const scope = joinScopes(
@@ -139,16 +139,6 @@ export function fillTemplate(
   );
   const filled = replaceTags(body, scope, "keep", turn.env);
   return template.inputs === undefined ? filled : { ...filled, inputs };
-}
-
-// Which shared templates have tags outside their inputs.
-const tagged = new WeakMap<Template, boolean>();
-
-function isTagged(template: Template, body: Omit<Template, "inputs">): boolean {
-  if (!isShared(template)) return true;
-  let found = tagged.get(template);
-  if (found === undefined) tagged.set(template, found = mayHoldTag(body));
-  return found;
 }
 
 /** `inputs.*` of a template. */

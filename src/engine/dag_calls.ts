@@ -68,25 +68,19 @@ const plans = new WeakMap<object, DagPlan>();
 
 function planOf(frame: Frame): DagPlan {
   const { dag } = frame.written;
-  const place = dag !== undefined && isShared(dag) && !isOrderTagged(dag) ? dag : frame;
-  let plan = plans.get(place);
-  if (plan === undefined) plans.set(place, plan = makePlan(frame.template.dag));
+  const known = plans.get(dag ?? frame) ?? plans.get(frame);
+  if (known !== undefined) return known;
+  const plan = makePlan(frame.template.dag);
+  plans.set(dag !== undefined && isShared(dag) && !isOrderTagged(dag) ? dag : frame, plan);
   return plan;
 }
 
-// Which shared DAGs have tags in what their order follows from.
-const tagged = new WeakMap<DagTemplate, boolean>();
-
-function isOrderTagged(dag: DagTemplate): boolean {
-  let found = tagged.get(dag);
-  if (found === undefined) {
-    found = mayHoldTag([
-      dag.target,
-      dag.tasks.map(({ name, depends, dependencies }) => [name, depends, dependencies]),
-    ]);
-    tagged.set(dag, found);
-  }
-  return found;
+/** Tells whether the order of the tasks may differ from run to run. */
+function isOrderTagged({ target, tasks }: DagTemplate): boolean {
+  return mayHoldTag([
+    target,
+    tasks.map(({ name, depends, dependencies }) => [name, depends, dependencies]),
+  ]);
 }
 
 function makePlan(dag: DagTemplate | undefined): DagPlan {
