@@ -45,6 +45,14 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        test: {
+          name: "fuzz",
+          include: ["test/fuzz/**/*.test.ts"],
+          // Each input runs in a process of its kind; so many kinds at once as there are processors.
+          maxConcurrency: 2,
+        },
+      },
     ],
   },
 });

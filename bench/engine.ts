@@ -108,6 +108,7 @@ function measure(workflow: Workflow, count: number): Cost {
     randomSuffix: (length) => "x".repeat(length),
     findManifest: () => null,
     labelPrefix: "workflows.argoproj.io/",
+    apiGroup: "argoproj.io",
   });
   const isRetried = workflow.spec.templates?.[0]?.retryStrategy !== undefined;
   const before = cpuMs();

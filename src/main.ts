@@ -23,6 +23,7 @@ import {
 import { createSsoAuthenticator } from "./auth/sso.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "./auth/token_file.ts";
 import { Problem, unavailable } from "./base/problem.ts";
+import { observeWork } from "./base/work.ts";
 import { parseRepository } from "./artifacts/repository_setting.ts";
 import { KubeClient, KubeError } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
@@ -36,7 +37,7 @@ import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { matchesLabels, parseLabelSelector } from "./expr/label_selector.ts";
 import { createApp } from "./http/app.ts";
-import { createOriginRule, parseOrigins } from "./http/origin.ts";
+import { createOriginRule, type HostRule, parseOrigins } from "./http/origin.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
 import { starting } from "./http/starting.ts";
@@ -55,6 +56,7 @@ import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
 import { SharedClock } from "./platform/shared_clock.ts";
 import { stopSignal } from "./platform/stop_signal.ts";
+import { Watchdog } from "./platform/watchdog.ts";
 import { watchFile } from "./platform/watched_file.ts";
 import type { ServiceDeps } from "./service/deps.ts";
 import type { CronRunner } from "./actors/cron_runner.ts";
@@ -62,16 +64,21 @@ import { type ClusterSource, startClusterSource } from "./service/cluster_source
 import { sweepArchive } from "./service/archive_sweep.ts";
 import { startCronRunner } from "./service/cron_runs.ts";
 import { DurationEstimates } from "./service/duration_estimates.ts";
+import { createCheckThread } from "./service/manifest_check.ts";
 import { createEventFeed } from "./service/event_feed.ts";
 import { createEventMetrics } from "./service/event_metrics.ts";
 import { type EventProcessing, startEventProcessing } from "./service/event_processing.ts";
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { ObjectCalls } from "./service/object_calls.ts";
 import { createStoredConfig } from "./service/stored_config.ts";
+import { createUnreadableRecords } from "./service/unreadable_records.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
+import type { Naming } from "./spec/naming.ts";
+import { unreadableReporter } from "./platform/unreadable.ts";
 import { reachStore } from "./store/open_store.ts";
+import { watchWrites } from "./store/write_watch.ts";
 import type { Store } from "./store/port.ts";
 import facts from "../package.json" with { type: "json" };
 
@@ -167,9 +174,17 @@ async function run(config: Config, log: Logger): Promise<number> {
 /** Opens the store and joins the parts; keeps trying while the store can't be reached. */
 async function build(config: Config, log: Logger, stop: AbortSignal): Promise<System> {
   const ids = systemIds;
+  const naming = namingOf(config);
   const metrics = createMetrics();
-  const ownStore = await reachStore(config, log, stop);
   const closing = new AbortController();
+  const watchdog = new Watchdog({ clock: systemClock, log, metrics, cpuMs });
+  observeWork(watchdog.note);
+  watchdog.start(closing.signal);
+  const onUnreadable = unreadableReporter(metrics, log);
+  const reached = await reachStore(config, log, stop, onUnreadable);
+  const writes = watchWrites(reached, { clock: systemClock, log, metrics });
+  const ownStore = writes.store;
+  closing.signal.addEventListener("abort", writes.stop);
   const clock = new SharedClock(systemClock, () => ownStore.membership.now());
   await clock.look().catch((cause) => log.warn({ err: cause }, "the store does not tell the time"));
   void clock.follow(closing.signal);
@@ -190,8 +205,10 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const configSource = createStoredConfig(store);
   const artifacts = createArtifactStore({
     repository: parseRepository(config.artifacts || join(dir, "artifacts")),
+    keys: config.artifactKeys,
     config: configSource,
     allowLocalGit: config.executor === "process",
+    maxBytes: config.maxArtifactBytes,
   });
   const workflows = createWorkflowSource(store);
   const { executor, callback } = await openExecutors(config, dir, {
@@ -210,6 +227,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     executors: [executor],
     kinds: [
       createWorkflowKind({
+        naming,
         isKept: (labels) =>
           config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels),
       }),
@@ -219,11 +237,15 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ids,
     log,
     metrics,
-    async collectArtifacts(actor, unwanted) {
-      const namespace = parseWorkflowActorId(actor)?.namespace ?? "";
+    async collectArtifacts(actor, { artifacts: unwanted, repositoryRef, formerKeys }) {
+      const scope = {
+        namespace: parseWorkflowActorId(actor)?.namespace ?? "",
+        ...(repositoryRef !== undefined && { repositoryRef }),
+        ...(formerKeys !== undefined && { formerKeys }),
+      };
       for (const artifact of unwanted) {
         try {
-          await artifacts.remove(artifact, { namespace });
+          await artifacts.remove(artifact, scope);
         } catch (cause) {
           // What can't be reached now is tried again; what can't be removed at all stays, with a word in the log.
           if (cause instanceof Problem && cause.status === 503) throw cause;
@@ -237,7 +259,9 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     leaseTtlMs: config.leaseTtl,
     hotActors: config.hotActors,
     taskStarts: config.taskStarts,
-    labelPrefix: config.labelPrefix,
+    naming,
+    artifactKeys: config.artifactKeys,
+    limits: { nodes: config.maxNodes, bytes: config.maxWorkflowBytes },
   });
   await host.start();
   const rules = accessRules(config, log);
@@ -247,7 +271,9 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     config.authMode.includes("server"),
     authenticators.length > 0,
     rules,
+    config.apiGroup,
   );
+  const records = createUnreadableRecords({ log, metrics, clock });
   const service: ServiceDeps = {
     host,
     store,
@@ -255,21 +281,26 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ids,
     log,
     workflows,
-    watches: createWatchHub(store, workflows),
-    events: createEventFeed({ store, clock, log, group: config.apiGroup }),
-    eventMetrics: createEventMetrics(metrics),
+    records,
+    watches: createWatchHub(store, workflows, records),
+    events: createEventFeed({ store, clock, log, naming }),
+    eventMetrics: createEventMetrics(metrics, onUnreadable),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
+      naming,
       build: buildFacts(),
       eventQueueSize: config.eventOperationQueueSize,
       maxEventBytes: config.maxEventBytes,
+      maxNodes: config.maxNodes,
       idempotencyTtlMs: config.idempotencyTtl,
       archive: config.archive,
       syncApi: config.syncApi,
+      userNamespace: config.userNamespace,
       archiveSelector,
       authRequired: !config.authMode.includes("server"),
     },
-    estimates: new DurationEstimates(store, clock),
+    checks: createCheckThread(),
+    estimates: new DurationEstimates(store, clock, naming.labelPrefix),
     logs: executor,
     artifacts,
     ...(cluster === undefined ? {} : { objects: new ObjectCalls(cluster.client, config.apiGroup) }),
@@ -283,13 +314,16 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     gatekeeper,
     metrics,
     maxBodyBytes: config.maxBodyBytes,
+    maxBodiesBytes: config.maxBodiesBytes,
+    maxBodyMembers: config.maxBodyMembers,
     maxUploadBytes: config.maxUploadBytes,
     bodyTimeoutMs: config.bodyTimeout,
     origin: createOriginRule({
       allowed: parseOrigins(config.accessControlAllowOrigin),
-      isLocal: isLoopback(config.host),
+      hosts: allowedHosts(config),
     }),
     ready: () => store.ping(),
+    writesRefused: writes.refusal,
     closing: closing.signal,
     ...(config.apiRateLimit === 0
       ? {}
@@ -331,11 +365,17 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   };
 }
 
+/** By which names the server may be called; undefined: by any, since whoever calls must prove who it is. */
+function allowedHosts(config: Config): HostRule | undefined {
+  if (isLoopback(config.host)) return "local";
+  if (!config.authMode.includes("server")) return undefined;
+  return [hostname(), ...listOf(config.allowedHosts)];
+}
+
 /** The rules of the access file, as they are now; none without a file. */
-function accessRules({ accessFile }: Config, log: Logger): () => AccessRules {
-  return accessFile === ""
-    ? () => []
-    : watchFile(accessFile, parseAccessRules, systemClock.now, log).current;
+function accessRules({ accessFile, apiGroup }: Config, log: Logger): () => AccessRules {
+  const parse = (text: string) => parseAccessRules(text, apiGroup);
+  return accessFile === "" ? () => [] : watchFile(accessFile, parse, systemClock.now, log).current;
 }
 
 /** How the cluster is asked for tokens and rights; undefined when it isn't. */
@@ -352,6 +392,7 @@ async function clusterReviews(config: Config): Promise<KubernetesTokensOptions |
       }
     },
     now: systemClock.now,
+    apiGroup: config.apiGroup,
   };
 }
 
@@ -363,10 +404,11 @@ function createAuthenticators(
   log: Logger,
 ): Authenticator[] {
   const { now } = systemClock;
+  const { apiGroup } = config;
   const authenticators: Authenticator[] = [];
   if (config.authMode.includes("client") && config.tokenFile !== "") {
     const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
-    authenticators.push(createTokenFileAuthenticator({ tokens, rules, now }));
+    authenticators.push(createTokenFileAuthenticator({ tokens, rules, now, apiGroup }));
   }
   if (reviews !== undefined) authenticators.push(createKubernetesAuthenticator(reviews));
   if (config.authMode.includes("sso")) {
@@ -375,6 +417,7 @@ function createAuthenticators(
       audience: config.ssoAudience,
       jwksUrl: config.ssoJwksUrl,
       rules,
+      apiGroup,
     }));
   }
   return authenticators;
@@ -404,6 +447,7 @@ async function shutDown(
     system.host.halt();
   }
   system.service.watches.close();
+  system.service.checks?.close();
   await endsWithin(
     systemClock,
     CLOSE_MS,
@@ -435,6 +479,11 @@ function listOf(text: string): string[] {
   return text.split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 
+/** What the deployment calls its labels and kinds. */
+function namingOf({ labelPrefix, apiGroup }: Config): Naming {
+  return { labelPrefix, apiGroup };
+}
+
 /** What runs the tasks: http and data templates in this process, the rest as `--executor` says. */
 function openExecutors(
   config: Config,
@@ -453,6 +502,8 @@ function openExecutors(
   return openExecutor({
     kind: config.executor,
     dir: join(dir, "tasks"),
+    containerAllow: config.containerAllow,
+    maxArtifactBytes: config.maxArtifactBytes,
     config: source,
     artifacts,
     clock,
@@ -468,12 +519,18 @@ function openExecutors(
       helperImage,
       callbackUrl,
       namespaces: listOf(namespace),
-      group: config.apiGroup,
+      naming: namingOf(config),
       // Two deployments that share the default's name would take each other's pods for orphans.
       ...(instance !== CONFIG_TABLE.instance.default && { findUnwanted }),
       ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),
     },
   });
+}
+
+/** Processor time of this process so far, ms. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function buildFacts(): ServiceDeps["settings"]["build"] {

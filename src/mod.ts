@@ -30,6 +30,7 @@
  *   randomSuffix: (length) => "x".repeat(length),
  *   findManifest: () => null,
  *   labelPrefix: "workflows.argoproj.io/",
+ *   apiGroup: "argoproj.io",
  * };
  * const state = createWorkflow({
  *   metadata: { name: "hello", namespace: "default", uid: "1" },
@@ -101,6 +102,7 @@
 
 // Manifests.
 export type * from "./spec/manifest.ts";
+export { type Naming, STANDARD_NAMING } from "./spec/naming.ts";
 export type { Json, JsonObject } from "./base/json.ts";
 export { Problem, ProblemCode } from "./base/problem.ts";
 export {

@@ -174,9 +174,10 @@ function sample(schema: Schema): Json {
 function podOf(template: Template, podSpec: WorkflowSpec): string {
   const pod = podFor(taskSpec("a", template, { podSpec }), {
     instance: "i",
+    labelPrefix: "workflows.argoproj.io/",
     helperImage: "busybox",
     callbackUrl: "http://sluice:2746",
-    token: "t",
+    secret: "s",
     now: 0,
   });
   // What containers are told of their template is no effect.

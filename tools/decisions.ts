@@ -15,6 +15,24 @@ export interface QuirkDecision {
 
 export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   {
+    subject: "http template without `timeoutSeconds`",
+    reference: "Documented as 30 s; waits for ever",
+    choice: "better",
+    sluice: "Ends after 30 s",
+    why: "A server that never answers must not hold a step, and a place, for ever",
+    shown:
+      "src/executors/http.test.ts: without a timeout of its own a request has 30 s, from the connection to the last byte",
+  },
+  {
+    subject: "Name or label key of a workflow's own metric that Prometheus can't read",
+    reference: "Accepted; only metrics of templates are checked",
+    choice: "better",
+    sluice: "Refused with its place; one that comes from a parameter becomes a condition",
+    why: "It would break or forge lines of the page of metrics",
+    shown:
+      "src/engine/metrics.test.ts: a label key that comes from a parameter is checked when it is known",
+  },
+  {
     subject: "Reference to an output that a failed step never made",
     reference: "Tried again for ever; the workflow stays Running",
     choice: "better",
@@ -181,6 +199,43 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
   },
   {
+    place: "Events: payloads of any kind",
+    reference:
+      "Each expression is checked against the kind of each payload: `payload.x` fails for `[1]`, behind a guard too",
+    sluice:
+      "Checked once, when the binding is stored; guards come first, and what a payload doesn't have is nil",
+    shown:
+      "src/events/match.property.test.ts: what a discriminator or a guard excludes is no error, whatever stands behind it",
+  },
+  {
+    place: "Events without a credential, where one is needed",
+    reference: "403 as plain text without a code: `failed to process webhook request`",
+    sluice: "403 as JSON with code 7, which says what is missing",
+    shown:
+      "test/contract/events.test.ts: a signed event needs no credential, and is queued with its sender's identity",
+  },
+  {
+    place: "Requests with a body, without a valid credential",
+    reference: "Some bodies are judged first: 400",
+    sluice: "401 before anything of the body is read",
+    shown:
+      "test/contract/auth_matrix.test.ts: every declared route has one rule, and no rule is without its route",
+  },
+  {
+    place: "Namespaces in paths",
+    reference: "Any text, where no object is stored",
+    sluice: "400 for what can't be a namespace",
+    shown: "test/contract/request_bodies.test.ts: $method $path takes no other names",
+  },
+  {
+    place: "Large bodies and manifests",
+    reference: "As the API server of the cluster has it",
+    sluice:
+      "At most 4 MiB, 250,000 members, 1,000 labels of a workflow, 256 characters of a quantity, 15 s to check it",
+    shown:
+      "test/contract/request_bodies.test.ts: %s by the hundred thousand are refused on every route, at little cost",
+  },
+  {
     place: "Event bindings",
     reference: "Listed only; written as cluster objects",
     sluice: "Create, get, update, delete and lint",
@@ -299,6 +354,13 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
+    place: "Unknown members of a body that changes a workflow, and selectors of empty terms only",
+    reference: "Ignored: a misspelt selector resumes or stops everything",
+    sluice: "400, with the name that was probably meant",
+    shown:
+      "test/contract/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
+  },
+  {
     place: "Update of a template under another's path",
     reference: "The path is ignored; the object that the body names is changed",
     sluice: "400; an empty name in the path is the body's",
@@ -345,6 +407,28 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     sluice: "The finished workflow comes first",
     shown:
       "test/contract/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
+  },
+  {
+    place: "Stored templates that a manifest reaches",
+    reference: "Read with the server's right, whoever submits or checks the manifest",
+    sluice: "Its sender needs the right to get each of them",
+    shown:
+      "test/contract/template_rights.test.ts: a submission needs to get the template, or the cron workflow and what it reaches",
+  },
+  {
+    place: "Lint and dry runs",
+    reference: "Need no right",
+    sluice: "Need the rights of what they stand for",
+    shown:
+      "test/contract/template_rights.test.ts: nothing is judged for a caller without the right to it",
+  },
+  {
+    place: "Artifacts: keys in the server's repository",
+    reference: "`WORKFLOW/POD/…`; every namespace may use every key",
+    sluice:
+      "`NAMESPACE/WORKFLOW/POD/…`; a namespace may use its own, all of them with `--artifact-keys shared`",
+    shown:
+      "test/contract/artifact_tenancy.test.ts: both find their own, neither the other's, by whatever way",
   },
   {
     place: "Artifacts: refusals",
@@ -414,5 +498,21 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference: "Empty",
     sluice: "From the archived log, where the template archives it",
     shown: "src/service/logs.test.ts: lines that the executor no longer has come from the archive",
+  },
+  {
+    place: "Lists without a limit",
+    reference: "Everything in one answer",
+    sluice:
+      "A page of at most about 16 MiB of stored text, with a continue token; one object is always there",
+    shown:
+      "test/contract/large_workflows.test.ts: a list without a limit ends when it is full, with a token to go on from",
+  },
+  {
+    place: "Stored objects that cannot be read",
+    reference: "Left out of lists, with a word in the log of the controller",
+    sluice:
+      "Shown in phase Error with a message (templates, bindings and cron workflows with an annotation `unreadable`); they can be deleted",
+    shown:
+      "test/contract/unreadable_records.test.ts: a list shows them all, those that cannot be read in phase Error with a message",
   },
 ];

@@ -14,6 +14,7 @@ function entry(id: string, weight: number, rests: boolean): HotEntry {
     take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
     weight: () => weight,
     rests: () => rests,
+    isGrowing: () => false,
   };
   return { actor, version: "1" };
 }

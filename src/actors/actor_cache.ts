@@ -63,7 +63,7 @@ export class ActorCache {
     slot.pins--;
     this.#remove(id);
     const { actor } = slot.entry;
-    if (!actor.exists()) return;
+    if (!actor.exists() || actor.isBare === true) return;
     slot.weight = actor.weight();
     slot.group = actor.rests() ? this.#resting : this.#busy;
     slot.group.slots.set(id, slot);

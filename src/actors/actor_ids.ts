@@ -36,6 +36,11 @@ export function parseWorkflowActorId(
     : undefined;
 }
 
+/** Whose work it is: the namespace of a workflow, also of an archived one; "" for all other actors. */
+export function namespaceOf(id: ActorId): string {
+  return id.startsWith("wf/") ? id.slice(3, id.indexOf("/", 3)) : "";
+}
+
 /** The shard an actor lives in: FNV-1a over the id, mixed, modulo the number of shards. */
 export function shardOf(id: ActorId, shards: number): number {
   return mix(hashText(id)) % shards;

@@ -5,18 +5,35 @@
  */
 import type { Json } from "../base/json.ts";
 import { isJsonObject } from "../base/json.ts";
-import { parseShared } from "../base/shared_json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import type { ArtifactKeys } from "../spec/artifact_key.ts";
+import { workingOn } from "../base/work.ts";
+import { NewerSchema } from "../engine/codec.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
+import type { WorkflowLimits } from "../engine/limits.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
-import type { ActorChange, ActorId, Cursor, IndexEntry, Lease, Store } from "../store/port.ts";
+import { manifestObject } from "../store/manifest_object.ts";
+import type {
+  ActorChange,
+  ActorId,
+  Cursor,
+  IndexEntry,
+  Lease,
+  LoadBounds,
+  Store,
+  StoredActor,
+  StoredManifest,
+} from "../store/port.ts";
 import type { ActorCache } from "./actor_cache.ts";
+import { namespaceOf } from "./actor_ids.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "./hot_actor.ts";
 import { kindOf } from "./kinds.ts";
-import type { Limiter } from "./limiter.ts";
+import type { LoopShare } from "./loop_share.ts";
 import type { Result } from "./result.ts";
+import type { Naming } from "../spec/naming.ts";
 
 /** A command waiting in a shard's queue. */
 export interface QueueItem {
@@ -46,6 +63,10 @@ export interface Group {
   effects: HostEffect[];
   /** The actor was removed in this batch, maybe created again after. */
   removed: boolean;
+  /** It was ended without a look at its nodes: what it has under way is cancelled. */
+  isAside?: true;
+  /** Tasks that it had under way are to be ended. */
+  endsTasks: boolean;
 }
 
 export interface BatchDeps {
@@ -55,9 +76,14 @@ export interface BatchDeps {
   log: Logger;
   cache: ActorCache;
   kinds: readonly ActorKind[];
-  /** Bounds actors loaded at once. */
-  loads: Limiter;
-  labelPrefix: string;
+  /** Bounds actors loaded at once, by namespace. */
+  loads: FairLimiter;
+  /** How the actors share the thread. */
+  share: LoopShare;
+  naming: Naming;
+  artifactKeys?: ArtifactKeys;
+  /** What a workflow may grow to. @default nothing bounds it */
+  limits?: WorkflowLimits;
   /** Never goes on: commands are applied, nothing follows. */
   frozen: boolean;
 }
@@ -69,6 +95,9 @@ export class StoreTrouble extends Error {
     this.name = "StoreTrouble";
   }
 }
+
+/** How often an actor may fail to be loaded or to go on, in a row and from what is stored, before it is put aside. */
+const MAX_FAILURES = 3;
 
 /** Rounds of loading manifests that one command may need; beyond it is a defect. */
 const MAX_ROUNDS = 1_000;
@@ -116,6 +145,7 @@ async function applyToActor(
   const poison = new Map<QueueItem, unknown>();
   let entry = deps.cache.pin(id, lease);
   let stepwise = false;
+  let failures = 0;
   for (;;) {
     const group: Group = {
       id,
@@ -126,10 +156,14 @@ async function applyToActor(
       changes: [],
       effects: [],
       removed: false,
+      endsTasks: false,
     };
     try {
       if (!entry) {
-        if (!isNew || poison.size > 0) group.entry = await load(lease.shard, id, kind, deps);
+        if (!isNew || poison.size > 0) {
+          const left = items.filter((item) => !poison.has(item));
+          group.entry = await load(lease.shard, id, kind, left, deps);
+        }
         deps.cache.add(id, lease, group.entry);
       }
       await runGroup(group, poison, stepwise, env, deps);
@@ -141,6 +175,19 @@ async function applyToActor(
       const current = defect instanceof Poisoned ? defect.item : undefined;
       const cause = defect instanceof Poisoned ? defect.cause : defect;
       deps.log.error({ actor: id, command: typeOf(current?.body), err: cause }, "actor failed");
+      if (cause instanceof Unreadable && items.some((item) => isEnough(kind, item))) {
+        for (const item of items) if (!isEnough(kind, item)) poison.set(item, cause);
+        continue;
+      }
+      const isRefusable = current !== undefined && kind.mayRefuse?.(current.body) !== false;
+      const isNewer = cause instanceof Unreadable && cause.cause instanceof NewerSchema;
+      const canBeAside = kind.putAside !== undefined && !isNewer;
+      if (canBeAside && !isRefusable) {
+        stepwise = true;
+        if (++failures < MAX_FAILURES) continue;
+        const aside = await putAside(lease, group, cause, env, deps);
+        if (aside !== undefined) return aside;
+      }
       if (current) poison.set(current, cause);
       else if (stepwise) { for (const item of items) poison.set(item, cause); }
       else stepwise = true;
@@ -157,6 +204,50 @@ async function applyToActor(
   }
 }
 
+/** Ends an actor that can't go on: its commands are refused. Undefined when nothing of it is stored. */
+async function putAside(
+  lease: Lease,
+  { id, kind, items }: Group,
+  cause: unknown,
+  env: EngineEnv,
+  deps: BatchDeps,
+): Promise<Group | undefined> {
+  const stored = await readActor(lease.shard, id, deps);
+  if (stored === undefined || kind.putAside === undefined) return undefined;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const { put, drop, index, effects } = kind.putAside(id, stored, reason, env);
+  deps.log.error({ actor: id, err: cause }, "actor put aside");
+  const { version } = stored;
+  const actor = kind.hydrate(id, { ...stored, parts: { ...stored.parts, ...put } });
+  const entry: HotEntry = { actor, version };
+  deps.cache.add(id, lease, entry);
+  const refusal = new Problem(
+    ProblemCode.FailedPrecondition,
+    `The workflow was put aside: ${reason}`,
+  );
+  return {
+    id,
+    kind,
+    items,
+    entry,
+    outcomes: new Map(items.map((item) => [
+      item,
+      kind.mayRefuse?.(item.body) === false ? { answer: undefined } : { error: refusal },
+    ])),
+    changes: [{
+      id,
+      put,
+      drop,
+      ...(index === undefined ? {} : { index }),
+      ...(kind.silent ? { silent: true as const } : {}),
+    }],
+    effects,
+    removed: false,
+    endsTasks: false,
+    isAside: true,
+  };
+}
+
 /** A command during which the actor threw. */
 class Poisoned extends Error {
   readonly item: QueueItem;
@@ -166,18 +257,67 @@ class Poisoned extends Error {
   }
 }
 
+/** What is stored of an actor cannot be read: only commands for which a part of it is enough can be carried out. */
+class Unreadable extends Problem {
+  constructor(id: ActorId, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      ProblemCode.FailedPrecondition,
+      `"${id}" cannot be read from the store (${why}): it can only be terminated or deleted`,
+      { cause },
+    );
+  }
+}
+
+/** Parts of an actor that are read in one go. */
+const PARTS_AT_ONCE = 1_000;
+
+/** @param items commands for which it is loaded: where part of it is enough for all of them, no more is loaded */
 async function load(
   shard: number,
   id: ActorId,
   kind: ActorKind,
+  items: QueueItem[],
   deps: BatchDeps,
 ): Promise<HotEntry> {
-  const stored = await deps.loads.run(() => deps.store.shards.loadActor(shard, id)).catch(
+  const areModest = items.every((item) => isEnough(kind, item));
+  const bounds = areModest ? kind.enough?.(items[0]?.body ?? null) : undefined;
+  const stored = await readActor(shard, id, deps, bounds);
+  const version = stored?.version;
+  if (stored?.withoutNodes === true && kind.hydrateBare) {
+    return { actor: kind.hydrateBare(stored), version };
+  }
+  if (deps.share.isTired) await deps.share.rest();
+  try {
+    const isLarge = stored !== undefined && Object.keys(stored.parts).length > PARTS_AT_ONCE;
+    const actor = isLarge && kind.hydrateInTurns
+      ? await kind.hydrateInTurns(stored)
+      : deps.share.run(() => kind.hydrate(id, stored));
+    return { actor, version };
+  } catch (cause) {
+    if (areModest && stored && kind.hydrateBare) {
+      return { actor: kind.hydrateBare(stored, cause), version };
+    }
+    throw new Unreadable(id, cause);
+  }
+}
+
+async function readActor(
+  shard: number,
+  id: ActorId,
+  { loads, store }: BatchDeps,
+  bounds?: LoadBounds,
+): Promise<StoredActor | undefined> {
+  return await loads.run(namespaceOf(id), () => store.shards.loadActor(shard, id, bounds)).catch(
     (cause) => {
       throw new StoreTrouble(cause);
     },
   );
-  return { actor: kind.hydrate(id, stored), version: stored?.version };
+}
+
+/** Tells whether a command can be carried out when only a part of its actor is known. */
+function isEnough(kind: ActorKind, { body }: QueueItem): boolean {
+  return kind.enough?.(body) !== undefined;
 }
 
 /** Runs the commands of one actor; `stepwise` settles after each, to find the one that makes it throw. */
@@ -189,6 +329,10 @@ async function runGroup(
   deps: BatchDeps,
 ): Promise<void> {
   const draft = new Draft(group);
+  workingOn("workflow", group.id);
+  if (deps.share.isTired) await deps.share.rest();
+  // Whoever can't go on by itself must not be taken for one whose command is to blame.
+  if (stepwise) await settle(draft, env, deps);
   for (const item of group.items) {
     if (poison.has(item)) {
       group.outcomes.set(item, { error: poison.get(item) });
@@ -212,7 +356,8 @@ async function runGroup(
 async function settle(draft: Draft, env: BatchEnv, deps: BatchDeps): Promise<void> {
   const { actor } = draft.group.entry;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    if (!deps.frozen && actor.exists()) actor.advance(env);
+    workingOn("workflow", draft.group.id);
+    if (!deps.frozen && actor.exists()) deps.share.run(() => actor.advance(env));
     const needs = draft.take();
     if (needs.length === 0 || deps.frozen) return;
     await env.load(needs);
@@ -226,6 +371,7 @@ class Draft {
   #put: Record<string, string> = {};
   #drop = new Set<string>();
   #index: IndexEntry | undefined;
+  #remains: string | undefined;
   #touched = false;
   #stored: boolean;
   #existed: boolean;
@@ -245,8 +391,17 @@ class Draft {
       this.group.effects.splice(0, this.group.effects.length, ...survivors);
       if (this.#stored) {
         const { id } = this.group;
-        this.group.changes.push({ id, put: {}, drop: [], remove: true, ...this.#silent() });
+        const left = this.#remains === undefined ? {} : { remains: this.#remains };
+        this.group.changes.push({
+          id,
+          put: {},
+          drop: [],
+          remove: true,
+          ...left,
+          ...this.#silent(),
+        });
       }
+      this.#remains = undefined;
       this.#put = {};
       this.#drop.clear();
       this.#index = undefined;
@@ -273,6 +428,8 @@ class Draft {
       this.#index = taken.index;
       this.#touched = true;
     }
+    if (taken.remains !== undefined) this.#remains = taken.remains;
+    if (taken.endsTasks === true) this.group.endsTasks = true;
     for (const effect of taken.effects) this.group.effects.push(effect);
     return taken.needs;
   }
@@ -299,7 +456,8 @@ class Draft {
 function survivesRemoval(effect: HostEffect): boolean {
   return effect.type === "clear-timer" || effect.type === "release-locks" ||
     effect.type === "clean-tasks" || effect.type === "remove-claims" ||
-    effect.type === "collect-artifacts" ||
+    effect.type === "collect-artifacts" || effect.type === "release-all-locks" ||
+    effect.type === "sweep-remains" ||
     effect.type === "observe-metric" || effect.type === "send";
 }
 
@@ -314,7 +472,10 @@ function createEnv(deps: BatchDeps): BatchEnv {
   const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`;
   return {
     now: deps.clock.now(),
-    labelPrefix: deps.labelPrefix,
+    ...deps.naming,
+    ...(deps.artifactKeys !== undefined && { artifactKeys: deps.artifactKeys }),
+    ...(deps.limits === undefined ? {} : { limits: deps.limits }),
+    mayGoOn: deps.share.mayGoOn,
     randomSuffix: (length) => deps.ids.suffix(length),
     findManifest: (kind, namespace, name) => manifests.get(keyOf(kind, namespace, name)),
     async load(needs) {
@@ -324,7 +485,7 @@ function createEnv(deps: BatchDeps): BatchEnv {
         if (!load) {
           const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
           load = deps.store.manifests.get(kind, scope, name).then(
-            (stored) => void manifests.set(key, stored ? parseShared(stored.text) : null),
+            (stored) => void manifests.set(key, stored ? readable(stored, deps.log) : null),
             (cause) => {
               throw new StoreTrouble(cause);
             },
@@ -335,6 +496,16 @@ function createEnv(deps: BatchDeps): BatchEnv {
       }));
     },
   };
+}
+
+/** The object of a manifest; null, as if there was none, when it cannot be read. */
+function readable(stored: StoredManifest, log: Logger): object | null {
+  try {
+    return manifestObject<object>(stored);
+  } catch (cause) {
+    log.error({ err: cause }, "a stored manifest cannot be read");
+    return null;
+  }
 }
 
 /** Stands in for kinds that a newer program has, so that their commands are refused and harm nobody. */
@@ -352,6 +523,7 @@ const unknownKind: ActorKind = {
     take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
     weight: () => 0,
     rests: () => true,
+    isGrowing: () => false,
   }),
 };
 

@@ -70,7 +70,9 @@ export function planBatch(
   const plan = new Plan(shard, options.clock.now(), mark);
   for (const group of groups) {
     plan.addGroup(group);
-    if (group.removed) plan.cancelTasks(group.id);
+    if (group.removed) plan.cancelTasks(group.id, "workflow deleted");
+    else if (group.isAside === true) plan.cancelTasks(group.id, "workflow put aside");
+    else if (group.endsTasks) plan.cancelTasks(group.id, "workflow terminated");
     for (const effect of group.effects) plan.addEffect(group.id, effect);
     plan.addAnswers(group, answerTtlMs);
   }
@@ -115,8 +117,8 @@ class Plan {
     }
   }
 
-  /** Ends what a removed actor had under way. */
-  cancelTasks(actor: ActorId): void {
+  /** Ends what an actor has under way. */
+  cancelTasks(actor: ActorId, reason: string): void {
     for (const id of this.#shard.rows.of(actor)) {
       if (!id.startsWith("task/")) continue;
       this.#drops.add(id);
@@ -125,7 +127,7 @@ class Plan {
         type: "cancel-task",
         id: `removed/${task}`,
         task,
-        reason: "workflow deleted",
+        reason,
       });
     }
   }

@@ -6,6 +6,7 @@ import type { CronWorkflow, CronWorkflowStatus } from "../spec/manifest.ts";
 import { openMemoryStore } from "../store/memory_store.ts";
 import type { Store } from "../store/port.ts";
 import { CronRunner } from "./cron_runner.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const START = Date.UTC(2030, 0, 1, 12, 0, 30);
 let clock: ManualClock;
@@ -37,7 +38,7 @@ async function start(replica: string, fail: () => boolean = () => false): Promis
     ids: seededIds(),
     log: createLogger("silent"),
     replica,
-    label: "cron",
+    naming: STANDARD_NAMING,
     async run(namespace, name, { dueMs, missed }) {
       if (fail()) throw new Error("trouble");
       ran.push(`${replica} ${name} ${timeOf(dueMs)}${missed ? "?" : ""}`);

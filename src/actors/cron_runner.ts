@@ -6,7 +6,7 @@
 import {
   type DueRun,
   dueRuns,
-  LAST_SCHEDULE_ANNOTATION,
+  lastScheduleAnnotation,
   nextRunMs,
   scheduleText,
 } from "../events/cron.ts";
@@ -17,6 +17,7 @@ import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
 import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
 import { shardOf } from "./actor_ids.ts";
 import { ownerOf } from "./rendezvous.ts";
+import { cronLabel, type Naming } from "../spec/naming.ts";
 
 const KIND = ManifestKind.CronWorkflow;
 /** A time that has passed this long ago counts as reached, not missed: it bridges the change of an owner. */
@@ -32,8 +33,7 @@ export interface CronRunnerDeps {
   ids: Ids;
   log: Logger;
   replica: string;
-  /** Label of workflows that names the cron workflow they belong to. */
-  label: string;
+  naming: Naming;
   /** Does what is due; may be called again for the same time. Rejects when it is to be tried again. */
   run(namespace: string, name: string, due: DueRun): Promise<void>;
   /** Looks at the workflows of a cron workflow: which have ended, which are too many. */
@@ -123,7 +123,7 @@ export class CronRunner {
       return true;
     }
     if (kind !== "wf" || (type !== "DELETED" && (index?.finishedAt ?? 0) === 0)) return false;
-    const owner = index?.labels[this.#deps.label];
+    const owner = index?.labels[cronLabel(this.#deps.naming)];
     const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
     if (entry === undefined) return false;
     entry.isReconciled = false;
@@ -131,7 +131,16 @@ export class CronRunner {
   }
 
   #put(namespace: string, name: string, text: string): void {
-    const cron = JSON.parse(text) as CronWorkflow;
+    try {
+      this.#enter(namespace, name, JSON.parse(text) as CronWorkflow);
+    } catch (error) {
+      // One that cannot be read never runs, and holds up no other.
+      this.#entries.delete(`${namespace}/${name}`);
+      this.#deps.log.error({ namespace, cron: name, err: error }, "cron workflow cannot be read");
+    }
+  }
+
+  #enter(namespace: string, name: string, cron: CronWorkflow): void {
     const known = this.#entries.get(`${namespace}/${name}`);
     if (known !== undefined && known.cron.metadata.uid === cron.metadata.uid) {
       const isSame = scheduleText(known.cron.spec) === scheduleText(cron.spec);
@@ -155,7 +164,7 @@ export class CronRunner {
 
   /** The time up to which somebody surely looked at a cron workflow that was just found. */
   #firstLook(cron: CronWorkflow): number {
-    const used = cron.metadata.annotations?.[LAST_SCHEDULE_ANNOTATION];
+    const used = cron.metadata.annotations?.[lastScheduleAnnotation(this.#deps.naming)];
     const now = this.#deps.clock.now();
     if (used !== undefined && used !== scheduleText(cron.spec)) return now;
     const created = Date.parse(cron.metadata.creationTimestamp ?? "");

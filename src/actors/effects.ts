@@ -5,7 +5,7 @@
  */
 import type { Json } from "../base/json.ts";
 import { unreachable } from "../base/unreachable.ts";
-import type { Artifact } from "../spec/manifest.ts";
+import type { UnwantedArtifacts } from "../engine/effect.ts";
 import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
@@ -13,6 +13,7 @@ import type { ActorId, Store } from "../store/port.ts";
 import { LOCKS_ACTOR } from "./actor_ids.ts";
 import { saveMemo } from "./memo.ts";
 import { type OutboxRow, taskRowId } from "./outbox.ts";
+import { sweepRemains } from "./remains.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Longest delay before the effects of a shard that was taken over are done again, ms. */
@@ -49,7 +50,7 @@ export interface EffectDeps {
   /** Brings a command to an actor; resolves when it is durable there. */
   deliver(id: string, actor: ActorId, body: Json): Promise<void>;
   /** Removes artifacts that nobody needs any more. */
-  collectArtifacts?(actor: ActorId, artifacts: Artifact[]): Promise<void>;
+  collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
 }
 
 export class Effects {
@@ -177,7 +178,7 @@ export class Effects {
   }
 
   #do(shard: EffectShard, row: OutboxRow): Promise<void> {
-    const { tasks, deliver, collectArtifacts, log } = this.#deps;
+    const { tasks, deliver } = this.#deps;
     const { actor, effect } = row;
     switch (effect.type) {
       case "start-task":
@@ -202,17 +203,32 @@ export class Effects {
       }
       case "release-locks":
         return deliver(row.id, LOCKS_ACTOR, { type: "release", holder: effect.holder });
+      case "release-all-locks": {
+        const { namespace, workflow, uid } = effect;
+        return deliver(row.id, LOCKS_ACTOR, { type: "release-all", namespace, workflow, uid });
+      }
+      case "sweep-remains":
+        return sweepRemains(shard.shard, effect, {
+          shards: this.#deps.store.shards,
+          clean: (ids) => tasks.clean(ids),
+          collect: (unwanted) => this.#collect(actor, unwanted),
+        });
       case "send":
         return deliver(row.id, effect.to, effect.body);
       case "save-memo":
         return saveMemo(this.#deps.store.manifests, effect, this.#deps.labelPrefix);
       case "collect-artifacts":
-        if (collectArtifacts) return collectArtifacts(actor, effect.artifacts);
-        log.warn({ actor, count: effect.artifacts.length }, "no artifact store; artifacts stay");
-        return Promise.resolve();
+        return this.#collect(actor, effect);
       default:
         return unreachable(effect);
     }
+  }
+
+  #collect(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void> {
+    const { collectArtifacts, log } = this.#deps;
+    if (collectArtifacts) return collectArtifacts(actor, unwanted);
+    log.warn({ actor, count: unwanted.artifacts.length }, "no artifact store; artifacts stay");
+    return Promise.resolve();
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../store/port.ts";
+import { unreadableDelivery } from "../store/queued_event.ts";
 import { eventWorkerMachine } from "./event_worker_machine.ts";
 
 /** Events in one batch. */
@@ -145,6 +146,9 @@ export class EventWorkers {
 
   async #one(event: QueuedEvent, ends: Ends, onOver: (id: string) => void): Promise<void> {
     const { dispatch, failed, log, events } = this.#deps;
+    if (event.unreadable !== undefined) {
+      return ends.add(unreadableDelivery(event));
+    }
     let verdict: { delivery: Delivery; retryAfterMs?: number };
     try {
       verdict = await dispatch(event);

@@ -13,6 +13,7 @@ import { shardOf, workflowActorId } from "./actor_ids.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { Host, type HostOptions } from "./host.ts";
 import type { ExecuteOptions } from "./port.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const TTL_MS = 3_000;
 const started: Host[] = [];
@@ -57,7 +58,7 @@ function world(): World {
         leaseTtlMs: TTL_MS,
         hotActors: 100,
         taskStarts: 8,
-        labelPrefix: "workflows.argoproj.io/",
+        naming: STANDARD_NAMING,
         ...options,
       });
       started.push(host);

@@ -4,13 +4,18 @@
  */
 import type { Json } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import type { WorkflowLimits } from "../engine/limits.ts";
 import type { Executor } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
+import { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import { type Artifact, DATABASE_LIMITS, type Workflow } from "../spec/manifest.ts";
+import type { UnwantedArtifacts } from "../engine/effect.ts";
+import type { ArtifactKeys } from "../spec/artifact_key.ts";
+import { DATABASE_LIMITS, type Workflow } from "../spec/manifest.ts";
+import { unreadableReporter } from "../platform/unreadable.ts";
 import type { ActorId, Lease, ShardState, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, shardOf, workflowActorId } from "./actor_ids.ts";
@@ -18,7 +23,8 @@ import { typeOf } from "./batch.ts";
 import { parseTimerRowId } from "./batch_plan.ts";
 import { Effects } from "./effects.ts";
 import type { ActorKind } from "./hot_actor.ts";
-import { Limiter } from "./limiter.ts";
+import { LargeLane } from "./large_lane.ts";
+import { LoopShare } from "./loop_share.ts";
 import { MailboxReader } from "./mailbox_reader.ts";
 import { Membership } from "./membership.ts";
 import type { ExecuteOptions, WorkflowCommand, WorkflowHost } from "./port.ts";
@@ -27,11 +33,12 @@ import { Moved, type Result, toProblem } from "./result.ts";
 import { ShardWorker, type WorkerDeps } from "./shard_worker.ts";
 import { Tasks } from "./tasks.ts";
 import { Timers } from "./timers.ts";
-import { createWorkflowMetrics } from "./workflow_metrics.ts";
+import { createWorkflowMetrics, type WorkflowMetrics } from "./workflow_metrics.ts";
+import type { Naming } from "../spec/naming.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Actors loaded from the store at once. */
-const MAX_LOADS = 64;
+/** Actors loaded from the store at once, three quarters of them of one namespace. */
+const MAX_LOADS = 88;
 /** Shards that apply and commit at once. */
 const MAX_WORKING = 16;
 /** Request name that asks a replica to look at the shards again; not an answer. */
@@ -57,7 +64,11 @@ export interface HostOptions {
   hotActors: number;
   /** Task starts under way at once. */
   taskStarts: number;
-  labelPrefix: string;
+  naming: Naming;
+  /** Which keys of the deployment's artifact repository steps may leave. @default {"shared"} */
+  artifactKeys?: ArtifactKeys;
+  /** What a workflow may grow to. @default nothing bounds it */
+  limits?: WorkflowLimits;
   /** Commands are applied and nothing follows: no step starts, no timer fires. For API conformance. */
   frozen?: boolean;
 }
@@ -71,14 +82,14 @@ export interface HostDeps {
   ids: Ids;
   log: Logger;
   metrics: Metrics;
-  collectArtifacts?(actor: ActorId, artifacts: Artifact[]): Promise<void>;
+  collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
 }
 
 export class Host implements WorkflowHost {
   readonly #deps: HostDeps;
   readonly #options: HostOptions;
   readonly #workers = new Map<number, ShardWorker>();
-  readonly #workflowMetrics = createWorkflowMetrics();
+  readonly #workflowMetrics: WorkflowMetrics;
   readonly #cache: ActorCache;
   readonly #timers: Timers;
   readonly #tasks: Tasks;
@@ -98,6 +109,11 @@ export class Host implements WorkflowHost {
     const { store, clock, log, metrics, ids } = deps;
     this.#deps = deps;
     this.#options = options;
+    const droppedSeries = metrics.counter(
+      "sluice_workflow_metric_series_dropped_total",
+      "Series of metrics of workflows that went to make room for others",
+    );
+    this.#workflowMetrics = createWorkflowMetrics({ onDrop: () => droppedSeries.inc() });
     this.#cache = new ActorCache(options.hotActors);
     this.#deadlines = new Deadlines(clock, DEFAULT_TIMEOUT_MS);
     this.#timers = new Timers(
@@ -119,7 +135,7 @@ export class Host implements WorkflowHost {
       replicas: () => this.replicas,
       askAbout: (replica, tasks) => this.#tell(replica, ASK, { from: options.replica, tasks }),
       cancelElsewhere: (task) => this.#cancelElsewhere(task),
-      labelPrefix: options.labelPrefix,
+      labelPrefix: options.naming.labelPrefix,
       deliver: (id, actor, body) => this.deliver(id, actor, body),
     });
     const { kinds } = deps;
@@ -133,11 +149,16 @@ export class Host implements WorkflowHost {
       log,
       cache: this.#cache,
       timers: this.#timers,
+      onUnreadable: unreadableReporter(metrics, log),
       placeOf: (task) => this.#tasks.placeOf(task),
       kinds: deps.kinds,
-      loads: new Limiter(MAX_LOADS),
-      slots: new Limiter(MAX_WORKING),
-      labelPrefix: options.labelPrefix,
+      loads: new FairLimiter(MAX_LOADS),
+      slots: new FairLimiter(MAX_WORKING),
+      naming: options.naming,
+      ...(options.artifactKeys !== undefined && { artifactKeys: options.artifactKeys }),
+      share: new LoopShare(clock),
+      lane: new LargeLane(clock),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
       frozen: options.frozen ?? false,
       perform: (worker, rows) => {
         if (!options.frozen) this.#effects.perform(worker, rows);
@@ -147,10 +168,10 @@ export class Host implements WorkflowHost {
       },
       observe: (samples) => {
         for (const { actor, sample } of samples) {
-          if (!this.#workflowMetrics.observe(sample)) {
-            const { name, help } = sample;
-            log.warn({ actor, metric: name, help }, "metric has another type or help already");
-          }
+          const problem = this.#workflowMetrics.observe(sample);
+          if (problem === undefined) continue;
+          const { name, help } = sample;
+          log.warn({ actor, metric: name, help, reason: problem }, "metric refused");
         }
       },
       reply: (replica, answers) => {

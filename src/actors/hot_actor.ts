@@ -6,7 +6,7 @@
 import type { Json } from "../base/json.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
-import type { ActorId, IndexEntry, StoredActor, Version } from "../store/port.ts";
+import type { ActorId, IndexEntry, LoadBounds, StoredActor, Version } from "../store/port.ts";
 
 /** An order to another actor, delivered at least once. */
 export interface SendCommand {
@@ -27,6 +27,10 @@ export interface Taken {
   index?: IndexEntry;
   effects: HostEffect[];
   needs: ManifestRef[];
+  /** Of an actor that is gone: its parts stay in the store under this name, for an effect that looks at them. */
+  remains?: string;
+  /** Tasks that it has under way are to be ended. */
+  endsTasks?: true;
 }
 
 /**
@@ -37,6 +41,8 @@ export type Answer = (version: Version | undefined) => object;
 
 export interface HotActor {
   readonly id: ActorId;
+  /** Only a part of it was loaded: it serves one batch and is not kept. */
+  readonly isBare?: true;
   /** False before it was created and after it was removed. */
   exists(): boolean;
   /**
@@ -52,6 +58,8 @@ export interface HotActor {
   weight(): number;
   /** Nothing of it is under way: it waits for the world outside, or is done. */
   rests(): boolean;
+  /** Its last turn was over before all was done: it goes on by a timer. */
+  isGrowing(): boolean;
 }
 
 /** Makes actors of one kind. */
@@ -63,6 +71,22 @@ export interface ActorKind {
   /** Tells bodies that make an actor which normally doesn't exist yet: the host then need not look for it first. */
   creates(body: Json): boolean;
   hydrate(id: ActorId, stored: StoredActor | undefined): HotActor;
+  /**
+   * Ends an actor that can't be loaded, or can't go on, whatever is tried. Needs nothing of it to be readable.
+   * Absent: what it fails at is refused, each time.
+   */
+  putAside?(id: ActorId, stored: StoredActor, reason: string, env: EngineEnv): Taken;
+  /** Tells commands whose sender is told that they were refused, from what has happened and can't be refused. */
+  mayRefuse?(body: Json): boolean;
+  /** The same for an actor with many parts, so that others get their turn. @default `hydrate` */
+  hydrateInTurns?(stored: StoredActor): Promise<HotActor>;
+  /** How much of an actor is enough to carry out a command; undefined: all of it. Absent: all for every command. */
+  enough?(body: Json): LoadBounds | undefined;
+  /**
+   * An actor of which only a part was loaded, or that cannot be read, for commands for which that is enough.
+   * @param cause why it could not be read
+   */
+  hydrateBare?(stored: StoredActor, cause?: unknown): HotActor;
   /** Absent: nobody waits for answers of these actors. */
   readonly answers?: StoredAnswers;
 }

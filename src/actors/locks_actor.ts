@@ -3,7 +3,7 @@
  * is decided by the table in the engine; here are only its commands, its storage and its messages.
  */
 import type { Json } from "../base/json.ts";
-import { holderName } from "../engine/lock_holder.ts";
+import { holderName, type WorkflowHolders } from "../engine/lock_holder.ts";
 import {
   acquireLocks,
   emptyLockTable,
@@ -11,6 +11,7 @@ import {
   type LockRequest,
   type LockTable,
   releaseLocks,
+  releaseWorkflow,
   resizeLock,
 } from "../engine/locks.ts";
 import type { StoredActor } from "../store/port.ts";
@@ -22,6 +23,8 @@ import type { ActorKind, HotActor, SendCommand, Taken } from "./hot_actor.ts";
 export type LocksCommand =
   | ({ type: "acquire" } & LockRequest)
   | { type: "release"; holder: string }
+  /** All that a workflow and its nodes have or wait for. */
+  | ({ type: "release-all" } & WorkflowHolders)
   /** New sizes of semaphores, by key. */
   | { type: "resize"; limits: Record<string, number> };
 
@@ -49,6 +52,8 @@ class LocksActor implements HotActor {
         return this.#acquire(command);
       case "release":
         return this.#tell(releaseLocks(this.#table, command.holder));
+      case "release-all":
+        return this.#tell(releaseWorkflow(this.#table, command));
       case "resize":
         for (const [key, limit] of Object.entries(command.limits)) {
           const isWanted = this.#table.waiting.some(({ keys }) =>
@@ -76,6 +81,10 @@ class LocksActor implements HotActor {
 
   weight(): number {
     return 1 + Math.ceil(this.#table.waiting.length / 10);
+  }
+
+  isGrowing(): boolean {
+    return false;
   }
 
   rests(): boolean {

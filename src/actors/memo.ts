@@ -1,4 +1,6 @@
 /** Keeps memoized outputs in a ConfigMap of the manifest store, as the reference does. */
+import { isJsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { ConfigMap } from "../spec/manifest.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { ManifestStore } from "../store/port.ts";
@@ -18,7 +20,9 @@ export async function saveMemo(
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const stored = await manifests.get("ConfigMap", namespace, name);
     const labels = stored?.labels ?? { [`${labelPrefix}configmap-type`]: "Cache" };
-    const object: ConfigMap = stored ? JSON.parse(stored.text) as ConfigMap : {
+    const known = stored && parseOrUndefined(stored.text);
+    // One that cannot be read is made anew: it is a cache.
+    const object: ConfigMap = isJsonObject(known) ? known as unknown as ConfigMap : {
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: { name, namespace, labels },

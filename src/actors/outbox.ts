@@ -2,6 +2,7 @@
  * The outbox of a shard: effects that are committed and not yet known to be done. A row stays until a later commit drops
  * it, so after a crash everything that may not have happened is done again; ids are stable, so again does no harm.
  */
+import { isJsonObject, type Json } from "../base/json.ts";
 import type { ActorId } from "../store/port.ts";
 import type { HostEffect } from "./hot_actor.ts";
 
@@ -45,13 +46,36 @@ export function encodeRow(row: OutboxRow): string {
   return JSON.stringify(rest);
 }
 
-/** Rows of a stored outbox in the order they were made. */
-export function decodeRows(outbox: Record<string, string>): OutboxRow[] {
+/**
+ * Rows of a stored outbox in the order they were made.
+ * @param onUnreadable hears of a row that can't be read, which is passed over
+ */
+export function decodeRows(
+  outbox: Record<string, string>,
+  onUnreadable: (id: string) => void,
+): OutboxRow[] {
   const rows: OutboxRow[] = [];
   for (const [id, text] of Object.entries(outbox)) {
-    if (id !== COMMIT_MARK) rows.push({ id, ...JSON.parse(text) as Omit<OutboxRow, "id"> });
+    if (id === COMMIT_MARK) continue;
+    const row = decodeRow(id, text);
+    if (row === undefined) onUnreadable(id);
+    else rows.push(row);
   }
   return rows.sort((a, b) => a.seq - b.seq);
+}
+
+function decodeRow(id: string, text: string): OutboxRow | undefined {
+  try {
+    const row = JSON.parse(text) as Json;
+    if (!isJsonObject(row)) return undefined;
+    const { actor, seq, effect, notBefore } = row;
+    const isRow = typeof actor === "string" && Number.isFinite(seq) && isJsonObject(effect) &&
+      typeof effect["type"] === "string" &&
+      (notBefore === undefined || Number.isFinite(notBefore));
+    return isRow ? { ...row as unknown as OutboxRow, id } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Which rows a shard has, and whose they are. */

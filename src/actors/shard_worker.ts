@@ -3,9 +3,12 @@
  * and only then answers and lets effects out. While a commit is in flight, new commands gather for the next batch. A
  * stale epoch means that somebody else owns the shard: nothing is answered, nothing is done, all is forgotten.
  */
+import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import type { TaskSpec } from "../engine/effect.ts";
+import type { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Histogram } from "../platform/metrics.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import {
   ActorExists,
   type ActorId,
@@ -25,7 +28,7 @@ import {
   StoreTrouble,
 } from "./batch.ts";
 import { keptAnswer } from "./kinds.ts";
-import type { Limiter } from "./limiter.ts";
+import { LANE_WAIT_MS, type LargeLane } from "./large_lane.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
 import { COMMIT_MARK, decodeRows, encodeRow, OutboxIndex, type OutboxRow } from "./outbox.ts";
 import { encodeResult, Moved, type Result } from "./result.ts";
@@ -45,6 +48,8 @@ const ANSWER_TTL_MS = 24 * 3_600_000;
 export interface WorkerDeps extends BatchDeps {
   /** Name of this replica. */
   replica: string;
+  /** Hears of what is stored and can't be read. */
+  onUnreadable: ReportUnreadable;
   timers: Timers;
   /** Where this replica runs a task, see `Executor.placeOf`. */
   placeOf(task: TaskSpec): string | undefined;
@@ -62,8 +67,10 @@ export interface WorkerDeps extends BatchDeps {
   onLost(worker: ShardWorker, cause: unknown): void;
   /** False when the lease may have run out: then even a refusal must be proved by a commit. */
   isLeaseFresh(shard: number): boolean;
+  /** Who of the large workflows may grow. */
+  lane: LargeLane;
   /** Bounds the shards that work at once. Under load, commands gather while their shard waits: fewer, larger commits. */
-  slots: Limiter;
+  slots: FairLimiter;
   commitSeconds: Histogram;
   batchSize: Histogram;
 }
@@ -109,7 +116,11 @@ export class ShardWorker {
   /** Takes up what the last owner left: timers, and effects that may not have been done. */
   resume(state: ShardState): void {
     this.#kick();
-    const rows = decodeRows(state.outbox);
+    const { onUnreadable } = this.#deps;
+    const rows = decodeRows(
+      state.outbox,
+      (row) => onUnreadable("outbox", { shard: this.shard, row }),
+    );
     for (const row of rows) this.rows.add(row.id, row.actor);
     this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
     if (rows.length > 0) this.#deps.recover(this, rows);
@@ -191,6 +202,7 @@ export class ShardWorker {
     this.#queue = [];
     this.#deps.timers.clearShard(this.shard);
     this.#deps.cache.dropLease(this.lease);
+    this.#deps.lane.dropLease(this.lease);
     for (const item of queue) item.settle?.({ ok: false, error: new Moved() });
   }
 
@@ -212,7 +224,7 @@ export class ShardWorker {
     const { slots } = this.#deps;
     try {
       while (this.#state !== "gone" && this.#hasWork()) {
-        await slots.run(() => this.#process(this.#queue.splice(0, MAX_BATCH)));
+        await slots.run(String(this.shard), () => this.#process(this.#queue.splice(0, MAX_BATCH)));
       }
     } catch (cause) {
       if (this.#state !== "gone") {
@@ -284,7 +296,11 @@ export class ShardWorker {
     }
     for (const id of claims) this.#claims.delete(id);
     this.#settleRows(plan, dropped);
-    for (const group of groups) this.#deps.cache.unpin(group.id, this.lease);
+    for (const { id, entry: { actor } } of groups) {
+      const isGrowing = actor.exists() && actor.isGrowing();
+      this.#deps.lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing);
+      this.#deps.cache.unpin(id, this.lease);
+    }
     if (plan.rows.length > 0) this.#deps.perform(this, plan.rows);
     if (plan.samples.length > 0) this.#deps.observe(plan.samples);
     return true;
@@ -297,14 +313,18 @@ export class ShardWorker {
   }
 
   async #loadTimers(): Promise<void> {
-    const { store, timers } = this.#deps;
+    const { store, timers, onUnreadable } = this.#deps;
     const max = timers.wanted(this.shard);
     const state = await store.shards.loadShard(this.shard, max).catch((cause) => {
       throw new StoreTrouble(cause);
     });
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     this.#areTimersDue = false;
-    timers.load(this.shard, max, state.timers);
+    const times = Object.entries(state.timers).filter(([id, at]) => {
+      if (!Number.isFinite(at)) onUnreadable("timer", { shard: this.shard, timer: id });
+      return Number.isFinite(at);
+    });
+    timers.load(this.shard, max, Object.fromEntries(times));
   }
 
   /** Puts the claimed rows that are still wanted into a commit. */
@@ -320,8 +340,12 @@ export class ShardWorker {
   /** False for a timer that was moved or cleared after it fired. */
   #isDue(item: QueueItem): boolean {
     if (item.timer === undefined) return true;
-    const { timers, clock } = this.#deps;
+    const { timers, clock, lane } = this.#deps;
     const at = timers.at(this.shard, item.timer);
+    if (at !== undefined && isGoOn(item) && !lane.mayGrow(item.actor)) {
+      timers.set(this.shard, item.timer, clock.now() + LANE_WAIT_MS);
+      return false;
+    }
     if (at === undefined || at <= clock.now()) return at !== undefined;
     // The clock may have gone back since it fired: then it must fire again.
     timers.set(this.shard, item.timer, at);
@@ -374,9 +398,9 @@ export class ShardWorker {
     }
     const waitMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + ids.fraction());
     // The slot is free meanwhile: what ails this shard's part of the store may not ail the others'.
-    slots.leave();
+    slots.leave(String(this.shard));
     await clock.sleep(waitMs, this.#abort.signal);
-    await slots.enter();
+    await slots.enter(String(this.shard));
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     const now = clock.monotonic();
     const error = unavailable("The store does not answer; the request may still be done");
@@ -457,6 +481,11 @@ export class ShardWorker {
     }
     for (const [replica, answers] of replies) this.#deps.reply(replica, answers);
   }
+}
+
+/** Asks for the next turn of a workflow that is growing. */
+function isGoOn({ body }: QueueItem): boolean {
+  return isJsonObject(body) && body["timer"] === "go-on";
 }
 
 function isTrouble(cause: unknown): boolean {

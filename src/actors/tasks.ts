@@ -8,9 +8,9 @@ import type { Fact } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Executor, WorkflowClaims } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
+import { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId } from "../store/port.ts";
-import { Limiter } from "./limiter.ts";
 
 /** Time between the gentle and the hard end of a cancelled task, the Kubernetes default. */
 const GRACE_MS = 30_000;
@@ -20,7 +20,7 @@ const REMEMBER_MS = 10_000;
 export interface TaskDeps {
   /** In order of preference. */
   executors: readonly Executor[];
-  /** Starts under way at once. */
+  /** Starts under way at once; see `FairLimiter` for the share of one namespace. */
   maxStarts: number;
   /** Brings a fact to an actor, for certain; resolves when it is durable there. */
   post(actor: ActorId, body: Json): Promise<void>;
@@ -30,7 +30,7 @@ export interface TaskDeps {
 
 export class Tasks {
   readonly #deps: TaskDeps;
-  readonly #starts: Limiter;
+  readonly #starts: FairLimiter;
   /** Tasks that wait for their start, run, or ended a moment ago. */
   readonly #known = new Set<string>();
   /** Tasks that were handed to an executor and have not ended, with the start itself. */
@@ -38,7 +38,7 @@ export class Tasks {
 
   constructor(deps: TaskDeps) {
     this.#deps = deps;
-    this.#starts = new Limiter(deps.maxStarts);
+    this.#starts = new FairLimiter(deps.maxStarts);
   }
 
   get size(): number {
@@ -48,7 +48,7 @@ export class Tasks {
   /** Starts a task, or adopts it where it runs already. `isWanted` is asked when its turn comes. */
   start(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> {
     this.#known.add(task.id);
-    return this.#starts.run(async () => {
+    return this.#starts.run(task.namespace, async () => {
       if (this.#running.has(task.id)) return;
       if (!isWanted()) return void this.#known.delete(task.id);
       const { executor, reason } = this.#choose(task);

@@ -69,7 +69,7 @@ export class Views {
     let view = this.#views.get(id);
     this.#remove(id);
     if (type === "DELETED") return { id, version, parts: before };
-    if (view && type === "MODIFIED") {
+    if (view && type === "MODIFIED" && change.unreadable === undefined) {
       view.store.trigger.changed({ version, put, drop });
       view = { store: view.store, size: view.size + sizeOf(put) };
     } else {

@@ -4,27 +4,38 @@
  */
 import { isJsonObject, type Json } from "../base/json.ts";
 import { alreadyExists, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import { loadWorkflow, takeChanges } from "../engine/codec.ts";
+import { loadSteps, loadWithoutNodes, loadWorkflow, takeChanges } from "../engine/codec.ts";
 import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
-import { deletionEffects } from "../engine/deletion.ts";
+import { deletionEffects, deletionWithoutNodes, MAX_NODES_TO_VISIT } from "../engine/deletion.ts";
+import { asideHeader, putAside } from "../engine/put_aside.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { lockHolder } from "../engine/lock_holder.ts";
 import type { WorkflowState } from "../engine/state.ts";
-import { rfc3339 } from "../engine/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
-import { ARCHIVED_NAME_LABEL, ARCHIVING_STATUS_LABEL, type Workflow } from "../spec/manifest.ts";
+import { Turns } from "../platform/turns.ts";
+import { ARCHIVED_NAME_LABEL, type Workflow } from "../spec/manifest.ts";
 import {
   type ActorId,
   type IndexEntry,
+  type LoadBounds,
   NODE_PART_PREFIX,
   type StoredActor,
   type Version,
 } from "../store/port.ts";
-import { archivedActorId, isArchivedActor, parseWorkflowActorId } from "./actor_ids.ts";
+import { isArchivedActor, parseWorkflowActorId } from "./actor_ids.ts";
+import { BareWorkflow } from "./bare_workflow.ts";
 import { unknownCommand } from "./batch.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "./hot_actor.ts";
 import type { WorkflowCommand } from "./port.ts";
+import {
+  answerWith,
+  archiving,
+  checkDeletion,
+  heldByFinalizers,
+  textAbout,
+  type WorkflowKindOptions,
+} from "./workflow_deletion.ts";
 import {
   lifeAt,
   type LifeEvent,
@@ -37,6 +48,13 @@ import {
 
 /** Nodes that weigh as much as a small workflow. */
 const NODES_PER_WEIGHT = 10;
+/** Characters of its parts that do. */
+const CHARACTERS_PER_WEIGHT = 8_192;
+/** One with more nodes, or more characters, is not loaded to be terminated. */
+const MAX_NODES = 100_000;
+const MAX_SIZE = 2 ** 28;
+/** One with more characters is deleted without a look at its nodes. */
+const MAX_SIZE_TO_VISIT = 2 ** 22;
 
 const FACTS: ReadonlySet<string> = new Set<Fact["type"]>([
   "task-started",
@@ -60,13 +78,15 @@ class WorkflowActor implements HotActor {
   readonly #openFacts: Fact[] = [];
   /** Effects of the removal, or of what came before it. */
   #lastEffects: HostEffect[] = [];
+  /** Under what name the nodes stay when it is gone. */
+  #remains: string | undefined;
 
   readonly #options: WorkflowKindOptions;
 
-  constructor(id: ActorId, stored: StoredActor | undefined, options: WorkflowKindOptions) {
+  constructor(id: ActorId, state: WorkflowState | undefined, options: WorkflowKindOptions) {
     this.id = id;
     this.#options = options;
-    if (stored) this.#adopt(loadWorkflow(stored.parts));
+    if (state) this.#adopt(state);
   }
 
   exists(): boolean {
@@ -108,10 +128,15 @@ class WorkflowActor implements HotActor {
   take(): Taken {
     const extra = this.#lastEffects;
     const drop = this.#leftOver;
+    const remains = this.#remains;
     this.#lastEffects = [];
     this.#leftOver = [];
+    this.#remains = undefined;
     const state = this.#state;
-    if (!state) return { put: {}, drop, effects: extra, needs: [] };
+    if (!state) {
+      const left = remains === undefined ? {} : { remains };
+      return { put: {}, drop, effects: extra, needs: [], ...left };
+    }
     const changes = takeChanges(state);
     const effects = changes.effects.map((effect): HostEffect =>
       effect.type === "delete-workflow"
@@ -140,11 +165,19 @@ class WorkflowActor implements HotActor {
   }
 
   weight(): number {
-    return 1 + Math.floor((this.#state?.nodes.size ?? 0) / NODES_PER_WEIGHT);
+    if (!this.#state) return 1;
+    const { nodes, sizes } = this.#state;
+    return 1 + Math.floor(
+      Math.max(nodes.size / NODES_PER_WEIGHT, sizes.total / CHARACTERS_PER_WEIGHT),
+    );
   }
 
   rests(): boolean {
-    return (this.#state?.runtime.activePods ?? 0) === 0;
+    return (this.#state?.runtime.activePods ?? 0) === 0 && !this.isGrowing();
+  }
+
+  isGrowing(): boolean {
+    return this.#state?.header.isCut === true;
   }
 
   /** Locks that were granted to a workflow that is gone are free again. */
@@ -185,7 +218,7 @@ class WorkflowActor implements HotActor {
   ): Answer {
     if (this.#state) {
       const { name } = this.#state.header.metadata;
-      throw alreadyExists(`Workflow already exists on cluster, use argo retry ${name} instead`);
+      throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
     }
     const state = this.#create(workflow, env);
     try {
@@ -202,6 +235,12 @@ class WorkflowActor implements HotActor {
     { request, labels }: Extract<WorkflowCommand, { type: "control" }>,
     env: EngineEnv,
   ): Answer {
+    if (state.header.isAside === true) {
+      throw new Problem(
+        ProblemCode.FailedPrecondition,
+        this.#text(`was ${state.header.message ?? "put aside"}; delete it, or submit it again`),
+      );
+    }
     this.#send(state, { type: request.type, request }, env);
     if (labels) relabel(state, labels);
     return this.#view(state);
@@ -209,28 +248,30 @@ class WorkflowActor implements HotActor {
 
   #delete(
     state: WorkflowState,
-    { uid, force, forGood }: Extract<WorkflowCommand, { type: "delete" }>,
+    command: Extract<WorkflowCommand, { type: "delete" }>,
     env: EngineEnv,
   ): Answer {
-    if (uid !== undefined && uid !== state.header.metadata.uid) {
-      throw new Problem(ProblemCode.Aborted, this.#text(`has another uid than "${uid}"`));
-    }
-    const { metadata } = state.header;
-    if (force !== true && (metadata.finalizers ?? []).length > 0) {
-      // As in Kubernetes: it stays until nothing holds it any more.
-      metadata.deletionTimestamp ??= rfc3339(env.now);
-      state.pending.header = true;
-      return this.#view(state);
-    }
-    const view = this.#view(state);
+    checkDeletion(this.id, state, command, this.#options);
+    if (heldByFinalizers(state, command, env)) return this.#view(state);
+    const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
     this.#lastEffects.push(
-      ...releases(state),
-      ...deletionEffects(state),
-      ...(forGood === true ? [] : archiving(this.id, state, this.#options)),
+      ...this.#leave(state, command.uid, env),
+      ...(command.forGood === true ? [] : archiving(this.id, state, this.#options)),
     );
     this.#life = undefined;
     this.#state = undefined;
-    return view;
+    return answer;
+  }
+
+  /** What removes the workflow; the nodes of a large one, and of one whose nodes were not read, are seen to later. */
+  #leave(state: WorkflowState, knownUid: string | undefined, env: EngineEnv): HostEffect[] {
+    if (state.header.isAside !== true && state.nodes.size <= MAX_NODES_TO_VISIT) {
+      return [...releases(state), ...deletionEffects(state)];
+    }
+    const [, namespace = "", name = ""] = this.id.split("/");
+    const uid = state.header.metadata.uid ?? knownUid ?? "";
+    this.#remains = `${this.id}#${env.randomSuffix(10)}`;
+    return deletionWithoutNodes({ namespace, name, uid, state }, this.#remains);
   }
 
   /** Gives the state to a machine in the state of life that was stored, or that the engine's state amounts to. */
@@ -264,49 +305,16 @@ class WorkflowActor implements HotActor {
   }
 
   #text(what: string): string {
-    return `workflows.argoproj.io "${parseWorkflowActorId(this.id)?.name ?? this.id}" ${what}`;
+    return textAbout(this.id, this.#options, what);
   }
 
-  /** The view shares what lies below its first levels with the state: there the engine replaces and never changes. */
   #view(state: WorkflowState): Answer {
-    const view = viewWorkflow(state);
-    const workflow = { ...view, metadata: { ...view.metadata } };
-    return (version: Version | undefined) => {
-      if (version !== undefined) workflow.metadata.resourceVersion = version;
-      return workflow;
-    };
+    return answerWith(viewWorkflow(state));
   }
 }
 
 /** Events without what surrounds them. */
 type EventOf = LifeEvent extends infer E ? E extends LifeEvent ? Omit<E, "turn"> : never : never;
-
-/** Keeps a finished workflow in the archive when it is deleted, if it is to be kept. */
-function archiving(
-  id: ActorId,
-  state: WorkflowState,
-  { isKept }: WorkflowKindOptions,
-): HostEffect[] {
-  const { metadata, finishedAt } = state.header;
-  const { namespace = "", name = "", uid = "", labels = {} } = metadata;
-  if (isArchivedActor(id) || uid === "" || finishedAt === undefined) return [];
-  if (isKept?.(labels) !== true) return [];
-  const workflow = viewWorkflow(state);
-  const { finalizers: _finalizers, deletionTimestamp: _deletion, ...kept } = workflow.metadata;
-  const body = {
-    type: "import",
-    workflow: {
-      ...workflow,
-      metadata: { ...kept, labels: { ...labels, [ARCHIVING_STATUS_LABEL]: "Persisted" } },
-    },
-  };
-  return [{
-    type: "send",
-    id: `archive/${uid}`,
-    to: archivedActorId(namespace, name, uid),
-    body: body as unknown as Json,
-  }];
-}
 
 /** Releases of all locks that a workflow has or waits for. */
 function releases(state: WorkflowState): HostEffect[] {
@@ -316,6 +324,11 @@ function releases(state: WorkflowState): HostEffect[] {
     if (lock) holders.push(lockHolder(state, order, id));
   }
   return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
+}
+
+/** A stored workflow; of one that was put aside only what is sure to be readable. */
+function load({ parts }: StoredActor): WorkflowState {
+  return asideHeader(parts["h"]) === undefined ? loadWorkflow(parts) : loadWithoutNodes(parts);
 }
 
 function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
@@ -335,9 +348,17 @@ function relabel(state: WorkflowState, labels: Record<string, string | null>): v
   state.pending.index = true;
 }
 
-export interface WorkflowKindOptions {
-  /** Tells by its labels whether a finished workflow stays in the archive when it is deleted. @default none does */
-  isKept?: (labels: Record<string, string>) => boolean;
+/** What must be known of a workflow to delete or to terminate it; undefined for commands that need all of it. */
+function enoughFor(
+  body: Json,
+  { maxNodes = MAX_NODES }: WorkflowKindOptions,
+): LoadBounds | undefined {
+  const command = body as unknown as WorkflowCommand;
+  if (command.type === "delete") {
+    return { maxNodes: MAX_NODES_TO_VISIT, maxSize: MAX_SIZE_TO_VISIT };
+  }
+  const isTerminate = command.type === "control" && command.request.type === "terminate";
+  return isTerminate ? { maxNodes, maxSize: MAX_SIZE } : undefined;
 }
 
 /** The kind of actors that are workflows. */
@@ -346,7 +367,26 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
     prefix: "wf/",
     silent: false,
     creates: (body) => isJsonObject(body) && body["type"] === "submit",
-    hydrate: (id, stored) => new WorkflowActor(id, stored, options),
+    mayRefuse: (body) => !(isJsonObject(body) && FACTS.has(String(body["type"]))),
+    putAside: (id, { parts }, reason, { now, labelPrefix }) => {
+      const { namespace = "", name = "" } = parseWorkflowActorId(id) ?? {};
+      const { put, index, effects } = putAside(parts, reason, {
+        namespace,
+        name,
+        now,
+        labelPrefix,
+      });
+      return { put, drop: [], index, effects: effects as HostEffect[], needs: [] };
+    },
+    hydrate: (id, stored) => new WorkflowActor(id, stored && load(stored), options),
+    async hydrateInTurns(stored) {
+      const state = asideHeader(stored.parts["h"]) === undefined
+        ? await new Turns().run(loadSteps(stored.parts))
+        : load(stored);
+      return new WorkflowActor(stored.id, state, options);
+    },
+    enough: (body) => enoughFor(body, options),
+    hydrateBare: (stored, cause) => new BareWorkflow(stored, options, cause),
     answers: {
       withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
       view: ({ parts, version }) => withVersion(viewWorkflow(loadWorkflow(parts)), version),

@@ -1,19 +1,37 @@
 /**
  * Metrics that workflows define, in the Prometheus text format, as this replica saw them since it started. Their names and
- * labels are users' choice, so what is kept is bounded: the series that was told longest ago goes first.
+ * labels are users' choice, so what is kept is bounded: the series that was told longest ago goes first, and its name with
+ * the last series of it.
  */
+import {
+  headLines,
+  histogramLines,
+  labelText,
+  lineNames,
+  seriesProblem,
+  valueLine,
+} from "../base/prometheus_text.ts";
 import type { MetricSample } from "../engine/effect.ts";
 
 /** What the reference puts in front of every name. */
 const PREFIX = "argo_workflows_";
 /** Series at most, of all metrics together. */
 const MAX_SERIES = 10_000;
+/** Characters of all their lines together, roughly: what a scrape makes. */
+const MAX_SIZE = 8 * 1024 * 1024;
+/** Of those that count at once for one real-time gauge, the last ones are kept. */
+const MAX_CLOCKS = 100;
+/** Characters of a line besides its name and labels, and of what is known of a clock. */
+const LINE_SIZE = 40;
+const CLOCK_SIZE = 100;
 
 interface Family {
   type: MetricSample["type"];
   help: string;
   /** Of a histogram. */
   buckets: number[];
+  /** Series that there are. */
+  series: number;
 }
 
 interface Series {
@@ -27,62 +45,102 @@ interface Series {
 }
 
 export interface WorkflowMetrics {
-  /** Takes a value in. False when a metric of this name is of another type or says another thing about itself. */
-  observe(sample: MetricSample): boolean;
+  /**
+   * Takes a value in.
+   * @returns why it was refused: a metric of this name is of another type or says another thing about itself, or it can't
+   * be shown
+   */
+  observe(sample: MetricSample): string | undefined;
   /** All series, empty when there are none. */
   render(nowMs: number): string;
 }
 
+export interface WorkflowMetricsOptions {
+  /** Hears of a series that goes to make room for others. */
+  onDrop?: () => void;
+  maxSeries?: number;
+  /** Characters of all lines together, roughly. */
+  maxSize?: number;
+}
+
 /** Makes an empty registry. */
-export function createWorkflowMetrics(maxSeries = MAX_SERIES): WorkflowMetrics {
+export function createWorkflowMetrics(
+  { onDrop = () => {}, maxSeries = MAX_SERIES, maxSize = MAX_SIZE }: WorkflowMetricsOptions = {},
+): WorkflowMetrics {
   const families = new Map<string, Family>();
+  /** Names of lines, and whose they are. */
+  const lines = new Map<string, string>();
   const series = new Map<string, Series>();
+  let size = 0;
+
+  function familyOf(name: string, { type, help, buckets = [] }: MetricSample): Family | string {
+    const known = families.get(name);
+    if (known !== undefined) {
+      const isSame = known.type === type && known.help === help;
+      return isSame ? known : "a metric of this name has another type or help";
+    }
+    const taken = lineNames(name, type).find((line) => lines.has(line));
+    if (taken !== undefined) return `its line ${taken} belongs to ${lines.get(taken)}`;
+    const bounds = [...new Set(buckets)].sort((a, b) => a - b);
+    return { type, help, buckets: bounds, series: 0 };
+  }
+
+  function sizeOf({ family, labels, clocks }: Series, { buckets, type }: Family): number {
+    const count = type === "histogram" ? buckets.length + 3 : 1;
+    return count * (family.length + labels.length + LINE_SIZE) + clocks.size * CLOCK_SIZE;
+  }
+
+  function add(id: string, own: Series, family: Family): void {
+    series.set(id, own);
+    size += sizeOf(own, family);
+    if (family.series++ > 0) return;
+    families.set(own.family, family);
+    for (const line of lineNames(own.family, family.type)) lines.set(line, own.family);
+  }
+
+  function remove(id: string, own: Series, family: Family): void {
+    series.delete(id);
+    size -= sizeOf(own, family);
+    if (--family.series > 0) return;
+    families.delete(own.family);
+    for (const line of lineNames(own.family, family.type)) lines.delete(line);
+  }
+
   return {
     observe(sample) {
+      const problem = seriesProblem(sample);
+      if (problem !== undefined) return problem;
       const name = PREFIX + sample.name;
-      const family = familyOf(families, name, sample);
-      if (family === undefined) return false;
-      const labels = labelText(sample.labels);
+      const family = familyOf(name, sample);
+      if (typeof family === "string") return family;
+      const labels = labelText(Object.entries(sample.labels).sort(([a], [b]) => a < b ? -1 : 1));
       const id = `${name}{${labels}}`;
       const own = series.get(id) ??
         { family: name, labels, value: 0, clocks: new Map(), counts: [], count: 0 };
-      // Deleted and set again: the first in the map is the one that was told longest ago.
-      series.delete(id);
-      series.set(id, own);
+      // Removed and added again: the first in the map is the one that was told longest ago.
+      if (series.has(id)) remove(id, own, family);
       take(own, family, sample);
-      for (const [oldest] of series) {
-        if (series.size <= maxSeries) break;
-        series.delete(oldest);
+      add(id, own, family);
+      for (const [id, oldest] of series) {
+        if (series.size <= maxSeries && size <= maxSize) break;
+        const family = families.get(oldest.family);
+        if (family !== undefined) remove(id, oldest, family);
+        onDrop();
       }
-      return true;
+      return undefined;
     },
     render(nowMs) {
-      const lines: string[] = [];
+      const texts: string[] = [];
       const byFamily = Map.groupBy(series.values(), ({ family }) => family);
       for (const [name, family] of families) {
-        const all = byFamily.get(name);
-        if (all === undefined) continue;
-        lines.push(`# HELP ${name} ${helpText(family.help)}`, `# TYPE ${name} ${family.type}`);
-        for (const one of all) lines.push(...seriesLines(name, family, one, nowMs));
+        texts.push(...headLines(name, family.help, family.type));
+        for (const one of byFamily.get(name) ?? []) {
+          for (const line of seriesLines(name, family, one, nowMs)) texts.push(line);
+        }
       }
-      return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+      return texts.length === 0 ? "" : `${texts.join("\n")}\n`;
     },
   };
-}
-
-function familyOf(
-  families: Map<string, Family>,
-  name: string,
-  { type, help, buckets = [] }: MetricSample,
-): Family | undefined {
-  const known = families.get(name);
-  if (known === undefined) {
-    const made: Family = { type, help, buckets: [...new Set(buckets)].sort((a, b) => a - b) };
-    families.set(name, made);
-    return made;
-  }
-  const isSame = known.type === type && known.help === help;
-  return isSame ? known : undefined;
 }
 
 function take(own: Series, { buckets }: Family, sample: MetricSample): void {
@@ -94,7 +152,7 @@ function take(own: Series, { buckets }: Family, sample: MetricSample): void {
       if (value <= bound) own.counts[index] = (own.counts[index] ?? 0) + 1;
     });
   } else if (type === "counter") own.value += Math.max(0, value);
-  else if (since !== undefined) own.clocks.set(key ?? "", since);
+  else if (since !== undefined) startClock(own.clocks, key ?? "", since);
   else {
     if (key !== undefined) own.clocks.delete(key);
     if (operation === "Add") own.value += value;
@@ -104,28 +162,18 @@ function take(own: Series, { buckets }: Family, sample: MetricSample): void {
 }
 
 function seriesLines(name: string, { type, buckets }: Family, own: Series, now: number): string[] {
-  const braces = own.labels === "" ? "" : `{${own.labels}}`;
-  if (type !== "histogram") {
-    // Of several that count at once, the one that began last is told.
-    const since = [...own.clocks.values()].at(-1);
-    return [`${name}${braces} ${since === undefined ? own.value : (now - since) / 1000}`];
+  const { labels, value, counts, count } = own;
+  if (type === "histogram") {
+    const cumulative = (index: number) => counts[index] ?? 0;
+    return histogramLines(name, labels, buckets, cumulative, { sum: value, count });
   }
-  const comma = own.labels === "" ? "" : ",";
-  return [
-    ...buckets.map((bound, index) =>
-      `${name}_bucket{${own.labels}${comma}le="${bound}"} ${own.counts[index] ?? 0}`
-    ),
-    `${name}_bucket{${own.labels}${comma}le="+Inf"} ${own.count}`,
-    `${name}_sum${braces} ${own.value}`,
-    `${name}_count${braces} ${own.count}`,
-  ];
+  // Of several that count at once, the one that began last is told.
+  const since = [...own.clocks.values()].at(-1);
+  return [valueLine(name, labels, since === undefined ? value : (now - since) / 1000)];
 }
 
-function labelText(labels: Record<string, string>): string {
-  return Object.entries(labels).sort(([a], [b]) => a < b ? -1 : 1)
-    .map(([key, value]) => `${key}="${helpText(value).replaceAll('"', '\\"')}"`).join(",");
-}
-
-function helpText(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+function startClock(clocks: Map<string, number>, key: string, since: number): void {
+  clocks.set(key, since);
+  const [oldest] = clocks.keys();
+  if (clocks.size > MAX_CLOCKS && oldest !== undefined) clocks.delete(oldest);
 }

@@ -1,26 +1,41 @@
 /** The artifact store: reads locations, finds the repository in force, packs and unpacks. */
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parse } from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
+import type { ArtifactKeys } from "../spec/artifact_key.ts";
+import {
+  chmodInside,
+  findInside,
+  moveInside,
+  openInside,
+  placeText,
+  removeInside,
+  trustedPlace,
+  writeInside,
+} from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import type { Artifact } from "../spec/manifest.ts";
+import { Budget, DEFAULT_MAX_ARTIFACT_BYTES } from "./budget.ts";
 import type { ConfigSource } from "./config_source.ts";
-import { readFileStream } from "./file_stream.ts";
+import { shareFairly } from "./fair_artifacts.ts";
 import { FolderObjects } from "./folder_objects.ts";
+import { toldToReader } from "./file_stream.ts";
 import { cloneRepository } from "./git_artifact.ts";
 import { readUrl, writeUrl } from "./http_artifact.ts";
 import type { ReadSecret } from "./http_artifact.ts";
 import { joinKey, locationOf, textMember } from "./location.ts";
 import type { Location } from "./location.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
-import { applyMode, archiveMode, archiveName, packTarGz, packZip, placeFile } from "./pack.ts";
+import { archiveMode, archiveName, filesInside, packTarGz, packZip, placeFile } from "./pack.ts";
 import type { ArtifactContent, ArtifactScope, ArtifactStore } from "./port.ts";
+import { RepositoryView } from "./repository_view.ts";
 import { S3Objects } from "./s3_objects.ts";
 import type { S3Options } from "./s3_objects.ts";
 
@@ -32,17 +47,18 @@ export type RepositorySetting =
 export interface ArtifactStoreOptions {
   /** Where artifacts go that say nothing else; absent: such artifacts fail. */
   repository?: RepositorySetting;
+  /** Which keys of the repository a workflow may use. @default {"namespace"} */
+  keys?: ArtifactKeys;
   config: ConfigSource;
-  /** Credentials of the server itself, for S3 locations that name no Secret. */
-  s3Credentials?: { accessKey: string; secretKey: string; sessionToken?: string };
   /** Git repositories on the server's own disk may be cloned: right where tasks are local processes anyway. */
   allowLocalGit?: boolean;
+  /** Most bytes of one artifact, unpacked. @default {10 GiB} */
+  maxBytes?: number;
 }
 
-/** Objects with the prefix that all keys of a repository have, and its key format. */
+/** A repository as a workflow sees it, and its key format. */
 interface Repository {
-  objects: ObjectStore;
-  keyPrefix: string;
+  objects: RepositoryView;
   keyFormat?: string;
 }
 
@@ -54,12 +70,12 @@ const MAX_OPEN = 100;
 
 /** Makes the artifact store. */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
-  return new LocatedArtifacts(options);
+  return shareFairly(new LocatedArtifacts(options));
 }
 
 class LocatedArtifacts implements ArtifactStore {
   readonly #options: ArtifactStoreOptions;
-  readonly #default: Repository | undefined;
+  readonly #default: { objects: ObjectStore; keyPrefix: string } | undefined;
   readonly #open = new Map<string, S3Objects>();
 
   constructor(options: ArtifactStoreOptions) {
@@ -69,14 +85,24 @@ class LocatedArtifacts implements ArtifactStore {
       this.#default = { objects: new FolderObjects(repository.path), keyPrefix: "" };
     } else if (repository !== undefined) {
       const { keyPrefix = "", type: _type, ...s3 } = repository;
-      this.#default = { objects: new S3Objects({ ...options.s3Credentials, ...s3 }), keyPrefix };
+      this.#default = { objects: new S3Objects(s3), keyPrefix };
     }
+  }
+
+  async check(artifact: Artifact, scope: ArtifactScope): Promise<void> {
+    const location = locationOf(artifact, artifact.subPath);
+    if (location?.type !== "repository") return;
+    const { objects } = await this.#repository(scope);
+    await this.#naming(artifact, objects, () => objects.check(location.key));
   }
 
   async fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean> {
     const location = this.#locate(artifact);
     const found = await this.#fetch(location, artifact, path, scope);
-    if (found) await applyMode(path, artifact);
+    const { mode, recurseMode } = artifact;
+    if (found && mode !== undefined) {
+      await chmodInside(trustedPlace(path), mode & 0o777, recurseMode === true);
+    }
     return found;
   }
 
@@ -92,7 +118,7 @@ class LocatedArtifacts implements ArtifactStore {
         await writeFile(path, location.data);
         return true;
       case "git":
-        await rm(path, { recursive: true, force: true });
+        await removeInside(trustedPlace(path));
         await cloneRepository(location.location, path, this.#secrets(scope), {
           allowLocal: this.#options.allowLocalGit === true,
         });
@@ -125,30 +151,35 @@ class LocatedArtifacts implements ArtifactStore {
       // A folder that was stored unpacked.
       const prefix = `${key.replace(/\/+$/, "")}/`;
       const folder = `${path}.tmpdir`;
-      await rm(folder, { recursive: true, force: true });
+      await removeInside(trustedPlace(folder));
+      await mkdir(folder, { recursive: true });
+      const budget = this.#budget();
       let count = 0;
       for await (const child of objects.list(prefix)) {
         const content = await objects.read(child);
         if (content === undefined || child.endsWith("/")) continue;
-        const parts = child.slice(prefix.length).split("/");
-        if (parts.includes("..")) throw invalid(`Key "${child}" leaves the artifact`);
-        const place = join(folder, ...parts);
-        await mkdir(dirname(place), { recursive: true });
-        await pipeline(content.body, createWriteStream(place));
+        budget.takeEntry();
+        const place = { root: folder, path: child.slice(prefix.length) };
+        await writeInside(place, budget.count(content.body));
         count++;
       }
-      if (count === 0) return false;
-      await rm(path, { recursive: true, force: true });
-      await rename(folder, path);
-      return true;
+      if (count === 0) await removeInside(trustedPlace(folder));
+      else await moveInside(folder, trustedPlace(path));
+      return count > 0;
     });
+  }
+
+  #budget(): Budget {
+    return new Budget(this.#options.maxBytes ?? DEFAULT_MAX_ARTIFACT_BYTES);
   }
 
   async #place(object: StoredObject, path: string, artifact: Artifact): Promise<void> {
     const file = `${path}.part-${randomUUID()}`;
     try {
-      await pipeline(object.body, createWriteStream(file));
-      await placeFile(file, path, artifact);
+      const packed = this.#budget();
+      packed.expect(object.size);
+      await pipeline(packed.count(object.body), createWriteStream(file));
+      await placeFile(file, path, artifact, this.#budget());
     } finally {
       await rm(file, { force: true });
     }
@@ -156,35 +187,33 @@ class LocatedArtifacts implements ArtifactStore {
 
   async save(
     artifact: Artifact,
-    path: string,
+    source: string | Place,
     prefix: string,
     scope: ArtifactScope,
   ): Promise<Artifact> {
+    const place = typeof source === "string" ? trustedPlace(source) : source;
     const given = locationOf(artifact);
     if (given?.type === "raw" || given?.type === "git") {
       throw invalid(`Output artifact "${artifact.name}" can't be stored in ${given.type}`);
     }
     if (given?.type === "http") {
-      await writeUrl(given.location, await this.#pack(artifact, path), this.#secrets(scope));
+      await writeUrl(given.location, await this.#pack(artifact, place), this.#secrets(scope));
       return artifact;
     }
     const saved = given === undefined
-      ? await this.#freshLocation(artifact, path, prefix, scope)
+      ? await this.#freshLocation(artifact, placeText(place), prefix, scope)
       : artifact;
     const location = this.#locate(saved);
     if (location.type !== "repository" && location.type !== "s3") return saved;
     const { objects, key } = await this.#objects(location, scope);
     await this.#naming(artifact, objects, async () => {
-      const isFolder = (await stat(path)).isDirectory();
-      if (archiveMode(artifact).type !== "none" || !isFolder) {
-        await objects.write(key, await this.#pack(artifact, path));
+      const found = await findInside(place);
+      if (archiveMode(artifact).type !== "none" || found?.kind !== "folder") {
+        await objects.write(key, await this.#pack(artifact, place));
         return;
       }
-      for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-        if (!entry.isFile()) continue;
-        const file = join(entry.parentPath, entry.name);
-        const below = file.slice(path.length + 1).split("\\").join("/");
-        await objects.write(joinKey(key, below), readFileStream(file));
+      for await (const { path, body } of filesInside(place, this.#budget())) {
+        await objects.write(joinKey(key, path), body);
       }
     });
     return saved;
@@ -206,15 +235,21 @@ class LocatedArtifacts implements ArtifactStore {
       return { ...artifact, s3: { key: joinKey(archive.key, name) } };
     }
     const { keyFormat } = await this.#repository(scope);
-    const start = keyFormat === undefined ? prefix : fillKeyFormat(keyFormat, scope.names ?? {});
+    const start = keyFormat === undefined
+      ? `${scope.namespace}/${prefix}`
+      : fillKeyFormat(keyFormat, scope.names ?? {});
     return { ...artifact, s3: { key: joinKey(start, name) } };
   }
 
-  async #pack(artifact: Artifact, path: string): Promise<Readable> {
+  async #pack(artifact: Artifact, source: Place): Promise<Readable> {
     const mode = archiveMode(artifact);
-    if (mode.type === "zip") return packZip(path);
-    if (mode.type === "tar") return await packTarGz(path, mode.level);
-    return readFileStream(path);
+    const budget = this.#budget();
+    const name = basename(placeText(source));
+    if (mode.type === "zip") return packZip(source, name, budget);
+    if (mode.type === "tar") return packTarGz(source, name, budget, mode.level);
+    const file = await openInside(source);
+    budget.take((await file.stat()).size);
+    return toldToReader(file.createReadStream());
   }
 
   async open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined> {
@@ -250,10 +285,10 @@ class LocatedArtifacts implements ArtifactStore {
     if (location.type !== "repository" && location.type !== "s3") {
       throw invalid(`Only s3 artifacts can be listed; "${artifact.name}" is ${location.type}`);
     }
-    const { objects, key, keyPrefix } = await this.#objects(location, scope);
+    const { objects, key } = await this.#objects(location, scope);
     return await this.#naming(artifact, objects, async () => {
       const keys: string[] = [];
-      for await (const found of objects.list(key)) keys.push(found.slice(keyPrefix.length));
+      for await (const found of objects.list(key)) keys.push(found);
       return keys;
     });
   }
@@ -304,21 +339,32 @@ class LocatedArtifacts implements ArtifactStore {
   async #objects(
     location: Extract<Location, { key: string }>,
     scope: ArtifactScope,
-  ): Promise<{ objects: ObjectStore; key: string; keyPrefix: string }> {
+  ): Promise<{ objects: ObjectStore; key: string }> {
     if (location.type === "s3") {
-      const objects = await this.#bucket(location.bucket, scope);
-      return { objects, key: location.key, keyPrefix: "" };
+      return { objects: await this.#bucket(location.bucket, scope), key: location.key };
     }
-    const { objects, keyPrefix } = await this.#repository(scope);
-    return { objects, key: keyPrefix + location.key, keyPrefix };
+    return { objects: (await this.#repository(scope)).objects, key: location.key };
   }
 
-  /** The repository that a workflow chose, else the deployment's. */
-  async #repository({ namespace, repositoryRef }: ArtifactScope): Promise<Repository> {
+  /** The repository that a workflow chose, which is its own, else its part of the deployment's. */
+  async #repository(
+    { namespace, repositoryRef, formerKeys }: ArtifactScope,
+  ): Promise<Repository> {
     if (repositoryRef !== undefined) {
       return await this.#chosen(namespace, repositoryRef.configMap, repositoryRef.key);
     }
-    if (this.#default !== undefined) return this.#default;
+    if (this.#default !== undefined) {
+      const { objects, keyPrefix } = this.#default;
+      const isShared = this.#options.keys === "shared";
+      return {
+        objects: new RepositoryView(objects, {
+          name: "the server's repository",
+          keyPrefix,
+          ...(!isShared && { namespace }),
+          ...(formerKeys !== undefined && { formerKeys }),
+        }),
+      };
+    }
     throw new Problem(
       ProblemCode.FailedPrecondition,
       "No artifact repository is configured; start the server with one, or give the artifact a full location",
@@ -350,8 +396,9 @@ class LocatedArtifacts implements ArtifactStore {
     const keyPrefix = typeof s3["keyPrefix"] === "string" ? `${s3["keyPrefix"]}/` : "";
     const keyFormat = s3["keyFormat"];
     return {
-      objects: await this.#bucket(s3, { namespace }),
-      keyPrefix: keyPrefix.replace(/\/+$/, "/"),
+      objects: new RepositoryView(await this.#bucket(s3, { namespace }), {
+        keyPrefix: keyPrefix.replace(/\/+$/, "/"),
+      }),
       ...(typeof keyFormat === "string" && keyFormat !== "" && { keyFormat }),
     };
   }
@@ -367,11 +414,9 @@ class LocatedArtifacts implements ArtifactStore {
         "S3 encryption with a customer's key is not supported",
       );
     }
-    const own = this.#options.s3Credentials;
-    const accessKey = await secret(location["accessKeySecret"]) ?? own?.accessKey;
-    const secretKey = await secret(location["secretKeySecret"]) ?? own?.secretKey;
-    const sessionToken = await secret(location["sessionTokenSecret"]) ??
-      (location["accessKeySecret"] === undefined ? own?.sessionToken : undefined);
+    const accessKey = await secret(location["accessKeySecret"]);
+    const secretKey = await secret(location["secretKeySecret"]);
+    const sessionToken = await secret(location["sessionTokenSecret"]);
     const options: S3Options = {
       endpoint: textMember(location, "endpoint"),
       bucket: textMember(location, "bucket"),
@@ -413,7 +458,7 @@ class LocatedArtifacts implements ArtifactStore {
     try {
       return await act();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = reasonOf(error);
       const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
       throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
         cause: error,
@@ -421,6 +466,14 @@ class LocatedArtifacts implements ArtifactStore {
       });
     }
   }
+}
+
+/** What went wrong, for a caller: what the system says about a file names folders of this machine. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, path, syscall } = error as { code?: unknown; path?: unknown; syscall?: unknown };
+  const isOfFile = typeof code === "string" && (path !== undefined || syscall === "open");
+  return isOfFile ? `the storage refuses it (${code})` : error.message;
 }
 
 function sized({ size, body }: StoredObject): { size?: number; body: Readable } {

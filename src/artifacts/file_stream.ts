@@ -7,7 +7,10 @@ import type { Readable } from "node:stream";
  * reason for the program to end.
  */
 export function readFileStream(path: string): Readable {
-  const stream = createReadStream(path);
-  stream.on("error", () => {});
-  return stream;
+  return toldToReader(createReadStream(path));
+}
+
+/** A stream whose failure is told to its reader only: until there is one, it is no reason for the program to end. */
+export function toldToReader(stream: Readable): Readable {
+  return stream.on("error", () => {});
 }

@@ -1,68 +1,69 @@
 /** Objects as files below one folder: the repository that needs no server. */
-import { randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rmdir } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { invalid } from "../base/problem.ts";
-import { readFileStream } from "./file_stream.ts";
+import { invalid, Problem } from "../base/problem.ts";
+import {
+  findInside,
+  namesOf,
+  openInside,
+  removeInside,
+  UNFINISHED,
+  writeInside,
+} from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
+import { toldToReader } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
-/** Unfinished files; no key has such a name. */
-const PARTIAL = ".partial-";
-
 export class FolderObjects implements ObjectStore {
-  readonly name: string;
+  /** Callers see it, so it doesn't say where that is. */
+  readonly name = "the artifact folder";
   readonly #root: string;
 
   /** @param root Folder, made when something is written. */
   constructor(root: string) {
     this.#root = resolve(root);
-    this.name = this.#root;
   }
 
-  #path(key: string): string {
-    const parts = key.split("/");
-    if (key === "" || key.includes("\0") || parts.some((part) => part === ".." || part === ".")) {
-      throw invalid(`Artifact key "${key}" is not a path below the repository`);
+  #place(key: string): Place {
+    try {
+      const names = key.split("/");
+      if (!names.includes(".") && namesOf(key).length > 0) return { root: this.#root, path: key };
+    } catch (error) {
+      throw notBelow(key, error);
     }
-    return join(this.#root, ...parts);
+    throw notBelow(key);
   }
 
   async read(key: string): Promise<StoredObject | undefined> {
-    const path = this.#path(key);
-    const found = await stat(path).catch(() => undefined);
-    return found?.isFile() ? { size: found.size, body: readFileStream(path) } : undefined;
+    const place = this.#place(key);
+    if ((await findInside(place))?.kind !== "file") return undefined;
+    const file = await openInside(place);
+    return { size: (await file.stat()).size, body: toldToReader(file.createReadStream()) };
   }
 
   async write(key: string, body: Readable): Promise<void> {
-    const path = this.#path(key);
-    const partial = join(dirname(path), `${PARTIAL}${randomUUID()}`);
-    await mkdir(dirname(path), { recursive: true });
-    try {
-      await pipeline(body, createWriteStream(partial));
-      await rename(partial, path);
-    } catch (error) {
-      await rm(partial, { force: true });
-      throw error;
-    }
+    const place = this.#place(key);
+    await mkdir(this.#root, { recursive: true });
+    await writeInside(place, body);
   }
 
   async *list(prefix: string): AsyncGenerator<string> {
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
-    const start = folder === "" ? this.#root : this.#path(folder.slice(0, -1));
-    for await (const path of filesBelow(start)) {
+    const start = folder === "" ? { root: this.#root, path: "" } : this.#place(folder);
+    if ((await findInside(start))?.kind !== "folder") return;
+    for await (const path of filesBelow(join(this.#root, ...namesOf(start.path)))) {
       const key = path.slice(this.#root.length + 1).split(sep).join("/");
       if (key.startsWith(prefix)) yield key;
     }
   }
 
   async remove(key: string): Promise<void> {
-    const path = this.#path(key);
-    if ((await stat(path).catch(() => undefined))?.isFile() !== true) return;
-    await rm(path, { force: true });
+    const place = this.#place(key);
+    if ((await findInside(place))?.kind !== "file") return;
+    await removeInside(place);
     // Folders that are empty now go too; the first that isn't ends this.
+    const path = join(this.#root, ...namesOf(key));
     for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
       if (!await rmdir(folder).then(() => true, () => false)) return;
     }
@@ -77,6 +78,14 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* filesBelow(path);
-    else if (entry.isFile() && !entry.name.startsWith(PARTIAL)) yield path;
+    else if (entry.isFile() && !entry.name.startsWith(UNFINISHED)) yield path;
   }
+}
+
+function notBelow(key: string, cause?: unknown): Problem {
+  const shown = key.length > 200 ? `${key.slice(0, 200)}…` : key;
+  const reason = cause instanceof Problem
+    ? `: ${cause.message.replace(/^Path ".*" /s, "it ")}`
+    : "";
+  return invalid(`Artifact key "${shown}" is not a path below the repository${reason}`);
 }

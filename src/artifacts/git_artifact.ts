@@ -11,6 +11,17 @@ import type { ReadSecret } from "./http_artifact.ts";
 
 const run = promisify(execFile);
 
+/** How long a server may say nothing. */
+const SILENCE_SECONDS = 60;
+/** No call of git takes longer. */
+const MAX_GIT_MS = 30 * 60_000;
+
+/** What a repository may not bring along: hooks and helpers are programs, and those would run as the server. */
+const SAFE = [
+  ["core.hooksPath", "/dev/null"],
+  ["core.fsmonitor", "false"],
+].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+
 export interface GitOptions {
   /** Repositories on the server's own disk may be cloned too. */
   allowLocal: boolean;
@@ -32,7 +43,12 @@ export async function cloneRepository(
   try {
     const env = await environment(location, private_, secret, allowLocal);
     const git = async (...args: string[]) => {
-      await run("git", args, { env, maxBuffer: 16 * 1024 * 1024 });
+      await run("git", [...SAFE, ...args], {
+        env,
+        maxBuffer: 16 * 1024 * 1024,
+        timeout: MAX_GIT_MS,
+        killSignal: "SIGKILL",
+      });
     };
     const clone = ["clone", "--quiet"];
     if (typeof depth === "number" && depth > 0) clone.push(`--depth=${depth}`);
@@ -41,7 +57,11 @@ export async function cloneRepository(
     if (typeof branch === "string" && branch !== "") clone.push(`--branch=${branch}`);
     await git(...clone, "--", repo, path);
     for (const refs of Array.isArray(fetch) ? fetch : []) {
-      await git("-C", path, "fetch", "--quiet", "origin", "--", String(refs));
+      // After the name of the remote even "--" is no end of options.
+      if (String(refs).startsWith("-")) {
+        throw invalid(`Git artifact has something to fetch that is no ref: ${refs}`);
+      }
+      await git("-C", path, "fetch", "--quiet", "--", "origin", String(refs));
     }
     if (typeof revision === "string" && revision !== "") {
       if (revision.startsWith("-")) {
@@ -74,6 +94,10 @@ async function environment(
     HOME: private_,
     GIT_TERMINAL_PROMPT: "0",
     GIT_CONFIG_NOSYSTEM: "1",
+    GIT_HTTP_LOW_SPEED_LIMIT: "1",
+    GIT_HTTP_LOW_SPEED_TIME: String(SILENCE_SECONDS),
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_TEMPLATE_DIR: "",
     GIT_ALLOW_PROTOCOL: allowLocal ? "http:https:ssh:git:file" : "http:https:ssh:git",
   };
   const user = await secret(location["usernameSecret"]);
@@ -85,7 +109,8 @@ async function environment(
     env["GIT_CONFIG_VALUE_0"] = `Authorization: Basic ${pair}`;
   }
   const key = await secret(location["sshPrivateKeySecret"]);
-  const ssh = ["ssh", "-o", "BatchMode=yes"];
+  const ssh = ["ssh", "-o", "BatchMode=yes", "-o", `ConnectTimeout=${SILENCE_SECONDS}`];
+  ssh.push("-o", `ServerAliveInterval=${SILENCE_SECONDS}`);
   if (key !== undefined) {
     const file = join(private_, "key");
     await writeFile(file, key.endsWith("\n") ? key : `${key}\n`, { mode: 0o600 });

@@ -2,12 +2,18 @@
  * Artifacts behind a URL. The server fetches what a manifest names, from wherever it runs: whoever may submit workflows can
  * reach what the server can reach. Limit that by the network, not here.
  */
-import { Readable } from "node:stream";
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { webStream } from "../platform/web_stream.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { systemClock } from "../platform/clock.ts";
 import { openHttp } from "../platform/http_request.ts";
 import type { StoredObject } from "./object_store.ts";
+
+/** How long a server may take to begin its answer. */
+const ANSWER_TIMEOUT_MS = 60_000;
 
 /** Value of a `{name, key}` reference to a Secret. */
 export type ReadSecret = (reference: Json | undefined) => Promise<string | undefined>;
@@ -30,7 +36,7 @@ export async function download(
   url: URL,
   headers?: Iterable<[string, string]>,
 ): Promise<StoredObject | undefined> {
-  const body = await openHttp({ url, ...(headers && { headers }) });
+  const body = await openInTime(url, headers);
   const status = body.statusCode ?? 0;
   if (status >= 200 && status < 300) {
     return { size: Number(body.headers["content-length"] ?? 0), body };
@@ -38,6 +44,21 @@ export async function download(
   body.destroy();
   if (status === 404) return undefined;
   throw refused("GET", url, status);
+}
+
+/** Opens a URL; fails when the head of the answer does not come in time. */
+async function openInTime(
+  url: URL,
+  headers: Iterable<[string, string]> | undefined,
+): Promise<IncomingMessage> {
+  const stop = new AbortController();
+  const late = new Error(`${url.origin} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`);
+  const cancel = systemClock.after(ANSWER_TIMEOUT_MS, () => stop.abort(late));
+  try {
+    return await openHttp({ url, ...(headers && { headers }), signal: stop.signal });
+  } finally {
+    cancel();
+  }
 }
 
 /** Puts the bytes. */
@@ -50,7 +71,7 @@ export async function writeUrl(
   const init = {
     method: "PUT",
     headers: await headersOf(location, secret),
-    body: Readable.toWeb(body) as unknown as BodyInit,
+    body: webStream(body) as BodyInit,
     duplex: "half",
   };
   const response = await fetch(url, init);

@@ -1,7 +1,7 @@
 /** Reads where an artifact lies from its manifest. */
-import { isJsonObject } from "../base/json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { keyedLocation } from "../spec/artifact_location.ts";
 import type { ArtifactLocation } from "../spec/manifest.ts";
 
 export type Location =
@@ -11,15 +11,6 @@ export type Location =
   | { type: "http"; location: JsonObject }
   | { type: "git"; location: JsonObject }
   | { type: "raw"; data: string };
-
-/** What each vendor calls the key, and what it needs to stand on its own. */
-const KEYED = {
-  s3: { key: "key", needs: ["endpoint", "bucket"] },
-  gcs: { key: "key", needs: ["bucket"] },
-  oss: { key: "key", needs: ["endpoint", "bucket"] },
-  azure: { key: "blob", needs: ["endpoint", "container"] },
-  hdfs: { key: "path", needs: ["addresses"] },
-} as const;
 
 /**
  * The location of an artifact; undefined when it names none.
@@ -33,27 +24,18 @@ export function locationOf(artifact: ArtifactLocation, subPath = ""): Location |
   if (artifactory !== undefined) return { type: "http", location: artifactory };
   if (git !== undefined) return { type: "git", location: git };
   if (plugin !== undefined) throw unsupported("plugin");
-  for (const [kind, { key: keyName, needs }] of Object.entries(KEYED)) {
-    const location = artifact[kind as keyof typeof KEYED];
-    if (!isJsonObject(location)) continue;
-    const key = location[keyName];
-    if (typeof key !== "string" || key === "") continue;
-    const full = joinKey(key, subPath);
-    if (!needs.every((name) => isGiven(location[name]))) return { type: "repository", key: full };
-    if (kind !== "s3") throw unsupported(kind);
-    return { type: "s3", key: full, bucket: location };
-  }
-  return undefined;
+  const found = keyedLocation(artifact);
+  if (found === undefined) return undefined;
+  const key = joinKey(found.key, subPath);
+  if (!found.isFull) return { type: "repository", key };
+  if (found.kind !== "s3") throw unsupported(found.kind);
+  return { type: "s3", key, bucket: found.members };
 }
 
 /** Key of something below a key. */
 export function joinKey(key: string, subPath: string): string {
   const below = subPath.replace(/^\/+|\/+$/g, "");
   return below === "" ? key : `${key.replace(/\/+$/, "")}/${below}`;
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== "";
 }
 
 function unsupported(kind: string): Problem {

@@ -1,18 +1,21 @@
-/**
- * Archives of artifacts. Everything streams. What is unpacked stays below its folder: entries that point elsewhere are
- * refused by the tar reader and by the zip reader here.
- */
-import { createWriteStream } from "node:fs";
-import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
-import { Readable, Writable } from "node:stream";
+/** Archives of artifacts: which kind, what they are called, and what becomes of a stored file. Everything streams. */
+import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { configure, Reader, ZipReader, ZipWriter } from "@zip.js/zip.js";
-import { packTar, unpackTar } from "modern-tar/fs";
+import { configure, TextReader, ZipWriter } from "@zip.js/zip.js";
+import { createTarPacker } from "modern-tar";
 import { invalid } from "../base/problem.ts";
+import { moveInside, removeInside, trustedPlace, walkInside } from "../platform/inside.ts";
+import type { Place, TreeEntry } from "../platform/inside.ts";
 import type { Artifact } from "../spec/manifest.ts";
-import { readFileStream } from "./file_stream.ts";
+import type { Budget } from "./budget.ts";
+import { webStream } from "../platform/web_stream.ts";
+import { readFileStream, toldToReader } from "./file_stream.ts";
+import { unpackTarGz, unpackZip } from "./unpack.ts";
+
+const CHUNK_BYTES = 256 * 1024;
 
 export type ArchiveMode =
   | { type: "none" }
@@ -41,39 +44,109 @@ export function archiveName(artifact: Artifact, path: string): string {
   }
 }
 
-/** The file or folder as a gzipped tar with one entry at its top, named like it. */
-export async function packTarGz(path: string, level?: number): Promise<Readable> {
-  const source = { source: path, target: basename(path) };
-  const found = await stat(path);
-  const tar = packTar([
-    found.isDirectory() ? { type: "directory", ...source } : { type: "file", ...source },
-  ]);
+/** The file or folder as a gzipped tar with one entry at its top. Links are packed as links. */
+export function packTarGz(source: Place, name: string, budget: Budget, level?: number): Readable {
   const gzip = createGzip(level === undefined ? {} : { level });
-  tar.on("error", (error) => gzip.destroy(error));
-  return tar.pipe(gzip);
+  // What fails is told to whoever reads the second one.
+  pipeline(packTar(source, name, budget), gzip).catch(() => {});
+  return toldToReader(gzip);
 }
 
-/** The file or folder as a zip with one entry at its top, named like it. */
-export function packZip(path: string): Readable {
+/** The same, not gzipped. */
+export function packTar(source: Place, name: string, budget: Budget): Readable {
+  const { readable, controller } = createTarPacker();
+  const pack = async () => {
+    for await (const entry of entriesOf(source, budget)) {
+      const { kind, path, mtime } = entry;
+      const target = path === "" ? name : `${name}/${path}`;
+      const writer = controller.add(
+        kind === "folder"
+          ? { name: `${target}/`, type: "directory", size: 0, mode: entry.mode, mtime }
+          : kind === "link"
+          ? { name: target, type: "symlink", size: 0, linkname: entry.target, mtime }
+          : { name: target, type: "file", size: entry.size, mode: entry.mode, mtime },
+      ).getWriter();
+      if (kind === "file") {
+        for await (const chunk of contentOf(entry)) await writer.write(chunk);
+      }
+      await writer.close();
+    }
+    controller.finalize();
+  };
+  const stream = Readable.fromWeb(readable as Parameters<typeof Readable.fromWeb>[0]);
+  pack().catch((error) => stream.destroy(error));
+  return toldToReader(stream);
+}
+
+/** The file or folder as a zip with one entry at its top. Links are packed as links. */
+export function packZip(source: Place, name: string, budget: Budget): Readable {
   configure({ useWebWorkers: false });
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = new ZipWriter(writable);
-  const add = async (file: string, name: string): Promise<void> => {
-    const found = await stat(file);
-    const options = { lastModDate: found.mtime, unixMode: found.mode };
-    if (!found.isDirectory()) {
-      await writer.add(name, webFrom(readFileStream(file)), options);
-      return;
+  const pack = async () => {
+    for await (const entry of entriesOf(source, budget)) {
+      const target = entry.path === "" ? name : `${name}/${entry.path}`;
+      const lastModDate = entry.mtime;
+      if (entry.kind === "folder") {
+        const unixMode = 0o040000 | entry.mode;
+        await writer.add(`${target}/`, undefined, { lastModDate, unixMode, directory: true });
+      } else if (entry.kind === "link") {
+        const options = { lastModDate, unixMode: 0o120777 };
+        await writer.add(target, new TextReader(entry.target), options);
+      } else {
+        const body = webStream(contentOf(entry));
+        await writer.add(target, body, { lastModDate, unixMode: 0o100000 | entry.mode });
+      }
     }
-    await writer.add(`${name}/`, undefined, { ...options, directory: true });
-    for (const child of (await readdir(file)).sort()) {
-      await add(join(file, child), `${name}/${child}`);
-    }
+    await writer.close();
   };
-  const done = add(path, basename(path)).then(() => writer.close());
   const stream = Readable.fromWeb(readable as Parameters<typeof Readable.fromWeb>[0]);
-  done.catch((error) => stream.destroy(error));
-  return stream;
+  pack().catch((error) => stream.destroy(error));
+  return toldToReader(stream);
+}
+
+/** Every file of a folder as it is, to be read before the next one. Links are left out. */
+export async function* filesInside(
+  source: Place,
+  budget: Budget,
+): AsyncGenerator<{ path: string; body: Readable }> {
+  for await (const entry of entriesOf(source, budget)) {
+    if (entry.kind === "file") {
+      yield {
+        path: entry.path,
+        body: toldToReader(Readable.from(contentOf(entry), { objectMode: false })),
+      };
+    }
+  }
+}
+
+async function* entriesOf(source: Place, budget: Budget): AsyncGenerator<TreeEntry> {
+  let isEmpty = true;
+  for await (const entry of walkInside(source)) {
+    isEmpty = false;
+    budget.takeEntry();
+    if (entry.kind === "file") budget.take(entry.size);
+    yield entry;
+  }
+  if (isEmpty) throw invalid(`"${source.path}" is neither a file nor a folder`);
+}
+
+/** As many bytes as the file had when it was found: its size is written before it. */
+async function* contentOf(
+  { path, size, open }: Extract<TreeEntry, { kind: "file" }>,
+): AsyncGenerator<Uint8Array> {
+  const file = await open();
+  try {
+    for (let position = 0; position < size;) {
+      const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - position));
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
+      if (bytesRead === 0) throw new Error(`"${path}" became shorter while it was read`);
+      position += bytesRead;
+      yield chunk.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** True for a gzipped tar. */
@@ -113,20 +186,22 @@ function isTarHeader(header: Buffer): boolean {
 
 /**
  * Brings a stored file to `path`, unpacked as the artifact says: without a word a gzipped tar is unpacked, anything else
- * moved. An archive with one entry at its top becomes that entry, else a folder.
+ * moved. An archive with one entry at its top becomes that entry, else a folder. Only the server writes where `path` is.
  */
-export async function placeFile(file: string, path: string, artifact: Artifact): Promise<void> {
+export async function placeFile(
+  file: string,
+  path: string,
+  artifact: Artifact,
+  budget: Budget,
+): Promise<void> {
   const { none, zip, tar } = artifact.archive ?? {};
   await mkdir(dirname(path), { recursive: true });
-  if (none === undefined && zip !== undefined) await unpackTo(path, (to) => unzip(file, to));
-  else if (none === undefined && (tar !== undefined || await isTarGz(file))) {
-    await unpackTo(
-      path,
-      (to) => pipeline(readFileStream(file), createGunzip(), unpackTar(to)),
-    );
+  if (none === undefined && zip !== undefined) {
+    await unpackTo(path, (to) => unpackZip(file, to, budget));
+  } else if (none === undefined && (tar !== undefined || await isTarGz(file))) {
+    await unpackTo(path, (to) => unpackTarGz(file, to, budget));
   } else {
-    await rm(path, { recursive: true, force: true });
-    await rename(file, path);
+    await moveInside(file, trustedPlace(path));
     return;
   }
   await rm(file, { force: true });
@@ -134,69 +209,14 @@ export async function placeFile(file: string, path: string, artifact: Artifact):
 
 async function unpackTo(path: string, unpack: (folder: string) => Promise<void>): Promise<void> {
   const folder = `${path}.tmpdir`;
-  await rm(folder, { recursive: true, force: true });
+  await removeInside(trustedPlace(folder));
   await mkdir(folder, { recursive: true });
-  await unpack(folder);
-  const entries = await readdir(folder);
-  const only = entries.length === 1 ? entries[0] : undefined;
-  await rm(path, { recursive: true, force: true });
-  await rename(only === undefined ? folder : join(folder, only), path);
-  await rm(folder, { recursive: true, force: true });
-}
-
-async function unzip(file: string, folder: string): Promise<void> {
-  configure({ useWebWorkers: false });
-  const handle = await open(file);
-  const reader = new ZipReader(new FileReader(handle, (await handle.stat()).size));
   try {
-    for await (const entry of reader.getEntriesGenerator()) {
-      const path = resolve(folder, entry.filename);
-      if (!path.startsWith(folder + sep)) {
-        throw invalid(`Zip entry "${entry.filename}" lies outside the archive`);
-      }
-      if (entry.directory) {
-        await mkdir(path, { recursive: true });
-        continue;
-      }
-      await mkdir(dirname(path), { recursive: true });
-      await entry.getData(Writable.toWeb(createWriteStream(path)));
-      const mode = (entry.externalFileAttributes >>> 16) & 0o777;
-      if (mode !== 0) await chmod(path, mode);
-    }
+    await unpack(folder);
+    const entries = await readdir(folder);
+    const only = entries.length === 1 ? entries[0] : undefined;
+    await moveInside(only === undefined ? folder : join(folder, only), trustedPlace(path));
   } finally {
-    await reader.close();
-    await handle.close();
+    await removeInside(trustedPlace(folder));
   }
-}
-
-/** Random access to a zip file. */
-class FileReader extends Reader<void> {
-  readonly #handle: Awaited<ReturnType<typeof open>>;
-
-  constructor(handle: Awaited<ReturnType<typeof open>>, size: number) {
-    super();
-    this.#handle = handle;
-    this.size = size;
-  }
-
-  override async readUint8Array(index: number, length: number): Promise<Uint8Array> {
-    const bytes = new Uint8Array(Math.min(length, Math.max(0, this.size - index)));
-    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, index);
-    return bytes.subarray(0, bytesRead);
-  }
-}
-
-/** Sets the mode of what was placed; of everything in it when asked for. */
-export async function applyMode(path: string, artifact: Artifact): Promise<void> {
-  if (artifact.mode === undefined) return;
-  if (artifact.recurseMode === true && (await lstat(path)).isDirectory()) {
-    for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-      if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), artifact.mode);
-    }
-  }
-  await chmod(path, artifact.mode);
-}
-
-function webFrom(stream: Readable): ReadableStream<Uint8Array> {
-  return Readable.toWeb(stream) as unknown as ReadableStream<Uint8Array>;
 }

@@ -1,6 +1,8 @@
 /** Objects in a bucket of an S3-compatible server. */
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
+import { webStream } from "../platform/web_stream.ts";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
+import { invalid } from "../base/problem.ts";
 import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
@@ -49,6 +51,7 @@ export class S3Objects implements ObjectStore {
   }
 
   async read(key: string): Promise<StoredObject | undefined> {
+    checkKey(key);
     return await download(new URL(await this.#urlOf(key)));
   }
 
@@ -65,8 +68,9 @@ export class S3Objects implements ObjectStore {
   }
 
   async write(key: string, body: Readable): Promise<void> {
+    checkKey(key);
     if (this.#options.createBucket === true) await this.#ensureBucket();
-    const stream = Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>;
+    const stream = webStream(body);
     await this.#client.putObject(key, stream, { partSize: PART_BYTES });
   }
 
@@ -86,11 +90,19 @@ export class S3Objects implements ObjectStore {
   }
 
   async remove(key: string): Promise<void> {
+    checkKey(key);
     try {
       await this.#client.deleteObject(key);
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
+  }
+}
+
+/** The key becomes a path of an address, in which such segments would lead out of the bucket. */
+function checkKey(key: string): void {
+  if (key === "" || key.split("/").some((part) => part === "." || part === "..")) {
+    throw invalid(`Artifact key "${key}" is not a path below its bucket`);
   }
 }
 

@@ -5,6 +5,7 @@
 import { parse } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 import { unrestrictedCaller } from "./caller.ts";
 import type { Access, Caller, Identity } from "./port.ts";
 
@@ -36,16 +37,17 @@ const MEMBERS = [
 /**
  * Reads a rules file: YAML or JSON with the one member `rules`, a list.
  *
+ * @param group the workflow group, which is meant where a rule names none
  * @throws {Problem} InvalidArgument that names the rule and the member
  */
-export function parseAccessRules(text: string): AccessRules {
+export function parseAccessRules(text: string, group = STANDARD_NAMING.apiGroup): AccessRules {
   const file: unknown = parse(text);
   const rules = isJsonObject(file) ? file["rules"] : undefined;
   if (!Array.isArray(rules)) throw invalid("the file must hold a list under `rules`");
-  return rules.map((rule, index) => ruleFrom(rule, `rules[${index}]`));
+  return rules.map((rule, index) => ruleFrom(rule, `rules[${index}]`, group));
 }
 
-function ruleFrom(value: Json, place: string): AccessRule {
+function ruleFrom(value: Json, place: string, group: string): AccessRule {
   if (!isJsonObject(value)) throw invalid(`${place} must be an object`);
   const stranger = Object.keys(value).find((key) => !(MEMBERS as readonly string[]).includes(key));
   if (stranger !== undefined) {
@@ -55,9 +57,7 @@ function ruleFrom(value: Json, place: string): AccessRule {
     subjects: texts(value, "subjects", place),
     groups: texts(value, "groups", place),
     namespaces: texts(value, "namespaces", place),
-    apiGroups: value["apiGroups"] === undefined
-      ? ["argoproj.io"]
-      : texts(value, "apiGroups", place),
+    apiGroups: value["apiGroups"] === undefined ? [group] : texts(value, "apiGroups", place),
     resources: texts(value, "resources", place),
     verbs: texts(value, "verbs", place),
     resourceNames: texts(value, "resourceNames", place),
@@ -79,9 +79,30 @@ function texts(value: JsonObject, member: string, place: string): string[] {
   return list as string[];
 }
 
-/** Tells whether some rule grants the access. */
-export function allows(rules: AccessRules, identity: Identity, access: Access): boolean {
-  return rules.some((rule) => concerns(rule, identity) && grants(rule, access));
+/**
+ * Tells whether some rule grants the access.
+ * @param group the workflow group, which is meant where the access names none
+ */
+export function allows(
+  rules: AccessRules,
+  identity: Identity,
+  access: Access,
+  group = STANDARD_NAMING.apiGroup,
+): boolean {
+  return rules.some((rule) => concerns(rule, identity) && grants(rule, access, group));
+}
+
+/** A caller who may do what the rules grant at the time. */
+export function callerByRules(
+  identity: Identity,
+  rules: () => AccessRules,
+  apiGroup: string = STANDARD_NAMING.apiGroup,
+): Caller {
+  return {
+    identity,
+    apiGroup,
+    may: (access) => Promise.resolve(allows(rules(), identity, access, apiGroup)),
+  };
 }
 
 /**
@@ -95,12 +116,13 @@ export function callersByRules(
   isOff: boolean,
   takesTokens: boolean,
   rules: () => AccessRules,
+  apiGroup?: string,
 ): (identity: Identity) => Caller {
   return function callerOf(identity) {
     if (isOff && (!takesTokens || identity.subject === undefined)) {
       return unrestrictedCaller(identity);
     }
-    return { identity, may: (access) => Promise.resolve(allows(rules(), identity, access)) };
+    return callerByRules(identity, rules, apiGroup);
   };
 }
 
@@ -109,13 +131,13 @@ function concerns(rule: AccessRule, identity: Identity): boolean {
     (identity.groups ?? []).some((group) => has(rule.groups, group));
 }
 
-function grants(rule: AccessRule, access: Access): boolean {
+function grants(rule: AccessRule, access: Access, group: string): boolean {
   const inNamespace = access.namespace === ""
     ? rule.namespaces.includes("*")
     : has(rule.namespaces, access.namespace);
   const named = rule.resourceNames.length === 0 ||
     (access.name !== undefined && rule.resourceNames.includes(access.name));
-  return inNamespace && named && has(rule.apiGroups, access.group ?? "argoproj.io") &&
+  return inNamespace && named && has(rule.apiGroups, access.group ?? group) &&
     has(rule.resources, access.resource) && has(rule.verbs, access.verb);
 }
 

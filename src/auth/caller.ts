@@ -3,10 +3,11 @@ import type { Caller, Identity } from "./port.ts";
 
 /** A caller who may do everything: the server itself, and everybody when authentication is off. */
 export function unrestrictedCaller(identity: Identity = {}): Caller {
-  return { identity, may: () => Promise.resolve(true) };
+  return { identity, isUnrestricted: true, may: () => Promise.resolve(true) };
 }
 
 /** A caller who may do nothing. */
-export function powerlessCaller(identity: Identity): Caller {
-  return { identity, may: () => Promise.resolve(false) };
+export function powerlessCaller(identity: Identity, apiGroup?: string): Caller {
+  const group = apiGroup === undefined ? {} : { apiGroup };
+  return { identity, ...group, may: () => Promise.resolve(false) };
 }

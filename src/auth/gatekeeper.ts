@@ -10,7 +10,7 @@ import type { Authenticator, Caller } from "./port.ts";
 
 /** Text of the refusal when no mode takes the credential. */
 export const TOKEN_NOT_VALID =
-  "token not valid. see https://argo-workflows.readthedocs.io/en/latest/faq/";
+  "token not valid: send a token that this server knows in the Authorization header, with or without Bearer before it";
 
 export interface GatekeeperOptions {
   /** Authentication is off for requests without a credential: they run with the server's rights. */
@@ -31,7 +31,7 @@ export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
   return async function gatekeeper(headers) {
     const credentials = credentialsOf(headers);
     if (server && (authenticators.length === 0 || credentials.length === 0)) {
-      return unrestrictedCaller(claimedIdentity(credentials[0]));
+      return { ...unrestrictedCaller(claimedIdentity(credentials[0])), isAnyone: true };
     }
     let refusal: unknown;
     for (const credential of credentials) {

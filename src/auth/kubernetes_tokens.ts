@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { identityFromClaims } from "./claims.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 import type { Access, Authenticator, Caller, Identity } from "./port.ts";
 import { tokenOf } from "./token_file.ts";
 
@@ -16,6 +17,8 @@ export interface KubernetesTokensOptions {
   post: KubernetesPost;
   /** Epoch ms. */
   now: () => number;
+  /** The workflow group. @default that of the reference */
+  apiGroup?: string;
 }
 
 const KEEP_MS = 10_000;
@@ -77,6 +80,7 @@ export function createKubernetesCallers(
     const user = { username: subject, groups };
     return {
       identity,
+      apiGroup: groupOf(options),
       may: async (access) =>
         await other.may(access) ||
         await rights.get(
@@ -113,6 +117,7 @@ async function review(
   const rights = new ShortMemory<boolean>(options.now);
   return {
     identity,
+    apiGroup: groupOf(options),
     may: (access) => rights.get(JSON.stringify(access), () => reviewAccess(options, user, access)),
   };
 }
@@ -133,7 +138,7 @@ async function reviewAccess(
       ...(user.extra === undefined ? {} : { extra: user.extra }),
       resourceAttributes: {
         verb: access.verb,
-        group: access.group ?? "argoproj.io",
+        group: access.group ?? groupOf(options),
         resource,
         namespace: access.namespace,
         ...(subresource === undefined ? {} : { subresource }),
@@ -142,4 +147,8 @@ async function reviewAccess(
     },
   });
   return (answer["status"] as { allowed?: boolean } | undefined)?.allowed === true;
+}
+
+function groupOf({ apiGroup = STANDARD_NAMING.apiGroup }: KubernetesTokensOptions): string {
+  return apiGroup;
 }

@@ -35,6 +35,12 @@ export interface Access {
 /** Who sends a request, with the right to do what `may` says. */
 export interface Caller {
   readonly identity: Identity;
+  /** The workflow group, for the texts of refusals. @default that of the reference */
+  readonly apiGroup?: string;
+  /** May do everything, so that nothing need be looked up to ask for it. */
+  readonly isUnrestricted?: true;
+  /** Nobody has to prove anything here: the identity is what the request says, and may be anybody's. */
+  readonly isAnyone?: true;
   /** Resolves to true when the access is granted; never rejects for a plain refusal. */
   may(access: Access): Promise<boolean>;
 }

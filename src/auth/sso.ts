@@ -2,7 +2,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
-import { type AccessRules, allows } from "./access_rules.ts";
+import { type AccessRules, callerByRules } from "./access_rules.ts";
 import { identityFromClaims } from "./claims.ts";
 import type { Authenticator } from "./port.ts";
 import { tokenOf } from "./token_file.ts";
@@ -15,6 +15,8 @@ export interface SsoOptions {
   /** Where the keys are; "" asks the issuer's discovery document. */
   jwksUrl: string;
   rules: () => AccessRules;
+  /** The workflow group. @default that of the reference */
+  apiGroup?: string;
 }
 
 /** Asymmetric algorithms only: a shared secret would let every verifier sign. */
@@ -56,10 +58,7 @@ export function createSsoAuthenticator(options: SsoOptions): Authenticator {
           clockTolerance: 30,
         });
         const identity = identityFromClaims(payload as JsonObject);
-        return {
-          identity,
-          may: (access) => Promise.resolve(allows(options.rules(), identity, access)),
-        };
+        return callerByRules(identity, options.rules, options.apiGroup);
       } catch (error) {
         if (error instanceof errors.JWKSTimeout) {
           throw unavailable("the identity provider does not answer");

@@ -6,7 +6,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { parse } from "yaml";
 import { isJsonObject, type Json } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import { type AccessRules, allows } from "./access_rules.ts";
+import { type AccessRules, callerByRules } from "./access_rules.ts";
 import type { Authenticator, Identity } from "./port.ts";
 
 /** One token of the file. */
@@ -94,6 +94,8 @@ export interface TokenFileOptions {
   /** Current content of the files; read at every request, so that changes count at once. */
   tokens: () => readonly TokenEntry[];
   rules: () => AccessRules;
+  /** The workflow group. @default that of the reference */
+  apiGroup?: string;
   /** Epoch ms. */
   now: () => number;
 }
@@ -118,10 +120,7 @@ export function createTokenFileAuthenticator(options: TokenFileOptions): Authent
         subject: found.subject,
         ...(found.groups.length > 0 ? { groups: found.groups } : {}),
       };
-      return Promise.resolve({
-        identity,
-        may: (access) => Promise.resolve(allows(options.rules(), identity, access)),
-      });
+      return Promise.resolve(callerByRules(identity, options.rules, options.apiGroup));
     },
   };
 }

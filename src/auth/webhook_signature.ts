@@ -31,6 +31,18 @@ export interface WebhookRequest {
 
 type Verify = (sender: WebhookSender, request: WebhookRequest) => boolean;
 
+/** The header that holds the proof, by type. */
+const PROOF_HEADERS: Readonly<Record<string, string>> = {
+  github: "x-hub-signature-256",
+  gitlab: "x-gitlab-token",
+  bitbucket: "x-hook-uuid",
+  bitbucketserver: "x-hub-signature",
+  stripe: "stripe-signature",
+  slack: "x-slack-signature",
+  "standard-webhooks": "webhook-signature",
+};
+const HMAC_HEADER = "x-signature";
+
 const GITLAB_EVENTS = new Set([
   "Push Hook",
   "Tag Push Hook",
@@ -84,7 +96,7 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
       some((headers.get("webhook-signature") ?? "").split(" "), wanted);
   },
   hmac: (sender, { headers, body }) => {
-    const { secret, header = "x-signature", algorithm = "sha256", encoding = "hex" } = sender;
+    const { secret, header = HMAC_HEADER, algorithm = "sha256", encoding = "hex" } = sender;
     const signature = sign(algorithm, secret, [body]);
     const text = signature.toString(encoding === "base64" ? "base64" : "hex");
     return same(headers.get(header), (sender.prefix ?? "") + text);
@@ -112,6 +124,11 @@ export function checkSender({ type, secret, header, algorithm, encoding }: Webho
   if (header !== undefined && !/^[-!#$%&'*+.^_`|~A-Za-z0-9]+$/.test(header)) {
     throw invalid("header is not the name of a header");
   }
+}
+
+/** Tells by the headers alone whether a request may come from the sender: whether it holds a proof of that kind. */
+export function isSigned({ type, header = HMAC_HEADER }: WebhookSender, headers: Headers): boolean {
+  return has(headers, PROOF_HEADERS[type] ?? header);
 }
 
 /** Tells whether a request comes from the sender. Requests without a body never do. */

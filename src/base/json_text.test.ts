@@ -1,3 +1,4 @@
+import process from "node:process";
 import { expect, test } from "vitest";
 import { MAX_JSON_DEPTH, readFirstJson, writeJson } from "./json_text.ts";
 
@@ -27,9 +28,53 @@ test("readFirstJson() refuses deep nesting before parsing it", () => {
   const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   expect(readFirstJson(deep(MAX_JSON_DEPTH))).toBeDefined();
   expect(() => readFirstJson(deep(MAX_JSON_DEPTH + 1))).toThrow(/deeper/);
-  expect(() => readFirstJson("[".repeat(2_000_000))).toThrow(/deeper/);
+  expect(() => readFirstJson("[".repeat(2_000_000), 3_000_000)).toThrow(/deeper/);
 });
 
 test("writeJson() escapes what could end a script element", () => {
   expect(writeJson({ a: "<&>\u2028" })).toBe('{"a":"\\u003c\\u0026\\u003e\\u2028"}');
+});
+
+const many = 1_000;
+const repeated = (text: string) => Array.from({ length: many }, () => text).join(",");
+test.each([
+  ["lists", `[${repeated("[]")}]`],
+  ["objects", `{"a":[${repeated("{}")}]}`],
+  ["numbers", `[${repeated("1")}]`],
+  ["texts", `[${repeated('"x"')}]`],
+  ["texts with brackets", `[${repeated('"\\",[{"')}]`],
+  ["members", `{${repeated('"a" : null')}}`],
+  ["nested", `[[[${repeated("[ ]")}]]]`],
+  ["what follows the first value", `{} [${repeated("1")}]`],
+  ["no JSON", repeated("")],
+])("readFirstJson() refuses too many members before it makes any: %s", (_, text) => {
+  expect(() => readFirstJson(text, many / 2)).toThrow(expect.objectContaining({ status: 413 }));
+});
+
+test.each([
+  ["a long text", JSON.stringify("[{,".repeat(many))],
+  ["a text with quotation marks", JSON.stringify('",['.repeat(many))],
+  ["a text that ends with backslashes", JSON.stringify(["\\".repeat(many), ",".repeat(many)])],
+  ["a long number", "1".repeat(many)],
+  ["blanks", `[${" ".repeat(many)}]`],
+])("readFirstJson() counts no members in %s", (_, text) => {
+  expect(readFirstJson(text, 10)).toEqual(JSON.parse(text));
+});
+
+test("readFirstJson() takes as many members as it may", () => {
+  expect(readFirstJson(`[${repeated("1")}]`, many)).toHaveLength(many);
+});
+
+test("counting costs little, whatever a text is made of", () => {
+  for (const piece of ["{},", '\\"', "[[", '"",', "    ", '"\\\\"']) {
+    const text = piece.repeat(Math.floor(2 ** 24 / piece.length));
+    const before = process.cpuUsage();
+    try {
+      readFirstJson(text, 100_000);
+    } catch {
+      // Most are no JSON, or too much.
+    }
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000, piece).toBeLessThan(1_000);
+  }
 });

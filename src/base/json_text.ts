@@ -1,18 +1,28 @@
 /**
  * JSON text in and out. Reading takes the first value of a text, as clients of the reference rely on, and refuses what
- * nests too deep; writing escapes what could end a script element.
+ * nests too deep or has too many members; writing escapes what could end a script element.
  */
-import { invalid } from "./problem.ts";
+import { invalid, Problem, ProblemCode } from "./problem.ts";
 import type { Json } from "./json.ts";
 
 /** Deepest nesting that is read; everything that walks a value may recurse this deep. */
 export const MAX_JSON_DEPTH = 500;
 
+/** Most members of a value where nothing else is said: objects, lists and what is in them. */
+export const MAX_JSON_MEMBERS = 250_000;
+
 /**
  * Reads the first JSON value of a text and ignores what follows it; undefined when the text is blank.
- * @throws {Problem} InvalidArgument when the text does not begin with a JSON value, or it nests too deep
+ * @param maxMembers most objects, lists, and members or entries in them; a text costs memory and time by these, far more
+ * than by its length. They are counted before anything is made of them
+ * @throws {Problem} InvalidArgument when the text does not begin with a JSON value, or it nests too deep; ResourceExhausted
+ * (413) when it has more members
  */
-export function readFirstJson(text: string): Json | undefined {
+export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json | undefined {
+  // A member takes a character at least.
+  if (text.length > maxMembers && hasMoreMembers(text, maxMembers)) {
+    throw tooManyMembers(maxMembers);
+  }
   if (isShallow(text)) {
     try {
       return JSON.parse(text) as Json;
@@ -30,14 +40,62 @@ export function readFirstJson(text: string): Json | undefined {
   }
 }
 
-/** Writes compact JSON with `<`, `>`, `&` and the two line separators escaped. */
-export function writeJson(value: unknown): string {
-  const text = JSON.stringify(value);
-  return /[<>&\u2028\u2029]/.test(text) ? text.replace(/[<>&\u2028\u2029]/g, escapeChar) : text;
+/** The value of a text that should be JSON and may be damaged; undefined when it is none. */
+export function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
-function escapeChar(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Writes compact JSON with `<`, `>`, `&` and the two line separators escaped. */
+export function writeJson(value: unknown): string {
+  return escapeMarkup(JSON.stringify(value));
+}
+
+/** What could be mistaken for markup, and how JSON text may say it. */
+const MARKUP = ["<", ">", "&", "\u2028", "\u2029"].map((char) =>
+  [char, `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`] as const
+);
+
+/** JSON text with `<`, `>`, `&` and the two line separators escaped, as Go's encoder writes it. */
+export function escapeMarkup(json: string): string {
+  if (!/[<>&\u2028\u2029]/.test(json)) return json;
+  let text = json;
+  // One pass for each: far cheaper than asking a function for each place.
+  for (const [char, escape] of MARKUP) text = text.replaceAll(char, escape);
+  return text;
+}
+
+/** The refusal of what has too many members. */
+export function tooManyMembers(maxMembers: number): Problem {
+  return new Problem(
+    ProblemCode.ResourceExhausted,
+    `more than ${maxMembers} members (objects, lists, and what is in them); send less at a time, or ask for a larger ` +
+      "--max-body-members",
+    { status: 413 },
+  );
+}
+
+/**
+ * Tells whether a text has more members than this. Each begins after an opening bracket or a comma, so these are counted,
+ * wherever they stand outside of a string; the text need not be JSON.
+ */
+function hasMoreMembers(text: string, most: number): boolean {
+  let count = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isInString) {
+      if (code === 0x5c) at++;
+      else if (code === 0x22) isInString = false;
+    } else if (code === 0x22) isInString = true;
+    else if (code === 0x2c || code === 0x7b || code === 0x5b) {
+      if (++count > most) return true;
+    }
+  }
+  return false;
 }
 
 /** True when there are too few brackets to nest too deep: most bodies need no closer look. */

@@ -49,6 +49,8 @@ export interface ProblemOptions {
   status?: number;
   /** Seconds after which a repeat may succeed; sent as `Retry-After`. */
   retryAfterSeconds?: number;
+  /** What was asked for may have been done all the same: the answer to it is missing. */
+  mayBeDone?: boolean;
   cause?: unknown;
 }
 
@@ -57,6 +59,7 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
+  readonly mayBeDone: boolean;
 
   constructor(code: ProblemCode, message: string, options: ProblemOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -64,6 +67,7 @@ export class Problem extends Error {
     this.code = code;
     this.status = options.status ?? HTTP_STATUS[code];
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.mayBeDone = options.mayBeDone === true;
   }
 }
 

@@ -3,6 +3,7 @@ import process from "node:process";
 import { type Command, Option } from "commander";
 import { type Client, createClient } from "../client/client.ts";
 import { ClientError } from "../client/transport.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 /** Options of the program, which every command has. */
 export interface GlobalOptions {
@@ -89,6 +90,13 @@ export function contextFrom(options: GlobalOptions): Context {
     ...(options.token === undefined ? {} : { token: options.token }),
   });
   return { client, namespace: options.namespace, now: () => Date.now() };
+}
+
+/** Prefix of the labels and annotations that the server sets (its `--label-prefix`), as it says itself. */
+export async function labelPrefix({ client }: Context): Promise<string> {
+  const info = await client.call("InfoService_GetInfo", {});
+  const { labelPrefix } = info;
+  return typeof labelPrefix === "string" ? labelPrefix : STANDARD_NAMING.labelPrefix;
 }
 
 /** Tells whether the server said that something does not exist. */

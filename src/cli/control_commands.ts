@@ -1,7 +1,8 @@
 /** Verbs that change workflows: suspend, resume, stop, terminate, retry, resubmit, node set, delete. */
 import type { Command } from "commander";
 import { ClientError } from "../client/transport.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import { matchesNode, parseNodeFieldSelector } from "../expr/node_field_selector.ts";
+import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { CALLS_AT_ONCE, inOrder } from "./at_once.ts";
 import { collect, type Context, contextOf, example, isNotFound, pairs } from "./context.ts";
 import {
@@ -11,7 +12,7 @@ import {
   type FollowOptions,
   type WatchLook,
 } from "./follow.ts";
-import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
+import { hasColour, outputOption, type OutputOptions, print, say } from "./output.ts";
 import {
   addChunkSize,
   addFilters,
@@ -78,8 +79,65 @@ async function change(
     }
     if (options.output !== undefined) {
       printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
-    } else print(`workflow ${answer.metadata.name ?? name} ${done}`);
+    } else {
+      print(`workflow ${answer.metadata.name ?? name} ${done}`);
+      const more = whatWasDone(verb, answer, options);
+      if (more !== undefined) say(more);
+    }
   }
+}
+
+/** What a verb did, where the line about the workflow does not tell it all. */
+function whatWasDone(
+  verb: Verb,
+  workflow: Workflow,
+  { nodeFieldSelector = "" }: ControlOptions,
+): string | undefined {
+  if (verb !== "stop" && verb !== "resume") return undefined;
+  if (nodeFieldSelector === "") {
+    return verb === "stop"
+      ? "no further step begins, running ones end, exit handlers run"
+      : undefined;
+  }
+  const phase = verb === "stop" ? "Failed" : "Succeeded";
+  const ended = selectedNodes(workflow, nodeFieldSelector)
+    .filter((node) => node.type === "Suspend" && node.phase === phase);
+  const latest = ended.reduce(
+    (last, { finishedAt }) => (finishedAt ?? "") > last ? finishedAt ?? "" : last,
+    "",
+  );
+  const names = ended.filter(({ finishedAt }) => finishedAt === latest)
+    .map(({ displayName }) => displayName);
+  return `only this waiting step ${verb === "stop" ? "failed" : "succeeded"}: ${names.join(", ")}`;
+}
+
+/** Nodes that a selector matches. */
+function selectedNodes(workflow: Workflow, selector: string): NodeStatus[] {
+  const terms = parseNodeFieldSelector(selector);
+  return Object.values(workflow.status?.nodes ?? {}).filter((node) => matchesNode(terms, node));
+}
+
+/** What `retry` makes of its two options about nodes, where that is not what one might expect. */
+async function retryNotes(
+  context: Context,
+  { namespace, name }: Target,
+  { restartSuccessful, nodeFieldSelector = "" }: ControlOptions,
+): Promise<string | undefined> {
+  const onlyFailed = "only what did not succeed runs again";
+  if (restartSuccessful !== true) {
+    if (nodeFieldSelector === "") return undefined;
+    return `--node-field-selector has no effect without --restart-successful: ${onlyFailed}`;
+  }
+  if (nodeFieldSelector === "") {
+    return `--restart-successful has no effect without --node-field-selector: ${onlyFailed}`;
+  }
+  const workflow = await context.client.call("WorkflowService_GetWorkflow", {
+    params: { namespace, name },
+  });
+  const nodes = selectedNodes(workflow, nodeFieldSelector);
+  return nodes.length === 0
+    ? `no node of ${name} matches ${nodeFieldSelector}: ${onlyFailed}`
+    : `selected to run again: ${nodes.map(({ displayName }) => displayName).join(", ")}`;
 }
 
 const AGAIN = {
@@ -98,6 +156,9 @@ async function runAgain(
   checkWatched(chosen.length, options);
   const running: Target[] = [];
   for (const { namespace, name } of chosen) {
+    const note = verb === "retry"
+      ? await retryNotes(context, { namespace, name }, options)
+      : undefined;
     const answer = await context.client.call(AGAIN[verb], {
       params: { namespace, name },
       body: {
@@ -110,6 +171,7 @@ async function runAgain(
       },
       idempotencyKey: options.idempotencyKey,
     });
+    if (note !== undefined) say(note);
     if (!options.watch || options.output !== undefined) {
       printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
     }
@@ -213,6 +275,7 @@ export function addControlCommands(program: Command, exit: (status: number) => v
     .option("--node-field-selector <terms>", `with --restart-successful: ${NODE_SELECTOR}`)
     .addHelpText(...example(
       "sluice retry my-wf --watch",
+      "sluice retry my-wf --restart-successful --node-field-selector templateRef.template=trigger,phase=Failed",
       "sluice retry my-wf --restart-successful --node-field-selector templateName=trigger",
     ));
   again("resubmit", "submit copies of workflows")

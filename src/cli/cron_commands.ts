@@ -2,7 +2,15 @@
 import type { Command } from "commander";
 import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
-import { type Context, contextOf, example, UsageError, wholeNumber } from "./context.ts";
+import { scheduledTimeAnnotation } from "../spec/naming.ts";
+import {
+  type Context,
+  contextOf,
+  example,
+  labelPrefix,
+  UsageError,
+  wholeNumber,
+} from "./context.ts";
 import { waitFor } from "./follow.ts";
 import { print, say } from "./output.ts";
 
@@ -68,6 +76,7 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   );
   if (times.length === 0) say(`${name} has no scheduled time between --start and --end`);
   const prefix = options.name ?? `${name}-backfill`;
+  const annotation = scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) });
   for (const at of times) {
     const scheduled = new Date(at).toISOString().replace(".000Z", "Z");
     const { metadata } = await context.client.call("WorkflowService_SubmitWorkflow", {
@@ -79,7 +88,7 @@ async function backfill(context: Context, name: string, options: BackfillOptions
         submitOptions: {
           // The same time gives the same name: a backfill that was cut short can't start one twice.
           name: `${prefix}-${at / 1000}`,
-          annotations: `workflows.argoproj.io/scheduled-time=${scheduled}`,
+          annotations: `${annotation}=${scheduled}`,
           ...(options.argname === undefined
             ? {}
             : { parameters: [`${options.argname}=${scheduled}`] }),

@@ -3,7 +3,30 @@ import type { Command } from "commander";
 import type { JsonObject } from "../base/json.ts";
 import { contextOf, example, UsageError, wholeNumber } from "./context.ts";
 import { readSource } from "./manifests.ts";
-import { outputOption, type OutputOptions, print, printObject, printTable, say } from "./output.ts";
+import {
+  cellText,
+  outputOption,
+  type OutputOptions,
+  print,
+  printObject,
+  printTable,
+  say,
+} from "./output.ts";
+
+/** Most bindings of one event that a table names. */
+const MAX_NAMED = 5;
+
+/** What bindings made of an event, on one line; `event list ID` has all of it. */
+function bindingsText(bindings: JsonObject[]): string {
+  const busy = bindings.filter(({ outcome }) => outcome !== "not-matched");
+  const named = busy.slice(0, MAX_NAMED).map(({ binding, workflow, outcome }) =>
+    cellText(`${binding}=${workflow ?? outcome}`)
+  );
+  if (busy.length > MAX_NAMED) named.push(`and ${busy.length - MAX_NAMED} more`);
+  const others = bindings.length - busy.length;
+  if (others > 0) named.push(`(${others} not matched)`);
+  return named.join(" ");
+}
 
 /** Registers `event`. */
 export function addEventCommands(program: Command): void {
@@ -86,11 +109,9 @@ export function addEventCommands(program: Command): void {
           items.map((item) => [
             String(item["id"]),
             String(item["state"]),
-            String(item["discriminator"] ?? ""),
+            cellText(String(item["discriminator"] ?? "")),
             String(item["receivedAt"] ?? ""),
-            ((item["bindings"] ?? []) as JsonObject[]).map((b) =>
-              `${b["binding"]}=${b["workflow"] ?? b["outcome"]}`
-            ).join(" "),
+            bindingsText((item["bindings"] ?? []) as JsonObject[]),
           ]),
         );
       },

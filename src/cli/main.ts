@@ -10,7 +10,7 @@ import { addGlobalOptions, UsageError } from "./context.ts";
 import { addControlCommands } from "./control_commands.ts";
 import { addEventCommands } from "./event_commands.ts";
 import { addLintCommand } from "./lint_command.ts";
-import { say } from "./output.ts";
+import { endWithReader, say } from "./output.ts";
 import { addResourceCommands } from "./resource_commands.ts";
 import { addSubmitCommand } from "./submit_command.ts";
 import { addTestCommand } from "./test_command.ts";
@@ -77,4 +77,7 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exitCode = await run(process.argv.slice(2));
+if (import.meta.main) {
+  endWithReader();
+  process.exitCode = await run(process.argv.slice(2));
+}

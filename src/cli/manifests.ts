@@ -69,13 +69,27 @@ export function objectsIn(text: string, file: string): JsonObject[] {
  * without a word.
  */
 export async function readManifests(files: string[], isStrict: boolean): Promise<JsonObject[]> {
+  return (await readManifestFiles(files, isStrict)).map(({ object }) => object);
+}
+
+/** An object and the file that it stands in. */
+export interface FoundManifest {
+  file: string;
+  object: JsonObject;
+}
+
+/** Like `readManifests`; also tells where each object was found. */
+export async function readManifestFiles(
+  files: string[],
+  isStrict: boolean,
+): Promise<FoundManifest[]> {
   if (files.length === 0) throw new UsageError("Name at least one file (- is standard input)");
-  const found: JsonObject[] = [];
+  const found: FoundManifest[] = [];
   for (const file of files) {
     const text = await readSource(file);
     const objects = objectsIn(text, file);
     if (isStrict) refuseUnknown(text, file);
-    found.push(...objects);
+    for (const object of objects) found.push({ file, object });
   }
   return found;
 }

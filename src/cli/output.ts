@@ -19,6 +19,16 @@ export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
+/** Ends the program quietly when nobody reads its output any more, as in `sluice list | head -1`. */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      process.exit(0);
+    });
+  }
+}
+
 /** Says something to the person, not to the pipe. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
@@ -76,6 +86,19 @@ function keyParts({ key }: Pair): string[] {
 /** Prints an object as JSON or YAML. */
 export function printObject(value: Json | JsonObject, format: "json" | "yaml"): void {
   print(format === "json" ? JSON.stringify(value, null, 4) : yamlText(value));
+}
+
+/** Longest text of somebody else in a cell of a table, in UTF-16 units. */
+const MAX_CELL = 80;
+
+/** A text of somebody else as a cell: on one line, without what a terminal would obey. */
+export function cellText(text: string): string {
+  const shown = text.replace(
+    // deno-lint-ignore no-control-regex -- these are what is shown instead
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return shown.length > MAX_CELL ? `${shown.slice(0, MAX_CELL - 1)}…` : shown;
 }
 
 /** Columns, aligned. Without `head` there is no first row. */

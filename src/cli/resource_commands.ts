@@ -6,7 +6,7 @@ import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
-import { metadataOf, readManifests } from "./manifests.ts";
+import { metadataOf, readManifestFiles, readManifests } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject } from "./output.ts";
 import { printResource, printResources } from "./resource_text.ts";
 import {
@@ -226,10 +226,42 @@ async function apply(
       }),
     );
     done = "created";
-  } else throw new UsageError(`Cannot apply kind ${JSON.stringify(object["kind"])}`);
+  } else {
+    const kinds = ["Workflow", ...Object.values(RESOURCES).map(({ kind }) => kind)].join(", ");
+    throw new UsageError(
+      object["kind"] === undefined
+        ? `it has no kind; expected one of ${kinds}`
+        : `expected one of ${kinds}`,
+    );
+  }
   const name = String(metadataOf(made)["name"]);
   if (output === "json" || output === "yaml") printObject(made, output);
   else print(output === "name" ? name : `${object["kind"]} ${name} ${done}`);
+}
+
+/** Applies all manifests in order. An error tells which one it was, and how far it went. */
+async function applyAll(
+  context: Context,
+  files: string[],
+  options: OutputOptions & { strict: boolean },
+): Promise<void> {
+  const found = await readManifestFiles(files, options.strict);
+  for (const [at, { file, object }] of found.entries()) {
+    try {
+      await apply(context, object, options);
+    } catch (error) {
+      const isExpected = error instanceof ClientError || error instanceof UsageError;
+      if (!isExpected) throw error;
+      const { name, generateName } = metadataOf(object);
+      const what = [file, [object["kind"], name ?? generateName].filter(Boolean).join(" ")];
+      const left = found.length - at - 1;
+      const rest = found.length === 1 ? "" : `; applied before it: ${at}, not tried: ${left}`;
+      const message = `${what.filter((one) => one !== "").join(": ")}: ${error.message}${rest}`;
+      throw error instanceof ClientError
+        ? new ClientError(message, error.status)
+        : new UsageError(message);
+    }
+  }
 }
 
 /** Registers everything that handles stored manifests. `exit` receives the exit status of a command that ran. */
@@ -247,10 +279,7 @@ export function addResourceCommands(program: Command, exit: (status: number) => 
         options: OutputOptions & { filename: string[]; strict: boolean },
         command: Command,
       ) => {
-        const context = contextOf(command);
-        for (const object of await readManifests(options.filename, options.strict)) {
-          await apply(context, object, options);
-        }
+        await applyAll(contextOf(command), options.filename, options);
       },
     );
 }

@@ -2,9 +2,7 @@
 import { Command } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
-
-const LABELS = "workflows.argoproj.io";
+import { type Context, labelPrefix, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 
 /** The filters; `since` and `older` are lengths of time in milliseconds. */
 export interface WorkflowFilters {
@@ -35,8 +33,8 @@ export function addSelectors(command: Command): Command {
 export function addFilters(command: Command): Command {
   return addSelectors(command)
     .option("--status <phases>", "only these phases, comma separated")
-    .option("--running", "only workflows that are not finished")
-    .option("--completed", "only finished workflows")
+    .option("--running", "only workflows that are not finished, by that label too")
+    .option("--completed", "only finished workflows, by the label of the server's --label-prefix")
     .option("--resubmitted", "only copies made by resubmit")
     .option("--prefix <text>", "only names that start with it")
     .option(
@@ -84,13 +82,8 @@ export async function filteredWorkflows(
   filters: WorkflowFilters,
   fields?: string,
 ): Promise<Workflow[]> {
-  const labels = [
-    filters.selector,
-    filters.running ? `${LABELS}/completed!=true` : undefined,
-    filters.completed ? `${LABELS}/completed=true` : undefined,
-    filters.status ? `${LABELS}/phase in (${filters.status})` : undefined,
-    filters.resubmitted ? `${LABELS}/resubmitted-from-workflow` : undefined,
-  ].filter((term) => term !== undefined && term !== "").join(",");
+  const labels = [filters.selector, ...await labelTerms(context, filters)]
+    .filter((term) => term !== undefined && term !== "").join(",");
   const query: ListQuery = {
     "listOptions.labelSelector": labels || undefined,
     "listOptions.fieldSelector": filters.fieldSelector,
@@ -117,6 +110,19 @@ export async function filteredWorkflows(
     const finished = Date.parse(status?.finishedAt ?? "");
     return filters.older === undefined || finished < now - filters.older;
   });
+}
+
+/** The filters that are about labels which the server sets, under the prefix that it says. */
+async function labelTerms(context: Context, filters: WorkflowFilters): Promise<string[]> {
+  const terms = [
+    filters.running ? "completed!=true" : "",
+    filters.completed ? "completed=true" : "",
+    filters.status ? `phase in (${filters.status})` : "",
+    filters.resubmitted ? "resubmitted-from-workflow" : "",
+  ].filter((term) => term !== "");
+  if (terms.length === 0) return [];
+  const prefix = await labelPrefix(context);
+  return terms.map((term) => prefix + term);
 }
 
 export interface Target {

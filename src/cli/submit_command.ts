@@ -2,11 +2,13 @@
 import { type Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Workflow } from "../spec/manifest.ts";
+import { scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
   collect,
   type Context,
   contextOf,
   example,
+  labelPrefix,
   pairs,
   UsageError,
   wholeNumber,
@@ -163,7 +165,8 @@ async function submitFiles(
         ...metadata,
         annotations: {
           ...(isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {}),
-          "workflows.argoproj.io/scheduled-time": options.scheduledTime,
+          [scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) })]:
+            options.scheduledTime,
         },
       };
     }

@@ -1,6 +1,6 @@
 /** Draws the node tree of a workflow for `get` and `watch`: pure, one line a node. */
-import { type FieldTerm, parseFieldSelector } from "../expr/field_selector.ts";
-import { matchesNode } from "../expr/node_field_selector.ts";
+import type { FieldTerm } from "../expr/field_selector.ts";
+import { matchesNode, parseNodeFieldSelector } from "../expr/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { tableLines } from "./output.ts";
 import { durationMs, span } from "./times.ts";
@@ -106,7 +106,7 @@ function branches(workflow: Workflow): Branch[] {
 export function treeLines(workflow: Workflow, options: TreeOptions): string[] {
   const columns = options.columns ?? "normal";
   const isPlain = options.plain === true;
-  const terms: readonly FieldTerm[] = parseFieldSelector(options.selector ?? "");
+  const terms: readonly FieldTerm[] = parseNodeFieldSelector(options.selector ?? "");
   const isShown = (node: NodeStatus) =>
     (options.phase === undefined || node.phase === options.phase) && matchesNode(terms, node);
   const marks = isPlain

@@ -321,6 +321,62 @@ export interface Operations {
     body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
     answer: WorkflowEventBinding;
   };
+  /** Refused: there are no eventsources here. */
+  EventSourceService_CreateEventSource: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Refused: there are no eventsources here. */
+  EventSourceService_DeleteEventSource: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** A stream without lines. */
+  EventSourceService_EventSourcesLogs: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Not found: there are no eventsources here. */
+  EventSourceService_GetEventSource: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** An empty list: there are no eventsources here. */
+  EventSourceService_ListEventSources: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Refused: there are no eventsources here. */
+  EventSourceService_UpdateEventSource: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** A stream without changes. */
+  EventSourceService_WatchEventSources: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
   /** Taken and forgotten: nothing is tracked here. */
   InfoService_CollectEvent: {
     kind: "unary";
@@ -350,6 +406,62 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Refused: there are no sensors here. */
+  SensorService_CreateSensor: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Refused: there are no sensors here. */
+  SensorService_DeleteSensor: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Not found: there are no sensors here. */
+  SensorService_GetSensor: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** An empty list: there are no sensors here. */
+  SensorService_ListSensors: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** A stream without lines. */
+  SensorService_SensorsLogs: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Refused: there are no sensors here. */
+  SensorService_UpdateSensor: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** A stream without changes. */
+  SensorService_WatchSensors: {
+    kind: "stream";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined };
     body: undefined;
     answer: JsonObject;
   };
@@ -612,10 +724,24 @@ export const OPERATIONS = {
   EventService_ReplayEventDeliveries: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/replay"},
   EventService_ReplayEventDelivery: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/{id}/replay"},
   EventService_UpdateWorkflowEventBinding: {"kind":"unary","method":"PUT","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
+  EventSourceService_CreateEventSource: {"kind":"unary","method":"POST","path":"/api/v1/event-sources/{namespace}"},
+  EventSourceService_DeleteEventSource: {"kind":"unary","method":"DELETE","path":"/api/v1/event-sources/{namespace}/{name}"},
+  EventSourceService_EventSourcesLogs: {"kind":"stream","method":"GET","path":"/api/v1/stream/event-sources/{namespace}/logs"},
+  EventSourceService_GetEventSource: {"kind":"unary","method":"GET","path":"/api/v1/event-sources/{namespace}/{name}"},
+  EventSourceService_ListEventSources: {"kind":"unary","method":"GET","path":"/api/v1/event-sources/{namespace}"},
+  EventSourceService_UpdateEventSource: {"kind":"unary","method":"PUT","path":"/api/v1/event-sources/{namespace}/{name}"},
+  EventSourceService_WatchEventSources: {"kind":"stream","method":"GET","path":"/api/v1/stream/event-sources/{namespace}"},
   InfoService_CollectEvent: {"kind":"unary","method":"POST","path":"/api/v1/tracking/event"},
   InfoService_GetInfo: {"kind":"unary","method":"GET","path":"/api/v1/info"},
   InfoService_GetUserInfo: {"kind":"unary","method":"GET","path":"/api/v1/userinfo"},
   InfoService_GetVersion: {"kind":"unary","method":"GET","path":"/api/v1/version"},
+  SensorService_CreateSensor: {"kind":"unary","method":"POST","path":"/api/v1/sensors/{namespace}"},
+  SensorService_DeleteSensor: {"kind":"unary","method":"DELETE","path":"/api/v1/sensors/{namespace}/{name}"},
+  SensorService_GetSensor: {"kind":"unary","method":"GET","path":"/api/v1/sensors/{namespace}/{name}"},
+  SensorService_ListSensors: {"kind":"unary","method":"GET","path":"/api/v1/sensors/{namespace}"},
+  SensorService_SensorsLogs: {"kind":"stream","method":"GET","path":"/api/v1/stream/sensors/{namespace}/logs"},
+  SensorService_UpdateSensor: {"kind":"unary","method":"PUT","path":"/api/v1/sensors/{namespace}/{name}"},
+  SensorService_WatchSensors: {"kind":"stream","method":"GET","path":"/api/v1/stream/sensors/{namespace}"},
   SyncService_CreateSyncLimit: {"kind":"unary","method":"POST","path":"/api/v1/sync/{namespace}"},
   SyncService_DeleteSyncLimit: {"kind":"unary","method":"DELETE","path":"/api/v1/sync/{namespace}/{key}"},
   SyncService_GetSyncLimit: {"kind":"unary","method":"GET","path":"/api/v1/sync/{namespace}/{key}"},

@@ -4,6 +4,7 @@
 import type { Fact } from "./command.ts";
 import { cancelTask, change, emit, end, holderOf, markIndex, releaseLocks } from "./change.ts";
 import type { EngineEnv } from "./engine.ts";
+import { beginEvaluation } from "./expressions.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
 import {
@@ -26,6 +27,7 @@ import { workflowDeadline } from "./stop_reason.ts";
  */
 export function accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
   const turn: Turn = { state, env };
+  beginEvaluation(env);
   try {
     take(turn, fact);
   } catch (error) {

@@ -8,17 +8,27 @@ import { configMapValue } from "./bind.ts";
 import { rootCall } from "./call.ts";
 import { emit, markHeader, markIndex, refreshProgress } from "./change.ts";
 import { evaluateDag, evaluateTaskGroup } from "./dag.ts";
-import { labelText } from "./expressions.ts";
+import { beginEvaluation, labelText } from "./expressions.ts";
 import { failNode } from "./fail_node.ts";
 import { findStored, isFailure, ManifestNeeded, NodeFailure } from "./failure.ts";
 import {
   complete,
   finishWorkflow,
+  goOnClosing,
   runWorkflowHooks,
   setCondition,
   workflowHolder,
 } from "./finish.ts";
 import { wakeGated } from "./gate.ts";
+import {
+  checkBytes,
+  checkTurn,
+  LimitExceeded,
+  newBudget,
+  noteWork,
+  type TurnBudget,
+  TurnOver,
+} from "./limits.ts";
 import { createdAt, globalScope } from "./globals.ts";
 import { lockKeys } from "./lock_keys.ts";
 import { lookAtMember } from "./member.ts";
@@ -39,27 +49,68 @@ import {
   type WorkflowState,
 } from "./state.ts";
 import { evaluateGroup, evaluateSteps } from "./steps.ts";
-import { workflowDeadline } from "./stop_reason.ts";
+import { shutdownMessage, workflowDeadline } from "./stop_reason.ts";
 import { checkSuspend } from "./suspend.ts";
 import type { EngineEnv } from "./engine.ts";
 import { findInvalidSpec } from "./spec_check.ts";
+
+/** How pods are named: workflow, template and a hash of the node's name. */
+const POD_NAME_FORMAT = "v2";
 
 /**
  * Does all that can be done at `env.now`. Called again with nothing new, it changes nothing. When a stored manifest is
  * missing it is listed in the changes, and the work that needs it is done by the next call.
  */
 export function advance(state: WorkflowState, env: EngineEnv): void {
-  const turn: Turn = { state, env, visit: (node) => visit(turn, node) };
+  const budget = newBudget();
+  const turn: Turn = { state, env, visit: (node) => visit(turn, node), budget };
   const { startedAt, finishedAt } = state.header;
-  if (finishedAt === undefined) goOn(turn);
-  observeMetrics(turn, {
+  if (finishedAt === undefined) {
+    env.meter = budget;
+    try {
+      goOn(turn);
+    } finally {
+      env.meter = undefined;
+    }
+    state.runtime.filledCharacters += budget.characters;
+    noteCut(turn, budget);
+  }
+  observeMetrics({ state, env }, {
     hasBegun: startedAt !== undefined,
     hasEnded: finishedAt !== undefined,
   });
 }
 
+/** Id of the timer that asks for the next turn. */
+const GO_ON = "go-on";
+
+/** Leaves word of what is to be done in the next turn. */
+function noteCut(turn: Turn, { isCut }: TurnBudget): void {
+  const { header, runtime } = turn.state;
+  const isLeft = header.finishedAt === undefined && (isCut || runtime.cut.length > 0);
+  if (isLeft && isCut) emit(turn, { type: "set-timer", id: GO_ON, at: turn.env.now });
+  if (isLeft === (header.isCut === true)) return;
+  if (isLeft) header.isCut = true;
+  else delete header.isCut;
+  if (!isCut) emit(turn, { type: "clear-timer", id: GO_ON });
+  markHeader(turn);
+}
+
+/** Characters of filled templates that are kept, so that they need not be filled again. */
+const MOST_FILLED = 32_000_000;
+
+function forgetFilled({ state: { runtime } }: Turn): void {
+  if (runtime.filledCharacters <= MOST_FILLED) return;
+  runtime.filledCharacters = 0;
+  for (const unit of runtime.units.values()) delete unit.frame;
+}
+
 function goOn(turn: Turn): void {
+  beginEvaluation(turn.env);
   try {
+    if (turn.state.header.closing !== undefined) return goOnClosing(turn);
+    checkBytes(turn);
+    forgetFilled(turn);
     if (!prepare(turn) || !holdsLocks(turn)) return;
     begin(turn);
     settle(turn);
@@ -74,7 +125,8 @@ function goOn(turn: Turn): void {
 /** Nothing a manifest or an imported tree may hold stops the host: what can't be decided ends the workflow, and says so. */
 function endWithError(turn: Turn, error: Error): void {
   const { message } = error;
-  complete(turn, "Error", isFailure(error) ? message : `internal error: ${message}`);
+  const isKnown = error instanceof LimitExceeded || isFailure(error);
+  complete(turn, "Error", isKnown ? message : `internal error: ${message}`);
 }
 
 function need(turn: Turn, { ref }: ManifestNeeded): void {
@@ -93,7 +145,8 @@ function prepare(turn: Turn): boolean {
     const namespace = isCluster ? "" : workflowNamespace(state);
     const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, ref.name ?? "");
     if (manifest === undefined) {
-      complete(turn, "Error", `${kind.toLowerCase()}.argoproj.io "${ref.name ?? ""}" not found`);
+      const resource = `${kind.toLowerCase()}.${turn.env.apiGroup}`;
+      complete(turn, "Error", `${resource} "${ref.name ?? ""}" not found`);
       return false;
     }
     const invalid = findInvalidSpec(turn);
@@ -170,8 +223,9 @@ function holdsLocks(turn: Turn): boolean {
   const { header } = state;
   const { synchronization, priority } = executedSpec(state);
   if (synchronization === undefined || header.lock?.isHeld === true) return true;
-  if (state.specs.spec.shutdown !== undefined && state.specs.spec.shutdown !== "") {
-    complete(turn, "Failed", `Stopped with strategy '${state.specs.spec.shutdown}'`);
+  const stopped = shutdownMessage(state);
+  if (stopped !== undefined) {
+    complete(turn, "Failed", stopped);
     return false;
   }
   if (header.lock === undefined) {
@@ -212,6 +266,11 @@ function begin(turn: Turn): void {
     [`${labelPrefix}phase`]: "Running",
     [`${labelPrefix}completed`]: "false",
   };
+  // Clients derive the names of pods from it.
+  header.metadata.annotations = {
+    ...header.metadata.annotations,
+    [`${labelPrefix}pod-name-format`]: POD_NAME_FORMAT,
+  };
   setCondition(turn, "PodRunning", "False");
   markIndex(turn);
   const deadline = workflowDeadline(turn);
@@ -220,13 +279,25 @@ function begin(turn: Turn): void {
   }
 }
 
-/** Looks at nodes until nobody has anything to do. */
+/** Looks at nodes until nobody has anything to do, or the turn is over. */
 function settle(turn: Turn): void {
+  try {
+    lookAround(turn);
+  } catch (error) {
+    if (!(error instanceof TurnOver)) throw error;
+    if (turn.budget !== undefined) turn.budget.isCut = true;
+  }
+  updateRunning(turn);
+}
+
+function lookAround(turn: Turn): void {
   const { state } = turn;
-  let revision = -1;
-  const tried = new Set<string>();
+  const { runtime } = state;
+  const { tried } = runtime;
+  if (state.header.isCut !== true) runtime.triedAt = -1;
   while (state.header.finishedAt === undefined) {
     endActive(turn);
+    checkTurn(turn);
     if (state.specs.spec.suspend === true) break;
     if (rootOf(state) === undefined) {
       if (startCall(turn, rootCall(turn), workflowName(state)) === undefined) break;
@@ -235,22 +306,22 @@ function settle(turn: Turn): void {
     drain(turn);
     // What is left in the queue waits for a manifest.
     if (state.pending.needs.size > 0) break;
+    checkTurn(turn);
     if (endActive(turn)) continue;
     const root = rootOf(state);
     if (root === undefined) break;
     if (isFulfilled(root)) {
       finishWorkflow(turn);
-      if (state.runtime.queue.length > 0) continue;
+      if (state.header.closing !== undefined || runtime.queue.length > 0) continue;
     } else {
       runWorkflowHooks(turn);
-      if (state.runtime.queue.length > 0) continue;
+      if (runtime.queue.length > 0) continue;
     }
     // Somebody who was woken for a free place may still not begin: everybody gets one chance after each change.
-    if (state.runtime.revision !== revision) tried.clear();
-    revision = state.runtime.revision;
+    if (runtime.revision !== runtime.triedAt) tried.clear();
+    runtime.triedAt = runtime.revision;
     if (!wakeGated(turn, tried)) break;
   }
-  updateRunning(turn);
 }
 
 function updateRunning(turn: Turn): void {
@@ -261,8 +332,10 @@ function updateRunning(turn: Turn): void {
   if (known !== status) setCondition(turn, "PodRunning", status);
 }
 
+/** Looks at all nodes that were woken, as far as the turn goes. */
 function drain(turn: Turn): void {
   const { runtime, nodes } = turn.state;
+  if (!goOnWithCut(turn)) return;
   const left: string[] = [];
   let at = 0;
   try {
@@ -272,11 +345,8 @@ function drain(turn: Turn): void {
       runtime.queued.delete(id);
       const node = nodes.get(id);
       if (node === undefined) continue;
-      try {
-        look(turn, node);
-      } catch (error) {
-        if (takeUp(turn, node, error)) left.push(id);
-      }
+      if (lookSafely(turn, node)) left.push(id);
+      if (isOver(turn)) break;
     }
   } finally {
     runtime.queue.splice(0, at);
@@ -284,17 +354,51 @@ function drain(turn: Turn): void {
   }
 }
 
+/**
+ * Goes on with the nodes that the last turn left in the middle of their work, as if it had not been cut. False when this
+ * turn is over, too.
+ */
+function goOnWithCut(turn: Turn): boolean {
+  const { runtime, nodes } = turn.state;
+  const cut = runtime.cut;
+  runtime.cut = [];
+  for (const [at, id] of cut.entries()) {
+    const node = nodes.get(id);
+    if (node === undefined) continue;
+    if (lookSafely(turn, node)) wake(runtime, id);
+    if (!isOver(turn)) continue;
+    runtime.cut.push(...cut.slice(at + 1));
+    return false;
+  }
+  return true;
+}
+
+function isOver(turn: Turn): boolean {
+  noteWork(turn);
+  return turn.budget?.isOver === true;
+}
+
 /** Looks at a node now; when a manifest is missing, it is looked at again with the others. */
 function visit(turn: Turn, node: NodeRecord): void {
+  if (lookSafely(turn, node)) wake(turn.state.runtime, node.id);
+}
+
+/** Looks at a node. True when it is to be looked at again. */
+function lookSafely(turn: Turn, node: NodeRecord): boolean {
   try {
     look(turn, node);
+    return false;
   } catch (error) {
-    if (takeUp(turn, node, error)) wake(turn.state.runtime, node.id);
+    return takeUp(turn, node, error);
   }
 }
 
 /** What went wrong while a node was looked at. True when it is to be looked at again. */
 function takeUp(turn: Turn, node: NodeRecord, error: unknown): boolean {
+  if (error instanceof TurnOver) {
+    turn.state.runtime.cut.push(node.id);
+    return false;
+  }
   if (error instanceof ManifestNeeded) {
     need(turn, error);
     return true;
@@ -306,6 +410,7 @@ function takeUp(turn: Turn, node: NodeRecord, error: unknown): boolean {
 
 /** Looks at one node: what it is to do next, and whether it is done for those who wait for it. */
 function look(turn: Turn, node: NodeRecord): void {
+  beginEvaluation(turn.env);
   if (node.lock !== undefined) beginLocked(turn, node);
   switch (node.type) {
     case "Steps":

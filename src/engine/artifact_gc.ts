@@ -1,16 +1,59 @@
 /** Which artifacts a workflow gives up, and when. */
-import type { Artifact } from "../spec/manifest.ts";
-import { executedSpec, type WorkflowState } from "./state.ts";
+import type { Artifact, WorkflowSpec } from "../spec/manifest.ts";
+import type { UnwantedArtifacts } from "./effect.ts";
+import { formerKeys } from "./former_keys.ts";
+import {
+  executedSpec,
+  type NodeRecord,
+  workflowName,
+  workflowNamespace,
+  type WorkflowState,
+} from "./state.ts";
 
 /** Moments at which artifacts are removed. */
 export type ArtifactGcStrategy = "OnWorkflowCompletion" | "OnWorkflowDeletion";
 
-/** Output artifacts that are to be removed at this moment; what the artifact itself says counts before the workflow. */
-export function artifactsToCollect(state: WorkflowState, moment: ArtifactGcStrategy): Artifact[] {
-  const general = strategyOf(executedSpec(state).artifactGC);
-  return [...state.nodes.values()]
-    .flatMap((node) => node.outputs?.artifacts ?? [])
-    .filter((artifact) => (strategyOf(artifact.artifactGC) ?? general) === moment);
+/**
+ * Output artifacts that are to be removed at this moment; what the artifact itself says counts before the workflow.
+ * Undefined when there are none.
+ */
+export function artifactsToCollect(
+  state: WorkflowState,
+  moment: ArtifactGcStrategy,
+): UnwantedArtifacts | undefined {
+  const spec = executedSpec(state);
+  const { artifactRepositoryRef: repositoryRef } = spec;
+  const general = artifactGcOf(spec);
+  const artifacts = [...state.nodes.values()].flatMap((node) =>
+    artifactsOfNode(node, general, moment)
+  );
+  if (artifacts.length === 0) return undefined;
+  const former = formerKeys({
+    namespace: workflowNamespace(state),
+    name: workflowName(state),
+    nodes: state.nodes.values(),
+  }, artifacts);
+  return {
+    artifacts,
+    ...(repositoryRef === undefined ? {} : { repositoryRef }),
+    ...(former.length === 0 ? {} : { formerKeys: former }),
+  };
+}
+
+/** The same of one node. */
+export function artifactsOfNode(
+  { outputs }: Pick<NodeRecord, "outputs">,
+  general: unknown,
+  moment: ArtifactGcStrategy,
+): Artifact[] {
+  return (outputs?.artifacts ?? []).filter((artifact) =>
+    (strategyOf(artifact.artifactGC) ?? general) === moment
+  );
+}
+
+/** Strategy of a workflow for artifacts that have none of their own. */
+export function artifactGcOf(spec: WorkflowSpec): unknown {
+  return strategyOf(spec.artifactGC);
 }
 
 function strategyOf(gc: { strategy?: unknown } | undefined): unknown {

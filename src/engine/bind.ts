@@ -2,7 +2,7 @@
  * Gives a template its inputs and fills in its tags: what a step passes, else the default, else a ConfigMap; then every
  * tag whose value is known at this moment. Tags of later moments stay.
  */
-import type { ConfigMap, Inputs, Parameter, Template } from "../spec/manifest.ts";
+import type { ConfigMap, Inputs, Parameter, Template, ValueFrom } from "../spec/manifest.ts";
 import { isShared } from "../base/shared_json.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope, scopeOf } from "./expressions.ts";
 import { findStored, NodeFailure } from "./failure.ts";
@@ -32,7 +32,11 @@ export function bindInputs(
 ): Inputs {
   const { inputs } = template;
   if (inputs === undefined) return {};
-  const parameters = inputs.parameters?.map((input) => bindParameter(turn, input, given));
+  const scope = joinScopes(
+    scopeOf(options.locals),
+    globalScope(turn, { hasEnd: options.hasEnd, isEarly: options.isEarly }),
+  );
+  const parameters = inputs.parameters?.map((input) => bindParameter(turn, input, given, scope));
   const artifacts = inputs.artifacts?.flatMap((input) => {
     const argument = given.artifacts?.find((artifact) => artifact.name === input.name);
     if (argument === undefined) {
@@ -67,21 +71,26 @@ export function bindInputs(
     ...(parameters === undefined ? {} : { parameters }),
     ...(artifacts === undefined ? {} : { artifacts }),
   };
-  const scope = joinScopes(
-    scopeOf(options.locals),
-    globalScope(turn, { hasEnd: options.hasEnd, isEarly: options.isEarly }),
-  );
   return replaceTags(bound, scope, "keep", turn.env);
 }
 
-function bindParameter(turn: Turn, input: Parameter, given: GivenArguments): Parameter {
+function bindParameter(
+  turn: Turn,
+  input: Parameter,
+  given: GivenArguments,
+  scope: Scope,
+): Parameter {
   const argument = given.parameters?.find((parameter) => parameter.name === input.name);
   const { value: own, valueFrom, ...rest } = input;
-  const source = argument?.value === undefined ? argument?.valueFrom ?? valueFrom : undefined;
+  // An argument of the run has both once its ConfigMap was read.
+  const source = argument?.value === undefined
+    ? argument?.valueFrom ?? valueFrom
+    : argument.valueFrom;
+  const from = source?.configMapKeyRef === undefined ? undefined : source;
   const value = argument?.value ??
-    (source?.configMapKeyRef === undefined
+    (from === undefined
       ? own ?? input.default ?? argument?.default ?? source?.default
-      : configMapValue(turn, source.configMapKeyRef, source.default ?? input.default));
+      : fromConfigMap(turn, input, from, scope));
   if (value === undefined) {
     if (argument?.isAbsent === true) {
       throw new NodeFailure(
@@ -91,7 +100,26 @@ function bindParameter(turn: Turn, input: Parameter, given: GivenArguments): Par
     if (source?.supplied !== undefined) return input;
     throw new NodeFailure(`inputs.parameters.${input.name} was not supplied`);
   }
-  return { ...rest, value };
+  // The node shows which ConfigMap the value came from.
+  return { ...rest, ...(from === undefined ? {} : { valueFrom: from }), value };
+}
+
+function fromConfigMap(
+  turn: Turn,
+  input: Parameter,
+  from: ValueFrom,
+  scope: Scope,
+): string | undefined {
+  if (from.configMapKeyRef === undefined) return undefined;
+  const ref = replaceTags(from.configMapKeyRef, scope, "error", turn.env);
+  try {
+    return configMapValue(turn, ref, from.default ?? input.default);
+  } catch (error) {
+    if (!(error instanceof NodeFailure)) throw error;
+    throw new NodeFailure(
+      `unable to retrieve inputs.parameters.${input.name} from ConfigMap: ${error.message}`,
+    );
+  }
 }
 
 /**

@@ -6,15 +6,22 @@ import type { Artifact, LifecycleHook, Template } from "../spec/manifest.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { type FillOptions, fillTemplate, inputScope } from "./bind.ts";
 import { dagTaskCalls } from "./dag_calls.ts";
-import { type ExpansionScope, resolveArguments } from "./expansion.ts";
+import { type ExpansionScope, keepCalls, resolveArguments } from "./expansion.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { globalScope } from "./globals.ts";
 import { findHook, workflowHook } from "./hook_definitions.ts";
 import { displayNameOf, hookName, nodeId, podName } from "./names.ts";
-import { type ExpandedCall, type Frame, type TemplateContext, unitOf } from "./runtime.ts";
+import {
+  type ExpandedCall,
+  type Frame,
+  releaseCalls,
+  type TemplateContext,
+  type Unit,
+  unitOf,
+} from "./runtime.ts";
 import { retryLocals } from "./retry_scope.ts";
-import { groupCalls } from "./steps_calls.ts";
+import { groupBases, groupCalls } from "./steps_calls.ts";
 import { executedSpec, type NodeRecord, type Role, type Turn, workflowName } from "./state.ts";
 import { artifactNames, findArtifact, groupOf, lastAttempt, stepScope } from "./scope.ts";
 import { localContext, resolveTemplate, type TemplateHolder } from "./templates.ts";
@@ -117,10 +124,7 @@ export function hookCall(
 
 /** Call of a hook of the workflow. */
 export function workflowHookCall(turn: Turn, hook: string, lifecycle: LifecycleHook): Call {
-  const spec = executedSpec(turn.state);
-  const given = hook === "exit" && lifecycle.arguments === undefined
-    ? spec.arguments ?? {}
-    : lifecycle.arguments ?? {};
+  const given = lifecycle.arguments ?? {};
   const scope = globalScope(turn, { hasEnd: true });
   const known: ExpansionScope = { scope, findArtifact: (name) => globalArtifact(turn, name) };
   return {
@@ -188,21 +192,37 @@ export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Cal
 export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
   const owner = getNode(turn, node.owner);
   const boundary = getNode(turn, node.boundary);
-  const unit = unitOf(turn.state.runtime, owner.id);
-  const isTask = owner.type === "DAG";
-  const calls = isTask
-    ? dagTaskCalls(turn, boundary, frameOf(turn, boundary), node.step ?? "", known)
-    : unit.calls ??= owner.type === "StepGroup"
-      ? groupCalls(turn, boundary, frameOf(turn, boundary), owner, known)
-      : dagTaskCalls(turn, boundary, frameOf(turn, boundary), owner.step ?? "", known);
+  const frame = frameOf(turn, boundary);
   let found: ExpandedCall | undefined;
-  if (isTask) found = calls.find((call) => call.name === node.name);
-  else {
+  if (owner.type === "DAG") {
+    found = dagTaskCalls(turn, boundary, frame, node.step ?? "", known)
+      .find((call) => call.name === node.name);
+  } else {
+    const unit = unitOf(turn.state.runtime, owner.id);
+    const calls = unit.calls ?? expandAgain(turn, boundary, owner, unit);
     unit.callsByName ??= new Map(calls.map((call) => [call.name, call]));
     found = unit.callsByName.get(node.name);
   }
   if (found === undefined) throw new NodeFailure(`step ${node.step ?? node.name} not found`);
   return found;
+}
+
+/** The calls of a group that were forgotten since their nodes were made. */
+function expandAgain(
+  turn: Turn,
+  boundary: NodeRecord,
+  owner: NodeRecord,
+  unit: Unit,
+): ExpandedCall[] {
+  const frame = frameOf(turn, boundary);
+  const isGroup = owner.type === "StepGroup";
+  const calls = isGroup
+    ? groupCalls(turn, boundary, frame, owner, known)
+    : dagTaskCalls(turn, boundary, frame, owner.step ?? "", known);
+  keepCalls(turn, unit, calls, isGroup ? groupBases(frame, owner) : [owner.name]);
+  // Their nodes have the arguments already.
+  releaseCalls(turn.state.runtime, unit);
+  return calls;
 }
 
 /** A step's definition as its hooks see it: elements of a loop have their item filled in. */

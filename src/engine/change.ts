@@ -4,15 +4,22 @@
  */
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect } from "./effect.ts";
+import { claimNode, noteWork, textSize } from "./limits.ts";
 import { lockHolder } from "./lock_holder.ts";
-import { account, attach, parseProgress, setMember, wake } from "./runtime.ts";
+import { account, attach, parseProgress, releaseCalls, setMember, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isTask, type NodeRecord, type Turn } from "./state.ts";
 
 /** A patch: members set to undefined are removed. */
 export type NodePatch = { [K in keyof NodeRecord]?: NodeRecord[K] | undefined };
 
-/** Enters a new node. A node of this id must not exist. */
+/**
+ * Enters a new node. A node of this id must not exist.
+ * @throws {LimitExceeded} when the workflow has as many nodes as it may have
+ * @throws {TurnOver} when it is to be made in a later turn
+ */
 export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeRecord {
+  claimNode(turn, fields.type === "Container");
+  noteWork(turn, textSize(fields.inputs));
   const { state } = turn;
   const node: NodeRecord = { ...fields, order: state.header.sequence++ };
   markHeader(turn);
@@ -30,6 +37,9 @@ export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeReco
 
 /** Changes a node in place. */
 export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
+  if (patch.inputs !== undefined || patch.outputs !== undefined) {
+    noteWork(turn, textSize(patch.inputs) + textSize(patch.outputs));
+  }
   const { state } = turn;
   const before = node.phase;
   state.runtime.revision++;
@@ -87,6 +97,8 @@ export function end(
     deadlineMessage: undefined,
     daemoned: undefined,
   });
+  const { runtime } = turn.state;
+  if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.units.get(node.id));
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined || wasTask) clearTimer(turn, node);
   if (node.type === "Steps" || node.type === "DAG") stopDaemons(turn, node.id);

@@ -8,6 +8,7 @@ import { viewWorkflow } from "./view.ts";
 const ENV: EngineEnv = {
   now: 0,
   labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
   randomSuffix: (length) => "x".repeat(length),
   findManifest: () => undefined,
 };
@@ -64,9 +65,9 @@ test("the form before, with arguments in the specs, is read", () => {
 test("a form that this program doesn't know is refused", () => {
   const parts = partsOf(workflow("a", "1"));
   expect(() => loadWorkflow({ ...parts, h: '{"schema":9,"phase":""}' })).toThrow(
-    'Part "h" has schema 9; this program reads up to 2',
+    'part "h" has schema 9; this program reads up to 2',
   );
-  expect(() => loadWorkflow({ ...parts, h: "{}" })).toThrow("has schema none");
+  expect(() => loadWorkflow({ ...parts, h: "{}" })).toThrow("has no number of its form");
   const { s: _specs, ...rest } = parts;
-  expect(() => loadWorkflow(rest)).toThrow('Stored workflow has no part "s"');
+  expect(() => loadWorkflow(rest)).toThrow('part "s" is missing');
 });

@@ -3,11 +3,14 @@
  * Every part carries a schema number; a newer program reads what an older one wrote. Arguments are apart, because without
  * them workflows of one manifest have the same specs, which are then read once for all of them.
  */
+import { isJsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
-import { buildRuntime } from "./runtime.ts";
+import { noSizes, noteNodeSize, notePartSize } from "./limits.ts";
+import { buildRuntime, parseProgress } from "./runtime.ts";
 import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
@@ -31,44 +34,121 @@ export function emptyPending(): Pending {
 
 /**
  * A workflow from its stored parts.
- * @throws {Error} when a part is missing, or was written by a newer program
+ * @throws {Error} when a part is missing or damaged, or was written by a newer program; the text names the part
  */
 export function loadWorkflow(parts: Record<string, string>): WorkflowState {
+  return runToEnd(loadSteps(parts));
+}
+
+/** The same for one with many nodes, step by step. */
+export function* loadSteps(parts: Record<string, string>): Steps<WorkflowState> {
   const nodes = new Map<string, NodeRecord>();
+  const sizes = noSizes();
   for (const [key, text] of Object.entries(parts)) {
-    if (!key.startsWith(NODE_PREFIX)) continue;
-    const node = decode<NodeRecord>(text, key);
+    if (!key.startsWith(NODE_PREFIX)) {
+      notePartSize(sizes, key, text.length);
+      continue;
+    }
+    const node = decode<NodeRecord>(text, key, isNode);
+    if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
+    noteNodeSize(sizes, node.id, text.length);
+    if (nodes.size % STEP_SIZE === 0) yield;
   }
+  return stateOf(parts, nodes, sizes);
+}
+
+/**
+ * A workflow as its header tells, without its nodes; one whose specs cannot be read has empty ones. Enough to end it or to
+ * delete it, and never to be stored as a whole.
+ * @throws {Error} when the header cannot be read
+ */
+export function loadWithoutNodes(parts: Record<string, string>): WorkflowState {
+  const { h = "", s, a } = parts;
+  let state: WorkflowState;
+  try {
+    state = stateOf({ h, ...(s === undefined ? {} : { s }), ...(a === undefined ? {} : { a }) });
+  } catch {
+    state = stateOf({ h, s: encodePart({ spec: {} }) });
+  }
+  const [done, total] = parseProgress(state.header.progress ?? "");
+  Object.assign(state.runtime, { progressDone: done, progressTotal: total });
+  return state;
+}
+
+function stateOf(
+  parts: Record<string, string>,
+  nodes: Map<string, NodeRecord> = new Map(),
+  sizes: WorkflowState["sizes"] = noSizes(),
+): WorkflowState {
+  const header = decode<Header>(parts["h"], "h", isHeader);
   return {
-    header: decode<Header>(parts["h"], "h"),
+    header,
     specs: withArguments(
-      { ...decode<StoredSpecs>(parts["s"], "s", parseShared) },
-      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a"),
+      { ...decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared) },
+      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isJsonObject),
     ),
     nodes,
-    runtime: buildRuntime(nodes.values()),
+    runtime: buildRuntime(nodes.values(), header.isCut),
     pending: emptyPending(),
+    sizes,
   };
+}
+
+/** A newer program has written this; an older one leaves it alone. */
+export class NewerSchema extends Error {
+  override readonly name = "NewerSchema";
+}
+
+function isHeader(value: unknown): boolean {
+  if (!isJsonObject(value) || typeof value["phase"] !== "string") return false;
+  const { metadata } = value;
+  return isJsonObject(metadata) && typeof metadata["name"] === "string" &&
+    (metadata["labels"] === undefined || isJsonObject(metadata["labels"]));
+}
+
+function isSpecs(value: unknown): boolean {
+  return isJsonObject(value) && isJsonObject(value["spec"]);
+}
+
+function isNode(value: unknown): boolean {
+  return isJsonObject(value) && typeof value["id"] === "string" &&
+    typeof value["name"] === "string" && typeof value["type"] === "string" &&
+    typeof value["phase"] === "string";
+}
+
+function damaged(key: string, why: string): Error {
+  return new Error(`part "${key}" is damaged: ${why}`);
 }
 
 function decode<T>(
   text: string | undefined,
   key: string,
+  isWhole: (value: unknown) => boolean,
   parse: (text: string) => unknown = JSON.parse,
 ): T {
-  if (text === undefined) throw new Error(`Stored workflow has no part "${key}"`);
-  if (text.startsWith(PREFIX)) return parse(`{${text.slice(PREFIX.length)}`) as T;
-  const { schema, ...value } = parse(text) as { schema?: number } & T;
-  if (schema === undefined || schema > SCHEMA) {
-    throw new Error(
-      `Part "${key}" has schema ${schema ?? "none"}; this program reads up to ${SCHEMA}`,
+  if (text === undefined) throw new Error(`part "${key}" is missing`);
+  const isPlain = text.startsWith(PREFIX);
+  let value: unknown;
+  try {
+    value = parse(isPlain ? `{${text.slice(PREFIX.length)}` : text);
+  } catch (cause) {
+    throw damaged(key, cause instanceof Error ? cause.message : "it is no JSON");
+  }
+  if (isPlain && isWhole(value)) return value as T;
+  const { schema, ...rest } = (value ?? {}) as { schema?: number };
+  if (!isPlain && typeof schema !== "number") throw damaged(key, "it has no number of its form");
+  if (schema !== undefined && schema > SCHEMA) {
+    throw new NewerSchema(
+      `part "${key}" has schema ${schema}; this program reads up to ${SCHEMA}`,
     );
   }
-  return value as T;
+  if (!isWhole(rest)) throw damaged(key, "members are missing");
+  return rest as T;
 }
 
-function encode(value: object): string {
+/** A part as it is stored. */
+export function encodePart(value: object): string {
   const text = JSON.stringify(value);
   return text === "{}" ? `{"schema":${SCHEMA}}` : PREFIX + text.slice(1);
 }
@@ -111,15 +191,19 @@ export function takeChanges(state: WorkflowState): Changes {
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
   if (hasProgressed) state.header.progress = progress;
-  if (pending.header || hasProgressed) put["h"] = encode(state.header);
+  if (pending.header || hasProgressed) put["h"] = encodePart(state.header);
   if (pending.specs) {
     const [specs, given] = splitArguments(state.specs);
-    put["s"] = encode(specs);
-    put["a"] = encode(given);
+    put["s"] = encodePart(specs);
+    put["a"] = encodePart(given);
   }
+  for (const key in put) notePartSize(state.sizes, key, put[key]?.length ?? 0);
   for (const id of pending.nodes) {
     const node = state.nodes.get(id);
-    if (node !== undefined) put[NODE_PREFIX + id] = encode(node);
+    if (node === undefined) continue;
+    const text = encodePart(node);
+    put[NODE_PREFIX + id] = text;
+    noteNodeSize(state.sizes, id, text.length);
   }
   return {
     put,
@@ -130,13 +214,15 @@ export function takeChanges(state: WorkflowState): Changes {
   };
 }
 
-function droppedParts({ nodes }: WorkflowState, { dropped }: Pending): string[] {
-  return [...dropped].filter((id) => !nodes.has(id)).map((id) => NODE_PREFIX + id);
+function droppedParts({ nodes, sizes }: WorkflowState, { dropped }: Pending): string[] {
+  const gone = [...dropped].filter((id) => !nodes.has(id));
+  for (const id of gone) noteNodeSize(sizes, id, 0);
+  return gone.map((id) => NODE_PREFIX + id);
 }
 
 /** What lists show of a workflow. */
-function indexEntry(state: WorkflowState): IndexEntry {
-  const { metadata, phase, startedAt, finishedAt } = state.header;
+export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntry {
+  const { metadata, phase, startedAt, finishedAt } = header;
   const { creationTimestamp } = metadata;
   const createdAt = creationTimestamp === undefined || creationTimestamp === null
     ? 0

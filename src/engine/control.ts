@@ -4,10 +4,15 @@
  */
 import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { NodePhase, Outputs } from "../spec/manifest.ts";
-import { change, end } from "./change.ts";
+import { change, end, markHeader } from "./change.ts";
 import type { ControlRequest, User } from "./command.ts";
 import type { EngineEnv } from "./engine.ts";
-import { type FieldTerm, matchesNode, parseFieldSelector } from "./expressions.ts";
+import {
+  beginEvaluation,
+  type FieldTerm,
+  matchesNode,
+  parseNodeFieldSelector,
+} from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { retryWorkflow } from "./manual_retry.ts";
@@ -28,6 +33,7 @@ import { resumeNode, withDefaults } from "./suspend.ts";
  */
 export function control(state: WorkflowState, request: ControlRequest, env: EngineEnv): void {
   const turn: Turn = { state, env };
+  beginEvaluation(env);
   carryOut(turn, request);
   state.runtime.seenRevision = state.runtime.revision;
 }
@@ -39,7 +45,7 @@ function carryOut(turn: Turn, request: ControlRequest): void {
     case "resume":
       return resume(turn, request);
     case "stop":
-      if ((request.nodeFieldSelector ?? "") === "") return shutDown(turn, "Stop");
+      if ((request.nodeFieldSelector ?? "") === "") return shutDown(turn, "Stop", request.message);
       return stopNodes(turn, request.nodeFieldSelector ?? "", request.message);
     case "terminate":
       return shutDown(turn, "Terminate");
@@ -64,7 +70,7 @@ function suspend(turn: Turn): void {
   pending.specs = true;
 }
 
-function shutDown(turn: Turn, strategy: "Stop" | "Terminate"): void {
+function shutDown(turn: Turn, strategy: "Stop" | "Terminate", message = ""): void {
   const { state } = turn;
   if (isOver(turn)) {
     throw conflict(
@@ -75,17 +81,20 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate"): void {
   }
   state.specs.spec = { ...state.specs.spec, shutdown: strategy };
   state.pending.specs = true;
+  if (message === "" && state.header.stopMessage === undefined) return;
+  if (message === "") delete state.header.stopMessage;
+  else state.header.stopMessage = message;
+  markHeader(turn);
 }
 
 function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>): void {
   const { state } = turn;
   const { nodeFieldSelector: selector, user, onlyWorkflow } = request;
   if ((selector ?? "") !== "") {
-    // Outputs that nobody has supplied stay open, as clients that select a step are used to.
-    const options = { isByUser: true, keepsOpen: true };
-    for (const node of selected(turn, selector ?? "")) {
-      resumeNode(turn, node, resumedBy(user) ?? node.message, options);
-    }
+    const nodes = selected(turn, selector ?? "");
+    checkDefaults(nodes, true);
+    const options = { isByUser: true, isSelected: true };
+    for (const node of nodes) resumeNode(turn, node, resumedBy(user) ?? node.message, options);
     return;
   }
   const nodes = onlyWorkflow === true ? [] : waitingNodes(turn);
@@ -106,41 +115,44 @@ function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>
 }
 
 /** Refuses before anything is changed when an open output has no default. */
-function checkDefaults(nodes: readonly NodeRecord[]): void {
+function checkDefaults(nodes: readonly NodeRecord[], isSelected = false): void {
   for (const node of nodes) {
     try {
-      withDefaults(node.outputs);
+      withDefaults(node, isSelected);
     } catch (error) {
-      if (error instanceof NodeFailure) throw conflict(error.message);
+      if (error instanceof NodeFailure) {
+        throw conflict(`step ${node.displayName}: ${error.message}`);
+      }
       throw error;
     }
   }
 }
 
-/** `Resumed by: map[…]`, keys sorted; undefined when nobody is known. */
+/** `Resumed by: NAME (EMAIL)`; undefined when nobody is known. */
 function resumedBy(user: User | undefined): string | undefined {
-  const entries = [
-    ["Email", user?.email],
-    ["PreferredUsername", user?.preferredUsername],
-    ["User", user?.subject],
-  ].filter(([, value]) => value !== undefined && value !== "");
-  return entries.length === 0
-    ? undefined
-    : `Resumed by: map[${entries.map(([key, value]) => `${key}:${value}`).join(" ")}]`;
+  const { email, preferredUsername, subject } = user ?? {};
+  const [name, ...more] = [preferredUsername, subject, email]
+    .filter((one) => one !== undefined && one !== "");
+  if (name === undefined) return undefined;
+  const isMail = email !== undefined && more.includes(email);
+  return `Resumed by: ${name}${isMail ? ` (${email})` : ""}`;
 }
 
 function stopNodes(turn: Turn, selector: string, message: string | undefined): void {
   for (const node of selected(turn, selector)) end(turn, node, "Failed", message ?? node.message);
 }
 
+/** Phases that a waiting step can be given. */
+const SETTABLE: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error", "Skipped"]);
+
 function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): void {
   const { nodeFieldSelector = "", phase = "", message = "", outputParameters = "", user } = request;
   if (nodeFieldSelector === "") {
     throw invalid(
-      "'set' currently only targets suspend nodes, use a node field selector to target them",
+      "say which waiting suspend steps are to be set: nodeFieldSelector is empty",
     );
   }
-  if (phase !== "" && phase !== "Succeeded" && phase !== "Failed" && phase !== "Error") {
+  if (phase !== "" && !SETTABLE.has(phase)) {
     throw invalid(`${phase} is an invalid phase to set to`);
   }
   const values = parseOutputs(outputParameters);
@@ -226,7 +238,7 @@ function waitingNodes(turn: Turn): NodeRecord[] {
 
 /** Waiting nodes that a selector matches; at least one. @throws {Problem} */
 function selected(turn: Turn, selector: string): NodeRecord[] {
-  const terms: readonly FieldTerm[] = parseFieldSelector(selector);
+  const terms: readonly FieldTerm[] = parseNodeFieldSelector(selector);
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));
   if (nodes.length === 0) throw noMatch(selector);
   return nodes;
@@ -234,7 +246,7 @@ function selected(turn: Turn, selector: string): NodeRecord[] {
 
 function noMatch(selector: string): Problem {
   return notFound(
-    `currently, set only targets suspend nodes: no suspend nodes matching nodeFieldSelector: ${selector}`,
+    `no suspend nodes matching nodeFieldSelector: ${selector}`,
   );
 }
 

@@ -1,20 +1,24 @@
 /** A workflow's state from the object that was submitted, or from one that has run before (imports, resubmits). */
 import { cloneJson } from "../base/json.ts";
+import { invalid } from "../base/problem.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { emptyPending } from "./codec.ts";
 import type { EngineEnv } from "./engine.ts";
+import { NODES_SETTING, noSizes } from "./limits.ts";
 import { buildRuntime } from "./runtime.ts";
 import type { Header, NodeRecord, Role, StoredSpecs, WorkflowState } from "./state.ts";
 
 /**
  * A new workflow in memory; everything of it is to be stored. `workflow` is complete: name, namespace, uid,
  * creationTimestamp. A status is taken over as it is. `isChecked`: the manifest is known to be valid.
+ * @throws {Problem} when its status has more nodes than a workflow may have
  */
 export function createWorkflow(
   workflow: Workflow,
-  _env: EngineEnv,
+  env: EngineEnv,
   isChecked = false,
 ): WorkflowState {
+  checkCount(workflow, env);
   const { metadata, spec, status } = cloneJson(workflow);
   const nodes = new Map(importNodes(status?.nodes ?? {}).map((node) => [node.id, node]));
   const header: Header = {
@@ -37,7 +41,13 @@ export function createWorkflow(
   for (const id of nodes.keys()) pending.nodes.add(id);
   const runtime = buildRuntime(nodes.values());
   runtime.isChecked = isChecked;
-  return { header, specs, nodes, runtime, pending };
+  return { header, specs, nodes, runtime, pending, sizes: noSizes() };
+}
+
+function checkCount({ status }: Workflow, { limits }: EngineEnv): void {
+  const count = Object.keys(status?.nodes ?? {}).length;
+  if (limits === undefined || count <= limits.nodes) return;
+  throw invalid(`status.nodes has ${count} nodes: ${NODES_SETTING} allows ${limits.nodes}`);
 }
 
 /** Members of a status that the header keeps as its own. */
@@ -71,6 +81,12 @@ function timeOf<K extends string>(
   return Number.isNaN(at) ? {} : { [key]: at } as { [key in K]?: number };
 }
 
+/** The nodes to import, and their ids by name. */
+interface Imported {
+  statuses: Record<string, NodeStatus>;
+  ids: ReadonlyMap<string | undefined, string>;
+}
+
 /** Nodes as clients write them, with their place in the tree worked out from names and edges. */
 function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
   const parents = new Map<string, string[]>();
@@ -81,8 +97,12 @@ function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
       else list.push(id);
     }
   }
-  const ordered = breadthFirst(statuses);
-  return ordered.map((id, order) => importNode(statuses, id, order, parents.get(id) ?? []));
+  const ids = new Map<string | undefined, string>();
+  for (const { id, name } of Object.values(statuses)) if (!ids.has(name)) ids.set(name, id);
+  const tree: Imported = { statuses, ids };
+  return breadthFirst(statuses).map((id, order) =>
+    importNode(tree, id, order, parents.get(id) ?? [])
+  );
 }
 
 /** Ids in the order in which the tree grows, then what is not reached from the root. */
@@ -98,16 +118,17 @@ function breadthFirst(statuses: Record<string, NodeStatus>): string[] {
 }
 
 function importNode(
-  statuses: Record<string, NodeStatus>,
+  tree: Imported,
   id: string,
   order: number,
   parents: string[],
 ): NodeRecord {
+  const { statuses } = tree;
   const status = statuses[id] as NodeStatus;
   const { children: _children, outboundNodes, boundaryID, startedAt, finishedAt, ...rest } = status;
   const name = status.name ?? id;
   const boundary = boundaryID === undefined || boundaryID === "" ? undefined : statuses[boundaryID];
-  const place = placeOf(statuses, status, boundary, parents);
+  const place = placeOf(tree, status, boundary, parents);
   return {
     ...rest,
     id,
@@ -137,19 +158,21 @@ interface Place {
 }
 
 function placeOf(
-  statuses: Record<string, NodeStatus>,
+  tree: Imported,
   node: NodeStatus,
   boundary: NodeStatus | undefined,
   parents: readonly string[],
 ): Place {
   const { name = "" } = node;
   const hook = /^(.*)\.(?:onExit|hooks\.([^.]+))$/s.exec(name);
-  const byName = (wanted: string) => Object.values(statuses).find((one) => one.name === wanted)?.id;
-  if (node.nodeFlag?.retried === true) {
+  const { statuses } = tree;
+  const byName = (wanted: string) => tree.ids.get(wanted);
+  // The retry node of a hook is marked like its attempts.
+  if (node.nodeFlag?.retried === true && node.type !== "Retry") {
     const [, base = "", index] = /^(.*)\((\d+)\)$/s.exec(name) ?? [];
     const owner = byName(base);
     const outer = owner === undefined ? undefined : statuses[owner];
-    const place = outer === undefined ? {} : placeOf(statuses, outer, boundary, parents);
+    const place = outer === undefined ? {} : placeOf(tree, outer, boundary, parents);
     const { step } = place as Partial<Place>;
     return {
       role: "attempt",
@@ -165,7 +188,7 @@ function placeOf(
       member.boundaryID === "";
     const step = isOfWorkflow || member === undefined
       ? undefined
-      : placeOf(statuses, member, boundary, []).step;
+      : placeOf(tree, member, boundary, []).step;
     return {
       role: "hook",
       hook: hook[2] ?? "exit",

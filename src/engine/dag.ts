@@ -6,6 +6,7 @@ import { addReady, dagTaskCalls, dependenciesOf, planDag } from "./dag_calls.ts"
 import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, plainNames, taskResults } from "./depends.ts";
 import type { TaskResults } from "./expressions.ts";
+import { keepCalls } from "./expansion.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { collectOutputs } from "./outputs.ts";
@@ -30,7 +31,7 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
   beginReady(turn, node, frame, dag);
   if (hasEnded(node) || failFast(turn, node, undefined)) return;
   if (!areMembersDone(turn, node)) return;
-  if (dag.ready.length > 0 && unit.firstFailed === undefined) return;
+  if (dag.ready.length > dag.firstReady && unit.firstFailed === undefined) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
   change(turn, node, { targets: dag.targets.map((name) => taskId(turn, node, name)) });
@@ -45,9 +46,9 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
       if (task?.type === "TaskGroup" && step !== undefined) loopOutputs(turn, { node: task, step });
     }
     const outputs = collectOutputs(turn, frame.template, known(turn, node, frame, () => true));
-    if (outputs !== undefined) change(turn, node, { outputs: outputs.shown });
+    if (outputs !== undefined) change(turn, node, { outputs });
     end(turn, node, "Succeeded");
-    if (outputs !== undefined) publishGlobals(turn, node, outputs.declared);
+    if (outputs !== undefined) publishGlobals(turn, node, outputs);
     if (node.memoizationStatus?.hit === false) saveMemo(turn, node);
   } catch (error) {
     if (!isFailure(error)) throw error;
@@ -70,17 +71,19 @@ function noteDone(turn: Turn, dag: DagUnit, news: readonly string[]): void {
 }
 
 function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagUnit): void {
-  while (dag.ready.length > 0) {
-    const task = dag.ready[0];
-    if (task === undefined) return;
+  for (;;) {
+    const task = dag.ready[dag.firstReady];
+    if (task === undefined) break;
     const existing = nodeByName(turn, `${node.name}.${task}`);
     beginIfUntouched(turn, existing);
     if (!dag.begun.has(task) && existing === undefined) {
       if (!beginTask(turn, node, frame, task)) return;
       dag.begun.add(task);
     }
-    dag.ready.shift();
+    dag.firstReady++;
   }
+  dag.ready = [];
+  dag.firstReady = 0;
 }
 
 /** Begins a task whose dependencies are done. False when the gate is closed. */
@@ -120,7 +123,7 @@ function beginTask(turn: Turn, node: NodeRecord, frame: Frame, name: string): bo
     phase: "Running",
     nodeFlag: {},
   });
-  unitOf(turn.state.runtime, group.id).calls = calls;
+  keepCalls(turn, unitOf(turn.state.runtime, group.id), calls, [group.name]);
   turn.visit?.(group);
   return true;
 }
@@ -188,7 +191,8 @@ export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
   const unit = unitOf(turn.state.runtime, group.id);
   if (unit.calls === undefined) {
     try {
-      unit.calls = dagTaskCalls(turn, node, frameOf(turn, node), group.step ?? "", known);
+      const calls = dagTaskCalls(turn, node, frameOf(turn, node), group.step ?? "", known);
+      keepCalls(turn, unit, calls, [group.name]);
     } catch (error) {
       if (!isFailure(error)) throw error;
       end(turn, group, "Error", error.message);
@@ -196,7 +200,7 @@ export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
     }
   }
   startCalls(turn, node, group);
-  if (unit.cursor < unit.calls.length || !areElementsDone(turn, group)) return;
+  if (unit.cursor < (unit.calls?.length ?? 0) || !areElementsDone(turn, group)) return;
   let phase: NodePhase = "Succeeded";
   for (const element of elementsOf(turn, group)) {
     if (isFailedOrError(element)) phase = element.phase;

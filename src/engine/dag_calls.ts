@@ -20,7 +20,7 @@ export function dagTaskCalls(
 ): ExpandedCall[] {
   const definition = findStep(frame, task);
   if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
-  const scope = known(turn, boundary, frame, (other) => isAncestor(frame, other, task));
+  const scope = known(turn, boundary, frame, ancestry(frame, task));
   return expandStep(turn, definition, `${boundary.name}.${task}`, scope);
 }
 
@@ -29,25 +29,38 @@ export function dependenciesOf(frame: Frame, task: string): readonly string[] {
   return planOf(frame).dependencies.get(task) ?? [];
 }
 
-/** Tells whether a task must have ended before another one begins. */
-function isAncestor(frame: Frame, other: string, task: string): boolean {
+/** Dependencies that are looked through for a name; of more, a set is made. */
+const FEW = 16;
+
+/** Tells which tasks must have ended before a task begins. */
+function ancestry(frame: Frame, task: string): (other: string) => boolean {
   const direct = dependenciesOf(frame, task);
-  if (direct.includes(other)) return true;
-  const seen = new Set(direct);
-  for (const name of seen) {
-    for (const next of dependenciesOf(frame, name)) {
-      if (next === other) return true;
-      seen.add(next);
-    }
+  let all: ReadonlySet<string> | undefined;
+  return (other) => {
+    if (direct.length <= FEW && direct.includes(other)) return true;
+    all ??= ancestorsOf(frame, direct);
+    return all.has(other);
+  };
+}
+
+function ancestorsOf(frame: Frame, direct: readonly string[]): Set<string> {
+  const found = new Set(direct);
+  for (const name of found) {
+    for (const next of dependenciesOf(frame, name)) found.add(next);
   }
-  return false;
+  return found;
 }
 
 /** Enters a task whose dependencies are done; those that come first in the walk from the targets begin first. */
 export function addReady(unit: DagUnit, task: string): void {
   const rank = unit.rank.get(task) ?? 0;
-  let at = unit.ready.length;
-  while (at > 0 && (unit.rank.get(unit.ready[at - 1] ?? "") ?? 0) > rank) at--;
+  let at = unit.firstReady;
+  let end = unit.ready.length;
+  while (at < end) {
+    const middle = (at + end) >>> 1;
+    if ((unit.rank.get(unit.ready[middle] ?? "") ?? 0) > rank) end = middle;
+    else at = middle + 1;
+  }
   unit.ready.splice(at, 0, task);
 }
 
@@ -146,14 +159,16 @@ function rankTasks(
 /** Everything about the order of a DAG's tasks; nothing has begun yet. */
 export function planDag(frame: Frame): DagUnit {
   const { targets, dependents, counts, rank } = planOf(frame);
-  const unit: DagUnit = {
+  const ready: string[] = [];
+  // Ranks are in their order already.
+  for (const name of rank.keys()) if (counts.get(name) === 0) ready.push(name);
+  return {
     targets,
     dependents,
     waitingFor: new Map(counts),
-    ready: [],
+    ready,
+    firstReady: 0,
     begun: new Set(),
     rank,
   };
-  for (const [name, count] of counts) if (count === 0) addReady(unit, name);
-  return unit;
 }

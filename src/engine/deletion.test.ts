@@ -9,6 +9,7 @@ const env: EngineEnv = {
   randomSuffix: (length) => "a".repeat(length),
   findManifest: () => null,
   labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
 };
 
 test("deletionEffects() names every start of every task, and timers that may be set", () => {

@@ -24,12 +24,22 @@ export interface TaskSpec {
   deadlineMessage?: string;
   /** Spec-level pod settings (volumes, service account, pod metadata, …): the executable spec without templates. */
   podSpec: Omit<WorkflowSpec, "templates">;
-  /** Where output artifacts without a location of their own go: `<workflow>/<pod>`. */
+  /** Where output artifacts without a location of their own go, below the namespace: `<workflow>/<pod>`. */
   artifactPrefix: string;
   labels?: Record<string, string>;
   /** Hosts of failed attempts to avoid. */
   avoidHosts?: string[];
   archiveLogs?: boolean;
+  /** Keys of inputs that are the workflow's although they don't begin with its namespace. */
+  formerKeys?: string[];
+}
+
+/** Artifacts that a workflow gives up, and what tells where they are. */
+export interface UnwantedArtifacts {
+  artifacts: Artifact[];
+  repositoryRef?: NonNullable<WorkflowSpec["artifactRepositoryRef"]>;
+  /** Keys among them that are the workflow's although they don't begin with its namespace. */
+  formerKeys?: string[];
 }
 
 export type Effect =
@@ -49,6 +59,8 @@ export type Effect =
     createdAt: number;
   }
   | { type: "release-locks"; id: string; holder: string }
+  /** Give back everything that a workflow and its nodes have or wait for. */
+  | { type: "release-all-locks"; id: string; namespace: string; workflow: string; uid: string }
   | {
     type: "save-memo";
     id: string;
@@ -59,7 +71,23 @@ export type Effect =
   }
   /** Remove pods/scratch of finished tasks as podGC says. */
   | { type: "clean-tasks"; id: string; tasks: string[]; delayMs: number }
-  | { type: "collect-artifacts"; id: string; artifacts: Artifact[]; strategy: string }
+  | { type: "collect-artifacts"; id: string; strategy: string } & UnwantedArtifacts
+  /**
+   * Look after what the nodes of a removed workflow have left outside, a few at a time, then drop the nodes, which the store
+   * has under the name `remains`.
+   */
+  | {
+    type: "sweep-remains";
+    id: string;
+    remains: string;
+    uid: string;
+    /** Strategy of the workflow for artifacts that have none of their own. */
+    artifactGc?: unknown;
+    namespace: string;
+    workflow: string;
+    /** `spec.artifactRepositoryRef`. */
+    repositoryRef?: UnwantedArtifacts["repositoryRef"];
+  }
   /** Remove the volume claims that were made for the workflow. */
   | {
     type: "remove-claims";

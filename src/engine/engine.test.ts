@@ -27,6 +27,7 @@ function given(yaml: string, stored: Record<string, unknown> = {}) {
     findManifest: (kind, _namespace, name) =>
       known.has(`${kind}/${name}`) ? known.get(`${kind}/${name}`) : null,
     labelPrefix: "workflows.argoproj.io/",
+    apiGroup: "argoproj.io",
   });
   const workflow: Workflow = {
     metadata: { namespace: "ns", uid: "u", creationTimestamp: "2024-01-01T00:00:00Z", ...metadata },
@@ -106,6 +107,12 @@ spec:
     container: {image: i, command: [x]}
 `;
 
+test("a workflow that starts says how its pods are named", () => {
+  expect(given(JOB).view().metadata.annotations).toEqual({
+    "workflows.argoproj.io/pod-name-format": "v2",
+  });
+});
+
 describe("a step that waits for an outside job", () => {
   const waiting = () => {
     const story = given(JOB);
@@ -129,6 +136,45 @@ describe("a step that waits for an outside job", () => {
     expect(() => story.ask({ type: "resume", nodeFieldSelector })).toThrow(
       "no suspend nodes matching",
     );
+  });
+
+  test.each(
+    [
+      [{ type: "stop" }, "Stopped with strategy 'Stop'"],
+      [
+        { type: "stop", message: "the job is gone" },
+        "Stopped with strategy 'Stop': the job is gone",
+      ],
+      [{ type: "terminate" }, "Stopped with strategy 'Terminate'"],
+    ] as const,
+  )("a workflow that is ended by %j says so", (request, message) => {
+    const story = waiting();
+    story.ask(request);
+    expect(story.status()).toMatchObject({ phase: "Failed", message });
+    expect(story.node("wf[1].wait")).toMatchObject({
+      phase: "Failed",
+      message: message.replace(": the job is gone", ""),
+    });
+    story.ask({ type: "retry" });
+    expect(story.status()?.message).toBeUndefined();
+  });
+
+  test.each([
+    [
+      "inputs: {parameters: [{name: uuid}]}\n    outputs: {parameters: [{name: verdict, valueFrom: {supplied: {}}}]}",
+      false,
+    ],
+    [
+      "inputs: {parameters: [{name: uuid}]}\n    outputs: {parameters: [{name: uuid, valueFrom: {supplied: {}}}]}",
+      true,
+    ],
+  ])("is not resumed while an output that is no input lacks a value: %s", (declared, goesOn) => {
+    const story = given(JOB.replace("inputs: {parameters: [{name: uuid}]}", declared));
+    story.end("wf[0].trigger", { outputs: { exitCode: "0", result: "6f1c" } });
+    const ask = () => story.ask({ type: "resume", nodeFieldSelector: "displayName=wait" });
+    if (goesOn) ask();
+    else expect(ask).toThrow("step wait: raw output parameter 'verdict' has not been set");
+    expect(story.node("wf[1].wait")?.phase).toBe(goesOn ? "Succeeded" : "Running");
   });
 
   test("goes on waiting when only the workflow is to go on", () => {
@@ -222,6 +268,59 @@ spec:
   });
 });
 
+describe("the format of a sequence is bounded", () => {
+  const loop = (format: string, count: number) =>
+    given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{name: each, template: work, withSequence: {count: ${count}, format: "${format}"}}]]
+  - name: work
+    container: {image: i, command: [x]}
+`);
+
+  test.each([
+    ["%999999999d", 1, "withSequence.format has a width of 999999999"],
+    ["%0999999999x", 2, "a number may be filled to at most 1000 characters"],
+    [`a%1001d`, 1, "a width of 1001"],
+    [`${"x".repeat(1_000)}%900d`, 50_000, "withSequence makes a text of more than 16000000"],
+  ])("%s", (format, count, message) => {
+    const shown = JSON.stringify(loop(format, count).view());
+    expect(shown).toContain(message);
+    expect(shown).not.toContain("internal error");
+  });
+
+  test("an ordinary width is kept", () => {
+    expect(loop("n%04d", 2).tasks().map(({ nodeName }) => nodeName)).toEqual([
+      "wf[0].each(0:n0000)",
+      "wf[0].each(1:n0001)",
+    ]);
+  });
+});
+
+test("the expressions of one template share a budget, and ordinary ones are well within it", () => {
+  const withArguments = (expression: string, count: number) =>
+    given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: a, template: work, arguments: {parameters: [${
+      Array.from({ length: count }, (_, i) => `{name: p${i}, value: "{{=${expression}}}"}`).join()
+    }]}}
+  - name: work
+    container: {image: i, command: [x]}
+`);
+  const dear = "len(map(1..3000, sprig.regexMatch('a*b', 'aaa')))";
+  expect(withArguments(dear, 2).tasks()).toHaveLength(1);
+  expect(JSON.stringify(withArguments(dear, 20).view())).toContain("step budget exceeded");
+  expect(withArguments("asInt('5') + 1 > 3 ? 'a' : 'b'", 5_000).tasks()).toHaveLength(1);
+});
+
 test("a manifest that is not loaded is asked for, and the work is done when it is there", () => {
   const story = given(
     `
@@ -244,7 +343,7 @@ spec:
     data: { k: "v" },
   });
   expect(story.go().needs).toEqual([]);
-  expect(story.tasks()[0]?.template.inputs?.parameters).toEqual([{ name: "p", value: "v" }]);
+  expect(story.tasks()[0]?.template.inputs?.parameters).toMatchObject([{ name: "p", value: "v" }]);
 });
 
 test("after a restart the open orders are given again, with the same ids", () => {

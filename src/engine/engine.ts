@@ -17,12 +17,16 @@
  * dag.ts, retry.ts, leaf.ts, suspend.ts), start.ts begins new nodes, change.ts is the only one that writes them, and
  * wakes who waits for them.
  */
+import type { RunContext } from "../expr/run_context.ts";
 import type { IndexEntry } from "./index_entry.ts";
+import type { ArtifactKeys } from "../spec/artifact_key.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
+import type { Naming } from "../spec/naming.ts";
 import type { Effect } from "./effect.ts";
+import type { TurnBudget, WorkflowLimits } from "./limits.ts";
 
 /** What surrounds one call: time, names and stored manifests. */
-export interface EngineEnv {
+export interface EngineEnv extends Naming {
   /** Epoch ms. Also the time that "finishedAt" and friends show. */
   now: number;
   /** Fresh text of `[a-z0-9]`, for generated names; deterministic from the command in tests. */
@@ -32,8 +36,19 @@ export interface EngineEnv {
    * leaves the work undone and lists the manifest in `Changes.needs`; the caller loads it and calls `advance` again.
    */
   findManifest(kind: ManifestKind, namespace: string, name: string): unknown;
-  /** Label prefix, normally `workflows.argoproj.io/`. */
-  labelPrefix: string;
+  /** Which keys of the deployment's repository steps may leave. @default {"shared"} */
+  artifactKeys?: ArtifactKeys;
+  /** What a workflow may grow to. @default nothing bounds it */
+  limits?: WorkflowLimits;
+  /**
+   * Asked after every few pieces of work. When it says no, `advance` leaves the rest to a later call, which the timer `go-on`
+   * asks for; where a turn ends changes nothing about the tree. @default a call does all that can be done
+   */
+  mayGoOn?(): boolean;
+  /** The engine's own: counts what tags bring in, and what expressions cost. */
+  meter?: Pick<TurnBudget, "characters" | "steps"> | undefined;
+  /** The engine's own: pays for the expressions of the node at hand. See `beginEvaluation`. */
+  evaluation?: RunContext | undefined;
 }
 
 export interface ManifestRef {

@@ -6,8 +6,9 @@ import type { Json } from "../base/json.ts";
 import type { Artifact, Parameter, Sequence, StepLike } from "../spec/manifest.ts";
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
 import {
-  evaluateWhen,
+  beginEvaluation,
   expressionJson,
+  isWhenTrue,
   joinScopes,
   replaceTags,
   replaceTagsIn,
@@ -16,15 +17,30 @@ import {
   soleTag,
 } from "./expressions.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
+import {
+  checkBytes,
+  checkLoop,
+  checkTurn,
+  hasDearWork,
+  LimitExceeded,
+  noteWork,
+  TurnOver,
+} from "./limits.ts";
 import { loopName } from "./names.ts";
-import { formatInteger } from "./print_integer.ts";
-import { exactJson, isPlainMap, parseExactJson } from "./raw_json.ts";
-import type { ExpandedCall } from "./runtime.ts";
+import { formatInteger, widestOf } from "./print_integer.ts";
+import { exactJson, isPlainMap, parseExactJson, parseJson } from "./raw_json.ts";
+import type { ExpandedCall, Expansion, Unit } from "./runtime.ts";
 import { isLoop } from "./scope.ts";
 import type { Turn } from "./state.ts";
 
 /** Most elements of one loop. */
 const MAX_LOOP_ELEMENTS = 1_000_000;
+/** Elements of a loop that are worked out between two looks at what the turn may still do. */
+const STRIDE = 64;
+
+/** Widest number of a sequence, and most characters of all its elements. */
+const MAX_FORMAT_WIDTH = 1_000;
+const MAX_SEQUENCE_CHARACTERS = 16_000_000;
 
 const PRODUCERS = { errorUnder: ["steps", "tasks"] };
 
@@ -47,9 +63,14 @@ export function expandStep(
   base: string,
   known: ExpansionScope,
 ): ExpandedCall[] {
+  const expansion = turn.state.runtime.expansions.get(base);
+  if (expansion !== undefined && expansion.calls.length === expansion.items.length) {
+    return expansion.calls;
+  }
+  beginEvaluation(turn.env);
   const when = resolveWhen(turn, step, known.scope);
   const isLooping = isLoop(step);
-  if (when !== undefined && !when.includes("{{") && !evaluateWhen(when)) {
+  if (when !== undefined && !when.includes("{{") && !isWhenTrue(when, turn.env)) {
     const skip = `when '${when}' evaluated false`;
     const items = isLooping ? itemsOrNothing(turn, step, known.scope) : undefined;
     if (items === undefined || items.length === 0) {
@@ -66,7 +87,7 @@ export function expandStep(
   }
   const resolved = resolveStep(turn, step, known.scope, PRODUCERS);
   if (!isLooping) {
-    if (when !== undefined && !evaluateWhen(when)) {
+    if (when !== undefined && !isWhenTrue(when, turn.env)) {
       return [{
         step: resolved,
         name: base,
@@ -76,7 +97,7 @@ export function expandStep(
     }
     return [{ step: resolved, name: base, arguments: resolveArguments(turn, step, known) }];
   }
-  const items = loopItems(turn, step, known.scope);
+  const items = expansion?.items ?? loopItems(turn, step, known.scope);
   if (items.length === 0) {
     return [{
       step: resolved,
@@ -86,9 +107,61 @@ export function expandStep(
       arguments: {},
     }];
   }
-  return items.map(({ item, label }, index) =>
-    expandItem(turn, resolved, { base, when, item, label, index }, known)
-  );
+  const growing: Expansion = expansion ?? { items, calls: [], characters: 0 };
+  turn.state.runtime.expansions.set(base, growing);
+  try {
+    expandItems(turn, growing, { step: resolved, base, when }, known);
+  } catch (error) {
+    if (!(error instanceof TurnOver)) forgetExpansion(turn, base);
+    throw error;
+  }
+  return growing.calls;
+}
+
+/** Works out the calls of a loop, as many as the turn allows. @throws {TurnOver} those so far are kept */
+function expandItems(
+  turn: Turn,
+  growing: Expansion,
+  loop: { step: StepLike; base: string; when: string | undefined },
+  known: ExpansionScope,
+): void {
+  const { items, calls } = growing;
+  for (let index = calls.length; index < items.length; index++) {
+    const { item, label } = items[index] as LoopItem;
+    const before = turn.budget?.characters ?? 0;
+    calls.push(expandItem(turn, loop.step, { ...loop, item, label, index }, known));
+    const added = (turn.budget?.characters ?? 0) - before;
+    growing.characters += added;
+    turn.state.runtime.callCharacters += added;
+    const isDue = index % STRIDE === STRIDE - 1 || hasDearWork(turn);
+    if (!isDue || index === items.length - 1) continue;
+    checkBytes(turn);
+    noteWork(turn);
+    checkTurn(turn);
+  }
+}
+
+/** Hands the calls of a group over to it; the loops among them have these base names. */
+export function keepCalls(
+  turn: Turn,
+  unit: Unit,
+  calls: ExpandedCall[],
+  bases: readonly string[],
+): void {
+  const { runtime } = turn.state;
+  unit.calls = calls;
+  for (const base of bases) {
+    const { characters = 0 } = runtime.expansions.get(base) ?? {};
+    runtime.expansions.delete(base);
+    unit.callCharacters += characters;
+  }
+}
+
+/** The calls of a loop are not to be begun. */
+export function forgetExpansion(turn: Turn, base: string): void {
+  const { runtime } = turn.state;
+  runtime.callCharacters -= runtime.expansions.get(base)?.characters ?? 0;
+  runtime.expansions.delete(base);
 }
 
 interface Element {
@@ -105,12 +178,13 @@ function expandItem(
   { base, when, item, label, index }: Element,
   known: ExpansionScope,
 ): ExpandedCall {
+  beginEvaluation(turn.env);
   const scope = joinScopes(itemScope(item), known.scope);
   const call = { step, name: loopName(base, index, label), index, item };
   if (when !== undefined) {
     try {
       const text = replaceTagsIn(when, scope, "keep", turn.env);
-      if (!evaluateWhen(text)) {
+      if (!isWhenTrue(text, turn.env)) {
         return { ...call, skip: `when '${text}' evaluated false`, arguments: {} };
       }
     } catch (error) {
@@ -313,28 +387,36 @@ function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
     const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
     if (items !== undefined) return items.map((item) => ({ item, label: item }));
     if (param !== undefined && param !== "") {
-      return withParamItems(param).map((item) => ({
+      return withParamItems(turn, param).map((item) => ({
         item,
         label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
       }));
     }
-    return sequenceItems(sequence ?? {}).map((item) => ({ item, label: item }));
+    return sequenceItems(turn, sequence ?? {}).map((item) => ({ item, label: item }));
   });
 }
 
-function withParamItems(text: string): Json[] {
+function withParamItems(turn: Turn, text: string): Json[] {
   const refuse = (reason: string) =>
     new NodeFailure(`withParam value could not be parsed as a JSON list: ${text}: ${reason}`);
   let value: unknown;
   try {
-    value = parseExactJson(text.trim());
+    const json = text.trim();
+    // A list that may be too long is counted before its elements are looked at one by one.
+    if (json.length / 2 > (turn.env.limits?.nodes ?? Infinity)) {
+      const plain = parseJson(json);
+      if (Array.isArray(plain)) checkLoop(turn, plain.length);
+    }
+    value = parseExactJson(json);
   } catch (error) {
+    if (error instanceof LimitExceeded) throw error;
     throw refuse(error instanceof Error ? error.message : String(error));
   }
   if (value === null) return [];
   if (!Array.isArray(value)) {
     throw refuse(`json: cannot unmarshal ${jsonKind(value)} into Go value of type []v1alpha1.Item`);
   }
+  checkLoop(turn, value.length);
   if (value.length > MAX_LOOP_ELEMENTS) throw tooMany(value.length);
   return value;
 }
@@ -344,7 +426,7 @@ function jsonKind(value: unknown): string {
   return typeof value === "boolean" ? "bool" : String(typeof value);
 }
 
-function sequenceItems(sequence: Sequence): Json[] {
+function sequenceItems(turn: Turn, sequence: Sequence): Json[] {
   const start = sequence.start === undefined ? 0 : integer(sequence.start);
   let end: number;
   if (sequence.end !== undefined) end = integer(sequence.end);
@@ -354,9 +436,21 @@ function sequenceItems(sequence: Sequence): Json[] {
     end = start + count - 1;
   } else throw new NodeFailure("neither end nor count was specified in withSequence");
   const length = Math.abs(end - start) + 1;
+  checkLoop(turn, length);
   if (length > MAX_LOOP_ELEMENTS) throw tooMany(length);
   const direction = start <= end ? 1 : -1;
   const format = sequence.format === undefined || sequence.format === "" ? "%d" : sequence.format;
+  const wide = widestOf(format);
+  if (wide > MAX_FORMAT_WIDTH) {
+    throw new NodeFailure(
+      `withSequence.format has a width of ${wide}: a number may be filled to at most ${MAX_FORMAT_WIDTH} characters`,
+    );
+  }
+  if (length * (format.length + wide) > MAX_SEQUENCE_CHARACTERS) {
+    throw new NodeFailure(
+      `withSequence makes a text of more than ${MAX_SEQUENCE_CHARACTERS} characters: shorten withSequence.format or loop over less`,
+    );
+  }
   return Array.from({ length }, (_, index) => formatInteger(format, start + direction * index));
 }
 

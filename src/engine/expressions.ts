@@ -6,12 +6,13 @@ import { ARGO_FUNCTIONS } from "../expr/argo_functions.ts";
 import {
   evaluateCondition,
   evaluateInScope,
+  evaluateJsonInScope,
   evaluateLabelFrom,
   parameterText,
 } from "../expr/contexts.ts";
 import { toJsonText } from "../expr/go_text.ts";
 import { parseDuration } from "../expr/go_duration.ts";
-import type { RunOptions } from "../expr/run_context.ts";
+import { RunContext } from "../expr/run_context.ts";
 import { type Scope, scopeOf } from "../expr/scope.ts";
 import {
   mayHoldTag,
@@ -21,6 +22,7 @@ import {
   tagsOf,
   type TemplateOptions,
 } from "../expr/template.ts";
+import { evaluateWhen } from "../expr/when.ts";
 import { fromJson } from "../expr/values.ts";
 import type { EngineEnv } from "./engine.ts";
 
@@ -28,15 +30,29 @@ export type { Scope };
 export { scopeOf };
 export { ExpressionError } from "../expr/contexts.ts";
 export { evaluateDepends, expandDepends, type TaskResults } from "../expr/depends.ts";
-export { type FieldTerm, parseFieldSelector } from "../expr/field_selector.ts";
+export { type FieldTerm } from "../expr/field_selector.ts";
 export { type LabelTerm, matchesLabels } from "../expr/label_selector.ts";
 export { mayHoldTag };
-export { matchesNode } from "../expr/node_field_selector.ts";
-export { evaluateWhen } from "../expr/when.ts";
+export { matchesNode, parseNodeFieldSelector } from "../expr/node_field_selector.ts";
+
+/**
+ * From here on expressions have a fresh budget: those of one node, of one step or of one element of a loop share one. It
+ * must not be shared by more, or what a node may do would depend on what is looked at in the same turn.
+ */
+export function beginEvaluation({ evaluation, meter }: EngineEnv): void {
+  if (evaluation === undefined) return;
+  if (meter !== undefined) meter.steps += evaluation.stepsTaken;
+  evaluation.renew();
+}
 
 /** JSON on one line, keys sorted, `<`, `>` and `&` escaped. */
 export function compactJson(value: Json): string {
   return toJsonText(fromJson(value));
+}
+
+/** Decides a `when` whose tags are replaced. @throws {WhenError} */
+export function isWhenTrue(text: string, env: EngineEnv): boolean {
+  return evaluateWhen(text, evaluationOf(env));
 }
 
 /** Replaces the tags of every text in a value. @throws {TemplateError} */
@@ -56,23 +72,24 @@ export function replaceTagsIn(
 
 /** Value of an output's expression, as text; undefined for nil. @throws {ExpressionError} */
 export function outputText(expression: string, scope: Scope, env: EngineEnv): string | undefined {
-  const value = evaluateInScope(expression, scope, runOptions(env));
-  return value === null ? undefined : parameterText(value);
+  const evaluation = evaluationOf(env);
+  const value = evaluateInScope(expression, scope, evaluation);
+  return value === null ? undefined : parameterText(value, evaluation);
 }
 
 /** Value of an expression as JSON. @throws {ExpressionError} */
 export function expressionJson(expression: string, scope: Scope, env: EngineEnv): Json {
-  return JSON.parse(toJsonText(evaluateInScope(expression, scope, runOptions(env)))) as Json;
+  return evaluateJsonInScope(expression, scope, evaluationOf(env));
 }
 
 /** Value of a label's expression. @throws {ExpressionError} */
 export function labelText(label: string, expression: string, scope: Scope, env: EngineEnv): string {
-  return evaluateLabelFrom(label, expression, scope, runOptions(env));
+  return evaluateLabelFrom(label, expression, scope, evaluationOf(env));
 }
 
 /** Truth of an expression without braces. @throws {ExpressionError} */
 export function isTrue(expression: string, scope: Scope, env: EngineEnv): boolean {
-  return evaluateCondition(expression, scope, runOptions(env));
+  return evaluateCondition(expression, scope, evaluationOf(env));
 }
 
 /** Name of a text that is exactly one simple tag. */
@@ -109,9 +126,12 @@ export function durationMs(text: string): number {
 }
 
 function options(missing: MissingRule, env: EngineEnv): TemplateOptions {
-  return { missing, functions: ARGO_FUNCTIONS, run: runOptions(env) };
+  return { missing, functions: ARGO_FUNCTIONS, run: evaluationOf(env), meter: env.meter };
 }
 
-function runOptions(env: EngineEnv): RunOptions {
-  return { now: () => env.now, random: () => parseInt(env.randomSuffix(8), 36) / 36 ** 8 };
+function evaluationOf(env: EngineEnv): RunContext {
+  return env.evaluation ??= new RunContext({
+    now: () => env.now,
+    random: () => parseInt(env.randomSuffix(8), 36) / 36 ** 8,
+  });
 }

@@ -2,7 +2,15 @@
 import type { WorkflowPhase } from "../spec/manifest.ts";
 import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
-import { cancelTask, emit, end, markIndex, releaseLocks, stopDaemons } from "./change.ts";
+import {
+  cancelTask,
+  emit,
+  end,
+  markHeader,
+  markIndex,
+  releaseLocks,
+  stopDaemons,
+} from "./change.ts";
 import { isTrue } from "./expressions.ts";
 import { lockHolder } from "./lock_holder.ts";
 import { givesUpClaims, removeClaims } from "./volume_claims.ts";
@@ -14,6 +22,7 @@ import { hookName } from "./names.ts";
 import { nodeByName } from "./call.ts";
 import { startCall } from "./start.ts";
 import { isFailure } from "./failure.ts";
+import { noteWork } from "./limits.ts";
 import {
   executedSpec,
   hasEnded,
@@ -24,6 +33,7 @@ import {
   type Turn,
   workflowName,
 } from "./state.ts";
+import { shutdownMessage } from "./stop_reason.ts";
 
 /** Begins hooks of the workflow whose condition holds; true when all that were begun have ended. */
 export function runWorkflowHooks(turn: Turn): boolean {
@@ -77,11 +87,17 @@ export function finishWorkflow(turn: Turn): void {
       message = exit.message;
     }
   }
-  const { shutdown } = turn.state.specs.spec;
-  if (shutdown !== undefined && shutdown !== "" && phase !== "Succeeded") {
-    message = `Stopped with strategy '${shutdown}'`;
-  }
-  complete(turn, phase, message);
+  const stopped = isStopped(turn, root, phase) ? shutdownMessage(turn.state) : undefined;
+  complete(turn, phase, stopped ?? message);
+}
+
+/**
+ * Tells whether the final message speaks of the shutdown: it cut off the work itself, or whoever asked for it said
+ * something. When it cut off only the exit handler, that speaks for itself.
+ */
+function isStopped({ state }: Turn, root: NodeRecord, phase: WorkflowPhase): boolean {
+  if (phase === "Succeeded") return false;
+  return isFailedOrError(root) || state.header.stopMessage !== undefined;
 }
 
 /** The exit handler's node when it has ended; undefined when there is none to run. */
@@ -104,12 +120,17 @@ function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
   return node !== undefined && isFulfilled(node) ? node : "waiting";
 }
 
-/** Ends the workflow. Nothing is left running, waiting or locked. */
+/** Ends the workflow, over several turns when many nodes are open. Nothing is left running, waiting or locked. */
 export function complete(turn: Turn, phase: WorkflowPhase, message?: string): void {
-  const { header, runtime, nodes } = turn.state;
+  const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
   for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
-  for (const node of nodes.values()) if (!hasEnded(node)) endLeftover(turn, node);
+  if (!endLeftovers(turn)) {
+    header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
+    markHeader(turn);
+    return;
+  }
+  delete header.closing;
   header.phase = phase;
   if (message === undefined || message === "") delete header.message;
   else header.message = message;
@@ -127,6 +148,7 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   markIndex(turn);
   runtime.queue = [];
   runtime.queued.clear();
+  runtime.cut = [];
   if (header.lock !== undefined) {
     releaseLocks(turn, workflowHolder(turn));
     delete header.lock;
@@ -134,13 +156,31 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   if (executedSpec(turn.state).activeDeadlineSeconds !== undefined) {
     emit(turn, { type: "clear-timer", id: "workflow-deadline" });
   }
+  // The last steps are one piece.
+  delete turn.budget;
   cleanUp(turn, phase);
 }
 
-/** A node that was cut off by the end of the workflow. */
-function endLeftover(turn: Turn, node: NodeRecord): void {
-  cancelTask(turn, node, "the workflow has ended");
-  end(turn, node, "Failed", "the workflow has ended");
+/** Goes on with ending a workflow that the last turn did not come to the end of. */
+export function goOnClosing(turn: Turn): void {
+  const { closing } = turn.state.header;
+  if (closing !== undefined) complete(turn, closing.phase, closing.message);
+}
+
+/** Ends the nodes that are cut off by the end of the workflow. False when some are left for the next turn. */
+function endLeftovers(turn: Turn): boolean {
+  const { budget } = turn;
+  for (const node of turn.state.nodes.values()) {
+    if (hasEnded(node)) continue;
+    if (budget?.isOver === true) {
+      budget.isCut = true;
+      return false;
+    }
+    cancelTask(turn, node, "the workflow has ended");
+    end(turn, node, "Failed", "the workflow has ended");
+    noteWork(turn);
+  }
+  return true;
 }
 
 function cleanUp(turn: Turn, phase: WorkflowPhase): void {
@@ -161,12 +201,12 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
       delayMs: cleanDelayMs(spec.podGC?.deleteDelayDuration),
     });
   }
-  const artifacts = artifactsToCollect(turn.state, "OnWorkflowCompletion");
-  if (artifacts.length > 0) {
+  const unwanted = artifactsToCollect(turn.state, "OnWorkflowCompletion");
+  if (unwanted !== undefined) {
     emit(turn, {
       type: "collect-artifacts",
       id: `collect/${header.startedAt ?? 0}`,
-      artifacts,
+      ...unwanted,
       strategy: "OnWorkflowCompletion",
     });
   }

@@ -84,10 +84,15 @@ function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
     .filter((member) => member !== undefined);
 }
 
-/** Children of every node, each once. */
+/** Most edges of a graph that are worked out in full: a join of wide loops has the product of their lengths. */
+const MAX_EDGES = 1_000_000;
+
+/** Children of every node, each once. Beyond so many edges, what comes next is the child of the group before. */
 export function allChildren(state: WorkflowState): Map<string, string[]> {
   const children = new Map<string, Set<string>>();
+  let edges = 0;
   const link = (parent: string, child: string) => {
+    edges++;
     const list = children.get(parent);
     if (list === undefined) children.set(parent, new Set([child]));
     else list.add(child);
@@ -98,7 +103,8 @@ export function allChildren(state: WorkflowState): Map<string, string[]> {
     for (const id of node.after ?? []) {
       const before = state.nodes.get(id);
       if (before === undefined) continue;
-      for (const parent of outboundOf(state, before)) link(parent, node.id);
+      if (edges > MAX_EDGES) link(id, node.id);
+      else for (const parent of outboundOf(state, before)) link(parent, node.id);
     }
   }
   return new Map([...children].map(([id, set]) => [id, [...set]]));

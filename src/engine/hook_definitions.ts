@@ -4,19 +4,30 @@ import { executedSpec, type Turn } from "./state.ts";
 
 /** A hook of the workflow; `exit` is its exit handler. */
 export function workflowHook(turn: Turn, name: string): LifecycleHook | undefined {
-  const { hooks, onExit } = executedSpec(turn.state);
-  if (name !== "exit") return hooks?.[name];
-  if (hooks?.["exit"] !== undefined) return hooks["exit"];
-  return onExit === undefined || onExit === "" ? undefined : { template: onExit };
+  return hookOf(turn, executedSpec(turn.state), name);
 }
 
-/** A hook of a step or task. The old form of the exit hook gets the workflow's arguments. */
+/** A hook of a step or task. */
 export function findHook(turn: Turn, step: StepLike, name: string): LifecycleHook | undefined {
-  if (name !== "exit") return step.hooks?.[name];
-  if (step.hooks?.["exit"] !== undefined) return step.hooks["exit"];
-  if (step.onExit === undefined || step.onExit === "") return undefined;
-  const given = executedSpec(turn.state).arguments;
-  return { template: step.onExit, ...(given === undefined ? {} : { arguments: given }) };
+  return hookOf(turn, step, name);
+}
+
+/**
+ * The hook wins over `onExit`. An exit handler that is given nothing gets the workflow's arguments.
+ */
+function hookOf(
+  turn: Turn,
+  { hooks, onExit = "" }: Pick<StepLike, "hooks" | "onExit">,
+  name: string,
+): LifecycleHook | undefined {
+  const hook = hooks?.[name];
+  if (name !== "exit") return hook;
+  if (hook === undefined && onExit === "") return undefined;
+  const given = hook?.arguments;
+  const isGiven = (given?.parameters?.length ?? 0) > 0 || (given?.artifacts?.length ?? 0) > 0;
+  const passed = isGiven ? given : executedSpec(turn.state).arguments;
+  const { arguments: _arguments, ...rest } = hook ?? { template: onExit };
+  return { ...rest, ...(passed === undefined ? {} : { arguments: passed }) };
 }
 
 /** Names of the hooks besides the exit handler, sorted. */

@@ -2,6 +2,7 @@
  * Nodes whose work is a task of an executor: starting it, and what it reports. A report about a task that is not the
  * node's present one, or about a node that has ended, changes nothing.
  */
+import { foreignKeyText } from "../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../spec/manifest.ts";
 import { type Call, callOf, frameOf, getNode, localsOf, podTemplateName } from "./call.ts";
 import { addNode, change, emit, end, setTimer, taskId } from "./change.ts";
@@ -12,6 +13,8 @@ import { NodeFailure } from "./failure.ts";
 import { fillTemplate } from "./bind.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
+import { formerKeys } from "./former_keys.ts";
+import { foreignArtifact } from "./foreign_artifacts.ts";
 import { nodeId, podName } from "./names.ts";
 import type { Frame } from "./runtime.ts";
 import {
@@ -68,9 +71,14 @@ function taskSpec(turn: Turn, node: NodeRecord, call: Call, template: Template):
   const pod = podName(workflow, node.name, podTemplateName(call));
   const { templates: _templates, ...podSpec }: WorkflowSpec = spec;
   const avoidHosts = hostsToAvoid(turn, node, template);
+  const namespace = workflowNamespace(turn.state);
+  const former = formerKeys(
+    { namespace, name: workflow, nodes: turn.state.nodes.values() },
+    template.inputs?.artifacts ?? [],
+  );
   return {
     id: taskId(turn, node),
-    namespace: workflowNamespace(turn.state),
+    namespace,
     workflow,
     workflowUid: metadata.uid ?? "",
     nodeId: node.id,
@@ -84,6 +92,7 @@ function taskSpec(turn: Turn, node: NodeRecord, call: Call, template: Template):
     ...(node.deadline === undefined ? {} : { deadline: node.deadline }),
     ...(node.deadlineMessage === undefined ? {} : { deadlineMessage: node.deadlineMessage }),
     ...(avoidHosts.length === 0 ? {} : { avoidHosts }),
+    ...(former.length === 0 ? {} : { formerKeys: former }),
     ...(template.archiveLocation?.archiveLogs ?? spec.archiveLogs) === true
       ? { archiveLogs: true }
       : {},
@@ -215,7 +224,7 @@ export function taskProgressed(turn: Turn, fact: Extract<Fact, { type: "task-pro
 export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node === undefined) return;
-  const { outcome } = fact;
+  const outcome = withOwnArtifacts(turn, fact.outcome);
   const outputs = outputsOf(turn, node, outcome);
   const wasDaemon = node.daemoned === true;
   change(turn, node, {
@@ -253,6 +262,16 @@ function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
 /** How long finished tasks are kept. */
 export function cleanDelayMs(text: string | undefined): number {
   return text === undefined || text === "" ? 5000 : duration(text);
+}
+
+/** The outcome; an error without the artifacts when one has a key that belongs to another namespace. */
+function withOwnArtifacts(turn: Turn, outcome: TaskOutcome): TaskOutcome {
+  const found = foreignArtifact(turn, outcome.outputs?.artifacts);
+  if (found === undefined) return outcome;
+  const text = foreignKeyText(workflowNamespace(turn.state), found.key);
+  const { artifacts: _artifacts, ...outputs } = outcome.outputs ?? {};
+  const message = `Output artifact "${found.artifact.name}": ${text}`;
+  return { ...outcome, phase: "Error", message, outputs };
 }
 
 /** What the task reported, with what the template says about each parameter. */

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import type { LockKey } from "./effect.ts";
-import { acquireLocks, emptyLockTable, releaseLocks, resizeLock } from "./locks.ts";
+import {
+  acquireLocks,
+  emptyLockTable,
+  releaseLocks,
+  releaseWorkflow,
+  resizeLock,
+} from "./locks.ts";
 
 const mutex = (name: string): LockKey => ({ kind: "mutex", key: `ns/Mutex/${name}`, limit: 1 });
 const semaphore = (limit: number): LockKey => ({
@@ -69,4 +75,18 @@ test("a semaphore that grows lets more in", () => {
   acquireLocks(table, ask("a", [semaphore(1)]));
   acquireLocks(table, ask("b", [semaphore(1)]));
   expect(resizeLock(table, "ns/ConfigMap/cm/k", 2)).toEqual([{ type: "granted", holder: "b" }]);
+});
+
+test("all locks of one life of a workflow are given back at once, and no others", () => {
+  const table = emptyLockTable();
+  const own = ["ns/wf#u.0", "ns/wf/node-1#u.3", "ns/wf/node-2#u.4"];
+  const others = ["ns/wf#other.0", "ns/wf-2#u.0", "ns2/wf/node#u.1", "ns/w#u.1"];
+  for (const holder of [...own, ...others]) acquireLocks(table, ask(holder, [mutex(holder)]));
+  acquireLocks(table, ask("ns/wf/node-3#u.9", [mutex("ns/w#u.1")]));
+  acquireLocks(table, ask("next", [mutex("ns/wf/node-1#u.3")]));
+  const news = releaseWorkflow(table, { namespace: "ns", workflow: "wf", uid: "u" });
+  expect(news).toEqual([{ type: "granted", holder: "next" }]);
+  expect(Object.keys(table.held).sort()).toEqual([...others, "next"].sort());
+  expect(table.waiting).toEqual([]);
+  expect(releaseWorkflow(table, { namespace: "ns", workflow: "wf", uid: "u" })).toEqual([]);
 });

@@ -4,7 +4,7 @@
  * then by arrival.
  */
 import type { LockKey } from "./effect.ts";
-import { holderName } from "./lock_holder.ts";
+import { holderName, isHolderOf, type WorkflowHolders } from "./lock_holder.ts";
 
 export interface LockRequest {
   holder: string;
@@ -56,6 +56,16 @@ export function releaseLocks(table: LockTable, holder: string): LockNews[] {
   }
   delete table.held[holder];
   table.waiting = table.waiting.filter((one) => one.holder !== holder);
+  return grantAll(table, undefined);
+}
+
+/** Gives up all that a workflow and its nodes have or wait for; the news are about those who get it. */
+export function releaseWorkflow(table: LockTable, workflow: WorkflowHolders): LockNews[] {
+  const all = [...Object.keys(table.held), ...table.waiting.map(({ holder }) => holder)];
+  const own = new Set(all.filter((holder) => isHolderOf(workflow, holder)));
+  if (own.size === 0) return [];
+  for (const holder of own) delete table.held[holder];
+  table.waiting = table.waiting.filter(({ holder }) => !own.has(holder));
   return grantAll(table, undefined);
 }
 

@@ -6,7 +6,7 @@ import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { NodeType, Parameter } from "../spec/manifest.ts";
 import { cancelTask, dropNode, emit, markIndex } from "./change.ts";
 import type { ControlRequest } from "./command.ts";
-import { matchesNode, parseFieldSelector } from "./expressions.ts";
+import { matchesNode, parseNodeFieldSelector } from "./expressions.ts";
 import { setCondition } from "./finish.ts";
 import { allChildren, ownOutbound } from "./graph.ts";
 import { buildRuntime } from "./runtime.ts";
@@ -82,8 +82,8 @@ interface RetryPlan {
 function planRetry(state: WorkflowState, graph: Graph, request: RetryRequest): RetryPlan {
   const seeds = new Set<string>();
   const selector = request.nodeFieldSelector ?? "";
+  const terms = parseNodeFieldSelector(selector);
   if (request.restartSuccessful === true && selector !== "") {
-    const terms = parseFieldSelector(selector);
     for (const node of state.nodes.values()) if (matchesNode(terms, node)) seeds.add(node.id);
   }
   const wanted = new Set(seeds);
@@ -219,8 +219,14 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   header.metadata = { ...header.metadata, labels };
   header.phase = "";
   delete header.message;
+  delete header.stopMessage;
   delete header.finishedAt;
   header.startedAt = turn.env.now;
+  if (header.imported !== undefined) {
+    // The claims are made again, or found again, when the first pod needs them.
+    const { persistentVolumeClaims: _claims, ...imported } = header.imported;
+    header.imported = imported;
+  }
   setCondition(turn, "Completed", "False");
   const { shutdown: _shutdown, ...spec } = specs.spec;
   if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;

@@ -2,6 +2,7 @@
 import type { ConfigMap, Outputs, Template } from "../spec/manifest.ts";
 import { emit } from "./change.ts";
 import { durationMs } from "./expressions.ts";
+import { foreignArtifact } from "./foreign_artifacts.ts";
 import { findStored, NodeFailure } from "./failure.ts";
 import { type NodeRecord, type Turn, workflowNamespace } from "./state.ts";
 import { rfc3339 } from "./time_text.ts";
@@ -43,6 +44,8 @@ export function findMemo(turn: Turn, template: Template): MemoLookup | undefined
   }
   const entry = readEntry(map.data?.[key]);
   if (entry === undefined || isTooOld(turn, entry, memoize.maxAge)) return miss;
+  // What was remembered before keys had owners is made anew.
+  if (foreignArtifact(turn, entry.outputs?.artifacts) !== undefined) return miss;
   return { status: { hit: true, key, cacheName }, outputs: entry.outputs ?? {} };
 }
 

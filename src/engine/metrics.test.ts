@@ -46,6 +46,7 @@ function run(
     randomSuffix: (length) => "x".repeat(length),
     findManifest: () => null,
     labelPrefix: "workflows.argoproj.io/",
+    apiGroup: "argoproj.io",
   });
   const state = createWorkflow(workflow, env());
   const samples: MetricSample[] = [];
@@ -175,4 +176,19 @@ test("what can't be worked out is a condition of the workflow, which goes on", (
   expect(problem).toContain("metric 'a': ");
   expect(problem).toContain("metric 'b': 'Succeeded' is not a number");
   expect(problem).toContain("metric 'c': a real-time gauge takes {{duration}}");
+});
+
+test("a label key that comes from a parameter is checked when it is known", () => {
+  const labelled = (key: string): PrometheusMetric[] => [
+    { name: "n", help: "h", labels: [{ key, value: "v" }], counter: { value: "1" } },
+  ];
+  const good = run({ workflow: labelled("model_{{workflow.parameters.model}}") }, ["Succeeded"]);
+  expect(good.samples.map(({ labels }) => labels)).toEqual([{ model_a: "v" }]);
+  for (const key of ['x{{workflow.parameters.model}}"} 1\nforged 1\n#', "__name__", "", "a-b"]) {
+    const { samples, problem } = run({ workflow: labelled(key), step: labelled(key) }, [
+      "Succeeded",
+    ]);
+    expect(samples).toEqual([]);
+    expect(problem).toMatch(/metric 'n': metric label .* is invalid/s);
+  }
 });

@@ -2,12 +2,20 @@
  * Metrics that workflows and templates define: told once, when the workflow or the node that runs the template ends; a
  * real-time gauge also when it begins. What can't be worked out is a condition of the workflow and ends nothing.
  */
+import { isMetricName, seriesProblem } from "../base/prometheus_text.ts";
 import type { Metrics, PrometheusMetric, Template } from "../spec/manifest.ts";
 import { inputScope } from "./bind.ts";
 import { callOf, localsOf } from "./call.ts";
 import { emit } from "./change.ts";
 import type { MetricSample } from "./effect.ts";
-import { evaluateWhen, joinScopes, replaceTags, type Scope, scopeOf } from "./expressions.ts";
+import {
+  beginEvaluation,
+  isWhenTrue,
+  joinScopes,
+  replaceTags,
+  type Scope,
+  scopeOf,
+} from "./expressions.ts";
 import { setCondition } from "./finish.ts";
 import { globalScope } from "./globals.ts";
 import { attemptCount } from "./retry_scope.ts";
@@ -15,7 +23,6 @@ import { lastAttempt } from "./scope.ts";
 import { executedSpec, hasEnded, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
 import { resolveTemplate } from "./templates.ts";
 
-const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 /** What a real-time gauge can show: time since its node or workflow began. */
 const CLOCKS: Readonly<Record<string, "node" | "workflow">> = {
   "{{duration}}": "node",
@@ -159,11 +166,14 @@ interface Subject {
 }
 
 function observe(turn: Turn, metrics: Metrics, subject: Subject, errors: string[]): void {
+  beginEvaluation(turn.env);
   (metrics.prometheus ?? []).forEach((metric, index) => {
     if (!subject.hasEnded && metric.gauge?.realtime !== true) return;
     try {
       const sample = sampleOf(turn, metric, subject);
       if (sample === undefined) return;
+      const problem = seriesProblem(sample);
+      if (problem !== undefined) throw new Error(problem);
       emit(turn, {
         type: "observe-metric",
         id: `metric/${subject.key}/${index}/${turn.state.runtime.revision}`,
@@ -191,8 +201,8 @@ function sampleOf(
     "error",
     turn.env,
   );
-  if (!NAME.test(name)) throw new Error(`'${name}' is no name of a metric`);
-  if (when !== undefined && when !== "" && !evaluateWhen(when)) return undefined;
+  if (!isMetricName(name)) throw new Error(`'${name}' is no name of a metric`);
+  if (when !== undefined && when !== "" && !isWhenTrue(when, turn.env)) return undefined;
   const common = {
     name,
     help,

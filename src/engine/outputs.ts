@@ -1,45 +1,34 @@
 /** Outputs of Steps and DAG nodes: taken from what their steps left, when they have succeeded. */
 import type { Artifact, Outputs, Parameter, Template } from "../spec/manifest.ts";
 import { type ExpansionScope, resolveArtifact } from "./expansion.ts";
-import { outputText, replaceTagsIn, soleTag } from "./expressions.ts";
+import { beginEvaluation, outputText, replaceTagsIn, soleTag } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { isFailure } from "./failure.ts";
 import type { Turn } from "./state.ts";
 import { hasLocation } from "./bind.ts";
 
-export interface CollectedOutputs {
-  /** As the node shows them: names and values. */
-  shown: Outputs;
-  /** With global names. */
-  declared: Outputs;
-}
-
 /**
- * Evaluates the outputs of a template; undefined when it has none.
+ * Evaluates the outputs of a template; undefined when it has none. Parameters stay as they are written, with the value in
+ * place of where it comes from.
  * @throws {NodeFailure | TemplateError} when one can't be had and has no default
  */
 export function collectOutputs(
   turn: Turn,
   template: Template,
   known: ExpansionScope,
-): CollectedOutputs | undefined {
-  const parameters = template.outputs?.parameters?.map((parameter) => ({
-    ...parameter,
-    value: outputValue(turn, parameter, known),
-  }));
+): Outputs | undefined {
+  beginEvaluation(turn.env);
+  const parameters = template.outputs?.parameters?.map((parameter) => {
+    const { valueFrom: _valueFrom, ...rest } = parameter;
+    return { ...rest, value: outputValue(turn, parameter, known) };
+  });
   const artifacts = template.outputs?.artifacts?.flatMap((artifact) =>
     collectArtifact(turn, artifact, known)
   );
   if (parameters === undefined && artifacts === undefined) return undefined;
-  const withArtifacts = artifacts === undefined || artifacts.length === 0 ? {} : { artifacts };
   return {
-    shown: {
-      ...(parameters === undefined
-        ? {}
-        : { parameters: parameters.map(({ name, value }) => ({ name, value })) }),
-      ...withArtifacts,
-    },
-    declared: { ...(parameters === undefined ? {} : { parameters }), ...withArtifacts },
+    ...(parameters === undefined ? {} : { parameters }),
+    ...(artifacts === undefined || artifacts.length === 0 ? {} : { artifacts }),
   };
 }
 

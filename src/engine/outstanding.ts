@@ -44,6 +44,7 @@ export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
     }
     return effects;
   }
+  if (header.isCut === true) effects.push({ type: "set-timer", id: "go-on", at: env.now });
   lock(workflowHolder(turn), header.lock);
   const deadline = workflowDeadline(turn);
   if (deadline !== undefined) {

@@ -11,6 +11,7 @@ const ENV: EngineEnv = {
   randomSuffix: (length) => "x".repeat(length),
   findManifest: () => null,
   labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
 };
 
 /** Names of the steps that are removed, of two with the labels `tier: a` and `tier: b`. */

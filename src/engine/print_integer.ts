@@ -16,6 +16,13 @@ export function formatInteger(format: string, value: number): string {
   return isUsed ? text : `${text}%!(EXTRA int=${value})`;
 }
 
+/** Largest width that a format asks for. */
+export function widestOf(format: string): number {
+  let widest = 0;
+  for (const [, , width] of format.matchAll(VERB)) widest = Math.max(widest, Number(width));
+  return widest;
+}
+
 function convert(verb: string, value: number, isAlternate: boolean): string | undefined {
   switch (verb) {
     case "d":

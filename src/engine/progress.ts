@@ -1,4 +1,5 @@
 /** Progress of groups: the sum over all nodes below, each counted once. Derived when somebody looks. */
+import { STEP_SIZE, type Steps } from "../base/steps.ts";
 import { parseProgress } from "./runtime.ts";
 import { outboundOf } from "./graph.ts";
 import { nodeId } from "./names.ts";
@@ -17,7 +18,7 @@ interface Sum {
  */
 export class SumsBelow {
   readonly #index: Map<string, number>;
-  readonly #children: number[][];
+  readonly #children: number[][] = [];
   readonly #done: number[] = [];
   readonly #total: number[] = [];
   readonly #resources: (Readonly<Record<string, number>> | undefined)[] = [];
@@ -30,34 +31,48 @@ export class SumsBelow {
   readonly #groups = new Map<string, Sum>();
   readonly #hasImports: boolean;
 
-  constructor(state: WorkflowState, children: ReadonlyMap<string, readonly string[]>) {
+  private constructor(state: WorkflowState, nodes: readonly NodeRecord[]) {
     this.#state = state;
-    const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
     this.#hasImports = nodes.some(({ isImported }) => isImported === true);
     this.#index = new Map(nodes.map(({ id }, at) => [id, at]));
-    this.#children = nodes.map(({ id }) =>
-      (children.get(id) ?? []).map((child) => this.#index.get(child)).filter((at) =>
-        at !== undefined
-      )
-    );
-    for (const node of nodes) {
-      const [done, total] = isExecutable(node.type) ? parseProgress(node.progress ?? "") : [0, 0];
-      this.#done.push(done);
-      this.#total.push(total);
-      this.#resources.push(isExecutable(node.type) ? node.resourcesDuration : undefined);
-    }
     this.#seen = new Uint32Array(nodes.length);
-    for (const at of nodes.keys()) {
-      const resources = {};
-      addResources(resources, this.#resources[at]);
-      this.#own.push({ done: this.#done[at] ?? 0, total: this.#total[at] ?? 0, resources });
+  }
+
+  /** Sums over all nodes of a workflow, step by step. */
+  static *over(
+    state: WorkflowState,
+    children: ReadonlyMap<string, readonly string[]>,
+  ): Steps<SumsBelow> {
+    const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+    const sums = new SumsBelow(state, nodes);
+    if (nodes.length > STEP_SIZE) yield;
+    for (const [at, node] of nodes.entries()) {
+      sums.#enter(node, children.get(node.id) ?? []);
+      if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     // Owners are older than what they own.
-    for (const [at, { owner }] of [...nodes.entries()].reverse()) {
-      const above = owner === undefined ? undefined : this.#own[this.#index.get(owner) ?? -1];
-      const own = this.#own[at];
+    for (let at = nodes.length - 1; at >= 0; at--) {
+      const owner = nodes[at]?.owner;
+      const above = owner === undefined ? undefined : sums.#own[sums.#index.get(owner) ?? -1];
+      const own = sums.#own[at];
       if (above !== undefined && own !== undefined) addSum(above, own);
+      if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
+    return sums;
+  }
+
+  /** Takes in the next node. */
+  #enter(node: NodeRecord, children: readonly string[]): void {
+    const own = isExecutable(node.type);
+    const [done, total] = own ? parseProgress(node.progress ?? "") : [0, 0];
+    const resources = own ? node.resourcesDuration : undefined;
+    this.#children.push(
+      children.map((child) => this.#index.get(child)).filter((at) => at !== undefined),
+    );
+    this.#done.push(done);
+    this.#total.push(total);
+    this.#resources.push(resources);
+    this.#own.push({ done, total, resources: { ...resources } });
   }
 
   of(id: string): Sum {

@@ -45,7 +45,9 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): RawNumber };
  * @throws {Error} with the reference's wording
  */
 export function parseExactJson(text: string): unknown {
-  parseJson(text);
+  const plain = parseJson(text);
+  // Without digits there are no numbers whose text could matter.
+  if (!/\d/.test(text)) return plain;
   const keep = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
     return typeof value === "number" && source !== undefined && source !== String(value)

@@ -13,11 +13,12 @@ export interface ResubmitOptions {
   parameters?: string[];
 }
 
-/** Labels that belong to the old run. */
-const OLD_LABELS = ["phase", "completed", "workflow-archiving-status"];
+/** Labels that belong to the old run: how it went, and what was last done to it. */
+const OLD_LABELS = ["phase", "completed", "workflow-archiving-status", "action"];
 
 /**
- * The object to be submitted. Without `memoized` it has only a generateName: whoever submits it gives the name.
+ * The object to be submitted. Only with `memoized` it has a name, since its nodes are named after it; otherwise whoever
+ * submits it makes one from its generateName.
  * @throws {Problem} when the workflow did not fail and `memoized` is asked for, or a parameter is malformed
  */
 export function resubmitWorkflow(
@@ -57,7 +58,8 @@ export function resubmitWorkflow(
     ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
     ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
     metadata: {
-      ...(name === undefined ? { generateName } : { name }),
+      ...(name === undefined ? {} : { name }),
+      generateName,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       labels,
       ...(metadata.annotations === undefined ? {} : { annotations: { ...metadata.annotations } }),

@@ -5,6 +5,7 @@ import { change, end, setTimer } from "./change.ts";
 import { durationMs, isTrue, scopeOf } from "./expressions.ts";
 import { fillTemplate } from "./bind.ts";
 import { isAttemptGateOpen } from "./gate.ts";
+import { checkTurn } from "./limits.ts";
 import { isTransient } from "./transient.ts";
 import { attemptCount, firstAttempt, lastRetry, latestAttempt } from "./retry_scope.ts";
 import { beginIfUntouched, retryStrategyOf, startAttempt } from "./start.ts";
@@ -52,6 +53,7 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   if (!isAttemptGateOpen(turn, boundary, node.id)) return;
   if (node.message !== undefined) change(turn, node, { message: undefined });
   try {
+    checkTurn(turn);
     startAttempt(turn, node, attemptCall(callOf(turn, node), node, index), deadline);
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -50,11 +50,22 @@ export interface ExpandedCall {
   arguments: GivenArguments;
 }
 
+/** A loop whose calls are being worked out. */
+export interface Expansion {
+  items: readonly { item: Json; label: Json }[];
+  calls: ExpandedCall[];
+  characters: number;
+}
+
 /** Memory of one group-like node. */
 export interface Unit {
   frame?: Frame;
   /** All calls of a step group, or of a loop group. */
   calls?: ExpandedCall[];
+  /** Characters of the calls' arguments, until all calls were started. */
+  callCharacters: number;
+  /** First call that was not looked at for a node that does not run. */
+  unmade?: number;
   /** First call that was not started yet. */
   cursor: number;
   /** Members that are done. */
@@ -78,8 +89,9 @@ export interface DagUnit {
   dependents: ReadonlyMap<string, readonly string[]>;
   /** Dependencies of a task that are not done. */
   waitingFor: Map<string, number>;
-  /** Tasks whose dependencies are done and that are not begun. */
+  /** Tasks whose dependencies are done and that are not begun, in their order from `firstReady` on. */
   ready: string[];
+  firstReady: number;
   begun: Set<string>;
   /** Order in which ready tasks begin. */
   rank: ReadonlyMap<string, number>;
@@ -116,6 +128,17 @@ export interface Runtime {
   /** To be looked at. */
   queue: string[];
   queued: Set<string>;
+  /** Nodes that a turn left in the middle of their work, innermost first: gone on with before all others. */
+  cut: string[];
+  /** Calls of long loops that are being worked out, by the name of the step's node. */
+  expansions: Map<string, Expansion>;
+  /** Characters of arguments that wait for their nodes. */
+  callCharacters: number;
+  /** Characters that tags brought in since the filled templates were last forgotten. */
+  filledCharacters: number;
+  /** Waiters for a free place that had their chance, as of this revision. */
+  tried: Set<string>;
+  triedAt: number;
   /** Group-like nodes that wait for a free slot of the workflow's parallelism. */
   gated: Set<string>;
   /** The same for the parallelism of one boundary. */
@@ -150,14 +173,23 @@ function emptyRuntime(): Runtime {
     memos: new Map(),
     queue: [],
     queued: new Set(),
+    cut: [],
+    expansions: new Map(),
+    callCharacters: 0,
+    filledCharacters: 0,
+    tried: new Set(),
+    triedAt: -1,
     gated: new Set(),
     gatedIn: new Map(),
     watching: new Map(),
   };
 }
 
-/** Derives everything from the stored nodes. Every group that has not ended is to be looked at. */
-export function buildRuntime(nodes: Iterable<NodeRecord>): Runtime {
+/**
+ * Derives everything from the stored nodes. Every group that has not ended is to be looked at.
+ * @param isCut the last turn was cut short: it was at work around the node that was made last
+ */
+export function buildRuntime(nodes: Iterable<NodeRecord>, isCut = false): Runtime {
   const runtime = emptyRuntime();
   const ordered = [...nodes].sort((a, b) => a.order - b.order);
   for (const node of ordered) {
@@ -165,7 +197,20 @@ export function buildRuntime(nodes: Iterable<NodeRecord>): Runtime {
     account(runtime, node, 1);
   }
   for (const node of ordered) wake(runtime, node.id);
+  if (isCut) runtime.cut = ownersOf(ordered);
   return runtime;
+}
+
+/** The last node and those around it, innermost first. */
+function ownersOf(ordered: readonly NodeRecord[]): string[] {
+  const byId = new Map(ordered.map((node) => [node.id, node]));
+  const owners: string[] = [];
+  for (
+    let at = ordered.at(-1);
+    at !== undefined;
+    at = at.owner === undefined ? undefined : byId.get(at.owner)
+  ) owners.push(at.id);
+  return owners;
 }
 
 /** Enters a node under its owner. */
@@ -228,10 +273,17 @@ export function wake(runtime: Runtime, id: string): void {
   runtime.queue.push(id);
 }
 
+/** The calls of a group have been started, or will not be. */
+export function releaseCalls(runtime: Runtime, unit: Unit | undefined): void {
+  if (unit === undefined) return;
+  runtime.callCharacters -= unit.callCharacters;
+  unit.callCharacters = 0;
+}
+
 export function unitOf(runtime: Runtime, id: string): Unit {
   let unit = runtime.units.get(id);
   if (unit === undefined) {
-    unit = { cursor: 0, done: new Set(), news: [] };
+    unit = { callCharacters: 0, cursor: 0, done: new Set(), news: [] };
     runtime.units.set(id, unit);
   }
   return unit;

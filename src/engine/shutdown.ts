@@ -1,12 +1,13 @@
 /** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a Stop. */
 import { cancelTask, end } from "./change.ts";
 import { endContainersWith } from "./leaf.ts";
+import { noteWork } from "./limits.ts";
 import { latestAttempt } from "./retry_scope.ts";
 import { wake } from "./runtime.ts";
 import { hasEnded, type NodeRecord, type Turn } from "./state.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
-/** Ends every active node that a stop reaches. True when there was one. */
+/** Ends every active node that a stop reaches, as many as the turn allows. True when there was one. */
 export function endActive(turn: Turn): boolean {
   const reason = stopReason(turn);
   if (reason === undefined) return false;
@@ -17,7 +18,13 @@ export function endActive(turn: Turn): boolean {
   );
   for (const node of active.sort((a, b) => a.order - b.order)) {
     if (node.isExit === true && !reason.isHard) continue;
-    if (endOne(turn, node, reason)) hasEndedAny = true;
+    if (turn.budget?.isOver === true) {
+      turn.budget.isCut = true;
+      break;
+    }
+    if (!endOne(turn, node, reason)) continue;
+    hasEndedAny = true;
+    noteWork(turn);
   }
   return hasEndedAny;
 }

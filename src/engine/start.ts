@@ -3,14 +3,17 @@
  * kind looks after itself. What can't begin becomes a node with the error.
  */
 import type { Inputs, NodeType, RetryStrategy, Template } from "../spec/manifest.ts";
+import { MAX_DEPTH } from "../spec/foreseen_nodes.ts";
 import { templateType } from "../spec/template_type.ts";
 import { bindInputs, fillTemplate } from "./bind.ts";
 import { type Call, callOf, getNode, localsOf } from "./call.ts";
 import { addNode, change, emit, end, holderOf, type NodePatch } from "./change.ts";
+import { beginEvaluation } from "./expressions.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
 import { createdAt } from "./globals.ts";
 import { isGateOpen, isPlaceFree } from "./gate.ts";
 import { startTask } from "./leaf.ts";
+import { checkTurn } from "./limits.ts";
 import { lockKeys } from "./lock_keys.ts";
 import { findMemo, type MemoLookup } from "./memo.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -21,20 +24,19 @@ import { startSuspend } from "./suspend.ts";
 import { failNode } from "./fail_node.ts";
 import { type ResolvedTemplate, resolveTemplate, scopeText } from "./templates.ts";
 
-/** Deepest nesting of templates. */
-export const MAX_DEPTH = 100;
-
 /**
  * Begins a call whose node does not exist. Undefined when the gate is closed; `waiter` is then looked at again.
  * A call that can't begin leaves a node in phase Error.
  */
 export function startCall(turn: Turn, call: Call, waiter: string): NodeRecord | undefined {
+  checkTurn(turn);
   let resolved: ResolvedTemplate;
   let inputs: Inputs;
+  beginEvaluation(turn.env);
   try {
     if (depthOf(turn, call) >= MAX_DEPTH) {
       throw new NodeFailure(
-        "Maximum recursion depth exceeded. See https://argo-workflows.readthedocs.io/en/latest/template-recursion-depth/",
+        `Maximum recursion depth exceeded: templates call each other more than ${MAX_DEPTH} levels deep`,
       );
     }
     resolved = resolveTemplate(turn, call.holder, call.context);
@@ -215,8 +217,12 @@ function begin(turn: Turn, node: NodeRecord, call: Call, { template, resolved, m
   }
   switch (node.type) {
     case "Retry":
-      // Its attempts say what became of the lookup.
-      change(turn, node, { phase: "Running", startedAt });
+      // Its attempts say what became of the lookup. That of a hook is marked like its attempts.
+      change(turn, node, {
+        phase: "Running",
+        startedAt,
+        ...(call.flag?.hooked === true ? { nodeFlag: { ...call.flag, retried: true } } : {}),
+      });
       turn.visit?.(node);
       return;
     case "Steps":

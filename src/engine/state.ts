@@ -16,6 +16,7 @@ import type {
 } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import type { EngineEnv, ManifestRef } from "./engine.ts";
+import type { PartSizes, TurnBudget } from "./limits.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What a node is to the one that waits for it. */
@@ -119,13 +120,20 @@ export interface Header {
   lock?: LockNote;
   /** The manifest was checked and its metadata applied: not done again after a manual retry. */
   isPrepared?: boolean;
+  /** What whoever stopped the workflow said. */
+  stopMessage?: string;
   /** Shutdown or deadline was carried out for everything that was active. */
   shutdownDone?: string;
   /** Creation order of the node that wrote each global output. */
   outputWriters?: Record<string, number>;
+  /** The last turn was over before all was done: what it began last is gone on with first. */
+  isCut?: true;
+  /** It could not be carried on and was ended by its header alone: its nodes are as they were. */
+  isAside?: true;
+  /** How it ends, while its nodes are being ended. */
+  closing?: { phase: WorkflowPhase; message?: string };
   /** Next `order`. */
   sequence: number;
-  persistentVolumeClaims?: [];
   /** Members of an imported status that nothing here keeps up to date. */
   imported?: Record<string, unknown>;
   /** The engine has gone on with an imported workflow. */
@@ -163,6 +171,7 @@ export interface WorkflowState {
   nodes: Map<string, NodeRecord>;
   runtime: Runtime;
   pending: Pending;
+  sizes: PartSizes;
 }
 
 /** Changes since the last `takeChanges`. */
@@ -184,6 +193,8 @@ export interface Turn {
   env: EngineEnv;
   /** Looks at a new group at once, so that what is in it takes its places before its neighbours do. */
   visit?: (node: NodeRecord) => void;
+  /** Absent: what is decided now is not to be left to another turn. */
+  budget?: TurnBudget;
 }
 
 export function isCompleted(phase: NodePhase | WorkflowPhase): boolean {

@@ -5,15 +5,20 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { isTolerated } from "./member.ts";
 import { collectOutputs } from "./outputs.ts";
+import { keepCalls } from "./expansion.ts";
+import { checkTurn, noteWork } from "./limits.ts";
 import { displayNameOf, nodeId } from "./names.ts";
-import { boundaryCount, type ExpandedCall, unitOf } from "./runtime.ts";
+import { boundaryCount, type ExpandedCall, releaseCalls, unitOf } from "./runtime.ts";
 import { isLoop, loopOutputs } from "./scope.ts";
 import { beginIfUntouched, identity, isUntouched, startCall } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure } from "./failure.ts";
-import { groupCalls } from "./steps_calls.ts";
+import { groupBases, groupCalls } from "./steps_calls.ts";
 import { hasEnded, type NodeRecord, type Turn, workflowName } from "./state.ts";
 import { scopeText } from "./templates.ts";
+
+/** Calls that are passed over between two looks at what the turn may still do. */
+const STRIDE = 256;
 
 const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
 
@@ -49,9 +54,9 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   }
   try {
     const outputs = collectOutputs(turn, frame.template, known(turn, node, frame, () => true));
-    if (outputs !== undefined) change(turn, node, { outputs: outputs.shown });
+    if (outputs !== undefined) change(turn, node, { outputs });
     end(turn, node, "Succeeded");
-    if (outputs !== undefined) publishGlobals(turn, node, outputs.declared);
+    if (outputs !== undefined) publishGlobals(turn, node, outputs);
     if (node.memoizationStatus?.hit === false) saveMemo(turn, node);
   } catch (error) {
     if (!isFailure(error)) throw error;
@@ -132,13 +137,23 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   const unit = unitOf(turn.state.runtime, group.id);
   if (unit.calls === undefined) {
     try {
-      unit.calls = groupCalls(turn, node, frame, group, known);
+      keepCalls(
+        turn,
+        unit,
+        groupCalls(turn, node, frame, group, known),
+        groupBases(frame, group),
+      );
+      unit.unmade = 0;
     } catch (error) {
       if (!isFailure(error)) throw error;
       end(turn, group, "Error", reasonOf(error));
       return;
     }
-    for (const call of unit.calls) createWithoutRun(turn, node, group, call);
+  }
+  const calls = unit.calls ?? [];
+  while (unit.unmade !== undefined && unit.unmade < calls.length) {
+    createWithoutRun(turn, node, group, calls[unit.unmade] as ExpandedCall);
+    unit.unmade++;
   }
   if (failFast(turn, node, group)) return;
   startCalls(turn, node, group);
@@ -152,9 +167,9 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
       "Error",
       `step group deemed errored due to child ${failed.name} error: ${failed.message ?? ""}`,
     );
-  } else if (unit.cursor < unit.calls.length) return;
+  } else if (unit.cursor < calls.length) return;
   else if (failed?.isTimedOut === true) {
-    end(turn, group, "Failed", `child '${failed.name}' timedout`);
+    end(turn, group, "Failed", failed.message);
   } else if (failed !== undefined) end(turn, group, "Failed", `child '${failed.id}' failed`);
   else end(turn, group, "Succeeded");
 }
@@ -188,9 +203,14 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
     } else {
       beginIfUntouched(turn, existing);
       if (existing.isErrored === true) unit.firstFailed ??= existing;
+      if (unit.cursor % STRIDE === STRIDE - 1) {
+        noteWork(turn);
+        checkTurn(turn);
+      }
     }
     unit.cursor++;
   }
+  releaseCalls(turn.state.runtime, unit);
 }
 
 function memberCallOf(turn: Turn, boundary: NodeRecord, group: NodeRecord, call: ExpandedCall) {

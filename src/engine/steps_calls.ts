@@ -13,6 +13,16 @@ export type KnownFrom = (
   isVisible: (step: string) => boolean,
 ) => ExpansionScope;
 
+/** Name of a step's node without a loop's suffix. */
+function baseOf(group: NodeRecord, step: string): string {
+  return `${group.name}.${step}`;
+}
+
+/** Names of the steps' nodes without loops' suffixes. */
+export function groupBases(frame: Frame, group: NodeRecord): string[] {
+  return (frame.template.steps?.[group.index ?? 0] ?? []).map(({ name }) => baseOf(group, name));
+}
+
 /** Every step of the group, loops expanded. @throws as {@link expandStep} */
 export function groupCalls(
   turn: Turn,
@@ -24,6 +34,6 @@ export function groupCalls(
   const index = group.index ?? 0;
   const scope = known(turn, boundary, frame, (step) => groupOf(frame, step) < index);
   return (frame.template.steps?.[index] ?? []).flatMap((step) =>
-    expandStep(turn, step, `${group.name}.${step.name}`, scope)
+    expandStep(turn, step, baseOf(group, step.name), scope)
   );
 }

@@ -1,5 +1,5 @@
 /** Why a workflow must not go on: a shutdown, or its deadline. */
-import { executedSpec, type Turn } from "./state.ts";
+import { executedSpec, type Turn, type WorkflowState } from "./state.ts";
 
 export interface StopReason {
   /** Text of a pod that was running. */
@@ -30,6 +30,14 @@ export function stopReason(turn: Turn): StopReason | undefined {
   if (deadline === undefined || turn.env.now < deadline) return undefined;
   const text = "Step exceeded its deadline";
   return { running: text, notStarted: text, waiting: text, isHard: false, isDeadline: true };
+}
+
+/** The final message of a workflow that was shut down, with what whoever stopped it said; undefined when none was. */
+export function shutdownMessage({ specs, header }: WorkflowState): string | undefined {
+  const { shutdown } = specs.spec;
+  if (shutdown === undefined || shutdown === "") return undefined;
+  const text = `Stopped with strategy '${shutdown}'`;
+  return header.stopMessage === undefined ? text : `${text}: ${header.stopMessage}`;
 }
 
 /** Epoch ms at which the workflow has used up its time. */

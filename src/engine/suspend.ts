@@ -43,9 +43,9 @@ export function resumeNode(
   turn: Turn,
   node: NodeRecord,
   message?: string,
-  options: { isByUser?: boolean; keepsOpen?: boolean } = {},
+  options: { isByUser?: boolean; isSelected?: boolean } = {},
 ): void {
-  const outputs = withDefaults(node.outputs, options.keepsOpen);
+  const outputs = withDefaults(node, options.isSelected);
   if (outputs !== undefined) change(turn, node, { outputs });
   end(turn, node, "Succeeded", message ?? node.message, options);
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
@@ -53,12 +53,13 @@ export function resumeNode(
 
 /**
  * Outputs with every open parameter set to its default.
- * @param keepsOpen one without a default stays as it is
- * @throws {NodeFailure} when one has no default and may not stay
+ * @param isSelected the step was chosen by whoever resumes it. Then an open output that is named like an input with a value
+ *   stays open: clients declare what a step waits for as both
+ * @throws {NodeFailure} when another one has no default
  */
 export function withDefaults(
-  outputs: Outputs | undefined,
-  keepsOpen = false,
+  { outputs, inputs }: Pick<NodeRecord, "outputs" | "inputs">,
+  isSelected = false,
 ): Outputs | undefined {
   if (outputs?.parameters === undefined) return outputs;
   return {
@@ -67,7 +68,8 @@ export function withDefaults(
       const { valueFrom, ...rest } = parameter;
       if (valueFrom?.supplied === undefined) return parameter;
       if (valueFrom.default === undefined) {
-        if (keepsOpen) return parameter;
+        const input = inputs?.parameters?.find(({ name }) => name === parameter.name);
+        if (isSelected && input?.value !== undefined) return parameter;
         throw new NodeFailure(
           `raw output parameter '${parameter.name}' has not been set and does not have a default value`,
         );

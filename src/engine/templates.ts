@@ -83,7 +83,7 @@ function findReferred(turn: Turn, ref: TemplateRef): ResolvedTemplate {
     );
     if (manifest === undefined) {
       const resource = isCluster ? "clusterworkflowtemplates" : "workflowtemplates";
-      throw new NodeFailure(`${resource}.argoproj.io "${context.name}" not found`);
+      throw new NodeFailure(`${resource}.${turn.env.apiGroup} "${context.name}" not found`);
     }
     const name = ref.template ?? "";
     return manifest.spec.templates?.find((template) => template.name === name);

@@ -1,5 +1,6 @@
 /** The workflow as clients see it. */
 import type { JsonObject } from "../base/json.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { allChildren, ownOutbound } from "./graph.ts";
 import { addResources, SumsBelow } from "./progress.ts";
@@ -19,17 +20,22 @@ export interface ViewOptions {
 
 /** The object in the API's shape. It shares parts with the state: not to be changed. */
 export function viewWorkflow(state: WorkflowState, options: ViewOptions = {}): Workflow {
+  return runToEnd(viewSteps(state, options));
+}
+
+/** The same for one with many nodes, step by step. */
+export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Steps<Workflow> {
   const { header, specs } = state;
   return {
     ...(header.apiVersion === undefined ? {} : { apiVersion: header.apiVersion }),
     ...(header.kind === undefined ? {} : { kind: header.kind }),
     metadata: header.metadata,
     spec: specs.spec,
-    status: viewStatus(state, options),
+    status: yield* viewStatus(state, options),
   };
 }
 
-function viewStatus(state: WorkflowState, options: ViewOptions): WorkflowStatus {
+function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<WorkflowStatus> {
   const { header, specs, runtime } = state;
   const status: WorkflowStatus = {
     ...header.imported,
@@ -55,10 +61,11 @@ function viewStatus(state: WorkflowState, options: ViewOptions): WorkflowStatus 
   }
   const locks = viewLocks(state);
   if (locks !== undefined) status.synchronization = locks;
+  if (state.nodes.size > STEP_SIZE) yield;
   const resources = totalResources(state);
   if (resources !== undefined) status.resourcesDuration = resources;
   if (options.withoutNodes !== true && state.nodes.size > 0) {
-    status.nodes = viewNodes(state);
+    status.nodes = yield* viewNodes(state);
     const synced = taskResults(state);
     if (synced !== undefined) status.taskResultsCompletionStatus = synced;
   }
@@ -88,12 +95,16 @@ function taskResults(state: WorkflowState): Record<string, boolean> | undefined 
   return Object.keys(results).length === 0 ? undefined : results;
 }
 
-function viewNodes(state: WorkflowState): Record<string, NodeStatus> {
+function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
+  if (state.nodes.size > STEP_SIZE) yield;
   const children = allChildren(state);
+  if (state.nodes.size > STEP_SIZE) yield;
   const nodes: Record<string, NodeStatus> = {};
-  const sums = new SumsBelow(state, children);
+  const sums = yield* SumsBelow.over(state, children);
+  let count = 0;
   for (const node of state.nodes.values()) {
     nodes[node.id] = viewNode(state, node, children.get(node.id), sums);
+    if (++count % STEP_SIZE === 0) yield;
   }
   return nodes;
 }

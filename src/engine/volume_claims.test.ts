@@ -12,6 +12,7 @@ const ENV: EngineEnv = {
   randomSuffix: (length) => "x".repeat(length),
   findManifest: () => null,
   labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
 };
 
 /** Effects of a workflow with one step that ends so. */

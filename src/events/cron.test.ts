@@ -10,6 +10,7 @@ import {
   nextRunMs,
   scheduleText,
 } from "./cron.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const at = (text: string) => Date.parse(`2026-11-21T${text}Z`);
 const NOTHING = { findTemplate: () => undefined };
@@ -106,7 +107,7 @@ describe("decideRun()", () => {
     more: Partial<CronWorkflowSpec>,
     active = 0,
     status: Partial<CronWorkflowStatus> = {},
-  ) => decideRun(cron(more, status), active, NOTHING, NOW);
+  ) => decideRun(cron(more, status), active, NOTHING, NOW, STANDARD_NAMING);
 
   it("submits, and follows the concurrency policy while others run", () => {
     expect(decide({})).toEqual({ type: "submit", replaceActive: false });
@@ -160,7 +161,7 @@ describe("decideRun()", () => {
     [{ when: "1 +" }, "Unexpected end of expression"],
     [
       { stopStrategy: { expression: "cronworkflow.succeeded" } },
-      "unable to cast expression result",
+      "must give true or false",
     ],
     [{ stopStrategy: { expression: "nope" } }, "unknown name nope"],
   ])("reports %j", (more, message) => {
@@ -173,7 +174,7 @@ describe("decideRun()", () => {
 describe("cronChild()", () => {
   it("has a name that derives from the time, and says where it comes from", () => {
     const made = cron({ workflowMetadata: { labels: { a: "b" }, annotations: { x: "y" } } });
-    expect(cronChild(made, at("12:00:00"))).toEqual({
+    expect(cronChild(made, at("12:00:00"), STANDARD_NAMING)).toEqual({
       metadata: {
         name: `c-${at("12:00:00") / 1000}`,
         namespace: "ns",

@@ -9,19 +9,22 @@ import {
   type CronWorkflow,
   type CronWorkflowSpec,
   type CronWorkflowStatus,
-  LABEL_PREFIX,
   type Workflow,
 } from "../spec/manifest.ts";
+import { apiVersionOf, cronLabel, type Naming, scheduledTimeAnnotation } from "../spec/naming.ts";
 import { validateCronWorkflow, type ValidationContext } from "../spec/validate.ts";
 import type { RunOptions } from "../expr/run_context.ts";
 import { CronConditionError, mayRun, mustStop } from "./cron_conditions.ts";
 
-export const CRON_LABEL = `${LABEL_PREFIX}cron-workflow`;
-const SCHEDULED_TIME_ANNOTATION = `${LABEL_PREFIX}scheduled-time`;
-/** On the cron workflow: the schedules for which its last due time was computed. */
-export const LAST_SCHEDULE_ANNOTATION = "cronworkflows.argoproj.io/last-used-schedule";
-/** On the cron workflow: it will never run again. */
-export const CRON_COMPLETED_LABEL = "cronworkflows.argoproj.io/completed";
+/** Annotation of the cron workflow: the schedules for which its last due time was computed. */
+export function lastScheduleAnnotation({ apiGroup }: Naming): string {
+  return `cronworkflows.${apiGroup}/last-used-schedule`;
+}
+
+/** Label of the cron workflow: it will never run again. */
+export function cronCompletedLabel({ apiGroup }: Naming): string {
+  return `cronworkflows.${apiGroup}/completed`;
+}
 
 /** Kept when the spec does not say: workflows that succeeded, and others. */
 const DEFAULT_HISTORY = { succeeded: 3, failed: 1 };
@@ -139,9 +142,10 @@ export function decideRun(
   active: number,
   context: ValidationContext,
   run: RunOptions,
+  naming: Naming,
 ): CronDecision {
   try {
-    validateCronWorkflow(cron, context);
+    validateCronWorkflow(cron, context, { naming });
     if (mustStop(cron, run)) return { type: "stop" };
     if (cron.spec.suspend === true) return { type: "skip", reason: "suspended" };
     if (cron.status?.phase === "Stopped") return { type: "skip", reason: "stopped" };
@@ -162,18 +166,18 @@ export function decideRun(
 }
 
 /** The workflow that a cron workflow makes at a due time. */
-export function cronChild(cron: CronWorkflow, dueMs: number): Workflow {
+export function cronChild(cron: CronWorkflow, dueMs: number, naming: Naming): Workflow {
   const { name = "", namespace, uid } = cron.metadata;
   const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
   return {
     metadata: {
       name: `${name}-${Math.floor(dueMs / 1000)}`,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...labels, [CRON_LABEL]: name },
-      annotations: { ...annotations, [SCHEDULED_TIME_ANNOTATION]: secondsText(dueMs) },
+      labels: { ...labels, [cronLabel(naming)]: name },
+      annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: secondsText(dueMs) },
       ...(finalizers === undefined ? {} : { finalizers }),
       ownerReferences: [{
-        apiVersion: "argoproj.io/v1alpha1",
+        apiVersion: apiVersionOf(naming),
         kind: "CronWorkflow",
         name,
         ...(uid === undefined ? {} : { uid }),
@@ -185,7 +189,7 @@ export function cronChild(cron: CronWorkflow, dueMs: number): Workflow {
   };
 }
 
-/** The schedules with their time zone, as {@link LAST_SCHEDULE_ANNOTATION} keeps them. */
+/** The schedules with their time zone, as {@link lastScheduleAnnotation} keeps them. */
 export function scheduleText({ schedules = [], timezone = "" }: CronWorkflowSpec): string {
   return schedules.map((text) => timezone === "" ? text : `CRON_TZ=${timezone} ${text}`).join(",");
 }

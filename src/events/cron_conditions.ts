@@ -2,10 +2,10 @@
 import { ARGO_FUNCTIONS } from "../expr/argo_functions.ts";
 import { compileExpr } from "../expr/compile.ts";
 import { evaluateBoolean, ExpressionError } from "../expr/contexts.ts";
-import { ExprCompileError, ExprRuntimeError } from "../expr/error.ts";
+import { BudgetExceeded, ExprCompileError, ExprRuntimeError } from "../expr/error.ts";
 import { toJsonText } from "../expr/go_text.ts";
 import { UTC } from "../expr/go_zone.ts";
-import type { RunOptions } from "../expr/run_context.ts";
+import { RunContext, type RunOptions } from "../expr/run_context.ts";
 import { tagsOf } from "../expr/template.ts";
 import { GoTime, newMap, setOwn, type Value, type ValueMap } from "../expr/values.ts";
 import { evaluateCronWhen, WhenError } from "../expr/when.ts";
@@ -25,7 +25,8 @@ export function mayRun(cron: CronWorkflow, run: RunOptions): boolean {
   const { when = "" } = cron.spec;
   if (when === "") return true;
   try {
-    return evaluateCronWhen(withoutTags(when, cron, run));
+    const evaluation = new RunContext(run);
+    return evaluateCronWhen(withoutTags(when, cron, evaluation), evaluation);
   } catch (error) {
     throw conditionError(error);
   }
@@ -46,7 +47,13 @@ export function mustStop(cron: CronWorkflow, run: RunOptions): boolean {
   }
 }
 
-const CONDITION_ERRORS = [ExpressionError, ExprCompileError, ExprRuntimeError, WhenError];
+const CONDITION_ERRORS = [
+  BudgetExceeded,
+  ExpressionError,
+  ExprCompileError,
+  ExprRuntimeError,
+  WhenError,
+];
 
 function conditionError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -56,14 +63,14 @@ function conditionError(error: unknown): unknown {
 }
 
 /** The text with its tags replaced; a name that does not exist is an error. */
-function withoutTags(text: string, cron: CronWorkflow, run: RunOptions): string {
+function withoutTags(text: string, cron: CronWorkflow, evaluation: RunContext): string {
   const env = environmentOf(cron);
   let out = "";
   let at = 0;
   for (const tag of tagsOf(text)) {
     const value = tag.type === "name"
       ? textVariable(cron, tag.name)
-      : evaluate(tag.source, env, run);
+      : evaluate(tag.source, env, evaluation);
     if (value === undefined) {
       throw new CronConditionError(
         `failed to resolve {{${text.slice(tag.start + 2, tag.end - 2)}}}`,
@@ -75,10 +82,10 @@ function withoutTags(text: string, cron: CronWorkflow, run: RunOptions): string 
   return out + text.slice(at);
 }
 
-function evaluate(source: string, env: ValueMap, run: RunOptions): string | undefined {
-  const value = compileExpr(source, { env, functions: ARGO_FUNCTIONS }).run(env, run);
+function evaluate(source: string, env: ValueMap, context: RunContext): string | undefined {
+  const value = compileExpr(source, { env, functions: ARGO_FUNCTIONS, context }).run(env, context);
   if (value === null) return undefined;
-  return typeof value === "string" ? value : toJsonText(value);
+  return typeof value === "string" ? value : toJsonText(value, 0, context);
 }
 
 const PREFIX = "cronworkflow.";

@@ -5,6 +5,7 @@ import { decodeManifest } from "../spec/decode_manifest.ts";
 import type { WorkflowTemplate } from "../spec/manifest.ts";
 import { parseDocuments } from "../spec/parse.ts";
 import { BoundEvent } from "./match.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const TEMPLATE: WorkflowTemplate = { metadata: { name: "t" }, spec: {} };
 
@@ -41,7 +42,7 @@ describe("BoundEvent.isSelected()", () => {
   it.each([
     ["payload.", "failed to evaluate workflow template expression: "],
     ["authorization", "unknown name authorization"],
-    ["payload.n", "unable to cast expression result '%!s(float64=1)' to bool"],
+    ["payload.n", "the expression must give true or false, not 1"],
   ])("refuses %s", (selector, message) => {
     const event = bound(`event: {selector: '${selector}'}`, { n: 1 });
     expect(() => event.isSelected()).toThrow(ExpressionError);
@@ -57,7 +58,7 @@ describe("BoundEvent.submission()", () => {
       ...TEMPLATE,
       spec: { workflowMetadata: { labels: { from: "template" }, annotations: { a: "b" } } },
     };
-    expect(submit("").submission(template, nameOf)).toEqual({
+    expect(submit("").submission(template, STANDARD_NAMING, nameOf)).toEqual({
       metadata: {
         namespace: "ns",
         generateName: "t-",
@@ -77,7 +78,7 @@ describe("BoundEvent.submission()", () => {
     const event = bound(
       'event: {selector: "true"}\nsubmit: {workflowTemplateRef: {name: t, clusterScope: true}}',
     );
-    const workflow = event.submission(TEMPLATE, nameOf);
+    const workflow = event.submission(TEMPLATE, STANDARD_NAMING, nameOf);
     expect(workflow?.spec.workflowTemplateRef).toEqual({ name: "t", clusterScope: true });
     expect(workflow?.metadata.labels).toHaveProperty(
       ["workflows.argoproj.io/cluster-workflow-template"],
@@ -90,11 +91,16 @@ describe("BoundEvent.submission()", () => {
     name: '"wf-" + payload.id'
     labels: {l: payload.id}
     annotations: {a: 'sprig.upper(payload.id)'}`;
-    const metadata = submit(more, { id: "x7" }).submission(TEMPLATE, nameOf)?.metadata;
+    const metadata = submit(more, { id: "x7" }).submission(TEMPLATE, STANDARD_NAMING, nameOf)
+      ?.metadata;
     expect(metadata?.name).toBe("wf-x7");
     expect(metadata?.labels?.l).toBe("x7");
     expect(metadata?.annotations).toEqual({ a: "X7" });
-    const generated = submit(`metadata: {generateName: '"g-"'}`).submission(TEMPLATE, nameOf);
+    const generated = submit(`metadata: {generateName: '"g-"'}`).submission(
+      TEMPLATE,
+      STANDARD_NAMING,
+      nameOf,
+    );
     expect(generated?.metadata.name).toBe("g-own");
   });
 
@@ -106,7 +112,7 @@ describe("BoundEvent.submission()", () => {
     ["valueFrom: {event: payload}", { b: [1, "<"], a: true }, '{"a":true,"b":[1,"<"]}'],
     ["valueFrom: {event: 'string(asInt(payload.text) + 1)'}", { text: "41" }, "42"],
   ])("fills a parameter by %s", (text, payload, value) => {
-    const workflow = submit(parameter(text), payload).submission(TEMPLATE, nameOf);
+    const workflow = submit(parameter(text), payload).submission(TEMPLATE, STANDARD_NAMING, nameOf);
     expect(workflow?.spec.arguments?.parameters).toEqual([{ name: "p", value }]);
   });
 
@@ -126,8 +132,8 @@ describe("BoundEvent.submission()", () => {
     ],
   ])("refuses %s", (more, message) => {
     const event = submit(more, { num: 1 });
-    expect(() => event.submission(TEMPLATE, nameOf)).toThrow(ExpressionError);
-    expect(() => event.submission(TEMPLATE, nameOf)).toThrow(message);
+    expect(() => event.submission(TEMPLATE, STANDARD_NAMING, nameOf)).toThrow(ExpressionError);
+    expect(() => event.submission(TEMPLATE, STANDARD_NAMING, nameOf)).toThrow(message);
   });
 
   it("is nothing for a binding that only calls back", () => {
@@ -141,7 +147,7 @@ stop: {labelSelector: '"a=b"', nodeFieldSelector: '"name=x"', message: payload.w
         why: "broken",
       },
     );
-    expect(event.submission(TEMPLATE, nameOf)).toBeUndefined();
+    expect(event.submission(TEMPLATE, STANDARD_NAMING, nameOf)).toBeUndefined();
     expect(event.callbacks()).toEqual([
       { action: "resume", workflow: "w", nodeFieldSelector: "inputs.parameters.uuid.value=7" },
       {

@@ -11,17 +11,17 @@ import {
   type EventInput,
   ExpressionError,
 } from "../expr/contexts.ts";
-import type { RunOptions } from "../expr/run_context.ts";
+import { RunContext, type RunOptions } from "../expr/run_context.ts";
 import type { ValueMap } from "../expr/values.ts";
 import {
   type BindingCallback,
-  LABEL_PREFIX,
   type ObjectMeta,
   type Parameter,
   type Workflow,
   type WorkflowEventBinding,
   type WorkflowTemplate,
 } from "../spec/manifest.ts";
+import type { Naming } from "../spec/naming.ts";
 
 /** Calls back steps that wait. */
 export interface CallbackRequest {
@@ -42,12 +42,13 @@ export interface CallbackRequest {
 export class BoundEvent {
   readonly #binding: WorkflowEventBinding;
   readonly #env: ValueMap;
-  readonly #run: RunOptions | undefined;
+  /** What selector, parameters, names, labels and callbacks share: one budget, however many they are. */
+  readonly #run: RunContext;
 
   /** @param run clock and randomness of the expressions */
   constructor(event: EventInput, binding: WorkflowEventBinding, run?: RunOptions) {
     this.#binding = binding;
-    this.#run = run;
+    this.#run = new RunContext(run);
     this.#env = eventEnvironment(event);
   }
 
@@ -65,6 +66,7 @@ export class BoundEvent {
    * The workflow to submit.
    *
    * @param template the one that `submit.workflowTemplateRef` names
+   * @param labelPrefix of the labels that say where the workflow comes from
    * @param nameOf the name made from a base, the template's name unless the binding gives its own; derive it from event
    *   and binding, so that a repeat gives the same name
    * @returns undefined when the binding submits nothing
@@ -72,6 +74,7 @@ export class BoundEvent {
    */
   submission(
     template: WorkflowTemplate,
+    { labelPrefix }: Pick<Naming, "labelPrefix">,
     nameOf: (base: string, isOwn: boolean) => string,
   ): Workflow | undefined {
     const { submit } = this.#binding.spec;
@@ -90,10 +93,10 @@ export class BoundEvent {
     };
     const templateLabel = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
     metadata.labels = {
-      [LABEL_PREFIX + templateLabel]: templateName,
+      [labelPrefix + templateLabel]: templateName,
       ...template.spec.workflowMetadata?.labels,
       ...this.#texts("label", own.labels),
-      [`${LABEL_PREFIX}workflow-event-binding`]: this.#binding.metadata.name ?? "",
+      [`${labelPrefix}workflow-event-binding`]: this.#binding.metadata.name ?? "",
     };
     const annotations = {
       ...template.spec.workflowMetadata?.annotations,

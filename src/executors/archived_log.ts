@@ -1,7 +1,8 @@
 /** Logs of ended containers as artifacts. */
-import { open } from "node:fs/promises";
 import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
 import type { TaskSpec } from "../engine/effect.ts";
+import { placeText, writeInside } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import type { LogLine } from "./port.ts";
 
@@ -12,6 +13,7 @@ export function artifactScope(task: TaskSpec): ArtifactScope {
     namespace,
     ...(podSpec.artifactRepositoryRef && { repositoryRef: podSpec.artifactRepositoryRef }),
     ...(template.archiveLocation && { archiveLocation: template.archiveLocation }),
+    ...(task.formerKeys && { formerKeys: task.formerKeys }),
     names: {
       "workflow.name": task.workflow,
       "workflow.namespace": namespace,
@@ -23,24 +25,23 @@ export function artifactScope(task: TaskSpec): ArtifactScope {
 }
 
 /** Writes the texts of lines to a file. */
-export async function writeLines(path: string, lines: AsyncIterable<LogLine>): Promise<void> {
-  const file = await open(path, "w");
-  try {
-    for await (const line of lines) await file.write(`${line.text}\n`);
-  } finally {
-    await file.close();
-  }
+export async function writeLines(place: Place, lines: AsyncIterable<LogLine>): Promise<void> {
+  await writeInside(place, bytesOf(lines));
+}
+
+async function* bytesOf(lines: AsyncIterable<LogLine>): AsyncGenerator<Uint8Array> {
+  for await (const { text } of lines) yield Buffer.from(`${text}\n`);
 }
 
 /** Stores a log file as the artifact `<container>-logs`. */
 export async function saveLog(
   artifacts: ArtifactStore,
   container: string,
-  path: string,
+  place: Place,
   task: TaskSpec,
 ): Promise<Artifact> {
-  const artifact = { name: `${container}-logs`, path, archive: { none: {} } };
-  const kept = await artifacts.save(artifact, path, task.artifactPrefix, artifactScope(task));
+  const artifact = { name: `${container}-logs`, path: placeText(place), archive: { none: {} } };
+  const kept = await artifacts.save(artifact, place, task.artifactPrefix, artifactScope(task));
   const { path: _path, archive: _archive, ...rest } = kept;
   return rest;
 }

@@ -1,6 +1,7 @@
 /** What a task leaves behind, read with bounds: its result, and its output parameters. */
-import { open, readFile, stat } from "node:fs/promises";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { findInside, readTailInside, readTextInside } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import type { Parameter } from "../spec/manifest.ts";
 
 /** Only this much of the end of stdout becomes `outputs.result`. */
@@ -22,18 +23,8 @@ export function resultFrom(stdout: Uint8Array): string {
 }
 
 /** The last bytes of a file, enough for `resultFrom`; empty when there is no file. */
-export async function readTail(path: string): Promise<Uint8Array> {
-  const file = await open(path).catch(() => undefined);
-  if (file === undefined) return new Uint8Array();
-  try {
-    const { size } = await file.stat();
-    const length = Math.min(size, MAX_RESULT_BYTES + 4);
-    const bytes = Buffer.alloc(length);
-    const { bytesRead } = await file.read(bytes, 0, length, size - length);
-    return bytes.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+export function readTail(place: Place): Promise<Uint8Array> {
+  return readTailInside(place, MAX_RESULT_BYTES + 4);
 }
 
 /**
@@ -44,10 +35,10 @@ export async function readTail(path: string): Promise<Uint8Array> {
  */
 export async function readParameters(
   parameters: readonly Parameter[],
-  locate: (path: string) => Promise<string | undefined>,
+  locate: (path: string) => Promise<Place | undefined>,
 ): Promise<{ parameters: Parameter[]; fault?: string }> {
   const read: Parameter[] = [];
-  let fault: string | undefined;
+  let faultText: string | undefined;
   for (const parameter of parameters) {
     const path = parameter.valueFrom?.path;
     if (path === undefined) {
@@ -58,32 +49,38 @@ export async function readParameters(
       const place = await locate(path);
       read.push({ ...parameter, value: await readParameter(parameter, path, place) });
     } catch (error) {
-      fault ??= error instanceof Error ? error.message : String(error);
+      const message = error instanceof Error ? error.message : String(error);
+      faultText ??= error instanceof CannotRead ? message : cannotRead(parameter, message).message;
     }
   }
-  return fault === undefined ? { parameters: read } : { parameters: read, fault };
+  return { parameters: read, ...(faultText !== undefined && { fault: faultText }) };
 }
 
 async function readParameter(
   parameter: Parameter,
   path: string,
-  place: string | undefined,
+  place: Place | undefined,
 ): Promise<string> {
   if (place === undefined) {
     const fallback = parameter.valueFrom?.default ?? parameter.default;
     if (fallback !== undefined) return trimNewline(fallback);
-    throw fault(parameter, `${path} does not exist and there is no default`);
+    throw cannotRead(parameter, `${path} does not exist and there is no default`);
   }
-  const found = await stat(place);
-  if (!found.isFile()) throw fault(parameter, `${path} is not a file`);
+  const found = await findInside(place);
+  if (found?.kind !== "file") throw cannotRead(parameter, `${path} is not a file`);
   if (found.size > MAX_PARAMETER_BYTES) {
-    throw fault(parameter, `${path} has ${found.size} bytes, at most ${MAX_PARAMETER_BYTES} fit`);
+    throw cannotRead(
+      parameter,
+      `${path} has ${found.size} bytes, at most ${MAX_PARAMETER_BYTES} fit`,
+    );
   }
-  return trimNewline(await readFile(place, "utf8"));
+  return trimNewline(await readTextInside(place, MAX_PARAMETER_BYTES));
 }
 
-function fault(parameter: Parameter, message: string): Problem {
-  return new Problem(
+class CannotRead extends Problem {}
+
+function cannotRead(parameter: Parameter, message: string): Problem {
+  return new CannotRead(
     ProblemCode.InvalidArgument,
     `Cannot read output parameter "${parameter.name}": ${message}`,
   );

@@ -4,27 +4,37 @@
  * once the outcome is kept.
  */
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { unpackTar } from "../artifacts/unpack.ts";
+import { Budget } from "../artifacts/budget.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
-import { createArguments, SCRIPT_PATH } from "./container_arguments.ts";
+import { removeInside, trustedPlace } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
+import { createArguments, SCRIPT_PATH, splitVariables } from "./container_arguments.ts";
 import { parseLogLine, readKeptLog, ToldLog, writeKeptLog } from "./container_log.ts";
 import { ContainerCli, findContainerProgram, isOver } from "./container_cli.ts";
 import type { ContainerFacts } from "./container_cli.ts";
+import { containerRefusal, parseContainerAllow } from "./container_rules.ts";
+import type { ContainerAllow } from "./container_rules.ts";
+import { followLinks } from "./follow_links.ts";
 import { LocalExecutor } from "./local_executor.ts";
 import type { LocalExecutorOptions } from "./local_executor.ts";
 import type { ContainerEnd, ContainerLaunch, Machine, RunningContainer } from "./machine.ts";
-import { createPathMap } from "./path_map.ts";
+import { createPathMap, guestPath } from "./path_map.ts";
 import type { LogLine, LogQuery } from "./port.ts";
-import { absolutePath, writeWhole } from "./scratch.ts";
+import { writeWhole } from "./scratch.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
 
 const PROGRESS_PATH = "/argo/staging/progress";
+/** What a tar adds to what is in it: more than one file's, so that a whole parameter fits. */
+const TAR_BYTES = 16 * 1024;
 /** How long a followed log waits for the next run of a container. */
 const FOLLOW_MS = 300;
 
@@ -33,6 +43,8 @@ export interface ContainerExecutorOptions extends LocalExecutorOptions {
   command?: readonly string[];
   /** Network of the containers, by the program's name for it; absent: its default. */
   network?: string;
+  /** What templates may use of the machine, as `--container-allow` names it. @default {""} nothing */
+  allow?: string;
   /** More arguments of `create`, before the image. */
   createArgs?: readonly string[];
 }
@@ -66,14 +78,22 @@ class ContainerMachine implements Machine {
   readonly #options: ContainerExecutorOptions;
   readonly #clock: Clock;
   readonly #owner: string;
+  readonly #dir: string;
+  readonly #allow: ContainerAllow;
   /** Outputs that are being copied, by the run's folder. */
   readonly #keeping = new Map<string, Promise<void>>();
 
   constructor(scratch: Scratch, command: readonly string[], options: ContainerExecutorOptions) {
     this.#owner = createHash("sha256").update(scratch.dir).digest("hex").slice(0, 16);
     this.#cli = new ContainerCli(command, `sluice.executor=${this.#owner}`, options.clock);
+    this.#dir = scratch.dir;
     this.#options = options;
+    this.#allow = parseContainerAllow(options.allow ?? "");
     this.#clock = options.clock;
+  }
+
+  refuses(task: TaskSpec): string | undefined {
+    return containerRefusal(task, this.#allow);
   }
 
   progressPath(): string {
@@ -116,10 +136,12 @@ class ContainerMachine implements Machine {
     await writeFile(join(dir, "progress"), "", { flag: "a" });
     await chmod(join(dir, "progress"), 0o666);
     mounts.push({ at: PROGRESS_PATH, host: join(dir, "progress") });
+    const envFile = join(dir, "variables");
     const sidecar = container.role === "main" ? await this.#firstSidecar(launch) : undefined;
     const args = createArguments(launch, {
       name,
       mounts,
+      envFile,
       program: this.#cli.program,
       more: this.#options.createArgs ?? [],
       ...(this.#options.network !== undefined && { network: this.#options.network }),
@@ -131,14 +153,15 @@ class ContainerMachine implements Machine {
         "sluice.workflow": `${task.namespace}/${task.workflow}`,
       },
     });
-    const { code, stderr } = await this.#cli.run(args, env);
+    await writeFile(envFile, splitVariables(container.name, env).file, { mode: 0o600 });
+    const { code, stderr } = await this.#cli.run(args).finally(() => rm(envFile, { force: true }));
     if (code === 0 || /already in use|name .* is already used/i.test(stderr)) return;
     const isPull = /pull|manifest unknown|not known|no such image|initializing source|denied/i
       .test(stderr);
     throw new StartFault(
       container.name,
       isPull ? "ErrImagePull" : "CreateContainerError",
-      lastLine(stderr),
+      this.#told(stderr),
     );
   }
 
@@ -164,7 +187,12 @@ class ContainerMachine implements Machine {
     // It ran, whatever the program says of it.
     if (facts !== undefined && facts.startedAt > 0 && facts.error === "") return;
     await this.#cli.run(["rm", "--force", name]);
-    throw new StartFault(container, "StartError", lastLine(stderr));
+    throw new StartFault(container, "StartError", this.#told(stderr));
+  }
+
+  /** What the program says last, without the server's own folder. */
+  #told(stderr: string): string {
+    return lastLine(stderr).replaceAll(this.#dir, "");
   }
 
   async #endOf(dir: string, name: string): Promise<ContainerEnd> {
@@ -218,23 +246,41 @@ class ContainerMachine implements Machine {
       ...(podIp !== "" && { podIp }),
       stop: (graceMs) => this.#stopContainers([name], graceMs),
       stdout: async () => await readFile(join(dir, "stdout")).catch(() => Buffer.alloc(0)),
-      locate: async (path) => {
-        const wanted = absolutePath(path, container.spec.workingDir ?? "/");
-        const host = paths.resolve(wanted);
-        if (host !== wanted) return await exists(host) ? host : undefined;
-        return await this.#copyOut(name, wanted, folder);
-      },
+      locate: (path, maxBytes) =>
+        followLinks(
+          guestPath(path, container.spec.workingDir),
+          async (path) => paths.place(path) ?? await this.#copyOut(name, path, folder, maxBytes),
+        ),
     };
   }
 
-  async #copyOut(name: string, path: string, folder: TaskFolder): Promise<string | undefined> {
-    const target = join(folder.output(path), basename(path));
-    if (await exists(target)) return target;
-    await mkdir(folder.output(path), { recursive: true });
-    const { code, stderr } = await this.#cli.run(["cp", `${name}:${path}`, target]);
-    if (code === 0) return target;
-    if (/no such file|could not find|not found|could not be found/i.test(stderr)) return undefined;
-    throw new Error(`Cannot copy ${path} out of the container: ${lastLine(stderr)}`);
+  /** Copies a file or folder out of an ended container, as a tar that is unpacked here: bounded, and no link followed. */
+  async #copyOut(
+    name: string,
+    path: string,
+    folder: TaskFolder,
+    maxBytes: number,
+  ): Promise<Place | undefined> {
+    const kept = folder.output(path);
+    if (!await exists(kept)) {
+      const fresh = `${kept}.fresh`;
+      await removeInside(trustedPlace(fresh));
+      await mkdir(fresh, { recursive: true });
+      const budget = new Budget(maxBytes + TAR_BYTES);
+      const { code, stderr } = await this.#cli.pipe(
+        ["cp", `${name}:${path}`, "-"],
+        (output) => unpackTar(output, fresh, budget, { links: "as they are" }),
+      );
+      if (/no such file|could not find|not found|could not be found/i.test(stderr)) {
+        return undefined;
+      }
+      if (code !== 0) {
+        throw new Error(`Cannot copy ${path} out of the container: ${this.#told(stderr)}`);
+      }
+      await rename(fresh, kept);
+    }
+    const [entry] = await readdir(kept);
+    return entry === undefined ? undefined : { root: kept, path: entry };
   }
 
   async #stopContainers(names: readonly string[], graceMs: number): Promise<void> {

@@ -46,6 +46,59 @@ export async function findContainerProgram(): Promise<string | undefined> {
   return undefined;
 }
 
+/** Variables of the server that the program gets: how it finds its daemon, its stores and its registries. */
+const CLIENT_VARIABLES = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "LANG",
+  "LC_ALL",
+  "TZ",
+  "TMPDIR",
+  "XDG_RUNTIME_DIR",
+  "XDG_CONFIG_HOME",
+  "XDG_DATA_HOME",
+  "XDG_CACHE_HOME",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "SSH_AUTH_SOCK",
+  "DOCKER_HOST",
+  "DOCKER_CONTEXT",
+  "DOCKER_CONFIG",
+  "DOCKER_CERT_PATH",
+  "DOCKER_TLS_VERIFY",
+  "DOCKER_API_VERSION",
+  "CONTAINER_HOST",
+  "CONTAINER_CONNECTION",
+  "CONTAINER_SSHKEY",
+  "CONTAINERD_ADDRESS",
+  "CONTAINERD_NAMESPACE",
+  "NERDCTL_TOML",
+  "CONTAINERS_CONF",
+  "CONTAINERS_STORAGE_CONF",
+  "CONTAINERS_REGISTRIES_CONF",
+  "REGISTRY_AUTH_FILE",
+  "STORAGE_DRIVER",
+  "STORAGE_OPTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+];
+
+/** The program's whole environment: from the server's own, never a step's. */
+export function clientEnvironment(own: Record<string, string | undefined>): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = {};
+  for (const name of CLIENT_VARIABLES) {
+    if (own[name] !== undefined) env[name] = own[name];
+  }
+  return env;
+}
+
 interface Waiting {
   name: string;
   settle(facts: ContainerFacts | undefined): void;
@@ -75,10 +128,10 @@ export class ContainerCli {
     return (this.command[0] ?? "").replace(/^.*\//, "");
   }
 
-  /** Runs to the end. `env` is added to the program's environment. */
-  run(args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> {
+  /** Runs to the end. */
+  run(args: readonly string[]): Promise<CliResult> {
     return new Promise((resolve, reject) => {
-      const child = this.spawn(args, env);
+      const child = this.spawn(args);
       const stdout: Buffer[] = [];
       let bytes = 0;
       let stderr = "";
@@ -100,12 +153,44 @@ export class ContainerCli {
     });
   }
 
+  /**
+   * Runs to the end while its output is read, and ends it when the reader gives up.
+   *
+   * @returns What the program said of itself. The reader's fault counts only when the program was content.
+   */
+  async pipe(
+    args: readonly string[],
+    read: (output: AsyncIterable<Uint8Array>) => Promise<void>,
+  ): Promise<Omit<CliResult, "stdout">> {
+    const child = this.spawn(args);
+    let stderr = "";
+    child.stderr?.on("data", (data: Buffer) => {
+      stderr = (stderr + data.toString()).slice(-64 * 1024);
+    });
+    const ended = new Promise<number>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve(code ?? 1));
+    });
+    ended.catch(() => {});
+    let fault: unknown;
+    try {
+      await read(child.stdout as AsyncIterable<Uint8Array>);
+    } catch (error) {
+      fault = error;
+      child.kill("SIGKILL");
+    }
+    child.stdout?.resume();
+    const code = await ended;
+    if (fault !== undefined && (code === 0 || child.signalCode === "SIGKILL")) throw fault;
+    return { code, stderr: stderr.trim() };
+  }
+
   /** Starts a call whose output is read while it runs. */
-  spawn(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  spawn(args: readonly string[]): ChildProcess {
     const [program = "", ...own] = this.command;
     return spawn(program, [...own, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...env },
+      env: clientEnvironment(process.env),
     });
   }
 

@@ -20,6 +20,7 @@ beforeAll(async () => {
   for (const name of ["b.py", "a.py", "c.txt"]) await writeFile(join(folder, "in", name), name);
   const artifacts = createArtifactStore({
     repository: parseRepository(folder),
+    keys: "shared",
     config: { configMap: nothing, secret: nothing },
   });
   executor = new DataExecutor(

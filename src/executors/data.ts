@@ -4,6 +4,7 @@ import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
+import { artifactScope } from "./archived_log.ts";
 import type { Report } from "./port.ts";
 import { ReplicaExecutor } from "./replica_executor.ts";
 import { MAX_PARAMETER_BYTES } from "./capture.ts";
@@ -42,11 +43,7 @@ export class DataExecutor extends ReplicaExecutor {
     const data = task.template.data ?? {};
     const source = data.source?.artifactPaths;
     if (source === undefined) throw new Error("data template has no source.artifactPaths");
-    const { artifactRepositoryRef } = task.podSpec;
-    const keys = await this.#artifacts.list(source, {
-      namespace: task.namespace,
-      ...(artifactRepositoryRef && { repositoryRef: artifactRepositoryRef }),
-    });
+    const keys = await this.#artifacts.list(source, artifactScope(task));
     signal.throwIfAborted();
     let value: Json = keys;
     for (const { expression = "" } of data.transformation ?? []) {

@@ -3,14 +3,17 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { createServer as createRawServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Json } from "../base/json.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { HttpTemplate } from "../spec/manifest.ts";
+import { ManualClock } from "../../test/support/manual_clock.ts";
 import { collectReports, shellTask, taskSpec } from "../../test/support/task_spec.ts";
 import { HttpExecutor } from "./http.ts";
 import { RoutingExecutor } from "./routing.ts";
@@ -24,6 +27,18 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   hits++;
   const { pathname } = new URL(request.url ?? "", "http://x");
   if (pathname === "/slow") return;
+  if (pathname === "/drip") {
+    const timer = setInterval(() => response.write("."), 20);
+    response.once("close", () => clearInterval(timer));
+    return;
+  }
+  if (pathname === "/endless") {
+    const more = () => {
+      while (response.write(Buffer.alloc(65_536)));
+      response.once("drain", more);
+    };
+    return more();
+  }
   if (pathname === "/redirect") {
     response.writeHead(302, { location: "/echo" }).end();
     return;
@@ -254,4 +269,122 @@ test("a routing executor sends each kind to who runs it, and names who could whe
     phase: "Error",
     message: expect.stringContaining("--executor process, container or kubernetes"),
   });
+});
+
+const NO_CONFIG = {
+  configMap: () => Promise.resolve(undefined),
+  secret: () => Promise.resolve(undefined),
+};
+
+/** A server that takes connections and does with them what it is told. */
+async function rawServer(onConnection: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createRawServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).once("close", () => sockets.delete(socket));
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sockets,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+test("without a timeout of its own a request has 30 s, from the connection to the last byte", async () => {
+  const silent = await rawServer(() => {});
+  const clock = new ManualClock();
+  const own = new HttpExecutor({
+    clock,
+    config: NO_CONFIG,
+    evaluate: () => true,
+  });
+  try {
+    const urls = [
+      `${base}/slow`,
+      `${base}/drip`,
+      silent.url,
+      silent.url.replace("http:", "https:"),
+    ];
+    for (const [index, url] of urls.entries()) {
+      for (const http of [{ url }, { url, timeoutSeconds: 0 }]) {
+        const reports = collectReports();
+        await own.start(taskSpec(`late${index}${http.timeoutSeconds}`, { http }), reports.report);
+        await clock.advance(29_999);
+        expect(reports.facts).toEqual([]);
+        await clock.advance(1);
+        expect(await reports.ended).toEqual({
+          phase: "Failed",
+          message: `Get "${url}": no answer within 30 seconds`,
+        });
+      }
+    }
+  } finally {
+    await own.close();
+    silent.close();
+  }
+});
+
+test("an answer is bounded while it is read: its body, and its head", async () => {
+  expect((await call({ url: `${base}/endless` })).message).toContain("more than 1048576 bytes");
+  const endless = (begin: string, more: string) => (socket: Socket) => {
+    socket.write(begin);
+    const write = () => {
+      while (!socket.destroyed && socket.write(more.repeat(1_000)));
+    };
+    socket.on("drain", write);
+    write();
+  };
+  const head = "HTTP/1.1 200 OK\r\n";
+  for (
+    const [begin, more] of [
+      [head, "a: b\r\n"],
+      [`${head}a: `, "b"],
+      ["HTTP/1.1 200 ", "O"],
+    ] as const
+  ) {
+    const server = await rawServer(endless(begin, more));
+    const before = process.memoryUsage().rss;
+    try {
+      const outcome = await call({ url: server.url, timeoutSeconds: 20 });
+      expect(outcome.phase).toBe("Failed");
+      expect(outcome.message).not.toMatch(/no answer within/);
+      expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+    } finally {
+      server.close();
+    }
+  }
+});
+
+test("10,000 requests of one namespace that have no answer leave another one its places", async () => {
+  const silent = await rawServer(() => {});
+  const own = new HttpExecutor({
+    clock: systemClock,
+    config: NO_CONFIG,
+    evaluate: () => true,
+  });
+  try {
+    for (let index = 0; index < 10_000; index++) {
+      const task = taskSpec(`hung${index}`, { http: { url: silent.url } }, { namespace: "a" });
+      await own.start(task, () => {});
+    }
+    const reports = collectReports();
+    const task = taskSpec("b", { http: { url: `${base}/echo` } }, { namespace: "b" });
+    await own.start(task, reports.report);
+    expect((await reports.ended).phase).toBe("Succeeded");
+    await expect.poll(() => silent.sockets.size).toBe(192);
+    // One that waits ends at its deadline, and not when it has its turn.
+    const late = collectReports();
+    const http = { url: `${base}/echo` };
+    const more = { namespace: "a", deadline: Date.now() + 50, deadlineMessage: "late" };
+    await own.start(taskSpec("late", { http }, more), late.report);
+    expect(await late.ended).toEqual({ phase: "Failed", message: "late" });
+  } finally {
+    await own.close();
+    silent.close();
+  }
 });

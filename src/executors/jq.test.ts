@@ -1,5 +1,7 @@
+import process from "node:process";
 import { expect, test } from "vitest";
 import { readJq } from "./jq.ts";
+import { JqError } from "./jq_values.ts";
 
 const object = {
   metadata: { name: "job", labels: { a: "b", c: "d" } },
@@ -73,7 +75,46 @@ test.each([
   ["nope(1)", /no function nope with 1 arguments/],
   [`${"(".repeat(2000)}1${")".repeat(2000)}`, /too deep/],
   ["x".repeat(5000), /longer than 4096/],
-  [`[${"(1,2,3,4,5,6,7,8,9,10)+".repeat(7)}0]`, /more than 100000 values/],
+  [`[${"(1,2,3,4,5,6,7,8,9,10)+".repeat(7)}0]`, /step budget exceeded/],
 ])("readJq(%j) is refused", (filter, reason) => {
   expect(() => readJq(filter, object)).toThrow(reason);
+});
+
+test.each([
+  `[${"[.,.]|".repeat(30)}tojson]`,
+  `${"[.,.]|".repeat(30)}tojson`,
+  `${"{a:.,b:.}|".repeat(40)}@json`,
+  `[${"[.,.]|".repeat(30)}.]|flatten`,
+  `${"[.,.]|".repeat(40)}. == .`,
+  `("a"*100000)|test("(a|aa|aaa|b){300}$")`,
+  `("a"*100000)|[.,.,.,.]|map(test("((a{0,15}){0,15}){0,15}$"))`,
+  `${"(.,.)|".repeat(40)}.`,
+  `[${"(1,2,3,4,5,6,7,8,9,10)+".repeat(7)}0]`,
+  `${"[..]|".repeat(60)}length`,
+  `${"[.[]?,.]|".repeat(30)}add`,
+  `${"(.+.)|".repeat(30)}length`,
+  `("ab"*50000)|${'[split("a")[]]|join("aa")|'.repeat(60)}length`,
+  `{${Array.from({ length: 600 }, (_, i) => `k${i}:(1,2)`).join()}}`,
+  ".".concat(",.".repeat(2_000)),
+  ".a".repeat(2_000),
+  `[${"(".repeat(90)}.${")".repeat(90)}]`,
+  `("a,"*300000)|split(",")|sort|unique|group_by(.)`,
+])("filter %# ends in time, whatever it makes", (filter) => {
+  let least = Infinity;
+  for (let i = 0; i < 6 && least > 40; i++) {
+    const before = process.cpuUsage();
+    try {
+      readJq(filter, object);
+    } catch (error) {
+      expect(error).toBeInstanceOf(JqError);
+    }
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  expect(least).toBeLessThan(50);
+});
+
+test("what a filter makes counts, and the error says so", () => {
+  const run = () => readJq(`${"[.,.]|".repeat(30)}tojson`, object);
+  expect(run).toThrow(/(step|memory) budget exceeded/);
 });

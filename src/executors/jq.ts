@@ -1,18 +1,22 @@
 /**
  * Pure: jq filters over an object of the cluster, the part of the language that reads and shapes it. There are no
- * variables, no definitions, no loops over state and no assignments, so a filter ends after as many steps as it has parts
- * and the object has members.
+ * variables, no definitions, no loops over state and no assignments. What a filter makes counts towards the same budget
+ * as that of an expression.
  */
 import type { Json, JsonObject } from "../base/json.ts";
-import { descendants, type Filter, findFunction } from "./jq_functions.ts";
-import { asText, elementsOf, isTrue, JqError, memberOf, operate } from "./jq_values.ts";
+import { BudgetExceeded } from "../expr/error.ts";
+import { RunContext } from "../expr/run_context.ts";
+import { collect, descendants, type Filter, findFunction } from "./jq_functions.ts";
+import { asText, elementsOf, isTrue, JqError, memberOf, operate, produce } from "./jq_values.ts";
 
 /** Longest filter, characters. */
 const MAX_LENGTH = 4096;
 /** Deepest nesting of a filter. */
 const MAX_DEPTH = 100;
-/** Most values that a filter may make in all. */
-const MAX_VALUES = 100_000;
+/** Steps of the budget that a value takes for each part of a filter it passes. */
+const STEPS_PER_VALUE = 4;
+/** Steps of the budget that reading a character of a filter takes. */
+const STEPS_PER_CHARACTER = 10;
 
 const SPACE = /(?:\s|#[^\n]*)*/y;
 const TOKEN =
@@ -36,11 +40,24 @@ const ALTERNATIVE = 2;
 /**
  * What a filter makes of a value, one after the other in lines: text as it is, anything else as JSON.
  *
- * @throws {JqError} when the filter can't be read or does not fit
+ * @param context what pays for it; a fresh evaluation by default
+ * @throws {JqError} when the filter can't be read, does not fit, or uses up a budget
  */
-export function readJq(filter: string, value: Json): string {
-  const run = new JqReader(filter).read();
-  return [...run(value)].map(asText).join("\n");
+export function readJq(
+  filter: string,
+  value: Json,
+  context: RunContext = new RunContext(),
+): string {
+  try {
+    const run = new JqReader(filter, context).read();
+    const lines = collect(run(value), context).map((one) => asText(one, context));
+    for (const line of lines) produce(line.length + 1, context);
+    return lines.join("\n");
+  } catch (error) {
+    if (error instanceof BudgetExceeded) throw new JqError(error.message);
+    if (error instanceof RangeError) throw new JqError("the value is nested too deeply");
+    throw error;
+  }
 }
 
 class JqReader {
@@ -48,12 +65,14 @@ class JqReader {
   #at = 0;
   #token: string | undefined;
   #depth = 0;
-  #made = 0;
+  readonly #context: RunContext;
 
-  constructor(text: string) {
+  constructor(text: string, context: RunContext) {
+    this.#context = context;
     if (text.length > MAX_LENGTH) {
       throw new JqError(`the filter is longer than ${MAX_LENGTH} characters`);
     }
+    context.step(text.length * STEPS_PER_CHARACTER);
     this.#text = text;
     this.#next();
   }
@@ -110,20 +129,19 @@ class JqReader {
       // Alternatives and pipes go on to the right.
       const isRight = operator === "//" || operator === "|";
       const right = this.#binary(isRight ? level : level + 1);
-      left = this.#counted(combine(operator, left, right));
+      left = this.#counted(combine(operator, left, right, this.#context));
     }
     this.#depth--;
     return left;
   }
 
-  /** Ends a filter that makes too many values. */
+  /** Each value that a filter makes takes from the budget. */
   #counted(filter: Filter): Filter {
-    const count = () => {
-      if (++this.#made > MAX_VALUES) throw new JqError(`it makes more than ${MAX_VALUES} values`);
-    };
+    const context = this.#context;
     return function* (input) {
+      context.step(STEPS_PER_VALUE);
       for (const value of filter(input)) {
-        count();
+        context.step(STEPS_PER_VALUE);
         yield value;
       }
     };
@@ -135,12 +153,12 @@ class JqReader {
       const token = this.#token ?? "";
       if (/^\.[A-Za-z_]/.test(token)) {
         this.#next();
-        of = index(of, literal(token.slice(1)));
+        of = this.#counted(index(of, literal(token.slice(1))));
       } else if (token === "." && /^\s*["[]/.test(this.#text.slice(this.#at))) {
         this.#next();
         if (this.#token === '"') of = index(of, this.#string());
       } else if (this.#take("[")) of = this.#counted(this.#bracket(of));
-      else if (this.#take("?")) of = attempt(of);
+      else if (this.#take("?")) of = this.#counted(attempt(of));
       else return of;
     }
   }
@@ -148,8 +166,9 @@ class JqReader {
   /** What stands in brackets behind a filter. */
   #bracket(of: Filter): Filter {
     if (this.#take("]")) {
+      const context = this.#context;
       return function* (input) {
-        for (const value of of(input)) yield* elementsOf(value);
+        for (const value of of(input)) yield* elementsOf(value, context);
       };
     }
     const from = this.#token === ":" ? undefined : this.#binary(0);
@@ -159,7 +178,7 @@ class JqReader {
     }
     const to = this.#token === "]" ? undefined : this.#binary(0);
     this.#expect("]");
-    return slice(of, from, to);
+    return slice(of, from, to, this.#context);
   }
 
   #primary(): Filter {
@@ -174,9 +193,11 @@ class JqReader {
       return literal(Number(token));
     }
     if (/^@?[A-Za-z_]/.test(token)) return this.#named();
-    if (this.#take("..")) return this.#counted(descendants);
+    if (this.#take("..")) {
+      return this.#counted((input) => descendants(input, this.#context));
+    }
     if (this.#take(".")) return this.#token === '"' ? index(identity, this.#string()) : identity;
-    if (this.#take("-")) return negate(this.#postfix());
+    if (this.#take("-")) return this.#counted(negate(this.#postfix(), this.#context));
     if (this.#take("(")) {
       const inner = this.#binary(0);
       this.#expect(")");
@@ -186,7 +207,7 @@ class JqReader {
       if (this.#take("]")) return literal([]);
       const inner = this.#binary(0);
       this.#expect("]");
-      return (input) => [[...inner(input)]];
+      return this.#counted((input) => [collect(inner(input), this.#context)]);
     }
     if (this.#take("{")) return this.#object();
     throw this.#unexpected();
@@ -203,7 +224,7 @@ class JqReader {
       do args.push(this.#binary(0)); while (this.#take(";"));
       this.#expect(")");
     }
-    const found = findFunction(name, args);
+    const found = findFunction(name, args, this.#context);
     if (found === undefined) {
       throw new JqError(`there is no function ${name} with ${args.length} arguments`);
     }
@@ -220,9 +241,9 @@ class JqReader {
       if (this.#take("else")) otherwise = this.#binary(0);
       this.#expect("end");
     }
-    return function* (input) {
+    return this.#counted(function* (input) {
       for (const value of test(input)) yield* (isTrue(value) ? then : otherwise)(input);
-    };
+    });
   }
 
   #object(): Filter {
@@ -233,7 +254,7 @@ class JqReader {
       const value = this.#take(":") ? this.#binary(ALTERNATIVE) : index(identity, key);
       entries.push([key, value]);
     }
-    return this.#counted((input) => objects(input, entries, {}));
+    return this.#counted((input) => objects(input, entries, {}, this.#context));
   }
 
   #key(): Filter {
@@ -255,7 +276,7 @@ class JqReader {
       TEXT.lastIndex = this.#at;
       const raw = TEXT.exec(this.#text)?.[0] ?? "";
       this.#at += raw.length;
-      parts.push(literal(JSON.parse(`"${raw.replace(/\n/g, "\\n")}"`) as string));
+      parts.push(literal(textIn(raw)));
       if (this.#text[this.#at] === '"') break;
       if (this.#text[this.#at] !== "\\") throw new JqError("a text has no end");
       this.#at += 2;
@@ -266,21 +287,36 @@ class JqReader {
     }
     this.#at++;
     this.#next();
-    return parts.reduce((left, right) =>
-      combine("+", left, (input) => [...right(input)].map(asText))
-    );
+    const context = this.#context;
+    return parts.reduce((left, right) => {
+      const text: Filter = (input) =>
+        collect(right(input), context).map((one) => asText(one, context));
+      return this.#counted(combine("+", left, text, context));
+    });
   }
 }
 
 type Entry = [key: Filter, value: Filter];
 
 /** One object for every way to choose from the values of the entries. */
-function* objects(input: Json, entries: readonly Entry[], made: JsonObject): Iterable<Json> {
+function* objects(
+  input: Json,
+  entries: readonly Entry[],
+  made: JsonObject,
+  context: RunContext,
+): Iterable<Json> {
+  // What is made so far is copied for each entry.
+  context.step(1 + entries.length + Object.keys(made).length);
   const [first, ...rest] = entries;
   if (first === undefined) return yield made;
   for (const key of first[0](input)) {
     if (typeof key !== "string") throw new JqError("the key of an object must be a text");
-    for (const value of first[1](input)) yield* objects(input, rest, { ...made, [key]: value });
+    for (const value of first[1](input)) {
+      for (const one of objects(input, rest, { ...made, [key]: value }, context)) {
+        context.step();
+        yield one;
+      }
+    }
   }
 }
 
@@ -300,7 +336,12 @@ function index(of: Filter, key: Filter): Filter {
   };
 }
 
-function slice(of: Filter, from: Filter | undefined, to: Filter | undefined): Filter {
+function slice(
+  of: Filter,
+  from: Filter | undefined,
+  to: Filter | undefined,
+  context: RunContext,
+): Filter {
   const bound = (filter: Filter | undefined, input: Json) => {
     const [value = null] = filter === undefined ? [] : filter(input);
     if (value !== null && typeof value !== "number") throw new JqError("a bound must be a number");
@@ -311,6 +352,7 @@ function slice(of: Filter, from: Filter | undefined, to: Filter | undefined): Fi
       if (value !== null && typeof value !== "string" && !Array.isArray(value)) {
         throw new JqError("only texts and arrays have slices");
       }
+      if (Array.isArray(value)) context.spend(value.length);
       yield value === null ? null : value.slice(bound(from, input), bound(to, input));
     }
   };
@@ -326,13 +368,13 @@ function attempt(of: Filter): Filter {
   };
 }
 
-function negate(of: Filter): Filter {
+function negate(of: Filter, context: RunContext): Filter {
   return function* (input) {
-    for (const value of of(input)) yield operate("-", 0, value);
+    for (const value of of(input)) yield operate("-", 0, value, context);
   };
 }
 
-function combine(operator: string, left: Filter, right: Filter): Filter {
+function combine(operator: string, left: Filter, right: Filter, context: RunContext): Filter {
   switch (operator) {
     case "|":
       return function* (input) {
@@ -345,7 +387,7 @@ function combine(operator: string, left: Filter, right: Filter): Filter {
       };
     case "//":
       return function* (input) {
-        const found = [...attempt(left)(input)].filter(isTrue);
+        const found = collect(attempt(left)(input), context).filter(isTrue);
         yield* found.length > 0 ? found : right(input);
       };
     case "and":
@@ -359,8 +401,19 @@ function combine(operator: string, left: Filter, right: Filter): Filter {
     default:
       return function* (input) {
         for (const other of right(input)) {
-          for (const value of left(input)) yield operate(operator, value, other);
+          for (const value of left(input)) yield operate(operator, value, other, context);
         }
       };
+  }
+}
+
+/** What is written between quotation marks. @throws {JqError} for an escape that there is not */
+function textIn(raw: string): string {
+  // deno-lint-ignore no-control-regex -- JSON has no control characters in texts, jq has
+  const escaped = raw.replace(/[\u0000-\u001f]/g, (char) => JSON.stringify(char).slice(1, -1));
+  try {
+    return JSON.parse(`"${escaped}"`) as string;
+  } catch {
+    throw new JqError(`"${raw}" has an escape that there is not`);
   }
 }

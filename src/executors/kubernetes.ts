@@ -10,9 +10,11 @@ import type { TaskSpec } from "../engine/effect.ts";
 import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
 import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Artifact } from "../spec/manifest.ts";
+import { artifactScope } from "./archived_log.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { ImageConfigs } from "./image_config.ts";
 import { KubernetesClaims } from "./kubernetes_claims.ts";
@@ -35,9 +37,8 @@ import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
 import type { PodPlace } from "./pod_watch.ts";
 import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
-import { memoryKey, taskToken } from "./task_report.ts";
+import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
-import { Turns } from "./turns.ts";
 
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
@@ -59,13 +60,15 @@ export interface KubernetesExecutorOptions {
   helperPullPolicy?: string;
   /** Base URL of the server as pods reach it; plain http, inside the cluster. */
   callbackUrl: string;
+  /** Prefix of the pods' labels and annotations. */
+  labelPrefix: string;
   /** The deployment's secret, the same on all replicas. */
   secret: string;
   /** For pods of workflows that name none. */
   serviceAccount?: string;
   /** Where logs are archived; absent: nowhere. */
   artifacts?: ArtifactStore;
-  /** @default {16} Calls that create pods under way at once. */
+  /** @default {21} Calls that create pods under way at once, 16 of them for one namespace. */
   maxCreating?: number;
 }
 
@@ -88,7 +91,7 @@ export class KubernetesExecutor implements Executor {
   readonly name = "kubernetes";
   readonly #options: KubernetesExecutorOptions;
   readonly #watch: PodWatch;
-  readonly #turns: Turns;
+  readonly #turns: FairLimiter;
   readonly #metrics: PodMetrics;
   readonly #images: ImageConfigs;
   readonly #claims: KubernetesClaims;
@@ -108,15 +111,16 @@ export class KubernetesExecutor implements Executor {
     }
     this.#options = options;
     this.#images = new ImageConfigs(options.clock);
-    this.#turns = new Turns(options.maxCreating ?? 16);
-    const { client, clock, namespaces, instance, log } = options;
-    this.#claims = new KubernetesClaims(client, instance);
+    this.#turns = new FairLimiter(options.maxCreating ?? 21);
+    const { client, clock, namespaces, instance, labelPrefix, log } = options;
+    this.#claims = new KubernetesClaims(client, instance, labelPrefix);
     this.#metrics = createPodMetrics(options.metrics, () => this.#running.size);
     this.#watch = new PodWatch({
       client,
       clock,
       namespaces,
       labelSelector: `${INSTANCE_LABEL}=${instance}`,
+      labelPrefix,
       onPod: (pod, isGone) => this.#onPod(pod, isGone),
       onTrouble: (error) => log.warn({ err: error }, "pods can't be watched"),
     });
@@ -180,7 +184,7 @@ export class KubernetesExecutor implements Executor {
     const { task } = entry;
     const { clock, memory } = this.#options;
     for (let wait = FIRST_WAIT_MS; this.#isCurrent(entry); wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      await this.#turns.take();
+      await this.#turns.enter(task.namespace);
       try {
         if (!this.#isCurrent(entry)) return;
         const pod = await this.#createOrFind(entry);
@@ -201,7 +205,7 @@ export class KubernetesExecutor implements Executor {
         entry.report({ type: "task-pending", task: task.id, message });
         wait = Math.max(wait, (error.retryAfterSeconds ?? 0) * 1000);
       } finally {
-        this.#turns.release();
+        this.#turns.leave(task.namespace);
       }
       await clock.sleep(wait / 2 + Math.random() * wait / 2, this.#stop.signal);
     }
@@ -213,6 +217,7 @@ export class KubernetesExecutor implements Executor {
     const { namespace, podName } = task;
     const wasCreated = await memory.getBlob(memoryKey(task.id, "created")) !== undefined;
     if (wasCreated) return this.#adopt(task, await getPod(client, namespace, podName));
+    await this.#checkArtifacts(task);
     await this.#claims.ensure(task);
     for (;;) {
       const made = await createPod(client, await this.#pod(task));
@@ -233,6 +238,14 @@ export class KubernetesExecutor implements Executor {
     }
   }
 
+  /** Before a pod is made in vain. @throws {Problem} for an artifact that this workflow may not have */
+  async #checkArtifacts(task: TaskSpec): Promise<void> {
+    const { inputs, outputs } = task.template;
+    for (const artifact of [...inputs?.artifacts ?? [], ...outputs?.artifacts ?? []]) {
+      await this.#options.artifacts?.check(artifact, artifactScope(task));
+    }
+  }
+
   /** The pod found, if it is the task's. @throws {Error} when another deployment watches it, so it can't here */
   #adopt(task: TaskSpec, pod: Pod | undefined): Pod | undefined {
     if (pod?.metadata.annotations?.[TASK_ANNOTATION] !== task.id) return undefined;
@@ -247,15 +260,17 @@ export class KubernetesExecutor implements Executor {
   }
 
   async #pod(task: TaskSpec): Promise<JsonObject> {
-    const { instance, helperImage, helperPullPolicy, callbackUrl, secret, serviceAccount, clock } =
-      this.#options;
+    const { instance, labelPrefix, helperImage, helperPullPolicy, callbackUrl, secret } = this
+      .#options;
+    const { serviceAccount, clock } = this.#options;
     return podFor(task, {
       instance,
+      labelPrefix,
       helperImage,
       callbackUrl,
-      token: taskToken(secret, task.id),
+      secret,
       now: clock.now(),
-      commands: await commandsOf(this.#options.client, this.#images, task),
+      commands: await commandsOf(this.#options.client, this.#images, task, labelPrefix),
       ...(helperPullPolicy !== undefined && { helperPullPolicy }),
       ...(serviceAccount !== undefined && { serviceAccount }),
     });
@@ -301,7 +316,7 @@ export class KubernetesExecutor implements Executor {
   }
 
   #reportProgress(entry: Running, pod: Pod): void {
-    const progress = podProgress(pod);
+    const progress = podProgress(pod, this.#options.labelPrefix);
     if (progress === undefined || progress === entry.progress) return;
     entry.progress = progress;
     entry.report({ type: "task-progress", task: entry.task.id, progress });
@@ -316,7 +331,7 @@ export class KubernetesExecutor implements Executor {
     this.#reportProgress(entry, pod);
     const outcome = podOutcome(pod, task);
     try {
-      const { outputs, fault } = await podOutputs(task, pod, memory);
+      const { outputs, fault } = await podOutputs(task, pod, memory, this.#options.labelPrefix);
       if (Object.keys(outputs).length > 0) outcome.outputs = outputs;
       const logs = await this.#archiveLogs(task, pod);
       if (logs.length > 0) {
@@ -335,7 +350,9 @@ export class KubernetesExecutor implements Executor {
     }
     this.#settle(entry, outcome);
     this.#metrics.end.observe((clock.monotonic() - seen) / 1000);
-    await markCompleted(client, task.namespace, task.podName).catch(() => {});
+    await markCompleted(client, task.namespace, task.podName, this.#options.labelPrefix).catch(
+      () => {},
+    );
   }
 
   /** Trouble with the log doesn't fail the task. */

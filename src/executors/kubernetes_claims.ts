@@ -5,23 +5,22 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 import { INSTANCE_LABEL } from "./kubernetes_pod.ts";
 import type { WorkflowClaims } from "./port.ts";
 
-/** Annotation of a claim: uid of its workflow. */
-const OWNER = `${LABEL_PREFIX}workflow-uid`;
 /** Workflows whose claims are known to be there, at most. */
 const MAX_KNOWN = 10_000;
 
 export class KubernetesClaims {
   readonly #client: KubeClient;
   readonly #instance: string;
+  readonly #labelPrefix: string;
   readonly #made = new Set<string>();
 
-  constructor(client: KubeClient, instance: string) {
+  constructor(client: KubeClient, instance: string, labelPrefix: string) {
     this.#client = client;
     this.#instance = instance;
+    this.#labelPrefix = labelPrefix;
   }
 
   /**
@@ -51,10 +50,10 @@ export class KubernetesClaims {
         name,
         labels: {
           ...labels,
-          [`${LABEL_PREFIX}workflow`]: task.workflow,
+          [`${this.#labelPrefix}workflow`]: task.workflow,
           [INSTANCE_LABEL]: this.#instance,
         },
-        annotations: { ...annotations, [OWNER]: task.workflowUid },
+        annotations: { ...annotations, [this.#ownerAnnotation]: task.workflowUid },
       },
       spec: template["spec"] ?? {},
     };
@@ -69,7 +68,7 @@ export class KubernetesClaims {
         // Of the run before a retry, or of a workflow that is gone: soon it is out of the way.
         throw new KubeError(409, "Conflict", `PersistentVolumeClaim ${name} is being deleted`);
       }
-      if (ownerOf(found) !== task.workflowUid) {
+      if (this.#ownerOf(found) !== task.workflowUid) {
         throw new Error(
           `PersistentVolumeClaim ${name} is there already and not this workflow's: delete it, or name the workflow otherwise`,
         );
@@ -82,7 +81,7 @@ export class KubernetesClaims {
     this.#made.delete(workflowUid);
     for (const name of names) {
       const found = await this.#get(namespace, `${workflow}-${name}`);
-      if (found === undefined || ownerOf(found) !== workflowUid) continue;
+      if (found === undefined || this.#ownerOf(found) !== workflowUid) continue;
       const { uid } = found["metadata"] as { uid: string };
       try {
         await this.#client.call({
@@ -106,11 +105,16 @@ export class KubernetesClaims {
       throw error;
     }
   }
-}
 
-function ownerOf({ metadata }: JsonObject): unknown {
-  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
-  return isJsonObject(annotations) ? annotations[OWNER] : undefined;
+  /** Annotation of a claim: uid of its workflow. */
+  get #ownerAnnotation(): string {
+    return `${this.#labelPrefix}workflow-uid`;
+  }
+
+  #ownerOf({ metadata }: JsonObject): unknown {
+    const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
+    return isJsonObject(annotations) ? annotations[this.#ownerAnnotation] : undefined;
+  }
 }
 
 function claimsPath(namespace: string): string {

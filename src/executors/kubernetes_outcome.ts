@@ -4,7 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
-import { PROGRESS_ANNOTATION } from "./kubernetes_pod.ts";
+import { progressAnnotation } from "./kubernetes_pod.ts";
 import { MESSAGE_PREFIX } from "./kubernetes_wrapper.ts";
 import { addResources, resourcesDuration } from "./resources_duration.ts";
 
@@ -73,8 +73,8 @@ export function hasStarted({ status = {} }: Pod): boolean {
 }
 
 /** Progress `N/M` that a pod's annotation tells. */
-export function podProgress({ metadata }: Pod): string | undefined {
-  const text = metadata.annotations?.[PROGRESS_ANNOTATION];
+export function podProgress({ metadata }: Pod, labelPrefix: string): string | undefined {
+  const text = metadata.annotations?.[progressAnnotation(labelPrefix)];
   return text !== undefined && /^\d+\/\d+$/.test(text) ? text : undefined;
 }
 

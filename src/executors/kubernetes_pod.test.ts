@@ -4,12 +4,14 @@ import { shell, taskSpec } from "../../test/support/task_spec.ts";
 import type { ImageCommand } from "./image_config.ts";
 import { imagesWithoutCommand, needsWrapper, podFor } from "./kubernetes_pod.ts";
 import type { PodOptions } from "./kubernetes_pod.ts";
+import { taskToken } from "./task_tokens.ts";
 
 const options: PodOptions = {
   instance: "one",
+  labelPrefix: "workflows.argoproj.io/",
   helperImage: "sluice:1",
   callbackUrl: "http://sluice.ns:2746/base",
-  token: "secret-token",
+  secret: "secret",
   now: 1_000_000,
 };
 
@@ -33,7 +35,7 @@ function variables(container: JsonObject | undefined): Record<string, unknown> {
 
 test("a task that wants nothing but its end is one plain container", () => {
   const task = taskSpec("a", shell("true"));
-  expect(needsWrapper(task)).toBe(false);
+  expect(needsWrapper(task, options.labelPrefix)).toBe(false);
   const made = pod(
     "a",
     shell("true", { metadata: { labels: { l: "1" }, annotations: { x: "y" } } }),
@@ -90,7 +92,8 @@ test("a task with outputs is wrapped, and told how to call back", () => {
     SLUICE_HOST: "sluice.ns",
     SLUICE_PORT: "2746",
     SLUICE_PATH: "/base/api/v1/tasks/default/wf-a",
-    SLUICE_TOKEN: "secret-token",
+    SLUICE_TASK: "uid-1/a/1",
+    SLUICE_TOKEN: taskToken("secret", "uid-1/a/1"),
     ARGO_NODE_ID: "a",
   });
   expect(made.spec.initContainers.map((container) => container["name"])).toEqual(["sluice-init"]);
@@ -233,7 +236,7 @@ test("podSpecPatch changes what it names, workflow first, then template", () => 
 test("a wrapped container without a command runs its image's own, and is refused when that has none", () => {
   const own = { image: "i", args: [] as string[] };
   const task = taskSpec("own", { container: own }, { includeResult: true });
-  expect(imagesWithoutCommand(task)).toEqual(["i"]);
+  expect(imagesWithoutCommand(task, options.labelPrefix)).toEqual(["i"]);
   const made = (command: ImageCommand, args: string[] = []) => {
     const template = { container: { ...own, args } };
     const pod = podFor({ ...task, template }, { ...options, commands: new Map([["i", command]]) });
@@ -243,5 +246,5 @@ test("a wrapped container without a command runs its image's own, and is refused
   expect(made({ entrypoint: ["/e"], cmd: ["c"] }, ["a"])).toEqual(["/e", "a"]);
   expect(made({ entrypoint: [], cmd: ["/c"] })).toEqual(["/c"]);
   expect(() => made({ entrypoint: [], cmd: [] })).toThrow('image "i" has none of its own');
-  expect(imagesWithoutCommand({ ...task, includeResult: false })).toEqual([]);
+  expect(imagesWithoutCommand({ ...task, includeResult: false }, options.labelPrefix)).toEqual([]);
 });

@@ -7,7 +7,6 @@ import { isJsonObject } from "../base/json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { durationMs } from "../engine/expressions.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 import type { Artifact, Container, Parameter, Template } from "../spec/manifest.ts";
 import type { ImageCommand } from "./image_config.ts";
 import { planContainers } from "./container_plan.ts";
@@ -20,6 +19,7 @@ import {
   SHARED_DIR,
 } from "./kubernetes_wrapper.ts";
 import { applyPodPatch } from "./pod_patch.ts";
+import { factsSignature, taskToken } from "./task_tokens.ts";
 import { avoidHosts, copiedMembers, podDeadline } from "./pod_settings.ts";
 
 /** Label of all pods of one deployment. */
@@ -29,11 +29,19 @@ export const WORKFLOW_UID_LABEL = "sluice.dev/workflow-uid";
 /** Annotation with the task's id. */
 export const TASK_ANNOTATION = "sluice.dev/task";
 /** Annotation with a pod's progress `N/M`: what it writes itself, or what its wrapper sends. */
-export const PROGRESS_ANNOTATION = `${LABEL_PREFIX}progress`;
+export function progressAnnotation(labelPrefix: string): string {
+  return `${labelPrefix}progress`;
+}
 /** Annotation with what a call back needs to know: `CallbackFacts` as JSON. */
 export const CALLBACK_ANNOTATION = "sluice.dev/outputs";
+/** Annotation with the server's signature under that. */
+export const SIGNATURE_ANNOTATION = "sluice.dev/outputs-signature";
+/** Header with the id of the task that a call back is for. */
+export const TASK_HEADER = "X-Sluice-Task";
 
 export interface PodOptions {
+  /** Prefix of labels and annotations. */
+  labelPrefix: string;
   /** Marks the pods of one deployment. */
   instance: string;
   /** Image with a static `/bin/busybox`, for the wrapper. */
@@ -41,8 +49,8 @@ export interface PodOptions {
   helperPullPolicy?: string;
   /** Base URL of the server as pods reach it; plain http, since the wrapper speaks no TLS. */
   callbackUrl: string;
-  /** Secret of this task for call backs. */
-  token: string;
+  /** The deployment's secret, from which the task's token follows. */
+  secret: string;
   /** Used where the workflow names none. */
   serviceAccount?: string;
   /** What images run, for those of {@link imagesWithoutCommand}. */
@@ -58,6 +66,7 @@ export interface CallbackFacts {
   prefix: string;
   repositoryRef?: { configMap?: string; key?: string };
   archiveLocation?: JsonObject;
+  formerKeys?: string[];
   names: Record<string, string>;
 }
 
@@ -80,7 +89,7 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
   const { template } = task;
   const plan = planContainers(template);
   const mains = plan.filter(({ role }) => role === "main");
-  const wrapped = needsWrapper(task);
+  const wrapped = needsWrapper(task, options.labelPrefix);
   const parts = new PodParts(task, options, wrapped);
   const spec: JsonObject = {
     restartPolicy: "Never",
@@ -110,8 +119,8 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
     metadata: {
       name: task.podName,
       namespace: task.namespace,
-      labels: labels(task, options.instance),
-      annotations: { ...annotations(task), ...parts.annotations },
+      labels: labels(task, options),
+      annotations: { ...annotations(task, options), ...parts.annotations },
     },
     spec,
   };
@@ -119,16 +128,16 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
 }
 
 /** True when something but the exit code is wanted of the task, or brought to it. */
-export function needsWrapper({ template, includeResult }: TaskSpec): boolean {
+export function needsWrapper({ template, includeResult }: TaskSpec, labelPrefix: string): boolean {
   const { inputs, outputs, containerSet } = template;
-  return includeResult || containerSet !== undefined || tellsProgress(template) ||
+  return includeResult || containerSet !== undefined || tellsProgress(template, labelPrefix) ||
     (inputs?.artifacts ?? []).some(hasPath) || (outputs?.artifacts ?? []).some(hasPath) ||
     (outputs?.parameters ?? []).some((parameter) => parameter.valueFrom?.path !== undefined);
 }
 
 /** Images whose own command must be known to make the pod. */
-export function imagesWithoutCommand(task: TaskSpec): string[] {
-  if (!needsWrapper(task)) return [];
+export function imagesWithoutCommand(task: TaskSpec, labelPrefix: string): string[] {
+  if (!needsWrapper(task, labelPrefix)) return [];
   const mains = planContainers(task.template).filter(({ role }) => role === "main");
   return [
     ...new Set(
@@ -140,8 +149,11 @@ export function imagesWithoutCommand(task: TaskSpec): string[] {
 }
 
 /** True for a template that says so by the progress annotation, or whose command or script names the variable. */
-function tellsProgress({ metadata, container, script }: Template): boolean {
-  if (metadata?.annotations?.[PROGRESS_ANNOTATION] !== undefined) return true;
+function tellsProgress(
+  { metadata, container, script }: Template,
+  labelPrefix: string,
+): boolean {
+  if (metadata?.annotations?.[progressAnnotation(labelPrefix)] !== undefined) return true;
   const { command = [], args = [] } = container ?? script ?? {};
   return [...command, ...args, script?.source ?? ""].some((text) =>
     text.includes("ARGO_PROGRESS_FILE")
@@ -173,7 +185,9 @@ class PodParts {
     if (!wrapped) return;
     this.#file("run", SCRIPT_FILES.run, RUN_SCRIPT);
     this.#file("init", SCRIPT_FILES.init, INIT_SCRIPT);
-    this.annotations[CALLBACK_ANNOTATION] = JSON.stringify(callbackFacts(task));
+    const facts = JSON.stringify(callbackFacts(task));
+    this.annotations[CALLBACK_ANNOTATION] = facts;
+    this.annotations[SIGNATURE_ANNOTATION] = factsSignature(options.secret, task.id, facts);
   }
 
   #file(name: string, annotation: string, text: string): string {
@@ -184,14 +198,16 @@ class PodParts {
 
   /** Where and as whom the pod calls back. */
   #callback(): Record<string, string> {
-    const { namespace, podName } = this.#task;
-    const { protocol, hostname, port, pathname } = new URL(this.#options.callbackUrl);
+    const { id, namespace, podName } = this.#task;
+    const { callbackUrl, secret } = this.#options;
+    const { protocol, hostname, port, pathname } = new URL(callbackUrl);
     if (protocol !== "http:") return {};
     return {
       SLUICE_HOST: hostname,
       SLUICE_PORT: port === "" ? "80" : port,
       SLUICE_PATH: `${pathname.replace(/\/+$/, "")}/api/v1/tasks/${namespace}/${podName}`,
-      SLUICE_TOKEN: this.#options.token,
+      SLUICE_TASK: id,
+      SLUICE_TOKEN: taskToken(secret, id),
     };
   }
 
@@ -418,6 +434,7 @@ function callbackFacts(task: TaskSpec): JsonObject {
     prefix: task.artifactPrefix,
     ...(podSpec.artifactRepositoryRef && { repositoryRef: podSpec.artifactRepositoryRef }),
     ...(template.archiveLocation && { archiveLocation: template.archiveLocation as JsonObject }),
+    ...(task.formerKeys && { formerKeys: task.formerKeys }),
     names: {
       "workflow.name": task.workflow,
       "workflow.namespace": task.namespace,
@@ -436,27 +453,27 @@ function variables(values: Record<string, string>): JsonObject[] {
   }));
 }
 
-function labels(task: TaskSpec, instance: string): JsonObject {
+function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObject {
   const { podSpec, template } = task;
   return {
     ...task.labels,
     ...podSpec.podMetadata?.labels,
     ...template.metadata?.labels,
-    [`${LABEL_PREFIX}workflow`]: task.workflow,
-    [`${LABEL_PREFIX}completed`]: "false",
+    [`${labelPrefix}workflow`]: task.workflow,
+    [`${labelPrefix}completed`]: "false",
     [INSTANCE_LABEL]: instance,
     [WORKFLOW_UID_LABEL]: task.workflowUid,
   };
 }
 
-function annotations(task: TaskSpec): Record<string, string> {
+function annotations(task: TaskSpec, { labelPrefix }: PodOptions): Record<string, string> {
   const { podSpec, template } = task;
   return {
     ...podSpec.podMetadata?.annotations,
     ...template.metadata?.annotations,
     "kubectl.kubernetes.io/default-container": "main",
-    [`${LABEL_PREFIX}node-id`]: task.nodeId,
-    [`${LABEL_PREFIX}node-name`]: task.nodeName,
+    [`${labelPrefix}node-id`]: task.nodeId,
+    [`${labelPrefix}node-name`]: task.nodeName,
     [TASK_ANNOTATION]: task.id,
   };
 }

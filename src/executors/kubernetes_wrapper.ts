@@ -20,7 +20,7 @@ const MAX_MESSAGE_BYTES = 4096;
  * Runs "$@" as process 1's child: waits for what it depends on, keeps stdout besides passing it on, hands SIGTERM over,
  * and reports. Variables: SLUICE_NAME, SLUICE_AFTER (names), SLUICE_RETRIES, SLUICE_RETRY_WAIT, SLUICE_KEEP_STDOUT,
  * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_HOST, SLUICE_PORT,
- * SLUICE_PATH, SLUICE_TOKEN, ARGO_PROGRESS_FILE (told once a second at first, later each five). Its own begin with `_s`, since a name that the user's environment has would change there.
+ * SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN, ARGO_PROGRESS_FILE (told once a second at first, later each five). Its own begin with `_s`, since a name that the user's environment has would change there.
  * Requests go by nc: busybox' wget can't send binary data. The pipe `hold` keeps the sending side open until the answer
  * is there, which servers expect. Exit 65: the outputs could not be brought home.
  */
@@ -47,8 +47,8 @@ _sp=
 trap '[ -n "$_sp" ] && kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
 _s_exec() {
   exec $_sb env -u SLUICE_NAME -u SLUICE_AFTER -u SLUICE_RETRIES -u SLUICE_RETRY_WAIT -u SLUICE_KEEP_STDOUT \\
-    -u SLUICE_FILES -u SLUICE_ARTIFACTS -u SLUICE_HOST -u SLUICE_PORT -u SLUICE_PATH -u SLUICE_TOKEN \\
-    -u SLUICE_MESSAGE_PATH "$@"
+    -u SLUICE_FILES -u SLUICE_ARTIFACTS -u SLUICE_HOST -u SLUICE_PORT -u SLUICE_PATH -u SLUICE_TASK \\
+    -u SLUICE_TOKEN -u SLUICE_MESSAGE_PATH "$@"
 }
 _s_run() {
   _st=
@@ -81,6 +81,7 @@ _s_post() {
     $_sb rm -f "$_sd/hold"; $_sb mkfifo "$_sd/hold"
     {
       printf 'POST %s/%s HTTP/1.0\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n' "$SLUICE_PATH" "$2" "$SLUICE_HOST" "$SLUICE_TOKEN"
+      printf 'X-Sluice-Task: %s\\r\\n' "$SLUICE_TASK"
       printf 'Content-Type: application/x-tar\\r\\nContent-Length: %s\\r\\n\\r\\n' "$($_sb wc -c <"$1")"
       $_sb cat "$1"; $_sb cat "$_sd/hold"
     } 2>/dev/null | { $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; : >"$_sd/hold"; }
@@ -149,7 +150,7 @@ _s_end "$_sc"
 
 /**
  * Brings busybox, and input artifacts into their volume. Variables: SLUICE_INPUTS (lines: index, tab, folder to unpack in,
- * tab, optional), SLUICE_HOST, SLUICE_PORT, SLUICE_PATH, SLUICE_TOKEN.
+ * tab, optional), SLUICE_HOST, SLUICE_PORT, SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN.
  */
 export const INIT_SCRIPT = `set -e
 B=/bin/busybox
@@ -163,7 +164,8 @@ echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional; do
   if [ -z "$SLUICE_HOST" ]; then printf 'pods fetch artifacts by plain http only' >$message; exit 1; fi
   $B mkdir -p "$folder"
   n=0
-  until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" "http://$SLUICE_HOST:$SLUICE_PORT$SLUICE_PATH/inputs/$index" \\
+  until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" \\
+    --header "X-Sluice-Task: $SLUICE_TASK" "http://$SLUICE_HOST:$SLUICE_PORT$SLUICE_PATH/inputs/$index" \\
     2>${SHARED_DIR}/wget.log; do
     if $B grep -q "HTTP/1.1 404" ${SHARED_DIR}/wget.log; then
       [ "$optional" = true ] && continue 2

@@ -11,6 +11,8 @@ import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { MAX_TIMER_MS } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
+import { FairLimiter } from "../platform/fair_limiter.ts";
+import { DEFAULT_MAX_ARTIFACT_BYTES } from "../artifacts/budget.ts";
 import { DEADLINE_MESSAGE } from "./deadline.ts";
 import { DEFAULT_GRACE_MS, LocalTask } from "./local_task.ts";
 import type { LocalTaskDeps } from "./local_task.ts";
@@ -18,7 +20,6 @@ import type { Machine } from "./machine.ts";
 import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
 import { Scratch } from "./scratch.ts";
 import type { TaskFolder } from "./scratch.ts";
-import { Turns } from "./turns.ts";
 
 /** How often logs and progress of running tasks are looked at, and how much rarer with each task. */
 const SAMPLE_MS = 500;
@@ -30,6 +31,8 @@ export interface LocalExecutorOptions {
   config: ConfigSource;
   clock: Clock;
   artifacts?: ArtifactStore;
+  /** Most bytes of one artifact. @default {10 GiB} */
+  maxArtifactBytes?: number;
   /** @default {500} More tasks than this wait their turn. */
   maxRunning?: number;
 }
@@ -46,7 +49,7 @@ export class LocalExecutor implements Executor {
   readonly #deps: LocalTaskDeps;
   readonly #clock: Clock;
   readonly #maxRunning: number;
-  readonly #turns: Turns;
+  readonly #turns: FairLimiter;
   readonly #running = new Map<string, Running>();
   /** Names of folders whose containers are being ended: they may still write. */
   readonly #ending = new Set<string>();
@@ -56,15 +59,24 @@ export class LocalExecutor implements Executor {
 
   constructor(
     makeMachine: (scratch: Scratch) => Machine,
-    { dir, config, clock, artifacts, maxRunning = 500 }: LocalExecutorOptions,
+    options: LocalExecutorOptions,
   ) {
+    const { dir, config, clock, artifacts, maxRunning = 500 } = options;
+    const { maxArtifactBytes = DEFAULT_MAX_ARTIFACT_BYTES } = options;
     this.#scratch = new Scratch(dir);
     this.#machine = makeMachine(this.#scratch);
     this.name = this.#machine.name;
     this.#clock = clock;
     this.#maxRunning = maxRunning;
-    this.#turns = new Turns(maxRunning);
-    this.#deps = { machine: this.#machine, scratch: this.#scratch, artifacts, config, clock };
+    this.#turns = new FairLimiter(maxRunning);
+    this.#deps = {
+      machine: this.#machine,
+      scratch: this.#scratch,
+      artifacts,
+      config,
+      clock,
+      maxArtifactBytes,
+    };
   }
 
   isTied(): boolean {
@@ -86,7 +98,7 @@ export class LocalExecutor implements Executor {
 
   async start(spec: TaskSpec, report: Report): Promise<void> {
     if (this.#isClosed || this.#running.has(spec.id)) return;
-    const refusal = this.refuses(spec);
+    const refusal = this.refuses(spec) ?? this.#machine.refuses?.(spec);
     if (refusal !== undefined) {
       return report({
         type: "task-ended",
@@ -111,20 +123,22 @@ export class LocalExecutor implements Executor {
   }
 
   async #runInTurn(entry: Running, report: Report): Promise<void> {
-    if (this.#turns.isFull) {
+    const { id, namespace } = entry.task.task;
+    if (this.#turns.isFull(namespace)) {
       report({
         type: "task-pending",
-        task: entry.task.task.id,
-        message: `Waiting: ${this.#maxRunning} tasks run on this machine already`,
+        task: id,
+        message:
+          `Waiting: this machine runs ${this.#maxRunning} tasks at most, three quarters of them of one namespace`,
       });
     }
-    await this.#turns.take();
+    await this.#turns.enter(namespace);
     try {
-      if (this.#running.get(entry.task.task.id) !== entry) return;
+      if (this.#running.get(id) !== entry) return;
       const outcome = await entry.task.run();
       if (outcome !== undefined) this.#settle(entry, outcome, report);
     } finally {
-      this.#turns.release();
+      this.#turns.leave(namespace);
     }
   }
 

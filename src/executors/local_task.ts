@@ -3,21 +3,23 @@
  * server the same steps find what is done already. Nothing here knows what a container really is (see `machine.ts`).
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { durationMs } from "../engine/expressions.ts";
 import type { Clock } from "../platform/clock.ts";
+import { moveInside, placeText, readTailInside } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import type { Artifact, Outputs } from "../spec/manifest.ts";
 import { artifactScope, saveLog, writeLines } from "./archived_log.ts";
-import { readParameters, resultFrom } from "./capture.ts";
+import { MAX_PARAMETER_BYTES, readParameters, resultFrom } from "./capture.ts";
 import { planContainers } from "./container_plan.ts";
 import type { PlannedContainer } from "./container_plan.ts";
 import { buildEnvironment } from "./environment.ts";
 import type { ContainerEnd, Machine, RunningContainer } from "./machine.ts";
-import { createPathMap } from "./path_map.ts";
+import { createPathMap, guestPath } from "./path_map.ts";
 import type { Mount } from "./path_map.ts";
 import { addResources, resourcesDuration } from "./resources_duration.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
@@ -27,6 +29,9 @@ import type { Report } from "./port.ts";
 /** Time between asking a container to end and ending it, where nobody says otherwise. */
 export const DEFAULT_GRACE_MS = 30_000;
 
+/** The last line of a progress file is shorter. */
+const MAX_PROGRESS_BYTES = 4_096;
+
 export interface LocalTaskDeps {
   machine: Machine;
   scratch: Scratch;
@@ -34,6 +39,8 @@ export interface LocalTaskDeps {
   artifacts: ArtifactStore | undefined;
   config: ConfigSource;
   clock: Clock;
+  /** Most bytes of one artifact. */
+  maxArtifactBytes: number;
 }
 
 /** Ended containers of a task, by name. */
@@ -98,10 +105,9 @@ export class LocalTask {
   async sample(): Promise<void> {
     for (const [running, dir] of this.#live) {
       await running.sample?.();
-      const text = await readFile(join(dir, "progress"), "utf8").catch(() => "");
-      const progress = /^\s*(\d+\/\d+)\s*$/m.exec(
-        text.slice(-4096).trim().split("\n").at(-1) ?? "",
-      );
+      const place = { root: dir, path: "progress" };
+      const text = (await readTailInside(place, MAX_PROGRESS_BYTES)).toString("utf8");
+      const progress = /^\s*(\d+\/\d+)\s*$/m.exec(text.trim().split("\n").at(-1) ?? "");
       if (progress?.[1] === undefined || progress[1] === this.#progress) continue;
       this.#progress = progress[1];
       this.#report({ type: "task-progress", task: this.task.id, progress: progress[1] });
@@ -112,6 +118,7 @@ export class LocalTask {
   async #prepare(): Promise<Map<string, Mount[]>> {
     const { scratch, config } = this.#deps;
     await mkdir(this.folder.work, { recursive: true });
+    await mkdir(this.folder.root, { recursive: true });
     const mounts = new Map<string, Mount[]>();
     for (const container of this.#containers) {
       const sources = { scratch, folder: this.folder, config };
@@ -123,29 +130,38 @@ export class LocalTask {
     const main = this.#mainContainer();
     const volumes = createPathMap(mounts.get(main?.name ?? "") ?? []);
     for (const input of inputs) {
-      const at = input.path ?? "";
-      const inVolume = volumes.resolve(at) !== at;
-      const host = inVolume ? volumes.resolve(at) : this.folder.root(at);
-      if (!await this.#fetch(input, host) || inVolume) continue;
+      const at = guestPath(input.path ?? "");
+      if (at === "/") throw new Error(`Input artifact "${input.name}" can't have the path "/"`);
+      const inVolume = volumes.place(at);
+      const place = inVolume ?? this.#deps.machine.inputPlace?.(this.folder, at);
+      if (!await this.#fetch(input, place) || inVolume !== undefined) continue;
+      const mount = place === undefined
+        ? { at, host: this.folder.fetched(input.name) }
+        : { at, host: placeText(place), root: place.root };
       for (const container of this.#containers) {
-        if (container.role === "main") mounts.get(container.name)?.push({ at, host });
+        if (container.role === "main") mounts.get(container.name)?.push(mount);
       }
     }
     return mounts;
   }
 
-  /** False when an optional artifact isn't there. Fetched once. */
-  async #fetch(input: Artifact, host: string): Promise<boolean> {
+  /**
+   * False when an optional artifact isn't there. Fetched once, into a folder of the server's; from there it is moved to
+   * where steps may write, if it has to lie there.
+   */
+  async #fetch(input: Artifact, place: Place | undefined): Promise<boolean> {
     const mark = this.folder.input(input.name);
     const done = await readFile(mark, "utf8").catch(() => undefined);
     if (done !== undefined) return done === "there";
     const { artifacts } = this.#deps;
     if (artifacts === undefined) throw new Error(noArtifacts(input.name));
-    await mkdir(dirname(host), { recursive: true });
-    const found = await artifacts.fetch(input, host, artifactScope(this.task));
+    const fetched = this.folder.fetched(input.name);
+    await mkdir(dirname(fetched), { recursive: true });
+    const found = await artifacts.fetch(input, fetched, artifactScope(this.task));
     if (!found && input.optional !== true) {
       throw new Error(`Input artifact "${input.name}" does not exist in its repository`);
     }
+    if (found && place !== undefined) await moveInside(fetched, place);
     await mkdir(dirname(mark), { recursive: true });
     await writeFile(mark, found ? "there" : "missing");
     return found;
@@ -311,7 +327,10 @@ export class LocalTask {
     const { parameters = [], artifacts = [] } = this.task.template.outputs ?? {};
     let fault: string | undefined;
     if (parameters.length > 0) {
-      const read = await readParameters(parameters, (path) => running.locate(path));
+      const read = await readParameters(
+        parameters,
+        (path) => running.locate(path, MAX_PARAMETER_BYTES),
+      );
       outputs.parameters = read.parameters;
       fault = read.fault;
     }
@@ -331,9 +350,9 @@ export class LocalTask {
 
   /** Undefined when an optional artifact isn't there. */
   async #save(artifact: Artifact, running: RunningContainer): Promise<Artifact | undefined> {
-    const { artifacts } = this.#deps;
+    const { artifacts, maxArtifactBytes } = this.#deps;
     if (artifact.path === undefined) return artifact;
-    const place = await running.locate(artifact.path);
+    const place = await running.locate(artifact.path, maxArtifactBytes);
     if (place === undefined) {
       if (artifact.optional === true) return undefined;
       throw new Error(
@@ -356,11 +375,10 @@ export class LocalTask {
     const saved: Artifact[] = [];
     for (const { name, role } of this.#containers) {
       if (role !== "main") continue;
-      const path = join(this.folder.output("logs"), `${name}.log`);
-      await mkdir(dirname(path), { recursive: true });
+      const place = { root: this.folder.dir, path: `logs/${name}.log` };
       const query = { container: name, follow: false, signal: new AbortController().signal };
-      await writeLines(path, machine.logs(this.folder, query, () => Promise.resolve(true)));
-      const kept = await saveLog(artifacts, name, path, this.task).catch(() => undefined);
+      await writeLines(place, machine.logs(this.folder, query, () => Promise.resolve(true)));
+      const kept = await saveLog(artifacts, name, place, this.task).catch(() => undefined);
       if (kept !== undefined) saved.push(kept);
     }
     return saved;

@@ -2,10 +2,10 @@
  * Logs of a local process. Its output goes straight into two files, so that it needs no living server; `times` says how
  * long each was when somebody looked, which gives every line the time at which it was seen, to half a second or so.
  */
-import { appendFile, open, readFile, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
-import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
+import { appendInside, findInside, openInside, readTextInside } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import type { LogLine, LogQuery } from "./port.ts";
 
 /** Longer lines are given in pieces. */
@@ -21,14 +21,17 @@ export interface LogSample {
   stderr: number;
 }
 
-async function sizeOf(path: string): Promise<number> {
-  return await stat(path).then((found) => found.size, () => 0);
+/** Most bytes of the file of sizes: some 30 for each sample. */
+const MAX_TIMES_BYTES = 64 * 1024 * 1024;
+
+async function sizeOf(place: Place): Promise<number> {
+  return await findInside(place).then((found) => found?.size ?? 0, () => 0);
 }
 
 async function currentSample(dir: string, at: number): Promise<LogSample> {
   const [stdout, stderr] = await Promise.all([
-    sizeOf(join(dir, "stdout")),
-    sizeOf(join(dir, "stderr")),
+    sizeOf({ root: dir, path: "stdout" }),
+    sizeOf({ root: dir, path: "stderr" }),
   ]);
   return { at, stdout, stderr };
 }
@@ -37,12 +40,13 @@ async function currentSample(dir: string, at: number): Promise<LogSample> {
 export async function sampleLog(dir: string, at: number, last?: LogSample): Promise<LogSample> {
   const now = await currentSample(dir, at);
   if (now.stdout === (last?.stdout ?? 0) && now.stderr === (last?.stderr ?? 0)) return last ?? now;
-  await appendFile(join(dir, "times"), `${now.at} ${now.stdout} ${now.stderr}\n`);
+  const times = { root: dir, path: "times" };
+  await appendInside(times, `${now.at} ${now.stdout} ${now.stderr}\n`);
   return now;
 }
 
 async function readSamples(dir: string): Promise<LogSample[]> {
-  const text = await readFile(join(dir, "times"), "utf8").catch(() => "");
+  const text = await readTextInside({ root: dir, path: "times" }, MAX_TIMES_BYTES).catch(() => "");
   return text.split("\n").slice(0, -1).map((line) => {
     const [at = 0, stdout = 0, stderr = 0] = line.split(" ").map(Number);
     return { at, stdout, stderr };
@@ -52,17 +56,17 @@ async function readSamples(dir: string): Promise<LogSample[]> {
 /** One stream's file, read onwards line by line. */
 class LineCursor {
   position = 0;
-  readonly #path: string;
+  readonly #place: Place;
   #rest = Buffer.alloc(0);
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   /** Complete lines up to a size of the file. */
   async *upTo(size: number): AsyncGenerator<string> {
     if (size <= this.position) return;
-    const file = await open(this.#path).catch(() => undefined);
+    const file = await openInside(this.#place).catch(() => undefined);
     if (file === undefined) return;
     try {
       while (this.position < size && await this.#fill(file, size)) yield* this.#lines();
@@ -106,8 +110,8 @@ class RunCursor {
 
   constructor(dir: string) {
     this.#dir = dir;
-    this.#out = new LineCursor(join(dir, "stdout"));
-    this.#err = new LineCursor(join(dir, "stderr"));
+    this.#out = new LineCursor({ root: dir, path: "stdout" });
+    this.#err = new LineCursor({ root: dir, path: "stderr" });
   }
 
   /** Lines since the last call. `isLast`: nothing more will come, so an unfinished line is a line too. */

@@ -4,6 +4,7 @@
  */
 import type { TaskSpec } from "../engine/effect.ts";
 import type { PlannedContainer } from "./container_plan.ts";
+import type { Place } from "../platform/inside.ts";
 import type { HostFacts } from "./environment.ts";
 import type { Mount } from "./path_map.ts";
 import type { LogLine, LogQuery } from "./port.ts";
@@ -33,8 +34,12 @@ export interface RunningContainer {
   readonly podIp?: string;
   /** Ends it gently, hard after the grace period. Resolves when it is gone. */
   stop(graceMs: number): Promise<void>;
-  /** Place of a path of the container on this machine, undefined when nothing is there. Only after its end. */
-  locate(path: string): Promise<string | undefined>;
+  /**
+   * Place of a path of the container on this machine, undefined when nothing is there. Only after its end.
+   *
+   * @param maxBytes Of all that is there; more is an error where it has to be copied first.
+   */
+  locate(path: string, maxBytes: number): Promise<Place | undefined>;
   /** The end of its stdout, 256 kB or more if there is as much. */
   stdout(): Promise<Uint8Array>;
   /** Notes what can only be known while it runs. Called about twice a second. */
@@ -45,6 +50,10 @@ export interface Machine {
   /** Name of the executor, for messages. */
   readonly name: string;
   readonly host: HostFacts;
+  /** Why a task may not run here, if it may not. */
+  refuses?(task: TaskSpec): string | undefined;
+  /** Where an input artifact has to lie that is in no volume; absent: anywhere, it is mounted. */
+  inputPlace?(folder: TaskFolder, path: string): Place;
   /** Where a container finds the file for its progress. */
   progressPath(dir: string): string;
   /**

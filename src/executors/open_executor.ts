@@ -4,6 +4,7 @@ import type { ArtifactStore } from "../artifacts/port.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Naming } from "../spec/naming.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { createContainerExecutor } from "./container.ts";
 import { DataExecutor } from "./data.ts";
@@ -25,6 +26,10 @@ export interface OpenExecutorOptions {
   kind: "process" | "container" | "kubernetes" | "none";
   /** Folder of local tasks; all replicas on one machine share it. */
   dir: string;
+  /** What templates may use of the machine in containers, as `--container-allow` names it. */
+  containerAllow: string;
+  /** Most bytes of one artifact. */
+  maxArtifactBytes: number;
   config: ConfigSource;
   artifacts: ArtifactStore;
   clock: Clock;
@@ -51,8 +56,8 @@ export interface KubernetesSetting {
   callbackUrl: string;
   /** Service account of pods whose workflow names none. */
   serviceAccount?: string;
-  /** API group of Workflow objects. */
-  group: string;
+  /** API group of Workflow objects, and prefix of the labels of pods. */
+  naming: Naming;
   /** Finds pods to remove; absent: none is. */
   findUnwanted?: FindUnwanted;
 }
@@ -70,24 +75,29 @@ export async function openExecutor(options: OpenExecutorOptions): Promise<Opened
     new HttpExecutor({ config, clock, evaluate: evaluateCondition }),
     new DataExecutor(clock, artifacts, evaluateData),
   ];
-  const local = { dir, config, clock, artifacts };
+  const { maxArtifactBytes, containerAllow } = options;
+  const local = { dir, config, clock, artifacts, maxArtifactBytes };
   if (kind === "process") executors.push(createProcessExecutor(local));
-  if (kind === "container") executors.push(await createContainerExecutor(local));
+  if (kind === "container") {
+    executors.push(await createContainerExecutor({ ...local, allow: containerAllow }));
+  }
   if (kind !== "kubernetes") return { executor: new RoutingExecutor(executors) };
   const { cluster, callback } = await openKubernetes(options);
   return { executor: new RoutingExecutor([...executors, ...cluster]), callback };
 }
 
 async function openKubernetes(
-  { artifacts, clock, log, metrics, memory, kubernetes }: OpenExecutorOptions,
+  options: OpenExecutorOptions,
 ): Promise<{ cluster: Executor[]; callback: (request: Request) => Promise<Response> }> {
+  const { artifacts, clock, log, metrics, memory, maxArtifactBytes, kubernetes } = options;
   if (kubernetes === undefined) throw new Error("kubernetes needs its setting");
-  const { env, findUnwanted, group, ...setting } = kubernetes;
+  const { env, findUnwanted, naming, ...setting } = kubernetes;
+  const { labelPrefix } = naming;
   const client = new KubeClient(await loadKubeConfig(env));
   const secret = await sharedSecret(memory, clock);
   const { serviceAccount } = setting;
   const shared = { client, clock, log, metrics, memory, secret, artifacts };
-  const pods = new KubernetesExecutor({ ...setting, ...shared });
+  const pods = new KubernetesExecutor({ ...setting, ...shared, labelPrefix });
   if (findUnwanted !== undefined) pods.sweepOrphans(findUnwanted);
   return {
     cluster: [
@@ -96,12 +106,20 @@ async function openKubernetes(
         clock,
         memory,
         artifacts,
-        group,
+        group: naming.apiGroup,
         ...(serviceAccount !== undefined && { serviceAccount }),
       }),
       pods,
     ],
-    callback: createTaskCallback({ client, artifacts, memory, secret }),
+    callback: createTaskCallback({
+      client,
+      artifacts,
+      memory,
+      secret,
+      log,
+      labelPrefix,
+      maxArtifactBytes,
+    }),
   };
 }
 

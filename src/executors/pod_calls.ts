@@ -1,5 +1,4 @@
 /** The calls on one pod that the executor makes. */
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 import type { JsonObject } from "../base/json.ts";
 import { type KubeClient, KubeError } from "../kubernetes/kube_client.ts";
 import type { Pod } from "./kubernetes_outcome.ts";
@@ -61,7 +60,8 @@ export async function markCompleted(
   client: KubeClient,
   namespace: string,
   name: string,
+  labelPrefix: string,
 ): Promise<void> {
-  const body = { metadata: { labels: { [`${LABEL_PREFIX}completed`]: "true" } } };
+  const body = { metadata: { labels: { [`${labelPrefix}completed`]: "true" } } };
   await client.call({ method: "PATCH", path: `${podsPath(namespace)}/${name}`, body });
 }

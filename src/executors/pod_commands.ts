@@ -12,9 +12,10 @@ export async function commandsOf(
   client: KubeClient,
   images: ImageConfigs,
   task: TaskSpec,
+  labelPrefix: string,
 ): Promise<Map<string, ImageCommand>> {
   const found = new Map<string, ImageCommand>();
-  const wanted = imagesWithoutCommand(task);
+  const wanted = imagesWithoutCommand(task, labelPrefix);
   if (wanted.length === 0) return found;
   const logins = await pullLogins(client, task);
   for (const image of wanted) {

@@ -10,7 +10,7 @@ import { needsWrapper } from "./kubernetes_pod.ts";
 import { mainExit } from "./kubernetes_outcome.ts";
 import type { Pod } from "./kubernetes_outcome.ts";
 import type { LogLine } from "./port.ts";
-import { memoryKey, outputsFromReport, reportInMessage } from "./task_report.ts";
+import { DAMAGED_REPORT, memoryKey, outputsFromReport, reportInMessage } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 
 const EMPTY_TAR = new Uint8Array(1024);
@@ -20,15 +20,21 @@ export async function podOutputs(
   task: TaskSpec,
   pod: Pod,
   memory: TaskMemory,
+  labelPrefix: string,
 ): Promise<{ outputs: Outputs; fault?: string }> {
   const exit = mainExit(pod);
   const own: Outputs = exit === undefined ? {} : { exitCode: String(exit.code) };
-  if (!needsWrapper(task)) return { outputs: own };
+  if (!needsWrapper(task, labelPrefix)) return { outputs: own };
   const messages = (pod.status?.containerStatuses ?? []).map(({ state }) =>
     state?.terminated?.message ?? ""
   );
   for (const message of messages) {
-    const inline = await reportInMessage(message);
+    let inline: Uint8Array | undefined;
+    try {
+      inline = await reportInMessage(message);
+    } catch {
+      return { outputs: own, fault: DAMAGED_REPORT };
+    }
     if (inline === undefined) continue;
     const report = inline.length > 0 ? inline : await memory.getBlob(memoryKey(task.id, "outputs"));
     if (report === undefined) return { outputs: own, fault: "outputs of the pod are lost" };
@@ -55,9 +61,9 @@ export async function archivePodLogs(
   const saved: Artifact[] = [];
   try {
     for (const { name } of pod.spec.containers) {
-      const path = join(folder, `${name}.log`);
-      await writeLines(path, linesOf(name));
-      saved.push(await saveLog(artifacts, name, path, task));
+      const place = { root: folder, path: `${name}.log` };
+      await writeLines(place, linesOf(name));
+      saved.push(await saveLog(artifacts, name, place, task));
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

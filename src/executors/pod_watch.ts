@@ -6,7 +6,6 @@ import type { JsonObject } from "../base/json.ts";
 import type { Clock } from "../platform/clock.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient } from "../kubernetes/kube_client.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 import { TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./kubernetes_pod.ts";
 import { isPod } from "./kubernetes_outcome.ts";
 import type { Pod } from "./kubernetes_outcome.ts";
@@ -37,6 +36,8 @@ export interface PodWatchOptions {
   /** Each is watched by itself; none: all namespaces at once. */
   namespaces: readonly string[];
   labelSelector: string;
+  /** Prefix of the pods' labels and annotations. */
+  labelPrefix: string;
   /** Called for every state of a pod; `isGone` when it was deleted. */
   onPod(pod: Pod, isGone: boolean): void;
   /** Called when the API server can't be reached, at most once per attempt. */
@@ -76,7 +77,7 @@ export class PodWatch {
 
   /** Takes note of a pod that a call gave. */
   see(pod: Pod, isGone = false): void {
-    const owned = ownedPod(pod);
+    const owned = ownedPod(pod, this.#options.labelPrefix);
     if (owned === undefined) return;
     const { task, uid } = owned;
     if (!isGone) this.#places.set(task, owned);
@@ -172,7 +173,7 @@ export function podsPath(namespace: string | undefined): string {
   return namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${namespace}/pods`;
 }
 
-function ownedPod({ metadata, status }: Pod): OwnedPod | undefined {
+function ownedPod({ metadata, status }: Pod, labelPrefix: string): OwnedPod | undefined {
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
   const task = annotations[TASK_ANNOTATION];
   if (task === undefined) return undefined;
@@ -182,9 +183,9 @@ function ownedPod({ metadata, status }: Pod): OwnedPod | undefined {
     name,
     uid,
     task,
-    workflow: labels[`${LABEL_PREFIX}workflow`] ?? "",
+    workflow: labels[`${labelPrefix}workflow`] ?? "",
     workflowUid: labels[WORKFLOW_UID_LABEL] ?? "",
-    nodeId: annotations[`${LABEL_PREFIX}node-id`] ?? "",
+    nodeId: annotations[`${labelPrefix}node-id`] ?? "",
     isDone: phase === "Succeeded" || phase === "Failed",
     isLeaving: metadata.deletionTimestamp !== undefined,
   };

@@ -3,23 +3,25 @@
  * only: a task may do whatever the server may. See `path_map.ts` for what happens to the paths of a template.
  */
 import { constants } from "node:fs";
-import { access, mkdir, stat, writeFile } from "node:fs/promises";
+import { access, mkdir, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
 import type { Clock } from "../platform/clock.ts";
+import { findInside, makeFolderInside, writeInside } from "../platform/inside.ts";
+import type { Place } from "../platform/inside.ts";
 import { readTail } from "./capture.ts";
 import { expandReferences } from "./environment.ts";
+import { followLinks } from "./follow_links.ts";
 import { LocalExecutor } from "./local_executor.ts";
 import type { LocalExecutorOptions } from "./local_executor.ts";
 import { readLogs, sampleLog } from "./log_files.ts";
 import type { LogSample } from "./log_files.ts";
 import type { ContainerEnd, ContainerLaunch, Machine, RunningContainer } from "./machine.ts";
-import { createPathMap } from "./path_map.ts";
+import { createPathMap, guestPath } from "./path_map.ts";
 import type { PathMap } from "./path_map.ts";
 import { isRunning, ProcessSupervisor } from "./process_supervisor.ts";
-import { absolutePath, Scratch } from "./scratch.ts";
-import type { TaskFolder } from "./scratch.ts";
+import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
 
 /** Variables of the server that a task gets; no others, since they may hold the server's secrets. */
@@ -63,6 +65,11 @@ class ProcessMachine implements Machine {
     return join(dir, "progress");
   }
 
+  /** A process has no mounts: its inputs lie in the task's own root. */
+  inputPlace(folder: TaskFolder, path: string): Place {
+    return { root: folder.root, path };
+  }
+
   async launch(launch: ContainerLaunch): Promise<RunningContainer> {
     const { container, dir, folder } = launch;
     const paths = await this.#pathMap(launch);
@@ -87,9 +94,11 @@ class ProcessMachine implements Machine {
   async #pathMap({ folder, mounts, outputPaths }: ContainerLaunch): Promise<PathMap> {
     const given = createPathMap(mounts);
     const outputs = outputPaths
-      .filter((path) => isAbsolute(path) && given.resolve(path) === path)
-      .map((path) => ({ at: path, host: folder.root(path) }));
-    for (const { host } of outputs) await mkdir(dirname(host), { recursive: true });
+      .filter((path) => isAbsolute(path))
+      .map((path) => guestPath(path))
+      .filter((path) => given.place(path) === undefined)
+      .map((path) => ({ at: path, host: join(folder.root, path), root: folder.root }));
+    for (const { at, root } of outputs) await makeFolderInside({ root, path: dirname(at) });
     return createPathMap([...mounts, ...outputs]);
   }
 
@@ -107,7 +116,8 @@ class ProcessMachine implements Machine {
     const { source, name } = launch.container;
     if (source !== undefined && command.length > 0) {
       const script = join(launch.dir, "script");
-      await writeFile(script, paths.rewrite(source), { mode: 0o755 });
+      const place = { root: launch.dir, path: "script" };
+      await writeInside(place, paths.rewrite(source), { mode: 0o755 });
       argv.push(script);
     }
     const [program] = argv;
@@ -132,7 +142,7 @@ class ProcessMachine implements Machine {
     cwd: string,
     paths: PathMap,
   ): RunningContainer {
-    const { dir } = launch;
+    const { dir, folder } = launch;
     let last: LogSample | undefined;
     const started = this.#clock.now();
     return {
@@ -140,19 +150,21 @@ class ProcessMachine implements Machine {
         exit ?? { fault: "process vanished without an exit code; was this machine restarted?" }
       ),
       stop: (graceMs) => this.#stopRun(dir, graceMs),
-      stdout: () => readTail(join(dir, "stdout")),
+      stdout: () => readTail({ root: dir, path: "stdout" }),
       sample: async () => {
         last = await sampleLog(dir, this.#clock.now(), last);
       },
       locate: async (path) => {
-        const wanted = absolutePath(path, cwd);
-        const moved = paths.resolve(wanted);
-        if (await stat(moved).then(() => true, () => false)) return moved;
-        if (moved === wanted) return undefined;
-        // A program that put the path together itself wrote to the real one; an older file isn't its work.
         const since = await stat(join(dir, "started")).then((file) => file.mtimeMs, () => started);
-        const real = await stat(wanted).catch(() => undefined);
-        return real !== undefined && real.mtimeMs >= since ? wanted : undefined;
+        const wanted = isAbsolute(path) ? guestPath(path) : resolve(cwd, path);
+        const moved = paths.place(wanted);
+        const placeOf = (path: string) => placeOfReal(path, folder, since);
+        const found = await followLinks(
+          wanted,
+          async (path) => paths.place(path) ?? await placeOf(path),
+        );
+        // A program that put the path together itself wrote to the real one.
+        return found ?? (moved === undefined ? undefined : await followLinks(wanted, placeOf));
       },
     };
   }
@@ -187,6 +199,23 @@ class ProcessMachine implements Machine {
   }
 }
 
+/** A path of this machine itself: in the task's own folders, or written by it; an older file isn't its work. */
+async function placeOfReal(
+  path: string,
+  { root, work }: TaskFolder,
+  since: number,
+): Promise<Place | undefined> {
+  for (const own of [root, work]) {
+    if (path === own || path.startsWith(`${own}/`)) {
+      return { root: own, path: relative(own, path) };
+    }
+  }
+  const place = { root: dirname(path), path: basename(path) };
+  // A link is as good as what it leads to, which is looked at in turn.
+  const found = await findInside(place).catch(() => ({ mtimeMs: since }));
+  return found !== undefined && found.mtimeMs >= since ? place : undefined;
+}
+
 /** A folder of this machine where it exists, else one in the task's own root. */
 async function workingDir(
   wanted: string | undefined,
@@ -194,17 +223,17 @@ async function workingDir(
   paths: PathMap,
 ): Promise<string> {
   if (wanted === undefined || wanted === "") return folder.work;
-  const path = absolutePath(wanted, folder.work);
+  const path = resolve(folder.work, wanted);
   const moved = paths.resolve(path);
   if (await stat(moved).then((found) => found.isDirectory(), () => false)) return moved;
-  const own = moved === path && isAbsolute(wanted) ? folder.root(path) : moved;
+  const own = moved === path && isAbsolute(wanted) ? join(folder.root, path) : moved;
   await mkdir(own, { recursive: true });
   return own;
 }
 
 async function findProgram(program: string, path: string, cwd: string): Promise<boolean> {
   const places = program.includes("/")
-    ? [absolutePath(program, cwd)]
+    ? [resolve(cwd, program)]
     : path.split(delimiter).map((folder) => join(folder, program));
   for (const place of places) {
     const found = await access(place, constants.X_OK).then(() => stat(place), () => undefined)

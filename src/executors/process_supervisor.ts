@@ -94,7 +94,7 @@ export class ProcessSupervisor {
     const odd = Object.entries(env).filter(([name]) => !/^[A-Za-z_]\w*$/.test(name));
     const command = odd.length === 0
       ? argv
-      : ["env", ...odd.map(([name, value]) => `${name}=${value}`), ...argv];
+      : ["/usr/bin/env", ...odd.map(([name, value]) => `${name}=${value}`), ...argv];
     return new Promise((resolve, reject) => {
       const child = spawn("/bin/sh", ["-c", WRAPPER, "sluice-task", dir, this.#bell, ...command], {
         cwd,

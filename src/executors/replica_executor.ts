@@ -35,7 +35,7 @@ export abstract class ReplicaExecutor implements Executor {
     const stop = new AbortController();
     this.#running.set(task.id, stop);
     const cancelDeadline = this.#abortAt(task.deadline, stop);
-    void this.run(task, stop.signal, report).catch((error): TaskOutcome =>
+    void this.#runUntil(task, stop.signal, report).catch((error): TaskOutcome =>
       stop.signal.aborted
         ? { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE }
         : { phase: "Error", message: error instanceof Error ? error.message : String(error) }
@@ -46,6 +46,17 @@ export abstract class ReplicaExecutor implements Executor {
       report({ type: "task-ended", task: task.id, outcome });
     });
     return Promise.resolve();
+  }
+
+  /** What a task comes to, or the signal's reason as soon as it aborts: not all work hears of that. */
+  #runUntil(task: TaskSpec, signal: AbortSignal, report: Report): Promise<TaskOutcome> {
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted) stop();
+      this.run(task, signal, report).then(resolve, reject)
+        .finally(() => signal.removeEventListener("abort", stop));
+    });
   }
 
   #abortAt(deadline: number | undefined, stop: AbortController): () => void {

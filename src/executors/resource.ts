@@ -16,6 +16,7 @@ import type { Parameter, ResourceTemplate } from "../spec/manifest.ts";
 import { trimNewline } from "./capture.ts";
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../kubernetes/kube_client.ts";
+import { artifactScope } from "./archived_log.ts";
 import type { Report } from "./port.ts";
 import { ReplicaExecutor } from "./replica_executor.ts";
 import { readJq } from "./jq.ts";
@@ -239,7 +240,7 @@ class ResourceAction {
     if (manifest !== undefined && manifest.trim() !== "") return manifest;
     const name = manifestFrom?.artifact?.name;
     if (name === undefined) return "";
-    const { namespace, template, podSpec } = this.#task;
+    const { template } = this.#task;
     const artifact = template.inputs?.artifacts?.find((one) => one.name === name);
     const { artifacts } = this.#options;
     if (artifact === undefined) throw new Error(`there is no input artifact ${name}`);
@@ -249,11 +250,7 @@ class ResourceAction {
     const folder = await mkdtemp(join(tmpdir(), "sluice-manifest-"));
     try {
       const file = join(folder, "manifest");
-      const { artifactRepositoryRef } = podSpec;
-      const isThere = await artifacts.fetch(artifact, file, {
-        namespace,
-        ...(artifactRepositoryRef && { repositoryRef: artifactRepositoryRef }),
-      });
+      const isThere = await artifacts.fetch(artifact, file, artifactScope(this.#task));
       if (!isThere) throw new Error(`artifact ${name} of manifestFrom does not exist`);
       if ((await stat(file)).size > MAX_MANIFEST_BYTES) {
         throw new Error(

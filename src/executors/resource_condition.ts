@@ -38,6 +38,7 @@ function valueAt(object: Json, path: string): string | undefined {
  * @throws {Error} when a path is wrong or finds nothing
  */
 export function readJsonPathTemplate(template: string, object: Json): string {
+  const context = new RunContext();
   const read = (path: string): string => {
     const inner = path.trim();
     const found = queryJson(
@@ -45,10 +46,15 @@ export function readJsonPathTemplate(template: string, object: Json): string {
       inner.startsWith("$")
         ? inner
         : `$${inner.startsWith(".") || inner.startsWith("[") ? "" : "."}${inner}`,
-      new RunContext(),
+      context,
     );
-    return typeof found === "string" ? found : toJsonText(found);
+    return typeof found === "string" ? found : toJsonText(found, 0, context);
   };
   if (!template.includes("{")) return read(template);
-  return template.replace(/\{([^{}]*)\}/g, (_, path: string) => read(path));
+  context.step(template.length / 4);
+  return template.replace(/\{([^{}]*)\}/g, (_, path: string) => {
+    const text = read(path);
+    context.produce(text.length);
+    return text;
+  });
 }

@@ -5,8 +5,12 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { TaskOutcome } from "../engine/command.ts";
+import { removeInside } from "../platform/inside.ts";
+
+/** Longest name made of a manifest's; file systems take 255 bytes, and something may be put behind it. */
+const MAX_FILE_NAME = 180;
 
 /** Folder name of a task: readable, safe, and different for different ids. */
 export function safeTaskName(taskId: string): string {
@@ -22,7 +26,7 @@ export class Scratch {
   /** @param dir Made when first used. A path that a shell would split is used through a link in the temp folder. */
   constructor(dir: string) {
     const full = resolve(dir);
-    this.dir = /^[\w./@%+=:,-]+$/.test(full)
+    this.dir = /^[\w./@%+=:-]+$/.test(full)
       ? full
       : join(tmpdir(), `sluice-${createHash("sha256").update(full).digest("hex").slice(0, 16)}`);
     this.#make = async () => {
@@ -82,7 +86,8 @@ export class Scratch {
     const file = this.#ownerOfClaim(namespace, name);
     const owner = await readFile(file, "utf8").catch(() => undefined);
     if (owner !== workflowUid) return;
-    await rm(this.claim(namespace, name), { recursive: true, force: true, maxRetries: 3 });
+    // Other steps may still have it mounted and write there.
+    await removeInside({ root: dirname(this.claim(namespace, name)), path: fileName(name) });
     await rm(file, { force: true });
   }
 }
@@ -100,8 +105,8 @@ export class TaskFolder {
   }
 
   /** Stands for the root of the file system: declared paths are moved below it. */
-  root(path: string): string {
-    return join(this.dir, "root", path);
+  get root(): string {
+    return join(this.dir, "root");
   }
 
   /** Current folder of containers that name none. */
@@ -113,8 +118,14 @@ export class TaskFolder {
     return join(this.dir, "volumes", fileName(name));
   }
 
+  /** Tells that an input artifact is there, or is missing. */
   input(artifact: string): string {
     return join(this.dir, "inputs", fileName(artifact));
+  }
+
+  /** Where an input artifact is fetched to: no step writes there before it is. */
+  fetched(artifact: string): string {
+    return join(this.dir, "fetched", fileName(artifact));
   }
 
   output(artifact: string): string {
@@ -180,7 +191,7 @@ export class TaskFolder {
   }
 
   async remove(): Promise<void> {
-    await rm(this.dir, { recursive: true, force: true, maxRetries: 3 });
+    await removeInside({ root: dirname(this.dir), path: this.name });
   }
 }
 
@@ -193,10 +204,9 @@ export async function writeWhole(path: string, content: string): Promise<void> {
 
 /** A name from a manifest as the name of one file. */
 export function fileName(name: string): string {
-  return encodeURIComponent(name).replace(/^\.+/, (dots) => "%2E".repeat(dots.length)) || "_";
-}
-
-/** A path of a template, absolute: a relative one starts at `workingDir`. */
-export function absolutePath(path: string, workingDir: string): string {
-  return isAbsolute(path) ? resolve(path) : resolve(workingDir, path);
+  const text = encodeURIComponent(name.toWellFormed())
+    .replace(/^\.+/, (dots) => "%2E".repeat(dots.length)) || "_";
+  if (text.length <= MAX_FILE_NAME) return text;
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return `${text.slice(0, MAX_FILE_NAME - 17)}-${hash}`;
 }

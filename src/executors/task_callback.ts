@@ -1,22 +1,37 @@
 /**
  * What pods call: outputs that are too large for their status, and artifacts in both directions. Any replica answers: what
- * it must know is in the pod's annotations, what it learns goes to the shared store. Mounted below `/api/v1/tasks/`.
+ * it must know is on the pod, under the server's signature; what it learns goes to the shared store. Who can't prove a task
+ * is refused before anything is looked for or read, whatever the path says. Mounted below `/api/v1/tasks/`.
  */
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
-import { packTar, unpackTar } from "modern-tar/fs";
+import { Budget } from "../artifacts/budget.ts";
+import { packTar } from "../artifacts/pack.ts";
 import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
+import { Problem } from "../base/problem.ts";
+import { unpackTar } from "../artifacts/unpack.ts";
 import type { KubeClient } from "../kubernetes/kube_client.ts";
-import { CALLBACK_ANNOTATION, PROGRESS_ANNOTATION, TASK_ANNOTATION } from "./kubernetes_pod.ts";
+import { trustedPlace } from "../platform/inside.ts";
+import { webStream } from "../platform/web_stream.ts";
+import type { Logger } from "../platform/log.ts";
+import { bounded, readBounded, TooLarge } from "./bounded_body.ts";
+import {
+  CALLBACK_ANNOTATION,
+  progressAnnotation,
+  SIGNATURE_ANNOTATION,
+  TASK_ANNOTATION,
+  TASK_HEADER,
+} from "./kubernetes_pod.ts";
 import type { CallbackFacts } from "./kubernetes_pod.ts";
 import { getPod } from "./pod_calls.ts";
 import { podsPath } from "./pod_watch.ts";
-import { isTaskToken, MAX_REPORT_BYTES, memoryKey } from "./task_report.ts";
+import { MAX_REPORT_BYTES, memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
+import { isFactsSignature, isTaskToken } from "./task_tokens.ts";
 
 export interface TaskCallbackOptions {
   client: KubeClient;
@@ -24,71 +39,97 @@ export interface TaskCallbackOptions {
   memory: TaskMemory;
   /** The deployment's secret, the same on all replicas. */
   secret: string;
+  log: Logger;
+  /** Prefix of the pods' labels and annotations. */
+  labelPrefix: string;
+  /** Largest archive with an artifact, bytes. */
+  maxArtifactBytes: number;
 }
 
 const MAX_PROGRESS_BYTES = 64;
 
-interface Call {
+/** Where the called pod is. */
+interface Place {
+  namespace: string;
+  podName: string;
+}
+
+/** A call that has proved its task. */
+interface Call extends Place {
   taskId: string;
   facts: CallbackFacts;
   scope: ArtifactScope;
 }
 
 const ROUTE =
-  /^\/api\/v1\/tasks\/([^/]+)\/([^/]+)\/(outputs|progress|artifacts|inputs)(?:\/(\d+))?$/;
+  /^\/api\/v1\/tasks\/([^/]+)\/([^/]+)\/(?:(outputs|progress)|(artifacts|inputs)\/(\d{1,5}))$/;
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** Makes the handler of pods' calls. It answers 404 to everything else. */
+/** Makes the handler of pods' calls. */
 export function createTaskCallback(
   options: TaskCallbackOptions,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    const [, namespace = "", podName = "", kind, index = ""] =
-      ROUTE.exec(new URL(request.url).pathname) ?? [];
+    const taskId = request.headers.get(TASK_HEADER) ?? "";
+    const token = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+    if (!isTaskToken(options.secret, taskId, token)) return refused();
+    const { pathname } = new URL(request.url);
+    const [, namespace = "", podName = "", single, indexed, index] = ROUTE.exec(pathname) ?? [];
+    const kind = single ?? indexed;
     if (kind === undefined) return plain(404, "not found");
+    if (!NAME.test(namespace) || !NAME.test(podName)) return refused();
     try {
-      if (![namespace, podName].every(isName)) return plain(404, "not found");
-      const call = await authenticate(options, request, namespace, podName);
-      if (call === undefined) return plain(403, "not allowed");
-      if (request.method === "POST" && kind === "outputs") {
-        return await outputs(options, call, request);
+      const call = await provenCall(options, taskId, { namespace, podName });
+      if (call === undefined) return refused();
+      switch (`${request.method} ${kind}`) {
+        case "POST outputs":
+          return await outputs(options, call, request);
+        case "POST progress":
+          return await progress(options, call, request);
+        case "POST artifacts":
+          return await saveArtifact(options, call, Number(index), request);
+        case "GET inputs":
+          return await sendInput(options, call, Number(index));
+        default:
+          return plain(405, "method not allowed");
       }
-      if (request.method === "POST" && kind === "progress") {
-        return await progress(options, { namespace, podName }, request);
-      }
-      if (request.method === "POST" && kind === "artifacts") {
-        return await saveArtifact(options, call, Number(index), request);
-      }
-      if (request.method === "GET" && kind === "inputs") {
-        return await sendInput(options, call, Number(index));
-      }
-      return plain(405, "method not allowed");
     } catch (error) {
+      if (error instanceof TooLarge) return plain(413, error.message);
+      // Pods repeat what fails with 5xx.
+      if (error instanceof Problem && error.status < 500) return plain(error.status, error.message);
+      options.log.warn({ task: taskId, kind, err: error }, "a pod's call failed");
       return plain(500, error instanceof Error ? error.message : String(error));
     }
   };
 }
 
-/** The pod's own facts, when the token is its task's. */
-async function authenticate(
+/** What the server wrote on the task's pod; undefined when this is no pod of the task, or says something else than was signed. */
+async function provenCall(
   { client, secret }: TaskCallbackOptions,
-  request: Request,
-  namespace: string,
-  podName: string,
+  taskId: string,
+  { namespace, podName }: Place,
 ): Promise<Call | undefined> {
-  const token = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const pod = await getPod(client, namespace, podName);
-  const { [TASK_ANNOTATION]: taskId = "", [CALLBACK_ANNOTATION]: text } =
-    pod?.metadata.annotations ?? {};
-  if (text === undefined || !isTaskToken(secret, taskId, token)) return undefined;
+  const {
+    [TASK_ANNOTATION]: task,
+    [CALLBACK_ANNOTATION]: text = "",
+    [SIGNATURE_ANNOTATION]: signature = "",
+  } = pod?.metadata.annotations ?? {};
+  if (task !== taskId || !isFactsSignature(secret, taskId, text, signature)) return undefined;
   const facts = JSON.parse(text) as CallbackFacts;
+  if (facts.names["workflow.namespace"] !== namespace) return undefined;
+  const { names, repositoryRef, archiveLocation, formerKeys } = facts;
   return {
     taskId,
+    namespace,
+    podName,
     facts,
     scope: {
       namespace,
-      names: facts.names,
-      ...(facts.repositoryRef && { repositoryRef: facts.repositoryRef }),
-      ...(facts.archiveLocation && { archiveLocation: facts.archiveLocation }),
+      names,
+      ...(repositoryRef && { repositoryRef }),
+      ...(archiveLocation && { archiveLocation }),
+      ...(formerKeys && { formerKeys }),
     },
   };
 }
@@ -98,36 +139,30 @@ async function outputs(
   { taskId }: Call,
   request: Request,
 ): Promise<Response> {
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_REPORT_BYTES) {
-    return plain(413, `outputs have more than ${MAX_REPORT_BYTES} bytes`);
-  }
-  const bytes = new Uint8Array(await request.arrayBuffer());
-  if (bytes.length > MAX_REPORT_BYTES) return plain(413, "outputs are too large");
+  const bytes = await readBounded(request, MAX_REPORT_BYTES, "the report of the outputs");
   await memory.putBlob(memoryKey(taskId, "outputs"), bytes);
   return plain(200, "{}");
 }
 
 /** Puts it on the pod, whose watch brings it to the replica that runs the task. */
 async function progress(
-  { client }: TaskCallbackOptions,
-  { namespace, podName }: { namespace: string; podName: string },
+  { client, labelPrefix }: TaskCallbackOptions,
+  { namespace, podName }: Call,
   request: Request,
 ): Promise<Response> {
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_PROGRESS_BYTES) {
-    return plain(413, "that is no progress");
-  }
-  const text = (await request.text()).trim();
+  const bytes = await readBounded(request, MAX_PROGRESS_BYTES, "progress");
+  const text = new TextDecoder().decode(bytes).trim();
   if (!/^\d+\/\d+$/.test(text)) return plain(400, "progress must look like 1/4");
   await client.call({
     method: "PATCH",
     path: `${podsPath(namespace)}/${podName}`,
-    body: { metadata: { annotations: { [PROGRESS_ANNOTATION]: text } } },
+    body: { metadata: { annotations: { [progressAnnotation(labelPrefix)]: text } } },
   });
   return plain(200, "{}");
 }
 
 async function saveArtifact(
-  { artifacts }: TaskCallbackOptions,
+  { artifacts, maxArtifactBytes }: TaskCallbackOptions,
   { facts, scope }: Call,
   index: number,
   request: Request,
@@ -136,16 +171,27 @@ async function saveArtifact(
   if (artifact === undefined || request.body === null) return plain(404, "no such artifact");
   return await inTempFolder(async (folder) => {
     const body = Readable.fromWeb(request.body as NodeReadableStream);
-    await pipeline(body, unpackTar(folder));
+    const what = `artifact "${artifact.name}" (--max-artifact-bytes)`;
+    const limited = bounded(maxArtifactBytes, what);
+    const budget = new Budget(maxArtifactBytes);
+    await Promise.all([
+      pipeline(body, limited),
+      unpackTar(limited, folder, budget, { links: "as they are" }),
+    ]);
     const [entry] = await readdir(folder);
     if (entry === undefined) return plain(400, "the archive is empty");
-    const saved = await artifacts.save(artifact, join(folder, entry), facts.prefix, scope);
+    const place = join(folder, entry);
+    const found = await lstat(place);
+    if (!found.isFile() && !found.isDirectory()) {
+      return plain(400, `artifact "${artifact.name}" is neither a file nor a folder`);
+    }
+    const saved = await artifacts.save(artifact, place, facts.prefix, scope);
     return new Response(JSON.stringify(saved), { headers: { "content-type": "application/json" } });
   });
 }
 
 async function sendInput(
-  { artifacts }: TaskCallbackOptions,
+  { artifacts, maxArtifactBytes }: TaskCallbackOptions,
   { facts, scope }: Call,
   index: number,
 ): Promise<Response> {
@@ -154,16 +200,16 @@ async function sendInput(
   const folder = await mkdtemp(join(tmpdir(), "sluice-input-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const name = artifact.path ?? artifact.name;
-    const place = join(folder, name);
+    // Here it lies under a name of ours; the manifest's is for the pod.
+    const place = join(folder, "content");
     if (!await artifacts.fetch(artifact, place, scope)) {
       await remove();
       return plain(404, "no such artifact");
     }
-    const type = (await stat(place)).isDirectory() ? "directory" : "file";
-    const tar = packTar([{ type, source: place, target: name }]);
+    const target = artifact.path ?? artifact.name;
+    const tar = packTar(trustedPlace(place), target, new Budget(maxArtifactBytes));
     tar.once("close", () => void remove());
-    return new Response(Readable.toWeb(tar) as unknown as BodyInit, {
+    return new Response(webStream(tar) as BodyInit, {
       headers: { "content-type": "application/x-tar" },
     });
   } catch (error) {
@@ -181,9 +227,9 @@ async function inTempFolder<Result>(act: (folder: string) => Promise<Result>): P
   }
 }
 
-/** True for what may be part of the API server's paths as it is. */
-function isName(text: string): boolean {
-  return /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text);
+/** The same for every call without a proof, so that nothing shows what there is. */
+function refused(): Response {
+  return plain(403, "not allowed");
 }
 
 function plain(status: number, text: string): Response {

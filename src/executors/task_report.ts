@@ -1,8 +1,9 @@
 /** What the wrapper in a pod sends home: a tar of `result`, `p.<index>` per parameter, `a.<index>` per artifact. */
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { unpackTar } from "modern-tar";
+import { isJsonObject } from "../base/json.ts";
+import { findLocation, keyedLocation } from "../spec/artifact_location.ts";
 import type { Artifact, Outputs, Template } from "../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES, resultFrom, trimNewline } from "./capture.ts";
 import { outputFiles } from "./kubernetes_pod.ts";
@@ -23,19 +24,13 @@ export function memoryKey(taskId: string, what: "created" | "outputs" | ""): str
   return `task/${taskId}/${what}`;
 }
 
-/** Secret of one task, from the deployment's. */
-export function taskToken(secret: string, taskId: string): string {
-  return createHmac("sha256", secret).update(taskId).digest("base64url");
-}
+/** What is said of a report that can't be read, whoever wrote it. */
+export const DAMAGED_REPORT = "the pod's report of its outputs can't be read";
 
-/** Compares without telling by time where they differ. */
-export function isTaskToken(secret: string, taskId: string, token: string): boolean {
-  const expected = Buffer.from(taskToken(secret, taskId));
-  const given = Buffer.from(token);
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-/** The report inside a termination message; undefined when it isn't ours, empty when it was sent by a call. */
+/**
+ * The report inside a termination message; undefined when it isn't ours, empty when it was sent by a call.
+ * @throws {Error} when it can't be unpacked
+ */
 export async function reportInMessage(message: string): Promise<Uint8Array | undefined> {
   if (!message.startsWith(MESSAGE_PREFIX)) return undefined;
   const packed = Buffer.from(message.slice(MESSAGE_PREFIX.length).trim(), "base64");
@@ -43,7 +38,10 @@ export async function reportInMessage(message: string): Promise<Uint8Array | und
   return await promisify(gunzip)(packed, { maxOutputLength: MAX_REPORT_BYTES });
 }
 
-/** Outputs from a report, and what is wrong with the first that could not be had. */
+/**
+ * Outputs from a report, and what is wrong with the first that could not be had. The report is the pod's word: of it count
+ * only values and keys for what the template declares.
+ */
 export async function outputsFromReport(
   report: Uint8Array,
   template: Template,
@@ -82,8 +80,8 @@ export async function outputsFromReport(
       artifacts.push(artifact);
       continue;
     }
-    const text = Buffer.from(files.get(`a.${index}`) ?? []).toString();
-    if (text.startsWith("{")) artifacts.push(JSON.parse(text) as Artifact);
+    const saved = savedArtifact(artifact, template, files.get(`a.${index}`));
+    if (saved !== undefined) artifacts.push(saved);
     else if (artifact.optional !== true) {
       fault ??=
         `Cannot save output artifact "${artifact.name}": ${artifact.path} no such file or directory`;
@@ -91,4 +89,31 @@ export async function outputsFromReport(
   }
   if (artifacts.length > 0) outputs.artifacts = artifacts;
   return fault === undefined ? { outputs } : { outputs, fault };
+}
+
+/** The declared artifact, with the key that its bytes got when it names none; undefined when it was not saved. */
+function savedArtifact(
+  artifact: Artifact,
+  { archiveLocation }: Template,
+  answer: Uint8Array | undefined,
+): Artifact | undefined {
+  const key = keyIn(Buffer.from(answer ?? []).toString());
+  if (key === undefined) return undefined;
+  if (findLocation(artifact) !== undefined) return artifact;
+  const place = keyedLocation(archiveLocation ?? {});
+  const bucket = place?.kind === "s3" && place.isFull ? place.members : {};
+  return { ...artifact, s3: { ...bucket, key } };
+}
+
+/** The key in a server's answer to a saved artifact, "" when it has none; undefined when it is no such answer. */
+function keyIn(text: string): string | undefined {
+  let saved: unknown;
+  try {
+    saved = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(saved)) return undefined;
+  const key = isJsonObject(saved["s3"]) ? saved["s3"]["key"] : undefined;
+  return typeof key === "string" ? key : "";
 }

@@ -1,12 +1,14 @@
 /** Volumes of a task on one machine: folders, filled from ConfigMaps and Secrets where the manifest says so. */
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { chmod, mkdir } from "node:fs/promises";
+import { normalize } from "node:path";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { TaskSpec } from "../engine/effect.ts";
+import { findInside, makeFolderInside, placeText, writeInside } from "../platform/inside.ts";
 import type { PlannedContainer } from "./container_plan.ts";
 import { readConfig } from "./environment.ts";
+import { guestPath } from "./path_map.ts";
 import type { Mount } from "./path_map.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
@@ -31,15 +33,20 @@ export async function mountVolumes(
   const mounts: Mount[] = [];
   for (const mount of container.spec.volumeMounts ?? []) {
     const name = text(mount["name"]);
-    const at = text(mount["mountPath"]);
+    const at = guestPath(text(mount["mountPath"]));
+    if (at === "/") throw configFault(container.name, `volume "${name}" can't be mounted at "/"`);
     const folder = await prepareVolume(task, container.name, name, sources);
     const subPath = normalize(text(mount["subPath"]) || ".");
     if (subPath.startsWith("..") || subPath.startsWith("/")) {
       throw configFault(container.name, `subPath of volume "${name}" leaves the volume`);
     }
-    const host = join(folder, subPath);
-    if (subPath !== ".") await mkdir(dirname(host), { recursive: true });
-    mounts.push({ at, host, ...(mount["readOnly"] === true ? { readOnly: true } : {}) });
+    const place = { root: folder, path: subPath };
+    // A link there would be followed by whoever mounts it, out of the volume.
+    if (subPath !== "." && await findInside(place) === undefined) {
+      await makeFolderInside(place, 0o777);
+    }
+    const readOnly = mount["readOnly"] === true;
+    mounts.push({ at, host: placeText(place), root: folder, ...(readOnly && { readOnly }) });
   }
   return mounts;
 }
@@ -125,11 +132,10 @@ async function writeEntries(
     : Object.keys(entries).map((key) => ({ key, path: key, mode: undefined }));
   for (const { key, path, mode } of wanted) {
     const value = entries[key];
-    const file = join(place, normalize(`/${path}`));
     if (value === undefined) continue;
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, value);
-    if (typeof mode === "number") await chmod(file, mode);
+    const file = { root: place, path: normalize(`/${path}`) };
+    // Written again when a new server finds the task: its containers may run already.
+    await writeInside(file, value, typeof mode === "number" ? { mode: mode & 0o777 } : {});
   }
 }
 

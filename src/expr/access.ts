@@ -3,12 +3,14 @@
 import { fault } from "./error.ts";
 import { goString, goTypeName } from "./go_text.ts";
 import { findMethod } from "./go_time_methods.ts";
-import { anyMapGet, stringKey, toInt } from "./operators.ts";
+import { anyMapGet, contains, stringKey, toInt } from "./operators.ts";
+import { RunContext } from "./run_context.ts";
 import { byteLength, byteSlice, isAscii, utf8Bytes } from "./utf8.ts";
 import {
   AnyMap,
   elementType,
   isNilList,
+  isPlainInt,
   isValueMap,
   NamedInt,
   nilList,
@@ -40,7 +42,35 @@ export function fetchMember(container: Value, key: Value): Value {
       return Object.hasOwn(container, name) ? container[name] ?? null : null;
     }
   }
-  return fault(`cannot fetch ${goString(key)} from ${goTypeName(container)}`);
+  return fault(`cannot fetch ${goString(key, new RunContext())} from ${goTypeName(container)}`);
+}
+
+/**
+ * A member of a value that came from outside and may be anything: where it can't have that member, nil.
+ * @throws {Fault} when an index is out of range, or the key can't be one of a map
+ */
+export function fetchOpen(container: Value, key: Value): Value {
+  return mayHave(container, key) ? fetchMember(container, key) : null;
+}
+
+/** `get(container, key)` of such a value. @throws {Fault} when the key can't be one of a map */
+export function getOpen(container: Value, key: Value): Value {
+  return mayHave(container, key) ? getMember(container, key) : null;
+}
+
+/** `needle in container` of such a value: nothing is in what holds nothing. */
+export function containsOpen(needle: Value, container: Value, context: RunContext): boolean {
+  const holds = container !== null && typeof container === "object";
+  return holds && contains(needle, container, context);
+}
+
+function mayHave(container: Value, key: Value): boolean {
+  if (typeof container === "string" || Array.isArray(container)) return isIndex(key);
+  return container !== null && typeof container === "object";
+}
+
+function isIndex(key: Value): boolean {
+  return typeof key === "bigint" || typeof key === "number" || isPlainInt(key);
 }
 
 /** What a missing key gives. */
@@ -89,7 +119,7 @@ export function getMember(container: Value, key: Value): Value {
 export function sliceOfValue(list: Value, from: Value | undefined, to: Value | undefined): Value {
   if (to === undefined) openEnd(list);
   if (typeof list !== "string" && !Array.isArray(list) && !(list instanceof Uint8Array)) {
-    return fault(`cannot slice ${goString(from ?? 0n)}`);
+    return fault(`cannot slice ${goString(from ?? 0n, new RunContext())}`);
   }
   if (Array.isArray(list) && isNilList(list)) return list;
   const length = lengthOf(list);

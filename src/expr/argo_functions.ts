@@ -36,7 +36,7 @@ export const ARGO_FUNCTIONS: FunctionTable = new Map<string, GoFunction | ValueM
   [
     "toJson",
     helper("toJson", ([value = null], context) => {
-      const text = toJsonText(value);
+      const text = toJsonText(value, 0, context);
       context.produce(text.length);
       return text;
     }, "string"),
@@ -47,8 +47,7 @@ export const ARGO_FUNCTIONS: FunctionTable = new Map<string, GoFunction | ValueM
       "jsonpath",
       ([text = null, path = null], context): Value => {
         const source = stringArgument(text);
-        context.step(1 + (source.length >> 3));
-        return queryJson(parseJsonText(source), stringArgument(path), context);
+        return queryJson(parseJsonText(source, context), stringArgument(path), context);
       },
       { params: [STRING, STRING], result: ANY },
       "func(string, string) interface {}",

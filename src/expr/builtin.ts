@@ -17,9 +17,9 @@ export interface Builtin {
 /** A group of built-ins by name. */
 export type BuiltinTable = ReadonlyMap<string, Builtin>;
 
-/** Type name in messages of checks, where nil is written as Go's formatter writes a missing value. */
+/** Type name in messages of checks. */
 export function argumentText(type: StaticType): string {
-  return type.kind === "nil" ? "%!s(<nil>)" : typeText(type);
+  return type.kind === "nil" ? "nil" : typeText(type);
 }
 
 /** A check for functions of one argument: the kinds it takes, and the message for the others. */

@@ -19,6 +19,7 @@ import {
   TIME,
   ZONE,
 } from "./types.ts";
+import type { RunContext } from "./run_context.ts";
 import { utf8Bytes, utf8String, wellFormed } from "./utf8.ts";
 import {
   AnyMap,
@@ -92,7 +93,8 @@ function namedIntType({ kind }: NamedInt): string {
 }
 
 /** Reads JSON text. @throws {Fault} */
-export function parseJsonText(text: string): Value {
+export function parseJsonText(text: string, context: RunContext): Value {
+  context.step(1 + text.length / 2);
   const source = wellFormed(text);
   let value: unknown;
   try {
@@ -199,18 +201,16 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   ["string", {
     check: [signature([ANY], STRING)],
     run: ([value = null], context) => {
-      const text = goString(value);
+      const text = goString(value, context);
       context.produce(text.length);
-      context.step(1 + (text.length >> 1));
       return text;
     },
   }],
   ["toJSON", {
     check: [signature([ANY], STRING)],
     run: ([value = null], context) => {
-      const text = toJsonText(value, 2);
+      const text = toJsonText(value, 2, context);
       context.produce(text.length);
-      context.step(1 + (text.length >> 1));
       return text;
     },
   }],
@@ -218,16 +218,16 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     check: [signature([STRING], ANY)],
     run: ([text = null], context) => {
       const source = asString(text);
-      context.step(source.length >> 3);
-      return parseJsonText(source);
+      return parseJsonText(source, context);
     },
   }],
   ["toBase64", {
     check: [signature([STRING], STRING)],
     run: ([text = null], context) => {
-      const encoded = base64Encode(utf8Bytes(asString(text)));
+      const source = asString(text);
+      context.step(1 + source.length);
+      const encoded = base64Encode(utf8Bytes(source));
       context.produce(encoded.length);
-      context.step(encoded.length >> 3);
       return encoded;
     },
   }],
@@ -235,7 +235,7 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     check: [signature([STRING], STRING)],
     run: ([text = null], context) => {
       const source = asString(text);
-      context.step(source.length >> 2);
+      context.step(1 + source.length);
       return utf8String(base64Decode(source));
     },
   }],
@@ -253,25 +253,35 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   ["duration", {
     check: [signature([STRING], DURATION)],
     run: ([text = null], context) => {
-      context.step(10);
-      return new GoDuration(parseDuration(asString(text)));
+      const source = asString(text);
+      context.step(10 + source.length * 2);
+      return new GoDuration(parseDuration(source));
     },
   }],
   ["date", {
-    check: (args) =>
-      args.length > 0
+    check: (args) => {
+      const [first] = args;
+      if (first === undefined) {
+        return { error: "invalid number of arguments (expected at least 1, got 0)" };
+      }
+      // A zone may stand in front of text, layout and name of a zone.
+      const most = first.kind === "string" ? 3 : 4;
+      return args.length <= most
         ? TIME
-        : { error: "invalid number of arguments (expected at least 1, got 0)" },
+        : { error: `invalid number of arguments (expected at most ${most}, got ${args.length})` };
+    },
     run: (args, context) => {
       context.step(TIME_STEPS);
+      for (const arg of args) if (typeof arg === "string") context.step(arg.length * 6);
       return parseDate(args);
     },
   }],
   ["timezone", {
     check: [signature([STRING], ZONE)],
     run: ([name = null], context) => {
-      context.step(TIME_STEPS);
-      return loadZone(asString(name));
+      const source = asString(name);
+      context.step(TIME_STEPS + source.length);
+      return loadZone(source);
     },
   }],
 ]);

@@ -26,7 +26,7 @@ import {
   type StaticType,
   STRING,
 } from "./types.ts";
-import { runeCount } from "./utf8.ts";
+import { isAscii, payForBytes, runeCount } from "./utf8.ts";
 import {
   AnyMap,
   GoDuration,
@@ -77,7 +77,7 @@ function listFunction(
     check: oneOf(LIST_KINDS, () => LIST, problem),
     run: ([list = null], context) => {
       const items = elements(list, problem);
-      context.step(items.length);
+      context.step(items.length * 3);
       return run(items, context);
     },
   }];
@@ -92,7 +92,7 @@ function mapFunction(
     check: oneOf(MAP_KINDS, () => LIST, problem),
     run: ([map = null], context) => {
       const entries = entriesOf(map, problem);
-      context.step(entries.length);
+      context.step(entries.length * 5);
       context.spend(entries.length);
       return entries.map(pick);
     },
@@ -107,10 +107,12 @@ const len: Builtin = {
   ),
   run: ([value = null], context) => {
     if (typeof value === "string") {
-      if (value.length > 64) context.step(value.length >> 4);
+      if (value.length > 64) context.step(value.length / (isAscii(value) ? 16 : 3));
       return BigInt(runeCount(value));
     }
-    return BigInt(lengthOrFault(value));
+    const length = lengthOrFault(value);
+    if (!Array.isArray(value)) context.step(length * 3);
+    return BigInt(length);
   },
 };
 
@@ -128,7 +130,7 @@ function endElement(name: string, index: bigint): [string, Builtin] {
   return [name, {
     check: oneOf(LIST_KINDS, () => ANY, (type) => `cannot get ${name} element from ${type}`),
     run: ([list = null], context) => {
-      if (typeof list === "string") context.step(1 + (list.length >> 4));
+      if (typeof list === "string") payForBytes(list, context);
       const isList = typeof list === "string" || Array.isArray(list) ||
         list instanceof Uint8Array || list instanceof AnyMap;
       return isList ? getMember(list, index) : null;
@@ -219,8 +221,8 @@ function unique(list: readonly Value[], context: RunContext): Value[] {
 }
 
 /** Order of values for sorting; unordered kinds fail. */
-export function ascending(left: Value, right: Value): number {
-  const order = compare("<", left, right);
+export function ascending(left: Value, right: Value, context: RunContext): number {
+  const order = compare("<", left, right, context);
   return Number.isNaN(order) ? 0 : order;
 }
 
@@ -253,7 +255,9 @@ const sort: Builtin = {
     }
     if (!Array.isArray(list) && !(list instanceof Uint8Array)) return nilList();
     const items = elements(list, () => "");
-    const direction = order === "asc" ? ascending : (a: Value, b: Value) => ascending(b, a);
+    const direction = order === "asc"
+      ? (a: Value, b: Value) => ascending(a, b, context)
+      : (a: Value, b: Value) => ascending(b, a, context);
     return sorted(items, direction, context);
   },
 };
@@ -263,10 +267,10 @@ function fromPairs(list: readonly Value[], context: RunContext): Value {
   context.step(list.length * 5);
   const map = new AnyMap(new Map());
   for (const pair of list) {
-    if (!Array.isArray(pair)) fault(`invalid pair ${goString(pair)}`);
+    if (!Array.isArray(pair)) fault(`invalid pair ${goString(pair, context)}`);
     const [key, value] = pair;
     if (pair.length !== 2 || key === undefined || value === undefined) {
-      fault(`invalid pair length ${goString(pair)}`);
+      fault(`invalid pair length ${goString(pair, context)}`);
     }
     anyMapSet(map, key, value);
   }
@@ -281,7 +285,10 @@ export const LIST_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   ["get", {
     // The checker treats it like a member access.
     check: [],
-    run: ([container = null, key = null]) => getMember(container, key),
+    run: ([container = null, key = null], context) => {
+      if (typeof container === "string") payForBytes(container, context);
+      return getMember(container, key);
+    },
   }],
   ["take", take],
   mapFunction("keys", (type) => `cannot get keys from ${type}`, ([key]) => key),

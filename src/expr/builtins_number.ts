@@ -81,16 +81,16 @@ function isNumeric(value: Value): boolean {
 
 function extreme(
   name: string,
-  isBetter: (best: Value, candidate: Value) => boolean,
+  isBetter: (best: Value, candidate: Value, context: RunContext) => boolean,
 ): [string, Builtin] {
   const search = (args: readonly Value[], context: RunContext): Value => {
     let best: Value = null;
     for (const arg of args) {
-      context.step();
+      context.step(2);
       const elements = elementsOf(arg);
       if (elements === undefined) {
         if (!isNumeric(arg)) return args.length === 1 ? arg : invalid(name, arg);
-        if (best === null || isBetter(best, arg)) best = arg;
+        if (best === null || isBetter(best, arg, context)) best = arg;
         continue;
       }
       for (const element of elements) {
@@ -98,7 +98,7 @@ function extreme(
         const isPlain = typeof candidate === "number" || typeof candidate === "bigint" ||
           isPlainInt(candidate);
         if (!isPlain) invalid(name, candidate);
-        if (best === null || isBetter(best, candidate)) best = candidate;
+        if (best === null || isBetter(best, candidate, context)) best = candidate;
       }
     }
     return best;
@@ -110,7 +110,7 @@ function extreme(
 function collect(name: string, args: readonly Value[], context: RunContext): number[] {
   const out: number[] = [];
   const visit = (value: Value): void => {
-    context.step();
+    context.step(2);
     const elements = elementsOf(value);
     if (elements !== undefined) elements.forEach(visit);
     else if (typeof value === "number") out.push(value);
@@ -168,8 +168,8 @@ export const NUMBER_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   rounding("ceil", Math.ceil),
   rounding("floor", Math.floor),
   rounding("round", roundHalfAway),
-  extreme("max", (best, candidate) => compare("<", best, candidate) < 0),
-  extreme("min", (best, candidate) => compare(">", best, candidate) > 0),
+  extreme("max", (best, candidate, context) => compare("<", best, candidate, context) < 0),
+  extreme("min", (best, candidate, context) => compare(">", best, candidate, context) > 0),
   statistic("mean", (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length),
   statistic("median", median),
   bits("bitand", (a, b) => a & b),

@@ -6,7 +6,7 @@ import { goTypeName } from "./go_text.ts";
 import { asString, toInt } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
 import { BOOL, INT, LIST, type Signature, sliceOf, type StaticType, STRING } from "./types.ts";
-import { byteLength, utf8Bytes, utf8String } from "./utf8.ts";
+import { byteLength, payForBytes, utf8Bytes, utf8String } from "./utf8.ts";
 import { nilList, typedList, type Value } from "./values.ts";
 
 const TEXTS = sliceOf(STRING);
@@ -18,7 +18,7 @@ function signature(params: readonly StaticType[], result: StaticType): Signature
 
 /** Charges a run for looking at a text; searching is far cheaper than evaluating. */
 function charge(context: RunContext, ...texts: readonly string[]): void {
-  for (const text of texts) if (text.length > 64) context.step(text.length >> 4);
+  for (const text of texts) if (text.length > 64) context.step(text.length / 16);
 }
 
 /** A function of strings only. */
@@ -26,12 +26,14 @@ function ofTexts(
   count: number,
   result: StaticType,
   run: (...texts: string[]) => Value,
+  stepsPerCharacter = 0,
 ): Builtin {
   return {
     check: [signature(Array.from({ length: count }, () => STRING), result)],
     run: (args, context) => {
       const texts = args.map(asString);
       charge(context, ...texts);
+      for (const text of texts) context.step(text.length * stepsPerCharacter);
       const value = run(...texts);
       if (typeof value === "string") context.produce(value.length);
       return value;
@@ -143,6 +145,7 @@ export function replaceText(
   const pieces: string[] = [];
   const add = (piece: string) => {
     context.produce(piece.length);
+    context.step();
     pieces.push(piece);
   };
   if (old === "") {
@@ -174,13 +177,14 @@ function splitter(keep: boolean): Builtin {
     ],
     run: ([text = null, separator = null, limit], context) => {
       const source = asString(text);
+      charge(context, source);
       const parts = splitText(
         source,
         asString(separator),
         limit === undefined ? -1n : toInt(limit),
         keep,
       );
-      charge(context, source);
+      context.spend(parts.length);
       context.step(parts.length);
       return parts;
     },
@@ -198,7 +202,12 @@ function indexFinder(find: (text: string, part: string) => number): Builtin {
 function affix(run: (text: string, part: string) => string): Builtin {
   return {
     check: [signature([STRING, STRING], STRING), signature([STRING], STRING)],
-    run: ([text = null, part = " "]) => run(asString(text), asString(part)),
+    run: ([text = null, part = " "], context) => {
+      const source = asString(text);
+      const cut = asString(part);
+      charge(context, cut);
+      return run(source, cut);
+    },
   };
 }
 
@@ -211,6 +220,7 @@ const repeat: Builtin = {
       fault(`invalid argument for repeat (expected positive integer, got ${times})`);
     }
     if (times > MAX_REPEAT) fault("memory budget exceeded");
+    payForBytes(source, context);
     context.spend(byteLength(source) * Number(times));
     return source.repeat(Number(times));
   },
@@ -231,11 +241,12 @@ const join: Builtin = {
     }
     const parts = list.map((item) => {
       const part = asString(item);
-      context.step();
+      context.step(2);
       context.produce(part.length + between.length);
       return part;
     });
     const text = parts.join(between);
+    payForBytes(text, context);
     return text.isWellFormed() ? text : utf8String(utf8Bytes(text));
   },
 };
@@ -244,8 +255,13 @@ const trim: Builtin = {
   check: [signature([STRING], STRING), signature([STRING, STRING], STRING)],
   run: ([text = null, set], context) => {
     const source = asString(text);
-    context.step(1 + (source.length >> (set === undefined ? 4 : 2)));
-    return set === undefined ? trimSpace(source) : trimSet(source, asString(set));
+    if (set === undefined) {
+      context.step(1 + source.length / 16);
+      return trimSpace(source);
+    }
+    const cut = asString(set);
+    context.step(1 + source.length * 2 + cut.length * 3);
+    return trimSet(source, cut);
   },
 };
 
@@ -273,8 +289,8 @@ export const TEXT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     "trimSuffix",
     affix((text, part) => text.endsWith(part) ? text.slice(0, text.length - part.length) : text),
   ],
-  ["upper", ofTexts(1, STRING, (text = "") => toUpper(text))],
-  ["lower", ofTexts(1, STRING, (text = "") => toLower(text))],
+  ["upper", ofTexts(1, STRING, (text = "") => toUpper(text), 2.5)],
+  ["lower", ofTexts(1, STRING, (text = "") => toLower(text), 2.5)],
   ["split", splitter(false)],
   ["splitAfter", splitter(true)],
   ["replace", replace],

@@ -11,6 +11,7 @@ import { methodType } from "./go_time_methods.ts";
 import { isBuiltin } from "./names.ts";
 import type { FunctionTable } from "./program.ts";
 import { compileRegex } from "./regex.ts";
+import type { RunContext } from "./run_context.ts";
 import {
   type ArgumentProblem,
   argumentProblem,
@@ -48,6 +49,10 @@ export interface CheckInput {
   readonly source: string;
   readonly env: ValueMap;
   readonly functions: FunctionTable;
+  /** See `CompileOptions.open`. */
+  readonly open: ReadonlySet<string>;
+  /** What compiling takes its steps from. */
+  readonly context: RunContext;
 }
 
 /** Names that stand for something else than the environment's entries. */
@@ -184,6 +189,7 @@ class Checker {
   // Names
 
   #name(node: Node, name: string): StaticType {
+    this.#input.context.step(this.#variables.length / 4);
     const variable = this.#variables.findLast((entry) => entry.name === name);
     if (variable !== undefined) return variable.type;
     if (name === ENV_NAME) return UNKNOWN;
@@ -194,9 +200,10 @@ class Checker {
 
   /** Type of an entry of the environment or of the function table. */
   #envType(name: string): StaticType | undefined {
-    const { env, functions } = this.#input;
+    const { env, functions, open } = this.#input;
     const given = functions.get(name);
     if (given !== undefined) return typeOfValue(given);
+    if (open.has(name)) return UNKNOWN;
     this.names.add(name);
     return Object.hasOwn(env, name) ? typeOfValue(env[name] ?? null) : undefined;
   }
@@ -270,7 +277,7 @@ class Checker {
     const pattern = stringOf(node.right);
     if (pattern === undefined) return;
     try {
-      compileRegex(pattern);
+      compileRegex(pattern, this.#input.context);
     } catch (error) {
       if (error instanceof Fault) this.#fail(node, error.message);
       throw error;
@@ -357,6 +364,7 @@ class Checker {
 
   /** A call of a value. The arguments of a function nothing is known of are not visited, as in the reference. */
   #call(node: CallNode, callee: StaticType): StaticType {
+    if (isEnv(node.callee)) this.#fail(node, "map[string]interface {} is not callable");
     if (isUnknown(callee)) return UNKNOWN;
     const name = calleeName(node.callee);
     if (callee.kind === "nil") {

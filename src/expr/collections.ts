@@ -227,7 +227,9 @@ function sortBy(it: Iteration): Value {
   context.spend(keyed.length);
   keyed.sort((left, right) => {
     context.step();
-    return order === "asc" ? ascending(left.key, right.key) : ascending(right.key, left.key);
+    return order === "asc"
+      ? ascending(left.key, right.key, context)
+      : ascending(right.key, left.key, context);
   });
   return keyed.map(({ item }) => item);
 }

@@ -1,11 +1,11 @@
 /** Compiles a checked tree to closures. */
 
-import { fetchMember, sliceOfValue } from "./access.ts";
+import { containsOpen, fetchMember, fetchOpen, getOpen, sliceOfValue } from "./access.ts";
 import { type BinaryNode, childrenOf, type MemberNode, type Node, stringOf } from "./ast.ts";
 import { BUILTINS } from "./builtins.ts";
 import { checkTree, ENV_NAME, isEnv } from "./check.ts";
 import { type Body, type CollectionCall, compileCollection, readElement } from "./collections.ts";
-import { ExprCompileError, ExprRuntimeError, Fault, fault } from "./error.ts";
+import { BudgetExceeded, ExprCompileError, ExprRuntimeError, Fault, fault } from "./error.ts";
 import { goTypeName } from "./go_text.ts";
 import type { IntRange } from "./int_range.ts";
 import { isBuiltin, PREDICATE_BUILTINS } from "./names.ts";
@@ -18,9 +18,11 @@ import { collectReferences } from "./references.ts";
 import { RunContext, type RunOptions } from "./run_context.ts";
 import { isInteger } from "./types.ts";
 import { type Run, SKIP, type State } from "./run_state.ts";
+import { payForBytes } from "./utf8.ts";
 import { GoFunction, newMap, setOwn, type Value, type ValueMap } from "./values.ts";
 
 const NO_FUNCTIONS: FunctionTable = new Map();
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
  * Compiles an expression for environments like the given one.
@@ -30,6 +32,11 @@ export function compileExpr(source: string, options: CompileOptions): Program {
   return compileWithNames(source, options).program;
 }
 
+/** Steps that compiling takes: for the whole, for each character, for each node. */
+const STEPS_PER_PROGRAM = 60;
+const STEPS_PER_CHARACTER = 0.25;
+const STEPS_PER_NODE = 15;
+
 /** A program, and the names of the environment its meaning depends on. */
 export interface Compiled {
   readonly program: Program;
@@ -38,15 +45,25 @@ export interface Compiled {
 
 /** Like {@link compileExpr}; also tells for which names of the environment the result holds. */
 export function compileWithNames(source: string, options: CompileOptions): Compiled {
-  const text = source.toWellFormed();
   const functions = options.functions ?? NO_FUNCTIONS;
+  const context = options.context ?? new RunContext();
+  const before = context.stepsTaken;
+  let text = source;
   try {
+    context.step(STEPS_PER_PROGRAM + source.length * STEPS_PER_CHARACTER);
+    text = source.toWellFormed();
     const tree = parseExpr(text, hiddenBuiltins(options.env, functions));
-    const names = checkTree(tree, { source: text, env: options.env, functions });
-    const compiler = new Compiler(functions);
+    context.step(countNodes(tree) * STEPS_PER_NODE);
+    const { env, open = NO_NAMES } = options;
+    const names = checkTree(tree, { source: text, env, functions, open, context });
+    const compiler = new Compiler(functions, open, context);
     const run = compiler.compile(optimizeTree(tree, text));
-    return { program: new ClosureProgram(text, tree, run, compiler), names };
+    const steps = context.stepsTaken - before;
+    return { program: new ClosureProgram(text, tree, run, compiler, steps), names };
   } catch (error) {
+    if (error instanceof BudgetExceeded) {
+      throw new ExprCompileError(error.message, text, 0, { cause: error });
+    }
     if (error instanceof RangeError) {
       throw new ExprCompileError("expression is nested too deeply", text, 0);
     }
@@ -66,14 +83,16 @@ export function hiddenBuiltins(env: ValueMap, functions: FunctionTable): Set<str
 
 class ClosureProgram implements Program {
   readonly source: string;
+  readonly compileSteps: number;
   readonly #tree: Node;
   readonly #run: Run;
   readonly #slots: number;
   readonly #functions: FunctionTable;
   #references: readonly Reference[] | undefined;
 
-  constructor(source: string, tree: Node, run: Run, compiler: Compiler) {
+  constructor(source: string, tree: Node, run: Run, compiler: Compiler, compileSteps: number) {
     this.source = source;
+    this.compileSteps = compileSteps;
     this.#tree = tree;
     this.#run = run;
     this.#slots = compiler.slots;
@@ -90,7 +109,7 @@ class ClosureProgram implements Program {
       env,
       functions: this.#functions,
       slots: this.#slots === 0 ? NO_SLOTS : new Array(this.#slots).fill(null),
-      context: new RunContext(options),
+      context: RunContext.of(options),
       at: 0,
     };
     try {
@@ -98,6 +117,9 @@ class ClosureProgram implements Program {
       return value === SKIP ? null : value as Value;
     } catch (error) {
       if (error instanceof Fault) throw new ExprRuntimeError(error.message, this.source, state.at);
+      if (error instanceof BudgetExceeded) {
+        throw new ExprRuntimeError(error.message, this.source, state.at, { cause: error });
+      }
       if (error instanceof RangeError) {
         throw new ExprRuntimeError("values are nested too deeply", this.source, state.at);
       }
@@ -126,11 +148,15 @@ class Compiler {
   /** Number of slots a run needs for variables and predicates. */
   slots = 0;
   readonly functions: FunctionTable;
+  readonly #open: ReadonlySet<string>;
   readonly #variables: { name: string; slot: number }[] = [];
   readonly #predicates: PredicateSlots[] = [];
+  readonly #context: RunContext;
 
-  constructor(functions: FunctionTable) {
+  constructor(functions: FunctionTable, open: ReadonlySet<string>, context: RunContext) {
     this.functions = functions;
+    this.#open = open;
+    this.#context = context;
   }
 
   /** Closure of a node outside a chain. */
@@ -253,8 +279,17 @@ class Compiler {
   }
 
   #binaryStep(node: BinaryNode): (left: Value, s: State) => Value {
+    if (node.operator === "in" && this.#isOpen(node.right)) {
+      const container = this.compile(node.right);
+      const { at } = node;
+      return (left, s) => {
+        const value = container(s) as Value;
+        s.at = at;
+        return containsOpen(left, value, s.context);
+      };
+    }
     const isInt = node.left.type !== undefined && isInteger(node.left.type);
-    return binaryStep(node, isInt, (right) => this.compile(right));
+    return binaryStep(node, isInt, (right) => this.compile(right), this.#context);
   }
 
   #conditional(test: Node, yes: Node, no: Node, at: number): Run {
@@ -314,6 +349,7 @@ class Compiler {
       };
     }
     const object = this.#link(node.object);
+    const read = this.#isOpen(node.object) ? fetchOpen : fetchMember;
     if (name !== undefined) {
       return (s) => {
         const target = object(s) as Value;
@@ -323,7 +359,7 @@ class Compiler {
             return Object.hasOwn(target, name) ? (target as ValueMap)[name] as Value : null;
           }
         }
-        return fetchSlow(target, name, isOptional, at, s);
+        return fetchSlow(target, name, isOptional, at, s, read);
       };
     }
     const key = this.compile(node.property);
@@ -331,8 +367,17 @@ class Compiler {
       const target = object(s) as Value;
       if (target === (SKIP as unknown)) return SKIP;
       if (isOptional && isNil(target)) return SKIP;
-      return fetchSlow(target, key(s) as Value, false, at, s);
+      return fetchSlow(target, key(s) as Value, false, at, s, read);
     };
+  }
+
+  /** `payload` or `$env.payload`, where that name is open. */
+  #isOpen(node: Node): boolean {
+    if (node.kind === "chain") return this.#isOpen(node.body);
+    if (node.kind === "name") return this.#open.has(node.name);
+    if (node.kind !== "member" || !isEnv(node.object)) return false;
+    const name = stringOf(node.property);
+    return name !== undefined && this.#open.has(name);
   }
 
   #envMember(node: MemberNode): Run {
@@ -371,7 +416,10 @@ class Compiler {
     const args = node.args.map((arg) => this.compile(arg));
     const { at, name } = node;
     if (builtin === undefined) return () => fault(`unknown builtin ${name}`);
-    const { run } = builtin;
+    const [first] = node.args;
+    const run: typeof builtin.run = name === "get" && first !== undefined && this.#isOpen(first)
+      ? ([container = null, key = null]) => getOpen(container, key)
+      : builtin.run;
     const [only] = args;
     if (args.length === 1 && only !== undefined) {
       return (s) => {
@@ -414,7 +462,10 @@ class Compiler {
     this.#predicates.push(slots);
     const run = this.compile(node);
     this.#predicates.pop();
-    return { run, cost: 1 + (countNodes(node) >> 2), usesIndex: usesIndex(node) };
+    const nodes = countNodes(node);
+    // Nested predicates are counted once for each level.
+    this.#context.step(nodes);
+    return { run, cost: 1 + (nodes >> 2), usesIndex: usesIndex(node) };
   }
 
   #array(items: readonly Node[], at: number): Run {
@@ -464,17 +515,18 @@ function fetchSlow(
   isOptional: boolean,
   at: number,
   s: State,
+  read: (container: Value, key: Value) => Value,
 ): Value | typeof SKIP {
   if (target === (SKIP as unknown)) return SKIP;
   if (isOptional && isNil(target)) return SKIP;
   s.at = at;
   chargeBytes(target, s);
-  return fetchMember(target, key);
+  return read(target, key);
 }
 
 /** Finding the bytes of a string takes time in proportion to its length. */
 function chargeBytes(target: Value, s: State): void {
-  if (typeof target === "string" && target.length > 32) s.context.step(target.length >> 3);
+  if (typeof target === "string") payForBytes(target, s.context);
 }
 
 /** Size of a tree. */

@@ -14,7 +14,9 @@ import {
 } from "./contexts.ts";
 import { ExprCompileError } from "./error.ts";
 import { evaluateForUser } from "./evaluate_for_user.ts";
+import { ARGO_FUNCTIONS } from "./argo_functions.ts";
 import { scopeOf } from "./scope.ts";
+import { substituteText } from "./template.ts";
 
 const EVENT = {
   namespace: "argo",
@@ -56,11 +58,11 @@ describe("events", () => {
   const PREFIX = "failed to evaluate workflow template expression: ";
   test.each([
     ["", `${PREFIX}unexpected token EOF`],
-    ["payload.n", `${PREFIX}unable to cast expression result '%!s(float64=42)' to bool`],
-    ["payload.list", `${PREFIX}unable to cast expression result '[a %!s(float64=1)]' to bool`],
+    ["payload.n", `${PREFIX}the expression must give true or false, not 42`],
+    ["payload.list", `${PREFIX}the expression must give true or false, not ["a",1]`],
     [
       "{a: 1, b: nil}",
-      `${PREFIX}unable to cast expression result 'map[a:%!s(int=1) b:%!s(<nil>)]' to bool`,
+      `${PREFIX}the expression must give true or false, not {"a":1,"b":null}`,
     ],
     ["sprig.empty(payload)", `${PREFIX}unknown name sprig (1:1)`],
     [
@@ -82,6 +84,15 @@ describe("events", () => {
     ['b"abc"', "YWJj"],
   ])("parameter %s is %s", (source, want) => {
     expect(evaluateEventParameter("p", source, eventEnvironment(EVENT))).toBe(want);
+  });
+
+  test("what is left of a character that was cut is U+FFFD, byte by byte", () => {
+    const env = eventEnvironment(EVENT);
+    expect(evaluateEventParameter("p", "'é€x'[:4]", env)).toBe("é\ufffd\ufffd");
+    expect(evaluateEventText("name", "'é'[1:]", env)).toBe("\ufffd");
+    expect(parameterText(evaluateInScope("'é€x'[:3]", scopeOf({})))).toBe("é\ufffd");
+    const options = { missing: "error", functions: ARGO_FUNCTIONS } as const;
+    expect(substituteText("a{{=sprig.trunc(3, 'é€x')}}b", scopeOf({}), options)).toBe("aé\ufffdb");
   });
 
   test("parameters and texts fail in the reference's words", () => {
@@ -119,7 +130,7 @@ describe("conditions", () => {
       "mismatched types string and int",
     );
     expect(failure(() => evaluateCondition("1", retry))).toBe(
-      "unable to cast expression result '%!s(int=1)' to bool",
+      "the expression must give true or false, not 1",
     );
     expect(failure(() => evaluateCondition("workflow.name == 'x'", retry))).toBe(
       "unknown name workflow (1:1)",
@@ -179,8 +190,8 @@ test("values: outputs, data, labels", () => {
 
 test("results that are too long for a text are errors", () => {
   const scope = scopeOf({ x: "1" });
-  expect(failure(() => parameterText(evaluateInScope("1..900000", scope)))).toBe(
-    "memory budget exceeded",
+  expect(failure(() => parameterText(evaluateInScope("1..900000", scope)))).toContain(
+    "step budget exceeded",
   );
   expect(evaluateForUser("1..900000", {}).text).toBe("(too long to show)");
 });

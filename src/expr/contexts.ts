@@ -4,14 +4,14 @@
  */
 import type { Json } from "../base/json.ts";
 import { ARGO_FUNCTIONS } from "./argo_functions.ts";
-import { ExprCompileError, ExprRuntimeError, Fault } from "./error.ts";
+import { ExprCompileError, ExprRuntimeError, isFailure } from "./error.ts";
 import { goString, goTypeName, toJsonText, unescapeHtml } from "./go_text.ts";
 import type { FunctionTable, Program } from "./program.ts";
 import { compileCached, referencesCached } from "./program_cache.ts";
-import type { RunOptions } from "./run_context.ts";
+import { RunContext, type RunOptions } from "./run_context.ts";
 import { type Scope, ScopeEnvironment } from "./scope.ts";
+import { wellFormed } from "./utf8.ts";
 import { fromJson, newMap, setOwn, type Value, type ValueMap } from "./values.ts";
-import { castText } from "./go_cast_text.ts";
 
 /** An expression of a manifest that can't be compiled, fails, or gives the wrong type. */
 export class ExpressionError extends Error {
@@ -26,7 +26,10 @@ export class ExpressionError extends Error {
 /** What an expression may use besides the built-ins. */
 export interface EvaluateOptions {
   functions?: FunctionTable;
+  /** Clock and randomness, or the evaluation that this one is a part of. */
   run?: RunOptions;
+  /** Names whose value may be anything, see `CompileOptions.open`. */
+  open?: ReadonlySet<string>;
 }
 
 // ---------------------------------------------------------------------------------------------------------- conditions
@@ -40,15 +43,19 @@ export function evaluateBoolean(
   env: ValueMap,
   options: EvaluateOptions = {},
 ): boolean {
-  const program = compile(source, env, options, (reason) => reason);
+  const context = RunContext.of(options.run);
+  const { functions, open } = options;
+  const program = compile(source, env, functions, context, (reason) => reason, open);
   const value = run(
     program,
     env,
-    options,
+    context,
     (reason) => `unable to evaluate expression '${source}': ${reason}`,
   );
   if (typeof value === "boolean") return value;
-  throw new ExpressionError(`unable to cast expression result '${castText(value)}' to bool`);
+  throw new ExpressionError(
+    `the expression must give true or false, not ${shortText(value, context)}`,
+  );
 }
 
 /**
@@ -84,19 +91,31 @@ export function evaluateHttpCondition(
  */
 export function evaluateInScope(source: string, scope: Scope, options?: RunOptions): Value {
   const env = envOf(source, scope);
-  const all = { functions: ARGO_FUNCTIONS, ...(options && { run: options }) };
-  return run(compile(source, env, all, (reason) => reason), env, all, (reason) => reason);
+  const context = RunContext.of(options);
+  const program = compile(source, env, ARGO_FUNCTIONS, context, (reason) => reason);
+  return run(program, env, context, (reason) => reason);
+}
+
+/**
+ * Evaluates an expression over a scope, with all functions, to JSON.
+ * @throws {ExpressionError}
+ */
+export function evaluateJsonInScope(source: string, scope: Scope, options?: RunOptions): Json {
+  const context = RunContext.of(options);
+  const value = evaluateInScope(source, scope, context);
+  return JSON.parse(jsonOf(value, context, (reason) => reason));
 }
 
 /**
  * The text of a value as an output parameter holds it: strings as they are, the rest as Go prints it.
+ * @param context the evaluation that pays for it
  * @throws {ExpressionError} when it is too long
  */
-export function parameterText(value: Value): string {
+export function parameterText(value: Value, context: RunContext = new RunContext()): string {
   try {
-    return goString(value);
+    return wellFormed(goString(value, context));
   } catch (error) {
-    if (error instanceof Fault) throw new ExpressionError(error.message);
+    if (isFailure(error)) throw new ExpressionError(error.message);
     throw error;
   }
 }
@@ -107,8 +126,10 @@ export function parameterText(value: Value): string {
  */
 export function evaluateTransformation(source: string, data: Json): Json {
   const env = copyOf({ data });
-  const program = compile(source, env, {}, (reason) => reason);
-  return toJson(run(program, env, {}, (reason) => reason), (reason) => reason);
+  const context = new RunContext();
+  const program = compile(source, env, undefined, context, (reason) => reason);
+  const value = run(program, env, context, (reason) => reason);
+  return JSON.parse(jsonOf(value, context, (reason) => reason));
 }
 
 /**
@@ -121,18 +142,24 @@ export function evaluateLabelFrom(
   scope: Scope,
   options?: RunOptions,
 ): string {
-  const all = { functions: ARGO_FUNCTIONS, ...(options && { run: options }) };
+  const context = RunContext.of(options);
   const describeCompile = (reason: string) =>
     `failed to compile function for expression "${source}": ${reason}`;
   const failed = `failed to evaluate label "${label}" expression "${source}"`;
   const env = envOf(source, scope);
-  const program = compile(source, env, all, describeCompile);
-  const value = run(program, env, all, (reason) => `${failed}: ${reason}`);
-  if (typeof value === "string") return value;
+  const program = compile(source, env, ARGO_FUNCTIONS, context, describeCompile);
+  const value = run(program, env, context, (reason) => `${failed}: ${reason}`);
+  if (typeof value === "string") return wellFormed(value);
   throw new ExpressionError(`${failed} evaluted to ${goTypeName(value)} but must be a string`);
 }
 
 // -------------------------------------------------------------------------------------------------------------- events
+
+/**
+ * What a sender decides alone. Any JSON may be posted to any binding, so an expression is judged by what it says, not by
+ * the kind of one payload: a guard before it is asked first, and what a payload doesn't have is nil.
+ */
+export const SENT_NAMES: ReadonlySet<string> = new Set(["payload", "metadata"]);
 
 /** What came in at the event endpoint. */
 export interface EventInput {
@@ -175,7 +202,11 @@ export function evaluateSelector(
   functions?: FunctionTable,
 ): boolean {
   try {
-    return evaluateBoolean(selector, env, { ...(run && { run }), ...(functions && { functions }) });
+    return evaluateBoolean(selector, env, {
+      open: SENT_NAMES,
+      ...(run && { run }),
+      ...(functions && { functions }),
+    });
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     throw new ExpressionError(
@@ -196,10 +227,11 @@ export function evaluateEventText(
   env: ValueMap,
   options?: RunOptions,
 ): string {
-  const all = { functions: ARGO_FUNCTIONS, ...(options && { run: options }) };
+  const context = RunContext.of(options);
   const describe = (reason: string) => `failed to evaluate workflow ${what} expression: ${reason}`;
-  const value = run(compile(source, env, all, describe), env, all, describe);
-  if (typeof value === "string") return value;
+  const program = compile(source, env, ARGO_FUNCTIONS, context, describe, SENT_NAMES);
+  const value = run(program, env, context, describe);
+  if (typeof value === "string") return wellFormed(value);
   throw new ExpressionError(
     `workflow ${what} expression must evaluate to a string, not a ${goTypeName(value)}`,
   );
@@ -217,25 +249,42 @@ export function evaluateEventParameter(
   run_?: RunOptions,
   functions?: FunctionTable,
 ): string {
-  const options = { ...(run_ && { run: run_ }), ...(functions && { functions }) };
+  const context = RunContext.of(run_);
   const describeCompile = (reason: string) =>
     `failed to compile workflow template parameter ${name} expression: ${reason}`;
-  const program = compile(source, env, options, describeCompile);
+  const program = compile(source, env, functions, context, describeCompile, SENT_NAMES);
   const value = run(
     program,
     env,
-    options,
+    context,
     (reason) => `failed to evaluate workflow template parameter "${name}" expression: ${reason}`,
   );
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return wellFormed(value);
   const text = jsonOf(
     value,
+    context,
     (reason) => `failed to convert result to JSON "${name}" expression: ${reason}`,
   );
   return text.startsWith('"') ? JSON.parse(text) : unescapeHtml(text);
 }
 
 // ------------------------------------------------------------------------------------------------------------ internals
+
+/** Longest value that a message shows, in UTF-16 units. */
+const MAX_SHOWN = 200;
+
+/** A value in a message: as JSON where it has that form, else its type. */
+function shortText(value: Value, context: RunContext): string {
+  if (value === null) return "nil";
+  let text: string;
+  try {
+    text = unescapeHtml(toJsonText(value, 0, context));
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    text = `a ${goTypeName(value)}`;
+  }
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
 
 function envOf(source: string, scope: Scope): ValueMap {
   try {
@@ -253,13 +302,17 @@ function copyOf(values: { [name: string]: Json }): ValueMap {
 function compile(
   source: string,
   env: ValueMap,
-  options: EvaluateOptions,
+  functions: FunctionTable | undefined,
+  context: RunContext,
   describe: (reason: string) => string,
+  open?: ReadonlySet<string>,
 ): Program {
   try {
     return compileCached(source, {
       env,
-      ...(options.functions && { functions: options.functions }),
+      context,
+      ...(functions && { functions }),
+      ...(open && { open }),
     });
   } catch (error) {
     if (error instanceof ExprCompileError) {
@@ -272,11 +325,11 @@ function compile(
 function run(
   program: Program,
   env: ValueMap,
-  options: EvaluateOptions,
+  context: RunContext,
   describe: (reason: string) => string,
 ): Value {
   try {
-    return program.run(env, options.run);
+    return program.run(env, context);
   } catch (error) {
     if (error instanceof ExprRuntimeError) {
       throw new ExpressionError(describe(error.message), error);
@@ -285,15 +338,15 @@ function run(
   }
 }
 
-function jsonOf(value: Value, describe: (reason: string) => string): string {
+function jsonOf(
+  value: Value,
+  context: RunContext,
+  describe: (reason: string) => string,
+): string {
   try {
-    return toJsonText(value);
+    return toJsonText(value, 0, context);
   } catch (error) {
-    if (error instanceof Fault) throw new ExpressionError(describe(error.message));
+    if (isFailure(error)) throw new ExpressionError(describe(error.message));
     throw error;
   }
-}
-
-function toJson(value: Value, describe: (reason: string) => string): Json {
-  return JSON.parse(jsonOf(value, describe));
 }

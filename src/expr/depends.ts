@@ -15,6 +15,9 @@ export const TASK_RESULTS = [
 ] as const;
 export type TaskResult = typeof TASK_RESULTS[number];
 
+/** Longest `depends`, in UTF-16 units: more than a thousand tasks with long names. */
+const MAX_DEPENDS_LENGTH = 65_536;
+
 /** Which results a finished task has; absent members are false. */
 export type TaskResults = Partial<Record<TaskResult, boolean>>;
 
@@ -42,6 +45,9 @@ export function dependsReferences(depends: string): DependsReference[] {
 
 /** The first result that does not exist, as the reference words it; undefined when all do. */
 export function dependsProblem(depends: string): string | undefined {
+  if (depends.length > MAX_DEPENDS_LENGTH) {
+    return `depends has ${depends.length} characters, and may have ${MAX_DEPENDS_LENGTH}`;
+  }
   for (const { task, results } of dependsReferences(depends)) {
     const wrong = results.find((result) => !(TASK_RESULTS as readonly string[]).includes(result));
     if (wrong !== undefined) return `task result '${wrong}' for task '${task}' is invalid`;

@@ -62,6 +62,11 @@ abstract class ExprError extends Error {
     this.line = place.line;
     this.column = place.column;
   }
+
+  /** The evaluation has used up a budget; trying again does not help. */
+  get isBudgetExceeded(): boolean {
+    return this.cause instanceof BudgetExceeded;
+  }
 }
 
 /** The expression is not valid: syntax, an unknown name, or types that can never fit. */
@@ -80,6 +85,19 @@ export class ExprRuntimeError extends ExprError {
  */
 export class Fault extends Error {
   override readonly name = "Fault";
+}
+
+/**
+ * An evaluation has used up one of its budgets. Unlike a {@link Fault} no function of an expression may catch it: an
+ * expression can't go on by ignoring it.
+ */
+export class BudgetExceeded extends Error {
+  override readonly name = "BudgetExceeded";
+}
+
+/** Tells a failure of the expression itself from a defect. */
+export function isFailure(error: unknown): error is Fault | BudgetExceeded {
+  return error instanceof Fault || error instanceof BudgetExceeded;
 }
 
 /** Fails the running expression with a message. @throws {Fault} always */

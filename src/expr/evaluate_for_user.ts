@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { ARGO_FUNCTIONS } from "./argo_functions.ts";
 import { typeOf } from "./builtins_convert.ts";
 import { compileExpr } from "./compile.ts";
-import { Fault } from "./error.ts";
+import { isFailure } from "./error.ts";
 import { goString, toJsonText, unescapeHtml } from "./go_text.ts";
 import type { RunOptions } from "./run_context.ts";
 import { fromJson, type Value, type ValueMap } from "./values.ts";
@@ -29,11 +29,16 @@ export function evaluateForUser(source: string, env: JsonObject, run?: RunOption
 
 function textOf(value: Value): string {
   if (typeof value === "string") return value;
-  for (const write of [(value: Value) => unescapeHtml(toJsonText(value)), goString]) {
+  for (
+    const write of [
+      (value: Value) => unescapeHtml(toJsonText(value)),
+      (value: Value) => goString(value),
+    ]
+  ) {
     try {
       return write(value);
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+      if (!isFailure(error)) throw error;
     }
   }
   return "(too long to show)";

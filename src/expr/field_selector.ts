@@ -1,8 +1,11 @@
 /**
  * Kubernetes field selectors (`path=value`, `==`, `!=`, joined with commas) and the wider form that lists of workflows
- * take. In values `\`, `,` and `=` are written `\\`, `\,` and `\=`. Blanks count.
+ * take. The first operator divides a term; what follows it up to the next comma is the value, in which `\,` stands for a
+ * comma, `\=` for `=` and `\\` for a backslash. Any other backslash, and any further `=`, is what it is, so that ids such as
+ * base64 text need no escapes. Blanks count.
  */
 import { invalid } from "../base/problem.ts";
+import { checkSelectorLength, checkTermCount } from "./selector_limits.ts";
 
 /** One term of a field selector; `==` is read as `=`. */
 export interface FieldTerm {
@@ -13,21 +16,27 @@ export interface FieldTerm {
 
 /**
  * Reads a field selector; empty terms are skipped, so empty text selects everything.
- * @throws {Problem} InvalidArgument when a term has no operator or a value has a bare `=` or a wrong escape
+ * @throws {Problem} InvalidArgument when a term has no operator
  */
 export function parseFieldSelector(text: string): FieldTerm[] {
+  checkSelectorLength("field selector", text);
   const terms: FieldTerm[] = [];
   // Sorted, as in Kubernetes: that decides which of several faults is told.
   for (const part of splitTerms(text).sort()) {
     if (part === "") continue;
     const found = /!=|==|=/.exec(part);
-    if (found === null) throw invalid(`invalid selector: '${text}'; can't understand '${part}'`);
+    if (found === null) {
+      throw invalid(
+        `invalid selector: '${text}'; can't understand '${part}'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value`,
+      );
+    }
     terms.push({
       field: part.slice(0, found.index),
       operator: found[0] === "!=" ? "!=" : "=",
       value: unescapeValue(part.slice(found.index + found[0].length)),
     });
   }
+  checkTermCount("field selector", terms.length);
   return terms;
 }
 
@@ -61,6 +70,7 @@ export interface WorkflowFields {
  * @throws {Problem} InvalidArgument when a term is none of these, or a time or boolean can't be read
  */
 export function parseWorkflowFieldSelector(text: string): WorkflowFields {
+  checkSelectorLength("field selector", text);
   const fields: WorkflowFields = {};
   const take = (term: string, ...prefixes: string[]): string | undefined => {
     const prefix = prefixes.find((prefix) => term.startsWith(prefix));
@@ -106,24 +116,7 @@ function splitTerms(text: string): string[] {
 }
 
 function unescapeValue(text: string): string {
-  let value = "";
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charAt(i);
-    if (char === "\\") {
-      const code = text.codePointAt(i + 1);
-      const next = code === undefined ? "" : String.fromCodePoint(code);
-      if (next !== "\\" && next !== "," && next !== "=") {
-        throw invalid(`invalid field selector: invalid escape sequence: \\${next}`);
-      }
-      value += next;
-      i++;
-    } else if (char === "," || char === "=") {
-      throw invalid(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`);
-    } else {
-      value += char;
-    }
-  }
-  return value;
+  return text.replace(/\\([\\,=])/g, "$1");
 }
 
 const RFC3339 =

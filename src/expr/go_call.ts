@@ -33,6 +33,25 @@ type Args<P extends readonly ParamType[]> = { [K in keyof P]: ParamTypes[P[K]] }
 /** Zero time of Go: the first of January of the year 1. */
 export const ZERO_TIME: GoTime = new GoTime(-62135596800, 0, UTC);
 
+/**
+ * Steps for each character of the texts that a function is given, where it does more than to search or copy them. As
+ * measured with the slowest text there is (see `budgets.test.ts`).
+ */
+const STEPS_PER_CHARACTER: ReadonlyMap<string, number> = new Map(Object.entries({
+  ...{ sha1sum: 5, sha256sum: 3, sha512sum: 32, adler32sum: 1 },
+  ...{ snakecase: 8, kebabcase: 8, camelcase: 7, title: 2, untitle: 2, swapcase: 4 },
+  ...{ upper: 3, lower: 3, trim: 2, trimall: 4, trimAll: 4, nospace: 2, initials: 1, shuffle: 3 },
+  ...{ wrap: 2, wrapWith: 5, indent: 1 / 4, nindent: 1 / 4, replace: 2 },
+  ...{ abbrev: 3, abbrevboth: 3, trunc: 3, substr: 3 },
+  ...{ split: 1, splitn: 1, splitList: 1 },
+  ...{ b32enc: 5, b32dec: 4, b64enc: 2, b64dec: 2 },
+  ...{ date: 4, dateInZone: 4, date_in_zone: 4, htmlDate: 4, htmlDateInZone: 4 },
+  ...{ toDate: 6, mustToDate: 6, dateModify: 3, date_modify: 3 },
+  ...{ mustDateModify: 3, must_date_modify: 3, durationRound: 3, duration: 1 },
+  ...{ urlParse: 6, clean: 3, osClean: 3, dir: 4, osDir: 4, base: 1, osBase: 1, ext: 1, osExt: 1 },
+  ...{ semver: 6, semverCompare: 12 },
+}));
+
 /** A function with a fixed number of parameters. It runs with the run's context and its arguments. */
 export function goFunction<const P extends readonly ParamType[]>(
   name: string,
@@ -43,7 +62,7 @@ export function goFunction<const P extends readonly ParamType[]>(
     if (args.length !== params.length) {
       fault(`invalid number of arguments: expected ${params.length}, got ${args.length}`);
     }
-    context.step(workOf(args));
+    context.step(workOf(name, args));
     const typed = params.map((type, i) =>
       convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
     );
@@ -62,7 +81,7 @@ export function variadicFunction<const P extends readonly ParamType[], R extends
     if (args.length < params.length) {
       fault(`invalid number of arguments: expected at least ${params.length}, got ${args.length}`);
     }
-    context.step(workOf(args));
+    context.step(workOf(name, args));
     const fixed = params.map((type, i) =>
       convert(args[i] ?? null, type, (got) => `reflect: Call using ${got} as type ${type}`)
     );
@@ -73,12 +92,14 @@ export function variadicFunction<const P extends readonly ParamType[], R extends
   });
 }
 
-/** Steps a call with these arguments counts as: functions look at all of a text and at each element of a list. */
-function workOf(args: readonly Value[]): number {
-  let work = 1;
+/** Steps a call with these arguments counts as, before the function itself has taken any. */
+function workOf(name: string, args: readonly Value[]): number {
+  const perCharacter = STEPS_PER_CHARACTER.get(name) ?? 1 / 16;
+  let work = 4 + args.length * 2;
   for (const arg of args) {
-    if (typeof arg === "string") work += Math.ceil(arg.length / 4);
-    else if (Array.isArray(arg)) work += arg.length;
+    if (typeof arg === "string") work += arg.length * perCharacter;
+    else if (Array.isArray(arg)) work += arg.length * 3;
+    else if (arg instanceof Uint8Array) work += arg.length;
   }
   return work;
 }

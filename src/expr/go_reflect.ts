@@ -1,5 +1,6 @@
 /** What Go's `reflect` says of a value: its kind, and whether it is empty. */
 import { goTypeName } from "./go_text.ts";
+import type { RunContext } from "./run_context.ts";
 import { AnyMap, GoDuration, GoFunction, GoTime, GoZone, NamedInt, type Value } from "./values.ts";
 
 /** Kind of a value: `string`, `slice`, `map`, `float64`, `invalid` for nil. */
@@ -16,7 +17,7 @@ export function goKind(value: Value): string {
 }
 
 /** Tells whether a value is nil, zero, false, or has no elements. Times never are. */
-export function isEmptyValue(value: Value): boolean {
+export function isEmptyValue(value: Value, context: RunContext): boolean {
   switch (typeof value) {
     case "string":
       return value === "";
@@ -35,5 +36,7 @@ export function isEmptyValue(value: Value): boolean {
   if (value instanceof GoTime || value instanceof GoZone || value instanceof GoFunction) {
     return false;
   }
-  return Object.keys(value).length === 0;
+  const keys = Object.keys(value).length;
+  context.step(keys * 3);
+  return keys === 0;
 }

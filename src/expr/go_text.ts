@@ -1,9 +1,10 @@
 /** Values as text: Go's default formatting (`%v`) and JSON as Go's encoder writes it. */
 
-import { fault } from "./error.ts";
+import { BudgetExceeded, fault } from "./error.ts";
 import { MONTHS, WEEKDAYS } from "./go_calendar.ts";
 import { durationText } from "./go_duration.ts";
 import { formatTime, timeText } from "./go_layout.ts";
+import type { RunContext } from "./run_context.ts";
 import { compareStrings, wellFormed } from "./utf8.ts";
 import {
   AnyMap,
@@ -24,23 +25,31 @@ import {
 export const MAX_TEXT_LENGTH = 4_000_000;
 
 const MAX_PIECES = 1_000_000;
+/** Steps that one piece of a text takes, and one entry of a map, which is sorted. */
+const STEPS_PER_PIECE = 2;
+const STEPS_PER_ENTRY = 8;
 
 /** A text that grows piece by piece, up to {@link MAX_TEXT_LENGTH}. */
 class TextBuilder {
   text = "";
+  readonly context: RunContext | undefined;
   #pieces = 0;
+
+  constructor(context: RunContext | undefined) {
+    this.context = context;
+  }
 
   add(piece: string): void {
     this.text += piece;
-    if (this.text.length > MAX_TEXT_LENGTH || ++this.#pieces > MAX_PIECES) {
-      fault("memory budget exceeded");
-    }
+    this.context?.step(STEPS_PER_PIECE + piece.length / 64);
+    if (++this.#pieces > MAX_PIECES) throw new BudgetExceeded("memory budget exceeded");
+    if (this.text.length > MAX_TEXT_LENGTH) throw new BudgetExceeded("memory budget exceeded");
   }
 }
 
 /** Runs a conversion; a value nested too deeply for the stack becomes a fault. */
-function build(write: (out: TextBuilder) => void): string {
-  const out = new TextBuilder();
+function build(context: RunContext | undefined, write: (out: TextBuilder) => void): string {
+  const out = new TextBuilder(context);
   try {
     write(out);
   } catch (error) {
@@ -68,11 +77,12 @@ export function floatText(value: number): string {
 
 /**
  * Any value as Go's `%v` writes it.
- * @throws {Fault} when the text would be longer than {@link MAX_TEXT_LENGTH}
+ * @param context the evaluation that pays for it; nobody by default
+ * @throws {BudgetExceeded} when the text would be longer than {@link MAX_TEXT_LENGTH}
  */
-export function goString(value: Value): string {
+export function goString(value: Value, context?: RunContext): string {
   if (typeof value === "string") return value;
-  return build((out) => writeGoString(out, value));
+  return build(context, (out) => writeGoString(out, value));
 }
 
 function writeGoString(out: TextBuilder, value: Value): void {
@@ -87,11 +97,17 @@ function writeGoString(out: TextBuilder, value: Value): void {
   }
   if (value === null) return out.add("<nil>");
   if (Array.isArray(value)) return writeList(out, value);
-  if (value instanceof Uint8Array) return out.add(`[${value.join(" ")}]`);
-  if (value instanceof AnyMap) return writeEntries(out, [...value.entries].sort(byAnyKey));
+  if (value instanceof Uint8Array) {
+    out.context?.step(value.length / 2);
+    return out.add(`[${value.join(" ")}]`);
+  }
+  if (value instanceof AnyMap) {
+    out.context?.step(value.entries.size * STEPS_PER_ENTRY);
+    return writeEntries(out, [...value.entries].sort(byAnyKey));
+  }
   const scalar = scalarText(value);
   if (scalar !== undefined) return out.add(scalar);
-  writeEntries(out, sortedEntries(value as ValueMap));
+  writeEntries(out, sortedEntries(out, value as ValueMap));
 }
 
 function writeList(out: TextBuilder, list: readonly Value[]): void {
@@ -137,8 +153,10 @@ function namedIntText({ kind, value }: NamedInt): string {
   }
 }
 
-function sortedEntries(map: ValueMap): [string, Value][] {
-  return Object.entries(map).sort(([a], [b]) => compareStrings(a, b));
+function sortedEntries(out: TextBuilder, map: ValueMap): [string, Value][] {
+  const entries = Object.entries(map);
+  if (entries.length > 1) out.context?.step(entries.length * STEPS_PER_ENTRY);
+  return entries.sort(([a], [b]) => compareStrings(a, b));
 }
 
 /** Numbers before strings, each by value; the rest by its text. */
@@ -153,17 +171,18 @@ function byAnyKey([a]: readonly [Value, Value], [b]: readonly [Value, Value]): n
 /**
  * A value as JSON text: keys sorted, `<`, `>` and `&` escaped.
  * @param indent blanks per level; 0 for one line
- * @throws {Fault} when the value has no JSON form (infinite numbers, functions, maps with other keys than strings), or
- * the text would be longer than {@link MAX_TEXT_LENGTH}
+ * @param context the evaluation that pays for it; nobody by default
+ * @throws {Fault} when the value has no JSON form (infinite numbers, functions, maps with other keys than strings)
+ * @throws {BudgetExceeded} when the text would be longer than {@link MAX_TEXT_LENGTH}
  */
-export function toJsonText(value: Value, indent = 0): string {
-  return build((out) => writeJson(out, value, indent, "\n"));
+export function toJsonText(value: Value, indent = 0, context?: RunContext): string {
+  return build(context, (out) => writeJson(out, value, indent, "\n"));
 }
 
 function writeJson(out: TextBuilder, value: Value, indent: number, newline: string): void {
   switch (typeof value) {
     case "string":
-      return out.add(jsonString(value));
+      return addJsonString(out, value);
     case "number":
       return out.add(jsonNumber(value));
     case "bigint":
@@ -173,13 +192,15 @@ function writeJson(out: TextBuilder, value: Value, indent: number, newline: stri
   if (value === null) return out.add("null");
   if (Array.isArray(value)) {
     if (isNilList(value)) return out.add("null");
+    out.context?.step(value.length);
     const items = value.map((item) => (inner: string) => writeJson(out, item, indent, inner));
     return writeBrackets(out, "[]", items, indent, newline);
   }
   const scalar = jsonScalar(value);
   if (scalar !== undefined) return out.add(scalar);
-  const entries = sortedEntries(value as ValueMap).map(([key, item]) => (inner: string) => {
-    out.add(jsonString(key) + (indent > 0 ? ": " : ":"));
+  const entries = sortedEntries(out, value as ValueMap).map(([key, item]) => (inner: string) => {
+    addJsonString(out, key);
+    out.add(indent > 0 ? ": " : ":");
     writeJson(out, item, indent, inner);
   });
   writeBrackets(out, "{}", entries, indent, newline);
@@ -202,6 +223,14 @@ function writeBrackets(
   }
   if (indent > 0) out.add(newline);
   out.add(brackets.charAt(1));
+}
+
+/** Escapes take longer than other characters; each makes the text longer. */
+function addJsonString(out: TextBuilder, text: string): void {
+  out.context?.step(text.length / 32);
+  const json = jsonString(text);
+  out.context?.step((json.length - text.length) / 2);
+  out.add(json);
 }
 
 function jsonScalar(value: Value): string | undefined {

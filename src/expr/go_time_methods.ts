@@ -277,7 +277,7 @@ const DURATION_METHODS: MethodTable<GoDuration> = new Map<string, Method<GoDurat
   unitMethod("Milliseconds", 1_000_000n),
   unitMethod("Microseconds", 1_000n),
   unitMethod("Nanoseconds", 1n),
-  ["String", { params: [], result: STRING, run: goString }],
+  ["String", { params: [], result: STRING, run: (self) => goString(self) }],
   ["Abs", {
     params: [],
     result: DURATION,
@@ -299,7 +299,7 @@ const DURATION_METHODS: MethodTable<GoDuration> = new Map<string, Method<GoDurat
 ]);
 
 const NAME_METHODS: MethodTable<Value> = new Map<string, Method<Value>>([
-  ["String", { params: [], result: STRING, run: goString }],
+  ["String", { params: [], result: STRING, run: (self) => goString(self) }],
 ]);
 
 function methodsOf(kind: StaticType["kind"]): MethodTable<never> | undefined {

@@ -3,7 +3,7 @@
  * `.length`. A step that gives several values (`*`, `..`, unions, slices, filters) gives a list, and leaves out those
  * where the rest of the path fails.
  */
-import { Fault, fault } from "./error.ts";
+import { fault } from "./error.ts";
 import { goKind } from "./go_reflect.ts";
 import {
   evaluateJsonPathScript,
@@ -11,6 +11,7 @@ import {
   parseJsonPathScript,
 } from "./jsonpath_script.ts";
 import type { RunContext } from "./run_context.ts";
+import { payForBytes } from "./utf8.ts";
 import { isValueMap, ownValue, type Value } from "./values.ts";
 
 /** One step of a path. Positions may be scripts: `[(@.length-1)]`. */
@@ -37,7 +38,7 @@ export interface JsonPath {
  * @throws {Fault} when the path is not valid, or a single step finds nothing
  */
 export function queryJson(document: Value, path: string, context: RunContext): Value {
-  return applyPath(parseJsonPath(path), document, document, context);
+  return applyPath(parseJsonPath(path, context), document, document, context);
 }
 
 /** Applies a parsed path. @throws {Fault} */
@@ -47,10 +48,16 @@ export function applyPath(path: JsonPath, root: Value, current: Value, context: 
 
 // ------------------------------------------------------------------------------------------------------------ parsing
 
+/** Longest path, in UTF-16 units. */
+const MAX_PATH_LENGTH = 4_096;
+
 /** Parses a whole path. @throws {Fault} */
-export function parseJsonPath(text: string): JsonPath {
+export function parseJsonPath(text: string, context: RunContext): JsonPath {
+  if (text.length > MAX_PATH_LENGTH) {
+    fault(`invalid JSONPath selector: longer than ${MAX_PATH_LENGTH} characters`);
+  }
   const refuse = (reason: string): never => fault(`invalid JSONPath selector '${text}' ${reason}`);
-  const { path, end } = readJsonPath(text, 0, refuse, /[.[]/);
+  const { path, end } = readJsonPath(text, 0, refuse, /[.[]/, context);
   if (end < text.length) refuse(`unexpected token '${text.charAt(end)}' at index ${end}`);
   return path;
 }
@@ -64,6 +71,7 @@ export function readJsonPath(
   start: number,
   refuse: (reason: string) => never,
   stop: RegExp,
+  context: RunContext,
 ): { path: JsonPath; end: number } {
   const first = text.charAt(start);
   if (first !== "$" && first !== "@") refuse(`unexpected token '${first}' at index ${start}`);
@@ -71,10 +79,11 @@ export function readJsonPath(
   let at = start + 1;
   while (at < text.length) {
     const char = text.charAt(at);
+    context.step(2);
     if (char === "[") {
-      const close = closingBracket(text, at);
+      const close = closingBracket(text, at, context);
       if (close < 0) refuse(`invalid token. '${text.slice(at)}' does not match any token format`);
-      steps.push(parseSubscript(text.slice(at + 1, close), refuse));
+      steps.push(parseSubscript(text.slice(at + 1, close), refuse, context));
       at = close + 1;
     } else if (text.startsWith("..", at)) {
       steps.push({ type: "recursive" });
@@ -90,6 +99,7 @@ export function readJsonPath(
   function readKey(from: number): number {
     let end = from;
     while (end < text.length && !stop.test(text.charAt(end))) end++;
+    context.step(end - from);
     if (text.charAt(from) === "*" && end === from) end++;
     const key = text.slice(from, end).trim();
     if (key === "") refuse("invalid token. token string is empty");
@@ -101,7 +111,7 @@ export function readJsonPath(
 }
 
 /** The bracket that closes the one at an offset; brackets in quotes do not count. */
-function closingBracket(text: string, open: number): number {
+function closingBracket(text: string, open: number, context: RunContext): number {
   let depth = 0;
   let quote = "";
   for (let i = open; i < text.length; i++) {
@@ -111,18 +121,26 @@ function closingBracket(text: string, open: number): number {
       else if (char === quote) quote = "";
     } else if (char === "'" || char === '"') quote = char;
     else if (char === "[") depth++;
-    else if (char === "]" && --depth === 0) return i;
+    else if (char === "]" && --depth === 0) {
+      context.step((i - open) / 4);
+      return i;
+    }
   }
   return -1;
 }
 
-function parseSubscript(text: string, refuse: (reason: string) => never): JsonPathStep {
+function parseSubscript(
+  text: string,
+  refuse: (reason: string) => never,
+  context: RunContext,
+): JsonPathStep {
+  context.step(10 + text.length / 2);
   const body = text.trim();
   const wrong = () => refuse(`invalid token. '[${text}]' does not match any token format`);
   if (body === "*") return { type: "wildcard" };
   if (body.startsWith("?")) {
     const script = /^\?\s*\(([^]*)\)$/.exec(body)?.[1] ?? wrong();
-    return { type: "filter", script: parseJsonPathScript(script) };
+    return { type: "filter", script: parseJsonPathScript(script, context) };
   }
   const items = splitOutside(body, ",");
   const bounds = splitOutside(body, ":");
@@ -130,7 +148,7 @@ function parseSubscript(text: string, refuse: (reason: string) => never): JsonPa
   if (bounds.length > 1) {
     if (bounds.length > 3) return wrong();
     const [from, to, step] = bounds.map((bound) =>
-      bound === "" ? undefined : parsePosition(bound, wrong)
+      bound === "" ? undefined : parsePosition(bound, wrong, context)
     );
     if (typeof from === "string" || typeof to === "string" || typeof step === "string") {
       return wrong();
@@ -140,10 +158,10 @@ function parseSubscript(text: string, refuse: (reason: string) => never): JsonPa
   if (items.length > 1) {
     return {
       type: "union",
-      items: items.map((item) => parsePosition(item, wrong)),
+      items: items.map((item) => parsePosition(item, wrong, context)),
     };
   }
-  const item = parsePosition(body, wrong);
+  const item = parsePosition(body, wrong, context);
   if (typeof item === "string") return { type: "key", key: item };
   return typeof item === "number"
     ? { type: "index", index: item }
@@ -151,7 +169,12 @@ function parseSubscript(text: string, refuse: (reason: string) => never): JsonPa
 }
 
 /** A position of a subscript: an index, a quoted key, a script in parentheses. */
-function parsePosition(text: string, wrong: () => never): number | string | JsonPathScript {
+function parsePosition(
+  text: string,
+  wrong: () => never,
+  context: RunContext,
+): number | string | JsonPathScript {
+  context.step(5);
   const item = text.trim();
   if (/^[+-]?\d{1,15}$/.test(item)) return Number(item);
   const quote = item.charAt(0);
@@ -159,7 +182,7 @@ function parsePosition(text: string, wrong: () => never): number | string | Json
     return item.slice(1, -1).replace(/\\(['"\\])/g, "$1");
   }
   return item.startsWith("(") && item.endsWith(")")
-    ? parseJsonPathScript(item.slice(1, -1))
+    ? parseJsonPathScript(item.slice(1, -1), context)
     : wrong();
 }
 
@@ -194,7 +217,7 @@ function apply(
   current: Value,
   context: RunContext,
 ): Value {
-  context.step();
+  context.step(3);
   const step = steps[at];
   if (step === undefined) return current;
   const next = (value: Value) => apply(steps, at + 1, root, value, context);
@@ -202,13 +225,13 @@ function apply(
     case "key":
       return next(memberOf(current, step.key));
     case "length":
-      return next(lengthOf(current));
+      return next(lengthOf(current, context));
     case "index":
       return next(elementOf(current, step.index));
     case "script":
       return next(selectedBy(evaluateJsonPathScript(step.script, root, current, context), current));
     case "wildcard":
-      return each(childrenOf(current, "wildcard"));
+      return each(childrenOf(current, "wildcard", context));
     case "recursive":
       return recursive();
     case "union":
@@ -217,8 +240,11 @@ function apply(
       return several(range(step));
     case "filter":
       return several(
-        childrenOf(current, "filter").filter((child) => {
-          const result = orNull(() => evaluateJsonPathScript(step.script, root, child, context));
+        childrenOf(current, "filter", context).filter((child) => {
+          const result = orNull(
+            () => evaluateJsonPathScript(step.script, root, child, context),
+            context,
+          );
           return result !== null && result !== false && result !== "";
         }),
       );
@@ -227,8 +253,19 @@ function apply(
   /** The rest of the path for each value; without what fails or is nil. */
   function each(values: readonly Value[]): Value {
     context.spend(values.length);
+    context.step(values.length);
     if (at + 1 === steps.length) return [...values];
-    return values.map((value) => orNull(() => next(value))).filter((value) => value !== null);
+    return values.filter(mayGoOn).map((value) => orNull(() => next(value), context))
+      .filter((value) => value !== null);
+  }
+
+  /** Whether the next step finds anything; to look takes less than a failure. */
+  function mayGoOn(value: Value): boolean {
+    const step = steps[at + 1];
+    if (step?.type === "key") return isValueMap(value) && Object.hasOwn(value, step.key);
+    if (step?.type === "index" || step?.type === "range") return Array.isArray(value);
+    if (step?.type !== "wildcard" && step?.type !== "filter") return true;
+    return Array.isArray(value) || isValueMap(value);
   }
 
   /** As {@link each}, but an index behind it picks one of the values. */
@@ -243,15 +280,18 @@ function apply(
       const value = pending.pop() as Value;
       if (value === null) continue;
       context.spend(1);
+      context.step(2);
       found.push(value);
       const children = Array.isArray(value) || isValueMap(value)
-        ? childrenOf(value, "recursive")
+        ? childrenOf(value, "recursive", context)
         : [];
       pending.push(...children.toReversed());
     }
     if (at + 1 === steps.length) return found;
     return found.flatMap((value) => {
-      const result = orNull(() => next(value));
+      if (!mayGoOn(value)) return [];
+      const result = orNull(() => next(value), context);
+      if (Array.isArray(result)) context.spend(result.length);
       return result === null ? [] : Array.isArray(result) ? result : [result];
     });
   }
@@ -291,6 +331,7 @@ function apply(
     };
     const from = position(number(bounds.from), 0);
     const to = position(number(bounds.to), list.length);
+    context.spend(Math.max(0, to - from));
     const found: Value[] = [];
     // A negative step takes the same elements from behind.
     if (step > 0) { for (let i = from; i < to; i += step) found.push(list[i] as Value); }
@@ -299,13 +340,8 @@ function apply(
   }
 }
 
-function orNull(run: () => Value): Value {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof Fault && !error.message.includes("budget exceeded")) return null;
-    throw error;
-  }
+function orNull(run: () => Value, context: RunContext): Value {
+  return context.orElse(run, () => null);
 }
 
 /** What a key or index selects. */
@@ -340,18 +376,28 @@ function elementOf(value: Value, index: number, type = "index"): Value {
       : fault(`${type}: invalid token out of range`));
 }
 
-function lengthOf(value: Value): Value {
+function lengthOf(value: Value, context: RunContext): Value {
   if (Array.isArray(value)) return BigInt(value.length);
-  if (typeof value === "string") return BigInt(new TextEncoder().encode(value).length);
+  if (typeof value === "string") {
+    payForBytes(value, context);
+    return BigInt(new TextEncoder().encode(value).length);
+  }
   if (isValueMap(value)) return ownValue(value, "length") ?? BigInt(Object.keys(value).length);
   return fault(
     `length: invalid token target. expected [array map slice string] got [${kindText(value)}]`,
   );
 }
 
-function childrenOf(value: Value, type: string): readonly Value[] {
-  if (Array.isArray(value)) return value;
-  if (isValueMap(value)) return Object.keys(value).sort().map((key) => value[key] as Value);
+function childrenOf(value: Value, type: string, context: RunContext): readonly Value[] {
+  if (Array.isArray(value)) {
+    context.step(value.length / 4);
+    return value;
+  }
+  if (isValueMap(value)) {
+    const keys = Object.keys(value);
+    context.step(keys.length * 5);
+    return keys.sort().map((key) => value[key] as Value);
+  }
   return fault(
     `${type}: invalid token target. expected [array map slice] got [${kindText(value)}]`,
   );

@@ -1,7 +1,7 @@
 /** The small expression language of JSONPath filters and scripts: `@.price > 1 && @.name =~ "^a"`, `@.length-1`. */
-import { Fault, fault } from "./error.ts";
+import { fault } from "./error.ts";
 import { applyPath, type JsonPath, readJsonPath } from "./jsonpath.ts";
-import { compileRegex, matchesRegex } from "./regex.ts";
+import { compileRegex } from "./regex.ts";
 import { strictlyEqual } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
 import { isValueMap, type Value } from "./values.ts";
@@ -23,14 +23,17 @@ const LEVELS: readonly (readonly string[])[] = [
   ["**", "*", "/", "%"],
 ];
 const MAX_LENGTH = 2_000;
+/** Steps of an evaluation that reading a character takes. */
+const STEPS_PER_CHARACTER = 15;
 const MAX_DEPTH = 100;
 /** What ends a plain key of a path inside a script. */
 const KEY_END = /[.[\s()+\-*/%<>=!&|,]/;
 
 /** Parses a script. @throws {Fault} */
-export function parseJsonPathScript(text: string): JsonPathScript {
+export function parseJsonPathScript(text: string, context: RunContext): JsonPathScript {
   const refuse = (reason: string): never => fault(`invalid expression. ${reason}`);
   if (text.length > MAX_LENGTH) refuse(`longer than ${MAX_LENGTH} characters`);
+  context.step(text.length * STEPS_PER_CHARACTER);
   let at = 0;
   let depth = 0;
 
@@ -82,7 +85,7 @@ export function parseJsonPathScript(text: string): JsonPathScript {
 
   function parsePrimary(char: string): JsonPathScript {
     if (char === "$" || char === "@") {
-      const { path, end } = readJsonPath(text, at, refuse, KEY_END);
+      const { path, end } = readJsonPath(text, at, refuse, KEY_END, context);
       at = end;
       return { type: "path", path };
     }
@@ -142,7 +145,7 @@ export function evaluateJsonPathScript(
   current: Value,
   context: RunContext,
 ): Value {
-  context.step();
+  context.step(3);
   const run = (part: JsonPathScript) => evaluateJsonPathScript(part, root, current, context);
   switch (script.type) {
     case "value":
@@ -166,24 +169,26 @@ function runBinary(
 ): Value {
   switch (operator) {
     case "&&":
-      return isTrue(orNull(left)) && isTrue(orNull(right));
+      return isTrue(orNull(left, context)) && isTrue(orNull(right, context));
     case "||":
-      return isTrue(orNull(left)) || isTrue(orNull(right));
+      return isTrue(orNull(left, context)) || isTrue(orNull(right, context));
     case "==":
     case "!=":
-      return isEqual(orNull(left), orNull(right), context) === (operator === "==");
+      return isEqual(orNull(left, context), orNull(right, context), context) ===
+        (operator === "==");
     case "=~": {
       const text = left();
       const pattern = right();
       if (typeof text !== "string" || typeof pattern !== "string") {
         return fault("invalid argument. expected string");
       }
-      return matchesRegex(compileRegex(pattern), text);
+      return compileRegex(pattern, context).matches(text, context);
     }
     case "in": {
       const needle = left();
       const container = right();
       const items = isValueMap(container) ? Object.values(container) : container;
+      if (Array.isArray(items)) context.step(items.length);
       return Array.isArray(items)
         ? items.some((item) => isEqual(item, needle, context))
         : fault("invalid argument. expected list");
@@ -192,13 +197,19 @@ function runBinary(
     case ">":
     case "<=":
     case ">=":
-      return compare(operator, left(), right());
+      return compare(operator, left(), right(), context);
     default:
-      return calculate(operator, left(), right());
+      return calculate(operator, left(), right(), context);
   }
 }
 
-function compare(operator: string, left: Value, right: Value): boolean {
+function compare(
+  operator: string,
+  left: Value,
+  right: Value,
+  context: RunContext,
+): boolean {
+  if (typeof left === "string") context.step(left.length / 16);
   const order = typeof left === "string" && typeof right === "string"
     ? compareStrings(left, right)
     : numberOf(left) - numberOf(right);
@@ -207,8 +218,9 @@ function compare(operator: string, left: Value, right: Value): boolean {
   return operator === "<=" ? order <= 0 : order >= 0;
 }
 
-function calculate(operator: string, left: Value, right: Value): Value {
+function calculate(operator: string, left: Value, right: Value, context: RunContext): Value {
   if (operator === "+" && typeof left === "string" && typeof right === "string") {
+    context.produce(left.length + right.length);
     return left + right;
   }
   const a = numberOf(left);
@@ -245,11 +257,6 @@ function isTrue(value: Value): boolean {
   return value !== null && value !== false && value !== "";
 }
 
-function orNull(run: () => Value): Value {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof Fault && !error.message.includes("budget exceeded")) return null;
-    throw error;
-  }
+function orNull(run: () => Value, context: RunContext): Value {
+  return context.orElse(run, () => null);
 }

@@ -3,6 +3,7 @@
  * (all must hold). Grammar, verdicts and error texts are those of Kubernetes.
  */
 import { invalid } from "../base/problem.ts";
+import { checkSelectorLength, checkTermCount } from "./selector_limits.ts";
 
 /** How a label is compared. `>` and `<` compare integers. */
 export type LabelOperator = "=" | "!=" | "in" | "notin" | "exists" | "!exists" | ">" | "<";
@@ -49,6 +50,7 @@ const DOMAIN_RULE =
  * @throws {Problem} InvalidArgument with the text Kubernetes gives
  */
 export function parseLabelSelector(text: string): LabelTerm[] {
+  checkSelectorLength("label selector", text);
   const tokens = scan(text);
   let at = 0;
   const peek = (): Token => tokens[at] ?? { kind: "end", text: "" };
@@ -146,6 +148,7 @@ export function parseLabelSelector(text: string): LabelTerm[] {
       throw invalid(`found '${peek().text}', expected: identifier after ','`);
     }
   }
+  checkTermCount("label selector", terms.length);
   return terms;
 }
 

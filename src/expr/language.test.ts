@@ -42,6 +42,11 @@ function show(value: Value): string {
 }
 
 function table(title: string, rows: readonly (readonly [source: string, want: string])[]): void {
+  test.each(["date('a', 'b', 'c', 'd')", "$env()", "$env().text", "$env(1)"])(
+    "%s can't be compiled",
+    (source) => expect(() => evaluate(source)).toThrow(ExprCompileError),
+  );
+
   describe(title, () => {
     test.each(rows)("%s gives %s", (source, want) => {
       expect(show(evaluate(source))).toBe(want);
@@ -464,7 +469,7 @@ describe("hostile input", () => {
     ["length", `'${"x".repeat(300_000)}'`, "longer than"],
     ["loops", "let xs = 1..1000; all(xs, {all(xs, {all(xs, true)})})", "step budget"],
     ["doubling text", "reduce(1..60, #acc + #acc, 'ab')", "memory budget"],
-    ["shared structure", "string(reduce(1..60, [#acc, #acc], 0))", "memory budget"],
+    ["shared structure", "string(reduce(1..60, [#acc, #acc], 0))", "step budget"],
     [
       "shared structure compared",
       "let a = reduce(1..60, [#acc, #acc], 0); {x: a} == {x: reduce(1..60, [#acc, #acc], 0)}",

@@ -1,5 +1,6 @@
 /** Node field selectors: which nodes of a workflow resume, stop, set and retry act on. */
-import { type FieldTerm, matchesFields } from "./field_selector.ts";
+import { invalid } from "../base/problem.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector } from "./field_selector.ts";
 
 /** The members of a node that selectors can ask for. */
 export interface SelectableNode {
@@ -12,10 +13,24 @@ export interface SelectableNode {
   inputs?: { parameters?: readonly { name: string; value?: string }[] };
 }
 
+/**
+ * Reads a node field selector; empty terms are skipped.
+ * @throws {Problem} InvalidArgument as `parseFieldSelector`, and when all terms are empty: that would select every node
+ */
+export function parseNodeFieldSelector(text: string): FieldTerm[] {
+  const terms = parseFieldSelector(text);
+  if (terms.length === 0 && text !== "") {
+    throw invalid(
+      `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
+    );
+  }
+  return terms;
+}
+
 const INPUT = /^inputs\.parameters\.(.*)\.value$/s;
 
 /**
- * Tells whether a node is selected. Terms come from `parseFieldSelector`; a field that the node does not have, or that
+ * Tells whether a node is selected. Terms come from `parseNodeFieldSelector`; a field that the node does not have, or that
  * does not exist at all, reads as empty text.
  */
 export function matchesNode(terms: readonly FieldTerm[], node: SelectableNode): boolean {

@@ -21,7 +21,8 @@ import {
   toInt,
 } from "./operators.ts";
 import { IN_SET } from "./optimize.ts";
-import { compileRegex, matchesRegex } from "./regex.ts";
+import { compileRegex } from "./regex.ts";
+import type { RunContext } from "./run_context.ts";
 import type { Run, State } from "./run_state.ts";
 import type { Value } from "./values.ts";
 
@@ -33,10 +34,10 @@ type Operation = (left: Value, right: Value, s: State) => Value;
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["==", (left, right, s) => equal(left, right, s.context)],
   ["!=", (left, right, s) => !equal(left, right, s.context)],
-  ["<", (left, right) => compare("<", left, right) < 0],
-  ["<=", (left, right) => compare("<=", left, right) <= 0],
-  [">", (left, right) => compare(">", left, right) > 0],
-  [">=", (left, right) => compare(">=", left, right) >= 0],
+  ["<", (left, right, s) => compare("<", left, right, s.context) < 0],
+  ["<=", (left, right, s) => compare("<=", left, right, s.context) <= 0],
+  [">", (left, right, s) => compare(">", left, right, s.context) > 0],
+  [">=", (left, right, s) => compare(">=", left, right, s.context) >= 0],
   ["+", (left, right, s) => add(left, right, s.context)],
   ["-", subtract],
   ["*", multiply],
@@ -56,22 +57,15 @@ function textTest(test: (text: string, part: string) => boolean): Operation {
   return (left, right, s) => {
     if (isNil(left) || isNil(right)) return false;
     const text = asString(left);
-    if (text.length > 256) s.context.step(text.length >> 4);
+    if (text.length > 256) s.context.step(text.length / 16);
     return test(text, asString(right));
   };
-}
-
-/** Steps of a run that matching costs, by text and pattern length. */
-function chargeMatch(text: string, pattern: string, s: State): void {
-  s.context.step(1 + text.length * (4 + (pattern.length >> 3)));
 }
 
 function matches(left: Value, right: Value, s: State): Value {
   if (isNil(left) || isNil(right)) return false;
   const pattern = asString(right);
-  const text = matchedText(left);
-  chargeMatch(text, pattern, s);
-  return matchesRegex(compileRegex(pattern), text);
+  return compileRegex(pattern, s.context).matches(matchedText(left), s.context);
 }
 
 function matchedText(value: Value): string {
@@ -101,11 +95,13 @@ export function unaryStep(
 /**
  * Step of a binary operator.
  * @param isInt the left operand is surely an int
+ * @param context what compiling takes its steps from
  */
 export function binaryStep(
   node: BinaryNode,
   isInt: boolean,
   compile: (node: Node) => Run,
+  context: RunContext,
 ): BinaryStep {
   const { operator, at } = node;
   switch (operator) {
@@ -122,7 +118,7 @@ export function binaryStep(
       return setStep(node.right, at);
     case "matches": {
       const pattern = stringOf(node.right);
-      if (pattern !== undefined) return patternStep(pattern, at);
+      if (pattern !== undefined) return patternStep(pattern, at, context);
       break;
     }
     case "in": {
@@ -161,14 +157,12 @@ function setStep(list: Node, at: number): BinaryStep {
   };
 }
 
-function patternStep(pattern: string, at: number): BinaryStep {
-  const regex = compileRegex(pattern);
+function patternStep(source: string, at: number, context: RunContext): BinaryStep {
+  const pattern = compileRegex(source, context);
   return (left, s) => {
     if (isNil(left)) return false;
     s.at = at;
-    const text = matchedText(left);
-    chargeMatch(text, pattern, s);
-    return matchesRegex(regex, text);
+    return pattern.matches(matchedText(left), s.context);
   };
 }
 
@@ -218,6 +212,12 @@ export function specializedBinary(
   const literal = node.right.kind === "literal" ? node.right.value : undefined;
   if (operator === "==" || operator === "!=") {
     const wanted = operator === "==";
+    if (typeof literal === "string" && literal.length > 256) {
+      return (s) => {
+        s.context.step(literal.length / 256);
+        return (left(s) === literal) === wanted;
+      };
+    }
     if (typeof literal === "string" || typeof literal === "boolean") {
       return (s) => (left(s) === literal) === wanted;
     }
@@ -240,7 +240,7 @@ export function specializedBinary(
       const value = left(s) as Value;
       if (typeof value === "number") return test(value, number);
       s.at = at;
-      return test(compare(operator, value, literal), 0);
+      return test(compare(operator, value, literal, s.context), 0);
     };
   }
   const isAnd = operator === "and" || operator === "&&";

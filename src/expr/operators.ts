@@ -128,11 +128,19 @@ function negateInt({ kind, value }: NamedInt): NamedInt {
 }
 
 /** Orders two values; NaN when a NaN is among them. @throws {Fault} when they have no order */
-export function compare(operator: string, left: Value, right: Value): number {
+export function compare(
+  operator: string,
+  left: Value,
+  right: Value,
+  context: RunContext,
+): number {
   if (typeof left === "number" && typeof right === "number") {
     return left - right || equalInfinity(left, right);
   }
-  if (typeof left === "string" && typeof right === "string") return compareStrings(left, right);
+  if (typeof left === "string" && typeof right === "string") {
+    payForComparison(left, right, context);
+    return compareStrings(left, right);
+  }
   const a = numeric(left);
   const b = numeric(right);
   if (a !== undefined && b !== undefined) return compareNumbers(a, b);
@@ -141,6 +149,12 @@ export function compare(operator: string, left: Value, right: Value): number {
     return compareNumbers(left.ns, right.ns);
   }
   return mismatch(operator, left, right);
+}
+
+/** Takes the steps of comparing long texts. */
+function payForComparison(left: string, right: string, context: RunContext): void {
+  const shared = Math.min(left.length, right.length);
+  if (shared > 32) context.step(shared / 16);
 }
 
 /** Infinity minus itself is NaN, though the two are equal. */
@@ -163,6 +177,7 @@ export function isNil(value: Value): boolean {
 
 /** `==`: numbers by value, lists element by element, maps strictly. */
 export function equal(left: Value, right: Value, context: RunContext): boolean {
+  if (typeof left === "string" && left.length > 256) context.step(left.length / 256);
   if (left === right) return !Array.isArray(left) || equalLists(left, left, context);
   if (typeof left === "string" || typeof left === "boolean") return false;
   const a = numeric(left);
@@ -194,7 +209,7 @@ function equalLists(left: readonly Value[], right: readonly Value[], context: Ru
 
 /** Equality that also asks for the same types, all the way down; what maps are compared with. */
 export function strictlyEqual(left: Value, right: Value, context: RunContext): boolean {
-  context.step();
+  context.step(typeof left === "string" ? 1 + left.length / 256 : 1);
   if (left === right) return true;
   if (left === null || right === null || typeof left !== "object" || typeof right !== "object") {
     return false;
@@ -210,6 +225,7 @@ export function strictlyEqual(left: Value, right: Value, context: RunContext): b
   if (isValueMap(left)) {
     if (!isValueMap(right) || mapElementType(left) !== mapElementType(right)) return false;
     const keys = Object.keys(left);
+    context.step(keys.length * 2);
     return keys.length === Object.keys(right).length &&
       keys.every((key) =>
         Object.hasOwn(right, key) &&
@@ -258,6 +274,7 @@ export function contains(needle: Value, container: Value, context: RunContext): 
     });
   }
   if (container instanceof Uint8Array) {
+    context.step(container.length / 8);
     const value = numeric(needle);
     return value !== undefined && container.includes(Number(value));
   }

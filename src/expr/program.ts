@@ -1,6 +1,6 @@
 /** What compiling an expression gives, and what it needs. `compileExpr` in `compile.ts` makes it. */
 
-import type { RunOptions } from "./run_context.ts";
+import type { RunContext, RunOptions } from "./run_context.ts";
 import type { GoFunction, Value, ValueMap } from "./values.ts";
 
 /**
@@ -16,6 +16,13 @@ export interface CompileOptions {
    */
   readonly env: ValueMap;
   readonly functions?: FunctionTable;
+  /**
+   * Names whose value may be anything each time: nothing of them is checked before they are reached, and what they don't
+   * have is nil (`access.ts`, `fetchOpen`). Names that are not in the environment count too. Pass the same set each time.
+   */
+  readonly open?: ReadonlySet<string>;
+  /** Whose budget compiling takes its steps from; a fresh one by default. */
+  readonly context?: RunContext;
 }
 
 /** A name the expression reads from its environment, with the members after it as far as they are literal. */
@@ -34,6 +41,11 @@ export interface Reference {
 export interface Program {
   readonly source: string;
   readonly references: readonly Reference[];
-  /** @throws {ExprRuntimeError} when the expression fails */
+  /** Steps that compiling took. */
+  readonly compileSteps: number;
+  /**
+   * @param options clock and randomness, or the evaluation that this run is a part of
+   * @throws {ExprRuntimeError} when the expression fails, or its evaluation has used up a budget
+   */
   readonly run: (env: ValueMap, options?: RunOptions) => Value;
 }

@@ -1,7 +1,9 @@
 /** Keeps compiled programs by source, up to a bound. */
 
 import { BoundedCache } from "../base/bounded_cache.ts";
+import { workingOn } from "../base/work.ts";
 import { type Compiled, compileWithNames, hiddenBuiltins } from "./compile.ts";
+import { BudgetExceeded, ExprCompileError } from "./error.ts";
 import type { CompileOptions, FunctionTable, Program, Reference } from "./program.ts";
 import { referencesOf } from "./references.ts";
 import { typeOfValue, typeText } from "./types.ts";
@@ -11,6 +13,7 @@ import type { ValueMap } from "./values.ts";
 interface Variant {
   readonly program: Program;
   readonly functions: FunctionTable | undefined;
+  readonly open: ReadonlySet<string> | undefined;
   readonly kinds: ReadonlyMap<string, string>;
 }
 
@@ -34,12 +37,15 @@ export class ProgramCache {
    * @throws {ExprCompileError} when it is not valid
    */
   compile(source: string, options: CompileOptions): Program {
-    const { env, functions } = options;
+    const { env, functions, open } = options;
     const hidden = hiddenBuiltins(env, functions ?? NO_FUNCTIONS);
     const key = hidden.size === 0 ? source : `${[...hidden].join(" ")}\0${source}`;
     const variants = this.#entries.get(key) ?? this.#entries.set(key, []);
     for (const variant of variants) {
-      if (variant.functions === functions && hasKinds(env, variant.kinds)) return variant.program;
+      const isMade = variant.functions === functions && variant.open === open;
+      if (!isMade || !hasKinds(env, variant.kinds)) continue;
+      chargeCompile(variant.program, options);
+      return variant.program;
     }
     const compiled = compileWithNames(source, options);
     variants.unshift(variantOf(compiled, options));
@@ -55,10 +61,24 @@ export class ProgramCache {
 
 const NO_FUNCTIONS: FunctionTable = new Map();
 
-function variantOf({ program, names }: Compiled, { env, functions }: CompileOptions): Variant {
+/** A program that was kept takes the same steps as a fresh one: a budget must not depend on what others evaluated. */
+function chargeCompile(program: Program, { context }: CompileOptions): void {
+  try {
+    context?.step(program.compileSteps);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    throw new ExprCompileError(error.message, program.source, 0, { cause: error });
+  }
+}
+
+function variantOf(
+  { program, names }: Compiled,
+  { env, functions, open }: CompileOptions,
+): Variant {
   return {
     program,
     functions,
+    open,
     kinds: new Map([...names].map((name) => [name, kindOf(env, name)])),
   };
 }
@@ -86,6 +106,8 @@ const references = new BoundedCache<string, readonly Reference[]>(MAX_KEPT);
  * @throws {ExprCompileError} when it is not valid
  */
 export function compileCached(source: string, options: CompileOptions): Program {
+  // Who compiles runs it next.
+  workingOn("expression", source);
   return source.length > MAX_KEPT_LENGTH
     ? compileWithNames(source, options).program
     : programs.compile(source, options);

@@ -1,15 +1,30 @@
-/** What one run of a program carries along: its budgets, and the clock and randomness it was given. */
+/**
+ * What one evaluation carries along: its budgets, and the clock and randomness it was given. One evaluation is all that
+ * is worked out for one purpose: an expression, the tags of one node, the selector and the parameters of one binding.
+ */
 
-import { fault } from "./error.ts";
+import { BudgetExceeded, Fault, fault } from "./error.ts";
+import type { Pattern } from "./regex.ts";
 
-/** Units of memory one run may produce: list elements, map entries, bytes of repeated strings. */
+/** Units of memory one evaluation may produce: list elements, map entries, bytes of repeated strings. */
 export const MEMORY_BUDGET = 1_000_000;
-/** Steps one run may take, each some tenths of a microsecond: evaluating a predicate, looking at elements or text. */
-export const STEP_BUDGET = 1_000_000;
-/** Characters of strings one run may produce. */
+/**
+ * Steps one evaluation may take. A step is at most a tenth of a microsecond of processor time: every function charges
+ * as many as its slowest case takes, which `budgets.test.ts` measures.
+ */
+export const STEP_BUDGET = 250_000;
+/** Characters of strings one evaluation may produce. */
 export const TEXT_BUDGET = 8_000_000;
 
-/** The outside facts a run may ask for. What is absent makes the functions that need it fail. */
+/** Steps that a caught failure takes. */
+const STEPS_PER_FAULT = 200;
+/** Steps that a random number takes; a source of randomness may be slow. */
+const STEPS_PER_RANDOM = 20;
+
+const TOO_MANY_STEPS =
+  `step budget exceeded: the expression takes more than ${STEP_BUDGET} steps; shorten the texts, lists and patterns it works on`;
+
+/** The outside facts an evaluation may ask for. What is absent makes the functions that need it fail. */
 export interface RunOptions {
   /** Present time in milliseconds since 1970, for `now()`. */
   readonly now?: () => number;
@@ -17,42 +32,103 @@ export interface RunOptions {
   readonly random?: () => number;
 }
 
-/** The state of one run. Functions get it as their last argument. */
-export class RunContext {
-  readonly #options: RunOptions;
+/** The state of one evaluation. Functions get it as their last argument; several runs may share one. */
+export class RunContext implements RunOptions {
+  readonly #now: (() => number) | undefined;
+  readonly #random: (() => number) | undefined;
   #memory = MEMORY_BUDGET;
   #steps = STEP_BUDGET;
   #text = TEXT_BUDGET;
+  #allowed = 0;
+  #patterns: Map<string, Pattern> | undefined;
 
   constructor(options: RunOptions = {}) {
-    this.#options = options;
+    this.#now = options.now;
+    this.#random = options.random;
   }
 
-  /** Takes memory units from the budget. @throws {Fault} when none are left */
+  /** The given context itself, or a fresh one with the given clock and randomness. */
+  static of(options: RunOptions | undefined): RunContext {
+    return options instanceof RunContext ? options : new RunContext(options);
+  }
+
+  /** Takes memory units from the budget. @throws {BudgetExceeded} when none are left */
   spend(units: number): void {
     this.#memory -= units;
-    if (!(this.#memory > 0)) fault("memory budget exceeded");
+    this.#steps -= units / 16;
+    if (!(this.#memory > 0)) throw new BudgetExceeded("memory budget exceeded");
+    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
   }
 
-  /** Takes steps from the budget. @throws {Fault} when none are left */
+  /** Takes steps from the budget; a fraction counts. @throws {BudgetExceeded} when none are left */
   step(count = 1): void {
     this.#steps -= count;
-    if (!(this.#steps > 0)) fault("step budget exceeded");
+    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
   }
 
-  /** Takes characters from the budget of produced strings. @throws {Fault} when none are left */
+  /** Takes characters from the budget of produced strings. @throws {BudgetExceeded} when none are left */
   produce(length: number): void {
     this.#text -= length;
-    if (!(this.#text > 0)) fault("memory budget exceeded");
+    this.#steps -= length / 64;
+    if (!(this.#text > 0)) throw new BudgetExceeded("memory budget exceeded");
+    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
+  }
+
+  /** Steps taken so far. */
+  get stepsTaken(): number {
+    return STEP_BUDGET + this.#allowed - this.#steps;
+  }
+
+  /** Makes it the state of a new evaluation, with whole budgets. */
+  renew(): void {
+    this.#memory = MEMORY_BUDGET;
+    this.#steps = STEP_BUDGET;
+    this.#text = TEXT_BUDGET;
+    this.#allowed = 0;
+    this.#patterns = undefined;
+  }
+
+  /** Adds steps to the budget: for work that grows with the number of its parts, each of which is small. */
+  allow(steps: number): void {
+    this.#allowed += steps;
+    this.#steps += steps;
+  }
+
+  /** What a function gives, or something else where it fails; a failure takes long to make. */
+  orElse<T>(run: () => T, otherwise: (fault: Fault) => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.step(STEPS_PER_FAULT);
+      return otherwise(error);
+    }
+  }
+
+  /**
+   * The pattern of a regular expression. Its first use in an evaluation takes all the steps of compiling it, whether or
+   * not another evaluation has left it in a cache: what an evaluation may do depends on nothing but itself.
+   */
+  pattern(source: string, compile: (source: string) => Pattern): Pattern {
+    const known = this.#patterns?.get(source);
+    if (known !== undefined) {
+      this.step(1 + (source.length >> 6));
+      return known;
+    }
+    const pattern = compile(source);
+    this.#patterns ??= new Map();
+    this.#patterns.set(source, pattern);
+    return pattern;
   }
 
   /** Present time in milliseconds since 1970. @throws {Fault} when the place has no clock */
   now(): number {
-    return this.#options.now?.() ?? fault("the present time is not available here");
+    return this.#now?.() ?? fault("the present time is not available here");
   }
 
   /** Random number in [0, 1). @throws {Fault} when the place has no randomness */
   random(): number {
-    return this.#options.random?.() ?? fault("random values are not available here");
+    this.step(STEPS_PER_RANDOM);
+    return this.#random?.() ?? fault("random values are not available here");
   }
 }

@@ -96,7 +96,13 @@ describe("label selectors", () => {
 });
 
 describe("field selectors", () => {
-  const fields: Record<string, string> = { a: "1", b: "x=y,z", c: "\\" };
+  const fields: Record<string, string> = {
+    a: "1",
+    b: "x=y,z",
+    c: "\\",
+    id: "YWJj==",
+    path: "C:\\jobs\\7",
+  };
   test.each([
     ["", true],
     ["a=1", true],
@@ -107,16 +113,30 @@ describe("field selectors", () => {
     ["a= 1", false],
     ["b=x\\=y\\,z", true],
     ["c=\\\\", true],
+    ["c=\\", true],
+    ["b=x=y\\,z", true],
+    ["b==x=y\\,z", true],
+    ["b!=x=y\\,z", false],
+    ["b=x=y,z=", false],
+    ["id=YWJj==", true],
+    ["id==YWJj==", true],
+    ["id=YWJj\\=\\=", true],
+    ["id=YWJj=", false],
+    ["path=C:\\jobs\\7", true],
+    ["path=C:\\\\jobs\\\\7", true],
   ])("%s selects: %s", (text, want) => {
     expect(matchesFields(parseFieldSelector(text), (field) => fields[field])).toBe(want);
   });
 
   test.each([
-    ["bad selector", "invalid selector: 'bad selector'; can't understand 'bad selector'"],
-    ["a=1,rubbish", "invalid selector: 'a=1,rubbish'; can't understand 'rubbish'"],
-    ["a=b=c", "invalid field selector: unescaped character in value: 61"],
-    ["a=\\x", "invalid field selector: invalid escape sequence: \\x"],
-    ["a=\\", "invalid field selector: invalid escape sequence: \\"],
+    [
+      "bad selector",
+      "invalid selector: 'bad selector'; can't understand 'bad selector'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value",
+    ],
+    [
+      "a=1,rubbish",
+      "invalid selector: 'a=1,rubbish'; can't understand 'rubbish'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value",
+    ],
   ])("%s is refused", (text, want) => {
     expect(failure(() => parseFieldSelector(text))).toBe(want);
   });

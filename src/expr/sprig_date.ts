@@ -1,5 +1,4 @@
 /** Date functions of sprig. "Local" is UTC. What needs the present time takes it from the run's clock. */
-import { Fault } from "./error.ts";
 import { goFunction, ZERO_TIME } from "./go_call.ts";
 import { durationText, parseDuration } from "./go_duration.ts";
 import { formatTime, parseTime } from "./go_layout.ts";
@@ -51,18 +50,13 @@ function int64Of(value: Value): bigint | undefined {
   return value instanceof NamedInt && value.kind === "int64" ? value.value : undefined;
 }
 
-function zoneOr(name: string, otherwise: GoZone): GoZone {
-  try {
-    return loadZone(name);
-  } catch (error) {
-    if (error instanceof Fault) return otherwise;
-    throw error;
-  }
+function zoneOr(context: RunContext, name: string, otherwise: GoZone): GoZone {
+  return context.orElse(() => loadZone(name), () => otherwise);
 }
 
 function dateInZone(context: RunContext, layout: string, value: Value, zone: string): string {
   const { seconds, nanos } = momentOf(context, value);
-  return formatTime(new GoTime(seconds, nanos, zoneOr(zone, UTC)), layout);
+  return formatTime(new GoTime(seconds, nanos, zoneOr(context, zone, UTC)), layout);
 }
 
 function roundToSecond(ns: bigint): bigint {
@@ -83,7 +77,7 @@ function secondsText(value: Value): string {
 
 function durationRound(context: RunContext, value: Value): string {
   let ns = 0n;
-  if (typeof value === "string") ns = durationOr(value) ?? 0n;
+  if (typeof value === "string") ns = durationOr(context, value) ?? 0n;
   else if (value instanceof GoTime) ns = timeDifference(present(context), value).ns;
   else ns = int64Of(value) ?? 0n;
   const size = ns < 0n ? -ns : ns;
@@ -91,22 +85,12 @@ function durationRound(context: RunContext, value: Value): string {
   return unit === undefined ? "0s" : `${size / unit[0]}${unit[1]}`;
 }
 
-function durationOr(text: string): bigint | undefined {
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    if (error instanceof Fault) return undefined;
-    throw error;
-  }
+function durationOr(context: RunContext, text: string): bigint | undefined {
+  return context.orElse<bigint | undefined>(() => parseDuration(text), () => undefined);
 }
 
-function toDate(layout: string, text: string): GoTime {
-  try {
-    return parseTime(layout, text);
-  } catch (error) {
-    if (error instanceof Fault) return ZERO_TIME;
-    throw error;
-  }
+function toDate(context: RunContext, layout: string, text: string): GoTime {
+  return context.orElse(() => parseTime(layout, text), () => ZERO_TIME);
 }
 
 /** The date functions, by name. */
@@ -122,8 +106,8 @@ export const DATE_FUNCTIONS: readonly GoFunction[] = [
     goFunction(name, ["string", "any", "string"], dateInZone)
   ),
   ...["dateModify", "date_modify"].map((name) =>
-    goFunction(name, ["string", "time.Time"], (_, text, time) => {
-      const ns = durationOr(text);
+    goFunction(name, ["string", "time.Time"], (context, text, time) => {
+      const ns = durationOr(context, text);
       return ns === undefined ? time : addToTime(time, ns);
     })
   ),
@@ -146,7 +130,7 @@ export const DATE_FUNCTIONS: readonly GoFunction[] = [
     ["any", "string"],
     (context, value, zone) => dateInZone(context, "2006-01-02", value, zone),
   ),
-  goFunction("toDate", ["string", "string"], (_, layout, text) => toDate(layout, text)),
+  goFunction("toDate", ["string", "string"], toDate),
   goFunction("mustToDate", ["string", "string"], (_, layout, text) => parseTime(layout, text)),
   goFunction("unixEpoch", ["time.Time"], (_, time) => String(time.seconds)),
 ];

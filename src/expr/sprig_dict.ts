@@ -21,23 +21,37 @@ import {
 } from "./values.ts";
 
 const MAX_DEPTH = 500;
+/** Steps that an entry of a map takes. */
+const STEPS_PER_ENTRY = 10;
 
 function dict(context: RunContext, values: readonly Value[]): ValueMap {
   context.spend(values.length);
+  context.step(values.length * STEPS_PER_ENTRY);
   const map = newMap();
   for (let i = 0; i < values.length; i += 2) {
-    setOwn(map, textOf(values[i] ?? null), i + 1 < values.length ? values[i + 1] as Value : "");
+    setOwn(
+      map,
+      textOf(context, values[i] ?? null),
+      i + 1 < values.length ? values[i + 1] as Value : "",
+    );
   }
   return map;
 }
 
 function pick(context: RunContext, map: ValueMap, wanted: (key: string) => boolean): ValueMap {
+  payForEntries(context, map);
   const result = newMap();
   for (const [key, value] of Object.entries(map)) {
     if (wanted(key)) setOwn(result, key, value);
   }
-  context.spend(Object.keys(map).length);
   return result;
+}
+
+/** Takes the steps of going through a map. */
+function payForEntries(context: RunContext, map: ValueMap): void {
+  const { length } = Object.keys(map);
+  context.spend(length);
+  context.step(length * STEPS_PER_ENTRY);
 }
 
 /** Refuses to change a map that belongs to the language, such as `sprig` itself. */
@@ -55,16 +69,17 @@ function mergeInto(
 ): void {
   if (depth > MAX_DEPTH) fault("value is nested too deeply");
   checkChangeable(target);
+  payForEntries(context, source);
   for (const [key, value] of Object.entries(source)) {
-    context.spend(1);
     const present = ownValue(target, key);
     if (value === null || isNilList(value)) {
       if (overwrite) setOwn(target, key, value);
     } else if (
-      present !== undefined && isValueMap(value) && isValueMap(present) && !isEmptyValue(present)
+      present !== undefined && isValueMap(value) && isValueMap(present) &&
+      !isEmptyValue(present, context)
     ) {
       if (present !== value) mergeInto(context, present, value, overwrite, depth + 1);
-    } else if (overwrite || present === undefined || isEmptyValue(present)) {
+    } else if (overwrite || present === undefined || isEmptyValue(present, context)) {
       setOwn(target, key, value);
     }
   }
@@ -106,12 +121,15 @@ function dig(params: readonly Value[]): Value {
 function deepCopy(context: RunContext, value: Value, depth = 0): Value {
   if (depth > MAX_DEPTH) fault("value is nested too deeply");
   context.spend(1);
+  context.step(2);
   if (Array.isArray(value)) {
     if (isNilList(value)) return nilList(elementType(value));
     return typedList(value.map((item) => deepCopy(context, item, depth + 1)), elementType(value));
   }
+  if (value instanceof AnyMap) context.step(value.entries.size * STEPS_PER_ENTRY);
   if (value instanceof AnyMap) return new AnyMap(new Map(value.entries), value.elementType);
   if (!isValueMap(value)) return value;
+  payForEntries(context, value);
   const copy = newMap();
   for (const [key, item] of Object.entries(value)) {
     setOwn(copy, key, deepCopy(context, item, depth + 1));
@@ -142,13 +160,13 @@ export const DICT_FUNCTIONS: readonly GoFunction[] = [
     return maps.map((map) => ownValue(map, key)).filter((value) => value !== undefined);
   }),
   variadicFunction("keys", [], MAP, (context, maps) => {
+    for (const map of maps) payForEntries(context, map);
     const keys = maps.flatMap((map) => Object.keys(map).sort());
-    context.spend(keys.length);
     return typedList(keys, "string");
   }),
   goFunction("values", [MAP], (context, map) => {
+    payForEntries(context, map);
     const keys = Object.keys(map).sort();
-    context.spend(keys.length);
     return keys.map((key) => map[key] as Value);
   }),
   variadicFunction("pick", [MAP], "string", (context, map, keys) => {

@@ -142,7 +142,7 @@ export const LIST_FUNCTIONS: readonly GoFunction[] = [
       goFunction(name, ["any"], (context, list) =>
         untyped(
           context,
-          listOf(list, "Cannot compact on type").filter((item) => !isEmptyValue(item)),
+          listOf(list, "Cannot compact on type").filter((item) => !isEmptyValue(item, context)),
         )),
   ),
   ...withMust(

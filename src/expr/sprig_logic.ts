@@ -1,5 +1,5 @@
 /** Defaults, JSON, encodings and questions about types: the rest of sprig that needs nothing from outside. */
-import { Fault, fault } from "./error.ts";
+import { fault } from "./error.ts";
 import { goFunction, variadicFunction } from "./go_call.ts";
 import { goKind, isEmptyValue } from "./go_reflect.ts";
 import { strictlyEqual } from "./operators.ts";
@@ -11,35 +11,25 @@ import { produced } from "./sprig_text.ts";
 import type { GoFunction, Value } from "./values.ts";
 import { utf8Bytes, utf8String } from "./utf8.ts";
 
-/** What `run` gives, or `otherwise` where it fails. */
-function orElse<T extends Value>(run: () => Value, otherwise: T): Value {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof Fault) return otherwise;
-    throw error;
-  }
-}
-
-function decoded(run: () => Uint8Array): string {
-  try {
-    return utf8String(run());
-  } catch (error) {
-    if (error instanceof Fault) return error.message;
-    throw error;
-  }
+function decoded(context: RunContext, run: () => Uint8Array): string {
+  return context.orElse(() => utf8String(run()), ({ message }) => message);
 }
 
 /** JSON functions: the plain name gives "" where the value has no JSON form, the one with `must` fails. */
-function jsonFunctions(name: string, write: (value: Value) => string): GoFunction[] {
+function jsonFunctions(
+  name: string,
+  write: (value: Value, context: RunContext) => string,
+): GoFunction[] {
   const must = `must${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  const run = (context: RunContext, value: Value) => produced(context, write(value));
+  const run = (context: RunContext, value: Value) => produced(context, write(value, context));
   return [
     goFunction(
       name,
       ["any"],
       (context, value) =>
-        name === "toRawJson" ? run(context, value) : orElse(() => run(context, value), ""),
+        name === "toRawJson"
+          ? run(context, value)
+          : context.orElse(() => run(context, value), () => ""),
     ),
     goFunction(must, ["any"], run),
   ];
@@ -51,38 +41,57 @@ export const LOGIC_FUNCTIONS: readonly GoFunction[] = [
     "default",
     ["any"],
     "any",
-    (_, otherwise, given) => isEmptyValue(given[0] ?? null) ? otherwise : given[0] as Value,
+    (context, otherwise, given) =>
+      isEmptyValue(given[0] ?? null, context) ? otherwise : given[0] as Value,
   ),
-  goFunction("empty", ["any"], (_, value) => isEmptyValue(value)),
+  goFunction("empty", ["any"], (context, value) => isEmptyValue(value, context)),
   variadicFunction(
     "coalesce",
     [],
     "any",
-    (_, values) => values.find((value) => !isEmptyValue(value)) ?? null,
+    (context, values) => values.find((value) => !isEmptyValue(value, context)) ?? null,
   ),
-  variadicFunction("all", [], "any", (_, values) => !values.some(isEmptyValue)),
-  variadicFunction("any", [], "any", (_, values) => values.some((value) => !isEmptyValue(value))),
+  variadicFunction(
+    "all",
+    [],
+    "any",
+    (context, values) => !values.some((value) => isEmptyValue(value, context)),
+  ),
+  variadicFunction(
+    "any",
+    [],
+    "any",
+    (context, values) => values.some((value) => !isEmptyValue(value, context)),
+  ),
   goFunction("ternary", ["any", "any", "bool"], (_, yes, no, condition) => condition ? yes : no),
   goFunction("fail", ["string"], (_, message) => fault(message)),
 
-  goFunction("fromJson", ["string"], (_, text) => orElse(() => parseJsonText(text), null)),
-  goFunction("mustFromJson", ["string"], (_, text) => parseJsonText(text)),
-  ...jsonFunctions("toJson", (value) => toJsonText(value)),
-  ...jsonFunctions("toPrettyJson", (value) => toJsonText(value, 2)),
-  ...jsonFunctions("toRawJson", (value) => unescapeHtml(toJsonText(value))),
+  goFunction(
+    "fromJson",
+    ["string"],
+    (context, text) => context.orElse(() => parseJsonText(text, context), () => null),
+  ),
+  goFunction("mustFromJson", ["string"], (context, text) => parseJsonText(text, context)),
+  ...jsonFunctions("toJson", (value, context) => toJsonText(value, 0, context)),
+  ...jsonFunctions("toPrettyJson", (value, context) => toJsonText(value, 2, context)),
+  ...jsonFunctions("toRawJson", (value, context) => {
+    const json = toJsonText(value, 0, context);
+    context.step(json.length / 4);
+    return unescapeHtml(json);
+  }),
 
   goFunction(
     "b64enc",
     ["string"],
     (context, text) => produced(context, base64Encode(utf8Bytes(text))),
   ),
-  goFunction("b64dec", ["string"], (_, text) => decoded(() => base64Decode(text))),
+  goFunction("b64dec", ["string"], (context, text) => decoded(context, () => base64Decode(text))),
   goFunction(
     "b32enc",
     ["string"],
     (context, text) => produced(context, encodeBase32(utf8Bytes(text))),
   ),
-  goFunction("b32dec", ["string"], (_, text) => decoded(() => decodeBase32(text))),
+  goFunction("b32dec", ["string"], (context, text) => decoded(context, () => decodeBase32(text))),
 
   goFunction("typeOf", ["any"], (_, value) => goTypeName(value)),
   goFunction("typeIs", ["string", "any"], (_, type, value) => type === goTypeName(value)),

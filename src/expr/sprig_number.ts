@@ -74,6 +74,7 @@ function steps(context: RunContext, start: number, stop: number, step: number): 
   if (step === 0 || (stop < start) !== (step < 0)) return list;
   for (let i = start; step > 0 ? i < stop : i > stop; i += step) {
     context.spend(1);
+    context.step();
     list.push(i);
   }
   return list;
@@ -151,9 +152,17 @@ const divideDecimals: DecimalOperation = (a, b) => {
 };
 
 /** Applies an operation over values as decimals, so that 0.1 + 0.2 is 0.3. */
-function decimals(first: Value, more: readonly Value[], operation: DecimalOperation): number {
+function decimals(
+  context: RunContext,
+  first: Value,
+  more: readonly Value[],
+  operation: DecimalOperation,
+): number {
   let result = decimalOf(toFloat64(first));
-  for (const value of more) {
+  context.step(20);
+  for (const [index, value] of more.entries()) {
+    // Products have more and more digits.
+    context.step(20 + index / 4);
     result = operation(result, decimalOf(toFloat64(value)));
     if (result.digits === 0n) result = { digits: 0n, exponent: 0 };
     if (result.exponent < -2000 || result.exponent > 2000) fault("decimal exponent out of range");
@@ -169,7 +178,11 @@ export const NUMBER_FUNCTIONS: readonly GoFunction[] = [
   goFunction("int64", ["any"], (_, value) => int64(toInt64(value))),
   goFunction("float64", ["any"], (_, value) => toFloat64(value)),
   goFunction("atoi", ["string"], (_, text) => parseGoInt(text, 10) ?? 0n),
-  goFunction("toDecimal", ["any"], (_, value) => int64(parseGoInt(goString(value), 8) ?? 0n)),
+  goFunction(
+    "toDecimal",
+    ["any"],
+    (context, value) => int64(parseGoInt(goString(value, context), 8) ?? 0n),
+  ),
   variadicFunction(
     "add",
     [],
@@ -221,25 +234,30 @@ export const NUMBER_FUNCTIONS: readonly GoFunction[] = [
     "float64",
     (_, value, places, [roundOn = 0.5]) => round(toFloat64(value), places, roundOn),
   ),
-  variadicFunction("addf", [], "any", (_, values) => decimals(0, values, addDecimals)),
-  goFunction("add1f", ["any"], (_, value) => decimals(value, [1], addDecimals)),
+  variadicFunction(
+    "addf",
+    [],
+    "any",
+    (context, values) => decimals(context, 0, values, addDecimals),
+  ),
+  goFunction("add1f", ["any"], (context, value) => decimals(context, value, [1], addDecimals)),
   variadicFunction(
     "subf",
     ["any"],
     "any",
-    (_, first, more) => decimals(first, more, subtractDecimals),
+    (context, first, more) => decimals(context, first, more, subtractDecimals),
   ),
   variadicFunction(
     "divf",
     ["any"],
     "any",
-    (_, first, more) => decimals(first, more, divideDecimals),
+    (context, first, more) => decimals(context, first, more, divideDecimals),
   ),
   variadicFunction(
     "mulf",
     ["any"],
     "any",
-    (_, first, more) => decimals(first, more, multiplyDecimals),
+    (context, first, more) => decimals(context, first, more, multiplyDecimals),
   ),
   goFunction(
     "until",

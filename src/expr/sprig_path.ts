@@ -3,6 +3,7 @@ import { fault } from "./error.ts";
 import { goFunction } from "./go_call.ts";
 import { goKind } from "./go_reflect.ts";
 import { formatUrl, parseUrl, type Url, userinfoOf } from "./go_url.ts";
+import type { RunContext } from "./run_context.ts";
 import type { GoFunction, ValueMap } from "./values.ts";
 import { newMap, ownValue, setOwn } from "./values.ts";
 
@@ -49,10 +50,11 @@ function urlParse(text: string): ValueMap {
   return map;
 }
 
-function urlJoin(parts: ValueMap): string {
+function urlJoin(context: RunContext, parts: ValueMap): string {
   const text = (key: string): string => {
     const value = ownValue(parts, key);
     if (value === undefined) return "";
+    if (typeof value === "string") context.step(value.length * 6);
     if (value === null) fault("runtime error: invalid memory address or nil pointer dereference");
     return typeof value === "string"
       ? value
@@ -84,5 +86,5 @@ export const PATH_FUNCTIONS: readonly GoFunction[] = [
     goFunction(name, ["string"], (_, path) => path.startsWith("/"))
   ),
   goFunction("urlParse", ["string"], (_, text) => urlParse(text)),
-  goFunction("urlJoin", ["map[string]interface {}"], (_, parts) => urlJoin(parts)),
+  goFunction("urlJoin", ["map[string]interface {}"], urlJoin),
 ];

@@ -1,8 +1,8 @@
 /** Regular expression functions of sprig, in RE2 syntax and linear time. */
-import type { RE2JS } from "re2js";
-import { Fault, fault } from "./error.ts";
+import { fault } from "./error.ts";
 import { goFunction } from "./go_call.ts";
-import { compileRegex, matchesRegex } from "./regex.ts";
+import { compileRegex, type Match as Found, type Pattern } from "./regex.ts";
+import { MeteredText } from "./regex_input.ts";
 import type { RunContext } from "./run_context.ts";
 import { type GoFunction, nilList, typedList, type Value } from "./values.ts";
 import { wellFormed } from "./utf8.ts";
@@ -15,30 +15,44 @@ interface Match {
 }
 
 /** The matches of a pattern, left to right; an empty one right behind another is none. */
-function matchesOf(context: RunContext, regex: RE2JS, text: string, limit: number): Match[] {
-  const matcher = regex.matcher(text);
-  const names = new Map(Object.entries(regex.namedGroups()));
+function matchesOf(
+  context: RunContext,
+  pattern: Pattern,
+  text: string,
+  limit: number,
+  withGroups = false,
+): Match[] {
+  const input = new MeteredText(text, context);
   const found: Match[] = [];
   let lastEnd = -1;
-  while ((limit < 0 || found.length < limit) && matcher.find()) {
-    context.step();
-    const start = matcher.start();
-    const end = matcher.end();
+  let from = 0;
+  while ((limit < 0 || found.length < limit) && from <= text.length) {
+    const match = pattern.find(input, from, withGroups);
+    if (match === undefined) break;
+    context.step(16);
+    const [start = 0, end = 0] = match;
+    from = start === end ? end + characterWidth(text, end) : end;
     if (start === end && start === lastEnd) continue;
     lastEnd = end;
-    const groups: string[] = [];
-    for (let i = 0; i <= matcher.groupCount(); i++) groups.push(matcher.group(i) ?? "");
-    found.push({
-      start,
-      end,
-      group: (reference) =>
-        groups[/^\d+$/.test(reference) ? Number(reference) : names.get(reference) ?? -1] ?? "",
-    });
+    found.push({ start, end, group: (reference) => groupText(pattern, match, text, reference) });
   }
   return found;
 }
 
-function findAll(context: RunContext, regex: RE2JS, text: string, limit: number): Value[] {
+function characterWidth(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+}
+
+/** Text of a group by its number or name; empty when there is no such group, or it did not take part. */
+function groupText(pattern: Pattern, match: Found, text: string, reference: string): string {
+  const group = /^\d+$/.test(reference)
+    ? Number(reference)
+    : pattern.names.get(reference) ?? match.length;
+  const start = match[2 * group] ?? -1;
+  return start < 0 ? "" : text.slice(start, match[2 * group + 1]);
+}
+
+function findAll(context: RunContext, regex: Pattern, text: string, limit: number): Value[] {
   const matches = matchesOf(context, regex, text, limit);
   context.spend(matches.length);
   return matches.length === 0
@@ -48,13 +62,14 @@ function findAll(context: RunContext, regex: RE2JS, text: string, limit: number)
 
 function replaceAll(
   context: RunContext,
-  regex: RE2JS,
+  regex: Pattern,
   text: string,
   replacement: (match: Match) => string,
+  withGroups: boolean,
 ): string {
   let result = "";
   let at = 0;
-  for (const match of matchesOf(context, regex, text, -1)) {
+  for (const match of matchesOf(context, regex, text, -1, withGroups)) {
     const piece = text.slice(at, match.start) + replacement(match);
     context.produce(piece.length);
     result += piece;
@@ -64,7 +79,8 @@ function replaceAll(
 }
 
 /** Puts groups into a replacement: `$1`, `${name}`, `$$`. */
-function expand(template: string, match: Match): string {
+function expand(context: RunContext, template: string, match: Match): string {
+  context.step(template.length);
   return template.replace(
     /\$(?:\$|\{([\p{L}\p{Nd}_]+)\}|([\p{L}\p{Nd}_]+))/gu,
     (all, braced, plain) => all === "$$" ? "$" : match.group(braced ?? plain),
@@ -73,7 +89,7 @@ function expand(template: string, match: Match): string {
 
 function split(
   context: RunContext,
-  regex: RE2JS,
+  regex: Pattern,
   pattern: string,
   text: string,
   limit: number,
@@ -95,20 +111,20 @@ function split(
 }
 
 /** A pattern of a function without `must`, whose failure Go words otherwise. */
-function mustCompile(pattern: string): RE2JS {
-  try {
-    return compileRegex(pattern);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+function mustCompile(pattern: string, context: RunContext): Pattern {
+  return context.orElse(() => compileRegex(pattern, context), ({ message }) => {
     // deno-lint-ignore no-control-regex
     const quoted = /[`\x00-\x08\x0a-\x1f\x7f]/.test(pattern)
       ? JSON.stringify(pattern)
       : `\`${pattern}\``;
-    return fault(`regexp: Compile(${quoted}): ${error.message}`);
-  }
+    return fault(`regexp: Compile(${quoted}): ${message}`);
+  });
 }
 
-function functionsWith(prefix: string, compile: (pattern: string) => RE2JS): GoFunction[] {
+function functionsWith(
+  prefix: string,
+  compile: (pattern: string, context: RunContext) => Pattern,
+): GoFunction[] {
   const name = (plain: string) =>
     prefix === "" ? plain : `must${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
   const text2 = ["string", "string"] as const;
@@ -118,13 +134,13 @@ function functionsWith(prefix: string, compile: (pattern: string) => RE2JS): GoF
       name("regexFindAll"),
       ["string", "string", "int"],
       (context, pattern, text, limit) =>
-        findAll(context, compile(pattern), wellFormed(text), limit),
+        findAll(context, compile(pattern, context), wellFormed(text), limit),
     ),
     goFunction(
       name("regexFind"),
       text2,
       (context, pattern, text) =>
-        matchesOf(context, compile(pattern), wellFormed(text), 1)[0]?.group("0") ?? "",
+        matchesOf(context, compile(pattern, context), wellFormed(text), 1)[0]?.group("0") ?? "",
     ),
     goFunction(
       name("regexReplaceAll"),
@@ -132,44 +148,44 @@ function functionsWith(prefix: string, compile: (pattern: string) => RE2JS): GoF
       (context, pattern, text, replacement) =>
         replaceAll(
           context,
-          compile(pattern),
+          compile(pattern, context),
           wellFormed(text),
-          (match) => expand(replacement, match),
+          (match) => expand(context, replacement, match),
+          true,
         ),
     ),
     goFunction(
       name("regexReplaceAllLiteral"),
       text3,
       (context, pattern, text, replacement) =>
-        replaceAll(context, compile(pattern), wellFormed(text), () => replacement),
+        replaceAll(context, compile(pattern, context), wellFormed(text), () => replacement, false),
     ),
     goFunction(
       name("regexSplit"),
       ["string", "string", "int"],
       (context, pattern, text, limit) =>
-        split(context, compile(pattern), pattern, wellFormed(text), limit),
+        split(context, compile(pattern, context), pattern, wellFormed(text), limit),
     ),
   ];
 }
 
 /** The regular expression functions, by name. */
 export const REGEX_FUNCTIONS: readonly GoFunction[] = [
-  goFunction("regexMatch", ["string", "string"], (_, pattern, text) => {
-    try {
-      return matchesRegex(compileRegex(pattern), text);
-    } catch (error) {
-      if (error instanceof Fault) return false;
-      throw error;
-    }
-  }),
+  goFunction(
+    "regexMatch",
+    ["string", "string"],
+    (context, pattern, text) =>
+      context.orElse(() => compileRegex(pattern, context).matches(text, context), () => false),
+  ),
   goFunction(
     "mustRegexMatch",
     ["string", "string"],
-    (_, pattern, text) => matchesRegex(compileRegex(pattern), text),
+    (context, pattern, text) => compileRegex(pattern, context).matches(text, context),
   ),
   ...functionsWith("", mustCompile),
   ...functionsWith("must", compileRegex),
   goFunction("regexQuoteMeta", ["string"], (context, text) => {
+    context.step(text.length / 2);
     context.produce(text.length * 2);
     return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
   }),

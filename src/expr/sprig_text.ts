@@ -13,20 +13,22 @@ import {
   type Value,
   type ValueMap,
 } from "./values.ts";
-import { byteLength, byteSlice, utf8Bytes, utf8String } from "./utf8.ts";
+import { byteLength, byteSlice, compareStrings, utf8Bytes, utf8String } from "./utf8.ts";
 import { goQuote } from "./go_quote.ts";
 import { camelWords, pascalCase } from "./sprig_case.ts";
 
 /** A value as text: strings and bytes as they are, the rest as Go prints it. */
-export function textOf(value: Value): string {
+export function textOf(context: RunContext, value: Value): string {
   if (typeof value === "string") return value;
-  return value instanceof Uint8Array ? utf8String(value) : goString(value);
+  if (!(value instanceof Uint8Array)) return goString(value, context);
+  context.step(value.length / 2);
+  return utf8String(value);
 }
 
 /** A list's elements as text without the nils; any other value is a list of itself, nil an empty one. */
-export function textsOf(value: Value): string[] {
-  if (Array.isArray(value)) return value.filter((item) => item !== null).map(textOf);
-  return value === null ? [] : [textOf(value)];
+export function textsOf(context: RunContext, value: Value): string[] {
+  if (!Array.isArray(value)) return value === null ? [] : [textOf(context, value)];
+  return value.filter((item) => item !== null).map((item) => textOf(context, item));
 }
 
 /** Takes a produced text from the text budget. */
@@ -178,7 +180,8 @@ function wrap(text: string, width: number, separator: string, breakWords: boolea
       at++;
       continue;
     }
-    const blank = bytes.lastIndexOf(0x20, at + size);
+    let blank = at + size;
+    while (blank >= at && bytes[blank] !== 0x20) blank--;
     if (blank >= at) {
       parts.push(slice(at, blank), newLine);
       at = blank + 1;
@@ -211,32 +214,37 @@ function splitText(separator: string, text: string, limit = -1): string[] {
   return [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
 }
 
-function numbered(parts: string[]): ValueMap {
+function numbered(context: RunContext, parts: string[]): ValueMap {
+  context.step(parts.length * 8);
   const map = newMap();
   parts.forEach((part, index) => setOwn(map, `_${index}`, part));
   return typedMap(map, "string");
 }
 
-function cat(values: Value[]): string {
-  return values.filter((value) => value !== null).map(goString).join(" ");
+/** Each character is looked at by itself. */
+function quoted(context: RunContext, text: string): string {
+  context.step(text.length * 3);
+  return goQuote(text);
 }
 
-function sortAlpha(value: Value): Value[] {
-  if (value instanceof Uint8Array) return strings(Array.from(value, String).sort());
-  if (!Array.isArray(value)) return strings([textOf(value)]);
-  if (isNilList(value)) return strings([]);
-  return strings(textsOf(value).sort(compareBytes));
+function cat(context: RunContext, values: Value[]): string {
+  return values.filter((value) => value !== null).map((value) => goString(value, context))
+    .join(" ");
 }
 
-function compareBytes(a: string, b: string): number {
-  const left = utf8Bytes(a);
-  const right = utf8Bytes(b);
-  const shared = Math.min(left.length, right.length);
-  for (let i = 0; i < shared; i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference;
+function sortAlpha(context: RunContext, value: Value): Value[] {
+  if (value instanceof Uint8Array) {
+    context.step(value.length * 5);
+    return strings(Array.from(value, String).sort());
   }
-  return left.length - right.length;
+  if (!Array.isArray(value)) return strings([textOf(context, value)]);
+  if (isNilList(value)) return strings([]);
+  return strings(
+    textsOf(context, value).sort((a, b) => {
+      context.step(2 + Math.min(a.length, b.length) / 16);
+      return compareStrings(a, b);
+    }),
+  );
 }
 
 function shuffle(context: RunContext, text: string): string {
@@ -321,7 +329,8 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     (context, values) =>
       produced(
         context,
-        values.filter((value) => value !== null).map((value) => goQuote(textOf(value))).join(" "),
+        values.filter((value) => value !== null)
+          .map((value) => quoted(context, textOf(context, value))).join(" "),
       ),
   ),
   variadicFunction(
@@ -331,10 +340,11 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     (context, values) =>
       produced(
         context,
-        values.filter((value) => value !== null).map((value) => `'${goString(value)}'`).join(" "),
+        values.filter((value) => value !== null).map((value) => `'${goString(value, context)}'`)
+          .join(" "),
       ),
   ),
-  variadicFunction("cat", [], "any", (context, values) => produced(context, cat(values))),
+  variadicFunction("cat", [], "any", (context, values) => produced(context, cat(context, values))),
   goFunction("indent", ["int", "string"], indent),
   goFunction(
     "nindent",
@@ -353,21 +363,21 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     ["string", "string", "int"],
     (_, one, many, count) => count === 1 ? one : many,
   ),
-  goFunction("toString", ["any"], (_, value) => textOf(value)),
-  goFunction("toStrings", ["any"], (_, value) => strings(textsOf(value))),
+  goFunction("toString", ["any"], (context, value) => textOf(context, value)),
+  goFunction("toStrings", ["any"], (context, value) => strings(textsOf(context, value))),
   goFunction("join", ["string", "any"], (context, separator, value) => {
-    const parts = textsOf(value);
+    const parts = textsOf(context, value);
     context.produce(parts.reduce((sum, part) => sum + part.length + separator.length, 0));
     return parts.join(separator);
   }),
-  goFunction("sortAlpha", ["any"], (_, value) => sortAlpha(value)),
+  goFunction("sortAlpha", ["any"], sortAlpha),
   goFunction("split", ["string", "string"], (context, separator, text) => {
     context.spend(text.length);
-    return numbered(splitText(separator, text));
+    return numbered(context, splitText(separator, text));
   }),
   goFunction("splitn", ["string", "int", "string"], (context, separator, limit, text) => {
     context.spend(text.length);
-    return numbered(splitText(separator, text, limit));
+    return numbered(context, splitText(separator, text, limit));
   }),
   goFunction("splitList", ["string", "string"], (context, separator, text) => {
     context.spend(text.length);

@@ -4,12 +4,13 @@
  * and of a nested tag (`{{a.{{b}}}}`) the inner one is replaced, the outer one by the next call.
  */
 import { isShared } from "../base/shared_json.ts";
-import { ExprCompileError, ExprRuntimeError, Fault } from "./error.ts";
+import { BudgetExceeded, ExprCompileError, ExprRuntimeError, isFailure } from "./error.ts";
 import { toJsonText } from "./go_text.ts";
 import type { FunctionTable, Reference } from "./program.ts";
 import { compileCached, referencesCached } from "./program_cache.ts";
-import type { RunOptions } from "./run_context.ts";
+import { RunContext, type RunOptions } from "./run_context.ts";
 import { type Scope, ScopeEnvironment } from "./scope.ts";
+import { wellFormed } from "./utf8.ts";
 import { fromJson, type Value } from "./values.ts";
 
 /**
@@ -23,8 +24,10 @@ export interface TemplateOptions {
   missing: MissingRule;
   /** Functions of `{{=…}}` besides the built-ins. */
   functions?: FunctionTable;
-  /** Clock and randomness of `{{=…}}`. */
+  /** Clock and randomness of `{{=…}}`, or the evaluation whose budget all tags share. */
   run?: RunOptions;
+  /** Counts the characters that are brought in. */
+  meter?: { characters: number } | undefined;
 }
 
 /** Why a tag could not be replaced. */
@@ -131,16 +134,30 @@ export function substituteText(text: string, scope: Scope, options: TemplateOpti
 /** Most characters one call brings in: a manifest with many tags of a large value would fill the memory. */
 const MAX_BROUGHT_IN = 16_000_000;
 
+/** Steps of an evaluation that a tag takes, whatever is in it. */
+const STEPS_PER_TAG = 4;
+/** Steps more for one with an expression. */
+const STEPS_PER_EXPRESSION = 60;
+/** Steps that each text of a template adds to the budget. */
+const STEPS_PER_TEXT = 300;
+
 /** One call of `substitute`: what its tags share. */
 class TagReplacer {
   readonly #scope: Scope;
   #knownEnvironment: ScopeEnvironment | undefined;
   readonly #options: TemplateOptions;
   #left = MAX_BROUGHT_IN;
+  #context: RunContext | undefined;
+  #tag = "";
 
   constructor(scope: Scope, options: TemplateOptions) {
     this.#scope = scope;
     this.#options = options;
+  }
+
+  /** The evaluation of all tags: one budget, however many they are. */
+  get #evaluation(): RunContext {
+    return this.#context ??= RunContext.of(this.#options.run);
   }
 
   get #environment(): ScopeEnvironment {
@@ -148,10 +165,16 @@ class TagReplacer {
   }
 
   walk(value: unknown): unknown {
-    if (typeof value === "string") return value.includes(OPEN) ? this.replace(value) : value;
+    if (typeof value === "string") return value.includes(OPEN) ? this.#leaf(value) : value;
     if (typeof value !== "object" || value === null) return value;
     if (isShared(value)) return this.#walkShared(value);
     return Array.isArray(value) ? this.#walkItems(value) : this.#walkMembers(value);
+  }
+
+  /** One of many texts: what an ordinary one takes does not count, so that a large template is no worse off. */
+  #leaf(text: string): string {
+    this.#evaluation.allow(STEPS_PER_TEXT);
+    return this.replace(text);
   }
 
   /** Goes only where tags are. */
@@ -199,6 +222,15 @@ class TagReplacer {
   }
 
   replace(text: string): string {
+    try {
+      return this.#replace(text);
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+      throw new TemplateError("expression", this.#tag, `failed at ${this.#tag}: ${error.message}`);
+    }
+  }
+
+  #replace(text: string): string {
     let result = "";
     let at = 0;
     for (const tag of tagsOf(text)) {
@@ -207,6 +239,8 @@ class TagReplacer {
         ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
         tag.end,
       );
+      this.#tag = whole;
+      this.#evaluation.step(STEPS_PER_TAG + whole.length / 4);
       const value = tag.type === "expression"
         ? this.#expression(tag.source, whole)
         : this.#name(tag.name, whole);
@@ -219,6 +253,7 @@ class TagReplacer {
 
   #spend(length: number, tag: string): void {
     this.#left -= length;
+    if (this.#options.meter !== undefined) this.#options.meter.characters += length;
     if (this.#left < 0) {
       throw new TemplateError(
         "expression",
@@ -244,7 +279,7 @@ class TagReplacer {
       );
     }
     if (typeof value === "string") return value;
-    return jsonOr(fromJson(value), (reason) => {
+    return jsonOr(fromJson(value), this.#evaluation, (reason) => {
       throw new TemplateError("expression", tag, `failed to substitute ${tag}: ${reason}`);
     });
   }
@@ -254,6 +289,7 @@ class TagReplacer {
     const fail = (kind: TemplateErrorKind, message: string) => {
       throw new TemplateError(kind, tag, message);
     };
+    this.#evaluation.step(STEPS_PER_EXPRESSION);
     const references = this.#references(source, tag);
     const missing = references
       .filter(({ guarded, path: [root = ""] }) => !guarded && !this.#options.functions?.has(root))
@@ -270,16 +306,20 @@ class TagReplacer {
       value = this.#evaluate(source, references);
     } catch (error) {
       if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
+      // More rounds would not help.
+      if (error.isBudgetExceeded) {
+        return fail("expression", `failed to evaluate expression: ${error.reason}`);
+      }
       if (canKeep || readsPlaceholder(references, this.#scope)) return undefined;
       return fail("expression", `failed to evaluate expression: ${error.message}`);
     }
-    if (typeof value === "string") return value;
+    if (typeof value === "string") return wellFormed(value);
     if (value === null) {
       return canKeep
         ? undefined
         : fail("absent", `failed to evaluate expression ${JSON.stringify(source)}`);
     }
-    const text = jsonOr(value, (reason) => {
+    const text = jsonOr(value, this.#evaluation, (reason) => {
       if (!canKeep) fail("expression", `failed to marshal evaluated expression: ${reason}`);
       return undefined;
     });
@@ -296,18 +336,24 @@ class TagReplacer {
   }
 
   #evaluate(source: string, references: readonly Reference[]): Value {
-    const { functions, run } = this.#options;
+    const { functions } = this.#options;
+    const context = this.#evaluation;
     const env = this.#environment.envFor(references);
-    return compileCached(source, { env, ...(functions && { functions }) }).run(env, run);
+    return compileCached(source, { env, context, ...(functions && { functions }) })
+      .run(env, context);
   }
 }
 
 /** A value as JSON, or what `otherwise` makes of the reason why it has no such form. */
-function jsonOr(value: Value, otherwise: (reason: string) => undefined): string | undefined {
+function jsonOr(
+  value: Value,
+  context: RunContext,
+  otherwise: (reason: string) => undefined,
+): string | undefined {
   try {
-    return toJsonText(value);
+    return toJsonText(value, 0, context);
   } catch (error) {
-    if (error instanceof Fault) return otherwise(error.message);
+    if (isFailure(error)) return otherwise(error.message);
     throw error;
   }
 }

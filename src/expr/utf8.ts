@@ -3,6 +3,8 @@
  * so cutting a string inside a character and joining the parts again loses nothing.
  */
 
+import type { RunContext } from "./run_context.ts";
+
 const ENCODER = new TextEncoder();
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 // deno-lint-ignore no-control-regex
@@ -16,6 +18,11 @@ export function isAscii(text: string): boolean {
 /** Number of UTF-8 bytes. */
 export function byteLength(text: string): number {
   return isAscii(text) ? text.length : utf8Bytes(text).length;
+}
+
+/** Takes the steps of finding the bytes of a string; where some are invalid, it takes long. */
+export function payForBytes(text: string, context: RunContext): void {
+  if (text.length > 32) context.step(text.length / (text.isWellFormed() ? 8 : 1));
 }
 
 /** The UTF-8 bytes of a string. A lone surrogate that stands for no byte becomes U+FFFD. */
@@ -32,6 +39,8 @@ export function utf8Bytes(text: string): Uint8Array {
 
 /** The string of UTF-8 bytes; the inverse of {@link utf8Bytes}. */
 export function utf8String(bytes: Uint8Array): string {
+  // The decoder's error for an invalid byte takes longer than to look at a few bytes.
+  if (bytes.length <= 64) return repairedString(bytes);
   try {
     return STRICT_DECODER.decode(bytes);
   } catch {
@@ -40,17 +49,17 @@ export function utf8String(bytes: Uint8Array): string {
 }
 
 function repairedString(bytes: Uint8Array): string {
-  const parts: string[] = [];
+  let text = "";
   let i = 0;
   while (i < bytes.length) {
     const size = sequenceSize(bytes, i);
-    if (size === 0) parts.push(String.fromCharCode(0xdc00 + (bytes[i++] as number)));
+    if (size === 0) text += String.fromCharCode(0xdc00 + (bytes[i++] as number));
     else {
-      parts.push(String.fromCodePoint(decodeAt(bytes, i, size)));
+      text += String.fromCodePoint(decodeAt(bytes, i, size));
       i += size;
     }
   }
-  return parts.join("");
+  return text;
 }
 
 /** Length of the valid sequence at an index, 0 when the byte is invalid. */

@@ -3,6 +3,9 @@
  * Tags are replaced before, so values come in as they are; that is why a value with a dash, a dot or a blank breaks
  * the expression unless it is quoted. Verdicts and texts are the reference's; each error adds a hint.
  */
+import { workingOn } from "../base/work.ts";
+import { BudgetExceeded } from "./error.ts";
+import { RunContext } from "./run_context.ts";
 import { checkOrder, scanWhen, WhenFault, type WhenToken } from "./when_tokens.ts";
 import { compilePatterns, planWhen, runWhen, whenText, type WhenValue } from "./when_plan.ts";
 
@@ -18,18 +21,24 @@ export class WhenError extends Error {
   }
 }
 
+/** Steps of an evaluation that reading and running one token takes. */
+const STEPS_PER_TOKEN = 10;
+
 const QUOTE_HINT = '(hint: try wrapping the affected expression in quotes ("))';
 
 /**
  * Decides the `when` of a step or task, after its tags were replaced. Empty text is true.
+ * @param evaluation what pays for it; a fresh one by default
  * @throws {WhenError}
  */
-export function evaluateWhen(text: string): boolean {
+export function evaluateWhen(text: string, evaluation?: RunContext): boolean {
   if (text === "") return true;
+  workingOn("expression", text);
+  const context = evaluation ?? new RunContext();
   const tokens = guard(text, (reason) => {
     const hint = reason.includes("Invalid token") ? ` ${QUOTE_HINT}` : "";
     return `Invalid 'when' expression '${text}': ${reason}${hint}`;
-  }, () => read(scanWhen(text)));
+  }, () => read(scanWhen(text, context), context));
   const stage = guard(
     text,
     (reason) => `Failed to parse 'when' expression '${text}': ${reason}`,
@@ -37,34 +46,35 @@ export function evaluateWhen(text: string): boolean {
       const words = tokens.map((token): WhenToken =>
         token.kind === "VARIABLE" ? { ...token, kind: "STRING" } : token
       );
-      return planWhen(read(words));
+      return planWhen(read(words, context), context);
     },
   );
   const result = guard(
     text,
     (reason) => `Failed to evaluate 'when' expresion '${text}': ${reason}`,
-    () => runWhen(stage),
+    () => runWhen(stage, context),
   );
   return boolean(text, result);
 }
 
 /**
  * Decides the `when` of a cron workflow, after its tags were replaced. Bare words are not text here but unknown names.
+ * @param evaluation what pays for it; a fresh one by default
  * @throws {WhenError}
  */
-export function evaluateCronWhen(text: string): boolean {
+export function evaluateCronWhen(text: string, evaluation?: RunContext): boolean {
   if (text === "") return true;
-  return boolean(
-    text,
-    guard(text, (reason) => reason, () => runWhen(planWhen(read(scanWhen(text))))),
-  );
+  const context = evaluation ?? new RunContext();
+  const run = () => runWhen(planWhen(read(scanWhen(text, context), context), context), context);
+  return boolean(text, guard(text, (reason) => reason, run));
 }
 
 /** Checks a token list the way the reference reads one: order, then patterns, then the tree. */
-function read(tokens: readonly WhenToken[]): WhenToken[] {
+function read(tokens: readonly WhenToken[], context: RunContext): WhenToken[] {
+  context.step(tokens.length * STEPS_PER_TOKEN);
   checkOrder(tokens);
-  const compiled = compilePatterns(tokens);
-  planWhen(compiled);
+  const compiled = compilePatterns(tokens, context);
+  planWhen(compiled, context);
   return compiled;
 }
 
@@ -80,7 +90,7 @@ function guard<T>(text: string, describe: (reason: string) => string, run: () =>
   try {
     return run();
   } catch (error) {
-    if (error instanceof WhenFault) {
+    if (error instanceof WhenFault || error instanceof BudgetExceeded) {
       throw new WhenError(describe(error.message), hintFor(text, error.message));
     }
     throw error;
@@ -88,6 +98,7 @@ function guard<T>(text: string, describe: (reason: string) => string, run: () =>
 }
 
 const HINTS: readonly [RegExp, string][] = [
+  [/budget exceeded/, "Shorten the text and its patterns, or decide with a step of its own"],
   [/\{\{/, "A tag was not replaced: check that the name in it exists at this place"],
   [/Invalid token: '='/, "Compare with `==`"],
   [/Invalid token: '==='/, "Compare with `==`"],

@@ -2,13 +2,14 @@
  * Grammar and evaluation of the `when` dialect. All binary operators are left-associative, `**` too. What stands after
  * a closing parenthesis without an operator is ignored, as in the reference.
  */
-import { RE2JS } from "re2js";
-import { compileRegex } from "./regex.ts";
+import { Fault } from "./error.ts";
+import { compileRegex, Pattern } from "./regex.ts";
+import type { RunContext } from "./run_context.ts";
 import { goString } from "./go_text.ts";
 import { WhenFault, type WhenToken } from "./when_tokens.ts";
 
 /** What a `when` part can give. */
-export type WhenValue = null | boolean | number | string | RE2JS | WhenValue[];
+export type WhenValue = null | boolean | number | string | Pattern | WhenValue[];
 
 type Stage =
   | { type: "value"; value: WhenValue }
@@ -42,22 +43,26 @@ const MAX_DEPTH = 200;
  * Compiles the patterns on the right of `=~` and `!~`.
  * @throws {WhenFault} when a pattern is not valid
  */
-export function compilePatterns(tokens: readonly WhenToken[]): WhenToken[] {
+export function compilePatterns(
+  tokens: readonly WhenToken[],
+  context: RunContext,
+): WhenToken[] {
   return tokens.map((token, index) => {
     const before = tokens[index - 1];
     const isPattern = token.kind === "STRING" && before?.kind === "COMPARATOR" &&
       (before.value === "=~" || before.value === "!~");
     if (!isPattern) return token;
-    pattern(token.text);
+    pattern(token.text, context);
     return { ...token, kind: "PATTERN" };
   });
 }
 
-function pattern(text: string): RE2JS {
+function pattern(text: string, context: RunContext): Pattern {
   try {
-    return compileRegex(text);
+    return compileRegex(text, context);
   } catch (error) {
-    throw new WhenFault(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Fault)) throw error;
+    throw new WhenFault(error.message);
   }
 }
 
@@ -65,7 +70,10 @@ function pattern(text: string): RE2JS {
  * Builds the evaluation tree of checked tokens.
  * @throws {WhenFault}
  */
-export function planWhen(tokens: readonly WhenToken[]): Stage | undefined {
+export function planWhen(
+  tokens: readonly WhenToken[],
+  context: RunContext,
+): Stage | undefined {
   let at = 0;
   let depth = 0;
 
@@ -106,7 +114,7 @@ export function planWhen(tokens: readonly WhenToken[]): Stage | undefined {
         return { type: "word", name: String(token.value), argument };
       }
       case "PATTERN":
-        return { type: "value", value: pattern(token.text) };
+        return { type: "value", value: pattern(token.text, context) };
       case "NUMERIC":
       case "BOOLEAN":
       case "STRING":
@@ -124,18 +132,18 @@ export function planWhen(tokens: readonly WhenToken[]): Stage | undefined {
  * Evaluates a tree.
  * @throws {WhenFault}
  */
-export function runWhen(stage: Stage | undefined): WhenValue {
+export function runWhen(stage: Stage | undefined, context: RunContext): WhenValue {
   if (stage === undefined) return null;
   switch (stage.type) {
     case "value":
       return stage.value;
     case "word":
-      runWhen(stage.argument);
+      runWhen(stage.argument, context);
       throw new WhenFault(`No parameter '${stage.name}' found.`);
     case "prefix":
-      return runPrefix(stage.operator, runWhen(stage.right));
+      return runPrefix(stage.operator, runWhen(stage.right, context));
     case "binary":
-      return runBinary(stage.operator, runWhen(stage.left), stage.right);
+      return runBinary(stage.operator, runWhen(stage.left, context), stage.right, context);
   }
 }
 
@@ -146,7 +154,12 @@ function runPrefix(operator: string, right: WhenValue): WhenValue {
   throw new WhenFault(`Value '${whenText(right)}' cannot be used with the prefix '${operator}'`);
 }
 
-function runBinary(operator: string, left: WhenValue, rightStage: Stage | undefined): WhenValue {
+function runBinary(
+  operator: string,
+  left: WhenValue,
+  rightStage: Stage | undefined,
+  context: RunContext,
+): WhenValue {
   switch (operator) {
     case "&&":
     case "||":
@@ -154,15 +167,17 @@ function runBinary(operator: string, left: WhenValue, rightStage: Stage | undefi
       break;
     case ":":
     case "??":
-      return left ?? runWhen(rightStage);
+      return left ?? runWhen(rightStage, context);
     case "?":
       if (left === false) return null;
       break;
   }
-  const right = runWhen(rightStage);
+  const right = runWhen(rightStage, context);
   switch (operator) {
     case ",":
-      return Array.isArray(left) ? [...left, right] : [left, right];
+      if (!Array.isArray(left)) return [left, right];
+      context.step(left.length / 8);
+      return [...left, right];
     case "?":
       if (left !== true) throw misused(left, "?");
       return right;
@@ -178,7 +193,7 @@ function runBinary(operator: string, left: WhenValue, rightStage: Stage | undefi
       return !deepEqual(left, right);
     case "=~":
     case "!~":
-      return matchesPattern(operator, left, right);
+      return matchesPattern(operator, left, right, context);
     case "in":
       if (!Array.isArray(right)) throw misused(right, operator);
       return right.some((item) => !Array.isArray(item) && item === left);
@@ -192,21 +207,23 @@ function runBinary(operator: string, left: WhenValue, rightStage: Stage | undefi
   }
 }
 
-function matchesPattern(operator: string, left: WhenValue, right: WhenValue): boolean {
+function matchesPattern(
+  operator: string,
+  left: WhenValue,
+  right: WhenValue,
+  context: RunContext,
+): boolean {
   if (typeof left !== "string") throw misused(left, operator);
   if (typeof right === "string") {
     try {
-      right = compileRegex(right);
+      right = compileRegex(right, context);
     } catch (error) {
-      throw new WhenFault(
-        `Unable to compile regexp pattern '${right}': ${
-          error instanceof Error ? error.message : error
-        }`,
-      );
+      if (!(error instanceof Fault)) throw error;
+      throw new WhenFault(`Unable to compile regexp pattern '${right}': ${error.message}`);
     }
   }
-  if (!(right instanceof RE2JS)) throw misused(right, operator);
-  return right.matcher(left).find() === (operator === "=~");
+  if (!(right instanceof Pattern)) throw misused(right, operator);
+  return right.matches(left, context) === (operator === "=~");
 }
 
 function compare(operator: string, left: WhenValue, right: WhenValue): boolean {
@@ -307,5 +324,5 @@ function misused(value: WhenValue, operator: string): WhenFault {
 /** A value as messages show it: text as it is, lists as `[a b]`. */
 export function whenText(value: WhenValue): string {
   if (Array.isArray(value)) return `[${value.map(whenText).join(" ")}]`;
-  return value instanceof RE2JS ? value.pattern() : goString(value);
+  return value instanceof Pattern ? value.source : goString(value);
 }

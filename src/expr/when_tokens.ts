@@ -3,6 +3,7 @@
  * string, a backslash takes the next character as it is, quoted dates are times, runs of symbols are one token.
  */
 import { floatText } from "./go_text.ts";
+import type { RunContext } from "./run_context.ts";
 import { parseWhenTime } from "./when_time.ts";
 
 export type TokenKind =
@@ -36,6 +37,8 @@ export class WhenFault extends Error {
 }
 
 const MAX_TOKENS = 5000;
+/** Steps of an evaluation that reading a character takes. */
+const STEPS_PER_CHARACTER = 5;
 
 const PREFIXES = new Set(["-", "!", "~"]);
 const SYMBOLS = new Map<string, TokenKind>([
@@ -133,8 +136,10 @@ const isSymbolPart = (char: string) =>
 /**
  * Cuts a `when` text into tokens and checks that its parentheses balance.
  * @throws {WhenFault}
+ * @throws {BudgetExceeded}
  */
-export function scanWhen(source: string): WhenToken[] {
+export function scanWhen(source: string, context: RunContext): WhenToken[] {
+  context.step(source.length * STEPS_PER_CHARACTER);
   const chars = [...source];
   const tokens: WhenToken[] = [];
   let at = 0;

@@ -1,29 +1,34 @@
 /**
- * The HTTP application: declared routes on Hono, in the order in which the reference looks at a request. Path first,
- * then route, body and query, then credentials, then the use case.
+ * The HTTP application: declared routes on Hono. A request is looked at in an order in which nobody gets more than they may
+ * have: path, route and query, then who calls, as far as the headers tell, and how often; only then its body, and the use
+ * case.
  */
 import { type Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Caller } from "../auth/port.ts";
-import type { JsonObject } from "../base/json.ts";
-import { writeJson } from "../base/json_text.ts";
-import { notFound, unavailable } from "../base/problem.ts";
+import type { Json } from "../base/json.ts";
+import { escapeMarkup, writeJson } from "../base/json_text.ts";
+import { invalid, notFound, unavailable } from "../base/problem.ts";
+import { workingOn } from "../base/work.ts";
+import { nextTurn } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Labels, Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { StaleManifests } from "../service/event_intake.ts";
+import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, RequestBody } from "./body.ts";
+import { BodyLedger, type BodySender } from "./body_ledger.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { readUpload } from "./multipart.ts";
 import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
-import type { RateLimiter } from "./rate_limit.ts";
+import { addressOf, type RateLimiter } from "./rate_limit.ts";
 import type { Call, Route } from "./route.ts";
-import { framingOf, refusedStream, streamResponse } from "./stream.ts";
+import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
 export interface AppDeps {
   service: ServiceDeps;
@@ -31,6 +36,10 @@ export interface AppDeps {
   metrics: Metrics;
   /** Largest request body, bytes; events have a limit of their own. */
   maxBodyBytes: number;
+  /** Most bytes of all bodies that are held at a time. */
+  maxBodiesBytes: number;
+  /** Most members of a body, see `readFirstJson`. */
+  maxBodyMembers: number;
   /** Largest file that can be uploaded as an artifact, bytes. */
   maxUploadBytes: number;
   /** How long a body may take to arrive; of an upload, how long nothing of it may arrive. */
@@ -39,6 +48,8 @@ export interface AppDeps {
   origin: OriginRule;
   /** Rejects with the reason when the server can't do its work now. */
   ready: () => Promise<void>;
+  /** Why the store refuses writes now; undefined while it takes them. */
+  writesRefused?: () => string | undefined;
   /** Aborts when the server is about to end: open streams are closed properly. */
   closing: AbortSignal;
   /** Absent: no bound on requests. */
@@ -48,21 +59,27 @@ export interface AppDeps {
 type RouteApp = Hono<{ Bindings: RequestEnv }>;
 type RouteContext = Context<{ Bindings: RequestEnv }>;
 
-/** Items of a list that are written in one go. */
-const ITEMS_AT_ONCE = 250;
+/** How many of the members of a body an event may have: every binding that looks at it gets a copy. */
+const EVENT_SHARE = 1 / 4;
+/** Length of a text that is escaped in one go, UTF-16 units. */
+const LENGTH_AT_ONCE = 2 ** 18;
 
-/** Makes the application with these routes: a fetch handler. */
-export function createApp(
-  deps: AppDeps,
-  routes: readonly Route[],
-): { fetch(request: Request, server: unknown): Promise<Response> } {
+export interface App {
+  fetch(request: Request, server: unknown): Promise<Response>;
+  /** Everything that is answered by more than "there is no such thing", in the words of the router. */
+  mounted: readonly { method: string; path: string }[];
+}
+
+/** Makes the application with these routes. */
+export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   const app: RouteApp = new Hono();
   const waits = new Deadlines(deps.service.clock, deps.bodyTimeoutMs);
+  const ledger = createLedger(deps);
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
-    const served = { route, paramsOf: paramsReader(route.path), deps, waits };
+    const served = { route, paramsOf: paramsReader(route.path), deps, waits, ledger };
     const handler = (c: RouteContext) => measure(c.env, () => answer(served, c));
     for (const path of routePaths(route.path)) app.on(route.method, path, handler);
   }
@@ -88,7 +105,7 @@ export function createApp(
     origin: deps.origin,
     fetch: (request, env) => app.fetch(request, env),
   });
-  return { fetch: edge };
+  return { fetch: edge, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
 }
 
 /** Paths in Hono's form; a parameter at the end may also be empty, and `{path}` takes slashes. */
@@ -103,78 +120,117 @@ interface ServedRoute {
   paramsOf: (path: string) => Record<string, string>;
   deps: AppDeps;
   waits: Deadlines;
+  ledger: BodyLedger;
 }
 
-/** @param known the body, when the request is looked at again because what was known had changed */
-async function answer(
-  served: ServedRoute,
+/** Answers a request. It is looked at again, once, when what was known had changed. */
+async function answer(served: ServedRoute, c: RouteContext): Promise<Response> {
+  const { deps, ledger, route, waits } = served;
+  if (route.body === undefined) return await attempt(served, c, undefined, false);
+  const limits = { maxBytes: bodyLimit(route, deps), timeoutMs: deps.bodyTimeoutMs, waits };
+  const sender: BodySender = deps.service.settings.authRequired
+    ? { type: "unproved", address: addressOf(c.env.server) }
+    : { type: "anyone" };
+  const body = new RequestBody(c.req.raw, limits, ledger, sender);
+  try {
+    return await attempt(served, c, body, false);
+  } catch (error) {
+    if (error instanceof StaleManifests) return await attempt(served, c, body, true);
+    throw error;
+  } finally {
+    body.release();
+  }
+}
+
+/** @throws {StaleManifests} when it should be looked at again, unless that is done */
+async function attempt(
+  { route, paramsOf, deps, waits }: ServedRoute,
   c: RouteContext,
-  known?: RequestBody,
+  body: RequestBody | undefined,
+  isAgain: boolean,
 ): Promise<Response> {
-  const { route, paramsOf, deps, waits } = served;
   const request = c.req.raw;
+  const { headers } = request;
   const { path, query } = c.env.target;
+  const { service, bodyTimeoutMs: timeoutMs } = deps;
+  workingOn("request", c.env.requestId);
   const abort = route.kind === "stream" ? new AbortController() : undefined;
   const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
-  let call: Omit<Call, "caller">;
-  let proved: Caller | undefined;
-  const { bodyTimeoutMs: timeoutMs } = deps;
-  const body = known ??
-    new RequestBody(request, { maxBytes: bodyLimit(route, deps), timeoutMs, waits });
+  // What is wrong with path, query and body is told without the frame of a stream, as the reference does.
+  let framing: Framing | undefined;
   try {
     const params = paramsOf(path);
-    const { service } = deps;
-    const { headers } = request;
-    const isAgain = known !== undefined;
-    const verdict = await route.guard?.({ service, params, headers, body, isAgain });
-    if (verdict !== undefined && "response" in verdict) return verdict.response;
-    if (verdict !== undefined && "caller" in verdict) proved = verdict.caller;
-    call = {
+    const values = readQuery(query, route.query);
+    const verdict = body && await route.guard?.({ service, params, headers, body, isAgain });
+    framing = route.kind === "stream" ? framingOf(headers) : undefined;
+    const caller = verdict !== undefined && "caller" in verdict
+      ? verdict.caller
+      : await deps.gatekeeper(headers);
+    if (!isAgain) c.env.counted?.identify(caller);
+    const tooFast = c.env.counted?.refusal;
+    if (tooFast !== undefined) return tooFast;
+    framing = undefined;
+    const call: Call = {
       service,
       operation: route.operation,
+      caller,
       params,
-      body: route.body === undefined ? undefined : decodeBody(await body.text(), route.body),
-      query: readQuery(query, route.query),
+      query: values,
+      body: body && await readBody(body, route, caller, deps, c.env.requestId),
       headers,
+      server: c.env.server,
       manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
       signal,
     };
-  } catch (error) {
-    return refuse(error, deps, c, undefined);
-  }
-  const framing = route.kind === "stream" ? framingOf(request.headers) : undefined;
-  try {
-    const caller = proved ?? await deps.gatekeeper(request.headers);
-    if (known === undefined) c.env.counted?.identify(caller.identity);
-    const tooFast = c.env.counted?.refusal;
-    if (tooFast !== undefined) return tooFast;
+    framing = route.kind === "stream" ? framingOf(headers) : undefined;
     if (route.kind === "unary") {
-      return unaryResponse(await answerText(await route.run({ ...call, caller })), deps, c.env);
+      const found = await route.run(call);
+      workingOn("request", c.env.requestId);
+      const text = isLargeAnswer(found) ? answerStream(found) : await answerText(found);
+      return unaryResponse(text, deps, c.env);
     }
-    if (route.kind === "download") {
-      return downloadResponse(await route.open({ ...call, caller }), request.method);
-    }
+    if (route.kind === "download") return downloadResponse(await route.open(call), request.method);
     if (route.kind === "upload") {
-      const store = await route.open({ ...call, caller });
+      const store = await route.open(call);
       const file = await readUpload(request, { maxBytes: deps.maxUploadBytes, timeoutMs, waits });
       return unaryResponse(writeJson(await store(file)), deps, c.env);
     }
-    const source = await route.open({ ...call, caller });
+    const source = await route.open(call);
     const fields = (call.query as { fields?: string }).fields;
     return streamResponse(source, {
       framing: framing ?? "ndjson",
       projection: parseProjection(fields),
-      clock: deps.service.clock,
+      clock: service.clock,
       onEnd: () => abort?.abort(),
       onError: (error) => logDefect(error, deps, c),
     });
   } catch (error) {
-    if (error instanceof StaleManifests && known === undefined) {
-      return await answer(served, c, body);
-    }
+    if (error instanceof StaleManifests && !isAgain) throw error;
     abort?.abort();
     return refuse(error, deps, c, framing);
   }
+}
+
+/** Reads and decodes the body of a request whose sender is known. */
+async function readBody(
+  body: RequestBody,
+  route: Route,
+  { isAnyone, identity }: Caller,
+  deps: AppDeps,
+  requestId: string,
+): Promise<Json | undefined> {
+  if (route.body === undefined) return undefined;
+  const key = `${identity.issuer ?? ""} ${identity.subject ?? ""}`;
+  body.sentBy(isAnyone === true ? { type: "anyone" } : { type: "identity", key });
+  const text = await body.text();
+  workingOn("request", requestId);
+  const members = route.body === "json" ? EVENT_SHARE * deps.maxBodyMembers : deps.maxBodyMembers;
+  return await decodeBody(text, route.body, members);
+}
+
+function createLedger({ maxBodiesBytes, maxBodyBytes, service }: AppDeps): BodyLedger {
+  const { maxEventBytes } = service.settings;
+  return new BodyLedger({ maxBytes: maxBodiesBytes, maxBodyBytes, maxEventBytes });
 }
 
 function bodyLimit(route: Route, deps: AppDeps): number {
@@ -183,7 +239,8 @@ function bodyLimit(route: Route, deps: AppDeps): number {
 
 /**
  * Reads the parameters of a route's paths.
- * @throws {Problem} when a segment is what the reference's router doesn't match: an escaped slash, a colon at the end
+ * @throws {Problem} when a segment is what the reference's router doesn't match: an escaped slash, a colon at the end; or
+ * where a namespace stands and it can't be one
  */
 function paramsReader(template: string): (path: string) => Record<string, string> {
   const names = template.split("/");
@@ -201,10 +258,26 @@ function paramsReader(template: string): (path: string) => Record<string, string
       const isStrange = (value: string | undefined) =>
         value === undefined || value.includes("/") || (isApi && isLast && value.includes(":"));
       if (values.some(isStrange)) throw isApi ? noSuchRoute() : notFound("Not Found");
-      params[name] = values.join("/");
+      const value = values.join("/");
+      if (name === "namespace") checkNamespace(value);
+      params[name] = value;
     }
     return params;
   };
+}
+
+/** What a namespace is called in Kubernetes: a label of a domain name. */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Here for all routes, so that no other name gets into keys, logs or rules. @param name "" where the path has none */
+function checkNamespace(name: string): void {
+  if (name === "" || NAMESPACE.test(name)) return;
+  throw invalid(
+    `${
+      JSON.stringify(name)
+    } in the path can't be a namespace: that has 1 to 63 lower-case letters, digits and hyphens, ` +
+      "and begins and ends with a letter or digit",
+  );
 }
 
 function decodeSegment(segment: string): string | undefined {
@@ -215,20 +288,23 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** The text of an answer; that of a long list is written in pieces, so that others get their turn. */
-async function answerText(answer: JsonObject): Promise<string> {
-  const { items } = answer;
-  if (!Array.isArray(items) || items.length <= ITEMS_AT_ONCE) return writeJson(answer);
-  const [before = "", after = ""] = writeJson({ ...answer, items: [] }).split('"items":[]');
-  const pieces: string[] = [];
-  for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
-    if (at > 0) await new Promise((resolve) => setTimeout(resolve, 0));
-    pieces.push(writeJson(items.slice(at, at + ITEMS_AT_ONCE)).slice(1, -1));
+/** The text of an answer; a long one is escaped in pieces, so that others get their turn. */
+async function answerText(answer: object): Promise<string> {
+  const text = JSON.stringify(answer);
+  if (text.length <= LENGTH_AT_ONCE) return escapeMarkup(text);
+  let escaped = "";
+  for (let at = 0; at < text.length; at += LENGTH_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    escaped += escapeMarkup(text.slice(at, at + LENGTH_AT_ONCE));
   }
-  return `${before}"items":[${pieces.join(",")}]${after}`;
+  return escaped;
 }
 
-function unaryResponse(body: string, deps: AppDeps, env: RequestEnv): Response {
+function unaryResponse(
+  body: string | ReadableStream<Uint8Array>,
+  deps: AppDeps,
+  env: RequestEnv,
+): Response {
   env.isComplete = true;
   return new Response(body, {
     headers: {
@@ -244,7 +320,7 @@ function refuse(
   error: unknown,
   deps: AppDeps,
   c: RouteContext,
-  framing: "ndjson" | "sse" | undefined,
+  framing: Framing | undefined,
 ): Response {
   logDefect(error, deps, c);
   const problem = asProblem(error);
@@ -267,7 +343,12 @@ function mountProbes(app: RouteApp, deps: AppDeps): void {
     try {
       if (deps.closing.aborted) throw unavailable("the server stops");
       await deps.ready();
-      return c.json({ status: "ok" });
+      // Reads go on, so requests still belong here: every replica has the same store.
+      const refused = deps.writesRefused?.();
+      return c.json({
+        status: "ok",
+        ...(refused !== undefined && { writes: `refused: ${refused}` }),
+      });
     } catch (error) {
       return c.json({ status: "not ready", reason: asProblem(error).message }, 503);
     }

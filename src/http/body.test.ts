@@ -3,6 +3,7 @@ import { Problem } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import { RequestBody } from "./body.ts";
+import { BodyLedger } from "./body_ledger.ts";
 
 const LIMITS = { maxBytes: 16, timeoutMs: 1_000, waits: new Deadlines(systemClock, 1_000) };
 
@@ -12,6 +13,8 @@ function bodyOf(sent: string | number[], isAnnounced = true): RequestBody {
   return new RequestBody(
     new Request("http://x/", { method: "POST", headers, body: bytes }),
     LIMITS,
+    new BodyLedger({ maxBytes: 64, maxBodyBytes: 16, maxEventBytes: 16 }),
+    { type: "anyone" },
   );
 }
 

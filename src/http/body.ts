@@ -1,10 +1,15 @@
-/** Request bodies: read with a bound, JSON whatever the content type says. */
+/** Request bodies: read within bounds, JSON whatever the content type says. */
 import { isJsonObject, type Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { decode, type UnknownField } from "../spec/decode.ts";
 import type { StructSchema } from "../spec/schema.ts";
+import type { BodyLedger, BodySender, HeldBytes } from "./body_ledger.ts";
+
+/** Texts longer than this are decoded in several turns, so that others get theirs. UTF-16 units. */
+const LONG_TEXT = 65_536;
 
 export interface BodyLimits {
   maxBytes: number;
@@ -26,26 +31,44 @@ export function inTime<T>(
   return waits.bound(arriving, () => new Problem(ProblemCode.Canceled, text));
 }
 
-/** The body of one request, which arrives once and may be asked for again. */
+/** The body of one request, which arrives once and may be asked for again. What it holds is counted until `release`. */
 export class RequestBody {
   readonly #request: Request;
   readonly #limits: BodyLimits;
+  readonly #ledger: BodyLedger;
+  #sender: BodySender;
+  #held: HeldBytes | undefined;
   #bytes: Promise<Uint8Array> | undefined;
   #text: Promise<string> | undefined;
 
-  constructor(request: Request, limits: BodyLimits) {
+  /** @param sender whose bytes they are as far as is known before they are read */
+  constructor(request: Request, limits: BodyLimits, ledger: BodyLedger, sender: BodySender) {
     this.#request = request;
     this.#limits = limits;
+    this.#ledger = ledger;
+    this.#sender = sender;
+  }
+
+  /** Whose bytes they turned out to be. @throws {Problem} as `HeldBytes.moveTo` */
+  sentBy(sender: BodySender): void {
+    this.#sender = sender;
+    this.#held?.moveTo(sender);
+  }
+
+  /** Tells that nothing of it is needed any more. */
+  release(): void {
+    this.#held?.release();
   }
 
   /**
    * The bytes as they were sent.
    * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept. Canceled
-   * (408) when it does not arrive in time. Unavailable when it was read as text before, and may have had other bytes
+   * (408) when it does not arrive in time. Unavailable when it was read as text before, and may have had other bytes. When
+   * bodies hold too much together, as `HeldBytes.add`
    */
   bytes(): Promise<Uint8Array> {
     return this.#bytes ??= this.#text === undefined
-      ? this.#read((length) => readBytes(this.#request, length, this.#limits.maxBytes))
+      ? this.#read((length, held) => readBytes(this.#request, length, held, this.#limits.maxBytes))
       : this.#text.then((text) => bytesOf(text, this.#request));
   }
 
@@ -67,12 +90,16 @@ export class RequestBody {
     return announced !== null && /^\d+$/.test(announced) ? Number(announced) : undefined;
   }
 
-  async #read<T>(read: (length: number | undefined) => Promise<T>): Promise<T> {
+  async #read<T>(
+    read: (length: number | undefined, held: HeldBytes) => Promise<T>,
+  ): Promise<T> {
     const { maxBytes } = this.#limits;
     const length = this.#length();
     // The server under us takes no more than was announced.
     if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
-    return await inTime(read(length).catch(brokenOff), this.#limits);
+    const held = this.#held = this.#ledger.open(this.#sender);
+    if (length !== undefined) held.add(length);
+    return await inTime(read(length, held).catch(brokenOff), this.#limits);
   }
 }
 
@@ -105,6 +132,7 @@ function brokenOff(cause: unknown): never {
 async function readBytes(
   request: Request,
   length: number | undefined,
+  held: HeldBytes,
   maxBytes: number,
 ): Promise<Uint8Array> {
   // With a length not even asked for as a stream, which costs more than reading it at once.
@@ -115,6 +143,7 @@ async function readBytes(
   for await (const chunk of request.body) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge(maxBytes);
+    held.add(chunk.byteLength);
     chunks.push(chunk);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
@@ -122,13 +151,22 @@ async function readBytes(
 
 /**
  * Decodes the text of a body. Blank text and `null` are an empty request; with schema `json` the value is taken as it
- * is, and blank text is undefined.
- * @throws {Problem} InvalidArgument when it is not JSON or does not fit
+ * is, and blank text is undefined. A long text is decoded in several turns of the event loop.
+ * @param maxMembers see `readFirstJson`
+ * @throws {Problem} InvalidArgument when it is not JSON or does not fit, ResourceExhausted (413) when it has too many members
  */
-export function decodeBody(text: string, schema: StructSchema | "json"): Json | undefined {
-  const value = readFirstJson(text);
+export async function decodeBody(
+  text: string,
+  schema: StructSchema | "json",
+  maxMembers: number,
+): Promise<Json | undefined> {
+  const isLong = text.length > LONG_TEXT;
+  const value = readFirstJson(text, maxMembers);
+  if (isLong) await nextTurn();
   if (schema === "json") return value;
-  return decode(value ?? {}, schema, isStrict(value) ? { onUnknown: refuseUnknown } : {});
+  const decoded = decode(value ?? {}, schema, isStrict(value) ? { onUnknown: refuseUnknown } : {});
+  if (isLong) await nextTurn();
+  return decoded;
 }
 
 /** As in Kubernetes, a creation may ask that members which nobody knows are refused instead of ignored. */

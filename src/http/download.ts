@@ -1,5 +1,5 @@
 /** Answers that are files. */
-import { Readable } from "node:stream";
+import { webStream } from "../platform/web_stream.ts";
 import type { ArtifactContent } from "../service/artifacts.ts";
 import type { Download } from "./route.ts";
 
@@ -52,9 +52,7 @@ function fileResponse(content: ArtifactContent, method: string): Response {
   const name = content.name.replace(/[^\x20-\x7e]|["\\]/g, "_");
   const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
   if (method === "HEAD") content.body.destroy();
-  const body = method === "HEAD"
-    ? null
-    : Readable.toWeb(content.body) as unknown as ReadableStream<Uint8Array>;
+  const body = method === "HEAD" ? null : webStream(content.body);
   return new Response(body, {
     headers: {
       "content-disposition": `filename="${name}"`,

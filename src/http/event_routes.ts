@@ -11,6 +11,7 @@ import {
 import { receiveEvent, StaleManifests } from "../service/event_intake.ts";
 import { string, struct, type StructSchema } from "../spec/schema.ts";
 import type { Delivery } from "../store/port.ts";
+import { eventMetadata } from "./event_metadata.ts";
 import { idempotencyOf } from "./idempotency_header.ts";
 import { param, type Route, unary } from "./route.ts";
 import { webhookGuard } from "./webhook_guard.ts";
@@ -32,9 +33,10 @@ const REPLAY: StructSchema = struct("ReplayEventDeliveriesRequest", () => ({
 }), "event");
 
 function deliveryWire(delivery: Delivery): JsonObject {
-  const { receivedAt, bindings, ...rest } = delivery;
+  const { receivedAt, bindings, unreadable, ...rest } = delivery;
   return {
     ...rest,
+    ...(unreadable && { unreadable: { ...unreadable } }),
     receivedAt: new Date(receivedAt).toISOString(),
     bindings: bindings.map((one) => ({ ...one })),
   };
@@ -67,7 +69,7 @@ export const EVENT_ROUTES: readonly Route[] = [
         namespace: param(call, "namespace"),
         discriminator: param(call, "discriminator"),
         payload: call.body ?? null,
-        headers: call.headers,
+        metadata: eventMetadata(call.headers, call.server),
         manifests: call.manifests,
       };
       if (call.query.dryRun === true) {

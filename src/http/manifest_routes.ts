@@ -261,7 +261,7 @@ export const MANIFEST_ROUTES: readonly Route[] = [
       createBinding(service, caller, namespace, body.binding),
     update: ({ service, caller, body }, namespace, name) =>
       updateBinding(service, caller, namespace, name, body.binding),
-    lint: ({ body }) => Promise.resolve(lintBinding(body.binding)),
+    lint: ({ caller, body }, namespace) => lintBinding(caller, namespace, body.binding),
   }),
   ...readRoutes(
     BINDINGS,

@@ -69,9 +69,18 @@ export function openApi(routes: readonly Route[], version: string): JsonObject {
     path[route.method.toLowerCase()] = operation(route, requests, answers);
     paths[route.path] = path;
   }
+  const closed = new Set(
+    routes.flatMap(({ body }) =>
+      body !== undefined && body !== "json" && body.isClosed === true
+        ? [requests.schemaOf(body).$ref]
+        : []
+    ),
+  );
   const requestSchemas = Object.entries(requests.definitions).map(([name, schema]) => [
     `${REQUEST_PREFIX}${name}`,
-    lenient(schema),
+    closed.has(`${COMPONENTS}${REQUEST_PREFIX}${name}`)
+      ? { ...lenient(schema) as JsonObject, additionalProperties: false }
+      : lenient(schema),
   ]);
   return {
     openapi: "3.1.0",
@@ -227,7 +236,7 @@ function errorContent(route: Route): JsonObject {
   return { "application/json": either, "text/event-stream": either };
 }
 
-/** Requests are read as leniently as the reference reads them: unknown members are ignored, null means absent. */
+/** Requests are read as leniently as the reference reads them: unknown members are ignored but by the closed ones, null means absent. */
 function lenient(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(lenient);
   if (!isJsonObject(schema)) return schema;

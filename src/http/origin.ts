@@ -1,7 +1,8 @@
 /**
- * Which pages of a browser may call. A browser sends what a page asks for to any address, also to a server on the same
- * machine that asks for no credential, so what changes something is taken from pages of this server only, unless others
- * are allowed; and a server of this machine answers only to names of this machine, whatever a name server says.
+ * Which pages of a browser may call. A browser sends what a page asks for to any address, also to a server that asks for
+ * no credential, so what changes something is taken from pages of this server only, unless others are allowed. And a page
+ * whose name server says that its own name means our address would be a page of this server: so a server that asks for no
+ * credential answers only to names that no stranger can have.
  */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 
@@ -14,11 +15,18 @@ export interface OriginRule {
   preflight(method: string, headers: Headers): Response | undefined;
 }
 
+/**
+ * By which names a server may be called. `local`: those of its own machine, the only one it can be reached from. A list:
+ * these too, names without a dot, which belong to the network that one is in, and those of the list, where `*.` stands for
+ * any name below and `*` for all.
+ */
+export type HostRule = "local" | readonly string[];
+
 export interface OriginOptions {
   /** `*`, or origins like `https://console.example.com`. */
   allowed: readonly string[];
-  /** The server can only be reached from its own machine. */
-  isLocal: boolean;
+  /** Absent: any name. */
+  hosts?: HostRule | undefined;
 }
 
 const METHODS = "GET, POST, PUT, DELETE";
@@ -41,8 +49,33 @@ export function parseOrigins(text: string): string[] {
   return origins;
 }
 
+/** Names that only a network of one's own gives. */
+const SINGLE = /^[^.:/]+(:[0-9]+)?$/;
+
+/** The refusal of a name by which the server must not be called; undefined when it may. */
+function hostRefusal(host: string, rule: HostRule): Problem | undefined {
+  if (LOCAL.test(host)) return undefined;
+  if (rule !== "local") {
+    const name = host.replace(/:[0-9]+$/, "").replace(/\.$/, "").toLowerCase();
+    const isNamed = rule.some((one) => {
+      const wanted = one.toLowerCase();
+      return wanted === "*" || wanted === name ||
+        (wanted.startsWith("*.") && name.endsWith(wanted.slice(1)));
+    });
+    if (isNamed || SINGLE.test(host)) return undefined;
+  }
+  return new Problem(
+    ProblemCode.PermissionDenied,
+    rule === "local"
+      ? `this server is of this machine only and not called "${host}"; use localhost or an address`
+      : `this server asks for no credential and does not answer to the name "${host}"; use an address, or start it ` +
+        `with --allowed-hosts ${host.replace(/:[0-9]+$/, "")}`,
+    { status: 421 },
+  );
+}
+
 /** Makes the rule. */
-export function createOriginRule({ allowed, isLocal }: OriginOptions): OriginRule {
+export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule {
   const isAllowed = (origin: string) => allowed.includes("*") || allowed.includes(origin);
   function grant(headers: Headers): Record<string, string> | undefined {
     const origin = headers.get("origin");
@@ -57,12 +90,9 @@ export function createOriginRule({ allowed, isLocal }: OriginOptions): OriginRul
     grant,
     refusal(method, headers) {
       const host = headers.get("host");
-      if (isLocal && host !== null && !LOCAL.test(host)) {
-        return new Problem(
-          ProblemCode.PermissionDenied,
-          `this server is of this machine only and not called "${host}"; use localhost or an address`,
-          { status: 421 },
-        );
+      if (hosts !== undefined && host !== null) {
+        const refused = hostRefusal(host, hosts);
+        if (refused !== undefined) return refused;
       }
       if (method === "GET" || method === "HEAD") return undefined;
       const origin = headers.get("origin");

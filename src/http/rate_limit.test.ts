@@ -28,7 +28,7 @@ test("a request counts for its address, until it is known whose it is", () => {
   const node = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
   const known = new CountedRequest(limiter, deno);
   expect(known.headers["x-ratelimit-remaining"]).toBe("1");
-  known.identify({ issuer: "i", subject: "ann" });
+  known.identify({ identity: { issuer: "i", subject: "ann" } });
   expect(known.headers["x-ratelimit-remaining"]).toBe("1");
 
   // The address has its two requests again; made-up credentials use them up, and nobody else's.
@@ -37,12 +37,12 @@ test("a request counts for its address, until it is known whose it is", () => {
   expect(new CountedRequest(limiter, node).refusal?.status).toBe(429);
   const elsewhere = () => new CountedRequest(limiter, { remoteAddr: { hostname: "10.0.0.2" } });
   const second = elsewhere();
-  second.identify({ issuer: "i", subject: "ann" });
+  second.identify({ identity: { issuer: "i", subject: "ann" } });
   expect(second.refusal).toBeUndefined();
   const third = elsewhere();
-  third.identify({ issuer: "i", subject: "ann" });
+  third.identify({ identity: { issuer: "i", subject: "ann" } });
   expect(third.refusal?.status).toBe(429);
   const other = elsewhere();
-  other.identify({ issuer: "j", subject: "ann" });
+  other.identify({ identity: { issuer: "j", subject: "ann" } });
   expect(other.refusal).toBeUndefined();
 });

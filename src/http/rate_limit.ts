@@ -3,7 +3,7 @@
  * for its address until its credential was found good, and then for its identity instead: made-up credentials get nobody
  * more room, and can't take that of others.
  */
-import type { Identity } from "../auth/port.ts";
+import type { Caller } from "../auth/port.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export interface RateLimiter {
@@ -68,7 +68,7 @@ export class CountedRequest {
 
   constructor(limiter: RateLimiter, server: unknown) {
     this.#limiter = limiter;
-    this.#address = addressOf(server);
+    this.#address = `address ${addressOf(server)}`;
     this.#verdict = limiter.take(this.#address);
   }
 
@@ -85,19 +85,21 @@ export class CountedRequest {
     return this.#verdict.headers;
   }
 
-  /** Counts for whoever it turned out to be; without a subject it stays with the address. */
-  identify({ issuer = "", subject }: Identity): void {
-    if (subject === undefined) return;
+  /** Counts for whoever it turned out to be; without a subject that was proved it stays with the address. */
+  identify(
+    { identity: { issuer = "", subject }, isAnyone }: Pick<Caller, "identity" | "isAnyone">,
+  ): void {
+    if (subject === undefined || isAnyone === true) return;
     this.#limiter.giveBack(this.#address);
     this.#verdict = this.#limiter.take(`identity ${issuer} ${subject}`);
   }
 }
 
 /** What the server under us says about the other end of the connection, on either runtime. */
-function addressOf(server: unknown): string {
+export function addressOf(server: unknown): string {
   const { remoteAddr, incoming } = (server ?? {}) as {
     remoteAddr?: { hostname?: string };
     incoming?: { socket?: { remoteAddress?: string } };
   };
-  return `address ${remoteAddr?.hostname ?? incoming?.socket?.remoteAddress ?? ""}`;
+  return remoteAddr?.hostname ?? incoming?.socket?.remoteAddress ?? "";
 }

@@ -1,7 +1,17 @@
 /** Bodies of the routes, described with the vocabulary of the manifests, and the types they decode to. */
 import type { Json } from "../base/json.ts";
 import type { SubmitOptions } from "../service/workflow_submit.ts";
-import { boolean, int32, json, list, string, struct, type StructSchema } from "../spec/schema.ts";
+import {
+  boolean,
+  closed,
+  type FieldInput,
+  int32,
+  json,
+  list,
+  string,
+  struct,
+  type StructSchema,
+} from "../spec/schema.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
 import { OWNER_REFERENCE } from "../spec/schema_kubernetes.ts";
 import type {
@@ -77,35 +87,39 @@ export const WORKFLOW_SUBMIT: StructSchema = struct("WorkflowSubmitRequest", () 
 
 const named = { name: string, namespace: string };
 
-export const WORKFLOW_SUSPEND: StructSchema = struct(
-  "WorkflowSuspendRequest",
-  () => named,
-  "workflow",
-);
+/**
+ * What asks for a change of a workflow refuses members that are not known: without a misspelt selector it would change
+ * everything.
+ */
+function controlRequest(
+  name: string,
+  fields: Record<string, FieldInput>,
+  goPackage = "workflow",
+): StructSchema {
+  return closed(struct(name, () => fields, goPackage));
+}
 
-export const WORKFLOW_TERMINATE: StructSchema = struct(
-  "WorkflowTerminateRequest",
-  () => named,
-  "workflow",
-);
+export const WORKFLOW_SUSPEND: StructSchema = controlRequest("WorkflowSuspendRequest", named);
+
+export const WORKFLOW_TERMINATE: StructSchema = controlRequest("WorkflowTerminateRequest", named);
 
 export interface WorkflowResumeBody {
   nodeFieldSelector?: string;
 }
-export const WORKFLOW_RESUME: StructSchema = struct("WorkflowResumeRequest", () => ({
+export const WORKFLOW_RESUME: StructSchema = controlRequest("WorkflowResumeRequest", {
   ...named,
   nodeFieldSelector: string,
-}), "workflow");
+});
 
 export interface WorkflowStopBody {
   nodeFieldSelector?: string;
   message?: string;
 }
-export const WORKFLOW_STOP: StructSchema = struct("WorkflowStopRequest", () => ({
+export const WORKFLOW_STOP: StructSchema = controlRequest("WorkflowStopRequest", {
   ...named,
   nodeFieldSelector: string,
   message: string,
-}), "workflow");
+});
 
 export interface WorkflowSetBody {
   nodeFieldSelector?: string;
@@ -113,13 +127,13 @@ export interface WorkflowSetBody {
   phase?: string;
   outputParameters?: string;
 }
-export const WORKFLOW_SET: StructSchema = struct("WorkflowSetRequest", () => ({
+export const WORKFLOW_SET: StructSchema = controlRequest("WorkflowSetRequest", {
   ...named,
   nodeFieldSelector: string,
   message: string,
   phase: string,
   outputParameters: string,
-}), "workflow");
+});
 
 export interface WorkflowRetryBody {
   restartSuccessful?: boolean;
@@ -132,21 +146,16 @@ const retryFields = {
   nodeFieldSelector: string,
   parameters: list(string),
 };
-export const WORKFLOW_RETRY: StructSchema = struct(
-  "WorkflowRetryRequest",
-  () => retryFields,
-  "workflow",
-);
+export const WORKFLOW_RETRY: StructSchema = controlRequest("WorkflowRetryRequest", retryFields);
 
 export interface WorkflowResubmitBody {
   memoized?: boolean;
   parameters?: string[];
 }
 const resubmitFields = { ...named, memoized: boolean, parameters: list(string) };
-export const WORKFLOW_RESUBMIT: StructSchema = struct(
+export const WORKFLOW_RESUBMIT: StructSchema = controlRequest(
   "WorkflowResubmitRequest",
-  () => resubmitFields,
-  "workflow",
+  resubmitFields,
 );
 
 /** Which archived workflow is meant, besides the uid of the path. */
@@ -154,14 +163,14 @@ export interface ArchivedName {
   name?: string;
   namespace?: string;
 }
-export const ARCHIVED_RETRY: StructSchema = struct("RetryArchivedWorkflowRequest", () => ({
+export const ARCHIVED_RETRY: StructSchema = controlRequest("RetryArchivedWorkflowRequest", {
   uid: string,
   ...retryFields,
-}), "workflowarchive");
-export const ARCHIVED_RESUBMIT: StructSchema = struct("ResubmitArchivedWorkflowRequest", () => ({
+}, "workflowarchive");
+export const ARCHIVED_RESUBMIT: StructSchema = controlRequest("ResubmitArchivedWorkflowRequest", {
   uid: string,
   ...resubmitFields,
-}), "workflowarchive");
+}, "workflowarchive");
 
 export interface TemplateBody {
   template?: WorkflowTemplate;

@@ -24,6 +24,8 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   query: QueryValues<Q>;
   body: B;
   headers: Headers;
+  /** What the server under us says about the request. */
+  server: unknown;
   /** Version of the manifests for which holds what the guard has found; absent: it holds in any case. */
   manifests?: Version | undefined;
   /** Aborts when the server ends; of a stream also when its client is gone. */
@@ -59,11 +61,8 @@ export interface GuardedRequest {
   isAgain: boolean;
 }
 
-/**
- * A guard ends a request with a response, or knows who sends it, or has nothing to say as long as the manifests have a
- * version.
- */
-export type GuardVerdict = { response: Response } | { caller: Caller } | { manifests: Version };
+/** A guard refuses by a problem, or knows who sends a request, or has nothing to say as long as the manifests have a version. */
+export type GuardVerdict = { caller: Caller } | { manifests: Version };
 
 /**
  * What a route answers: one object, a list of them, or an empty object; of a stream each frame's `result`, a change of an

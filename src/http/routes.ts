@@ -1,5 +1,6 @@
 /** All declared routes of the API. */
 import { ARCHIVE_ROUTES } from "./archive_routes.ts";
+import { ARGO_EVENTS_ROUTES } from "./argo_events_routes.ts";
 import { ARTIFACT_ROUTES } from "./artifact_routes.ts";
 import { EVENT_ROUTES } from "./event_routes.ts";
 import { MANIFEST_ROUTES } from "./manifest_routes.ts";
@@ -14,4 +15,5 @@ export const ROUTES: readonly Route[] = [
   ...EVENT_ROUTES,
   ...SERVICE_ROUTES,
   ...ARTIFACT_ROUTES,
+  ...ARGO_EVENTS_ROUTES,
 ];

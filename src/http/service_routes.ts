@@ -70,7 +70,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     operation: "InfoService_GetUserInfo",
     tag: "info",
     summary: "What is known about the caller",
-    run: (call) => Promise.resolve(getUserInfo(call.caller)),
+    run: (call) => Promise.resolve(getUserInfo(call.service, call.caller)),
   }),
   unary<TrackingBody>({
     method: "POST",

@@ -1,15 +1,20 @@
 /** Senders of events that prove themselves by a signature instead of a credential. */
-import { knownWithoutSenders, proveWebhook } from "../service/webhook_senders.ts";
+import { credentialsOf } from "../auth/credentials.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { knownWithoutSenders, proveWebhook, WEBHOOK_SECRET } from "../service/webhook_senders.ts";
 import type { GuardedRequest, GuardVerdict } from "./route.ts";
 
 /**
- * Lets a sender that signed the event act as its service account. Without any credential, where callers must prove who
+ * Lets a sender that signed the event act as its service account. The body is read only when the headers hold what one of
+ * the namespace's senders would send. Without any credential, where callers must prove who
  * they are, a namespace that knows no senders refuses at once.
+ *
+ * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read
  */
 export async function webhookGuard(
   { service, params, headers, body, isAgain }: GuardedRequest,
 ): Promise<GuardVerdict | undefined> {
-  if (headers.has("authorization")) return undefined;
+  if (credentialsOf(headers).length > 0) return undefined;
   const namespace = params.namespace ?? "";
   if (!isAgain && !service.settings.authRequired) {
     const manifests = knownWithoutSenders(service, namespace);
@@ -22,15 +27,20 @@ export async function webhookGuard(
     case "unknown":
       return undefined;
     case "none":
-      return service.settings.authRequired ? { response: refusal() } : undefined;
+      if (!service.settings.authRequired) return undefined;
+      throw refusal(
+        `send a token in the header Authorization: namespace ${
+          JSON.stringify(namespace)
+        } has no webhook senders whose signature could stand for one`,
+      );
     case "broken":
-      return { response: refusal() };
+      throw refusal(
+        `the webhook senders of namespace ${JSON.stringify(namespace)} can't be read from secret ` +
+          `${WEBHOOK_SECRET}, and the server's log says why: repair it, or send a token`,
+      );
   }
 }
 
-function refusal(): Response {
-  return new Response('{"message": "failed to process webhook request"}', {
-    status: 403,
-    headers: { "content-type": "text/plain; charset=utf-8" },
-  });
+function refusal(what: string): Problem {
+  return new Problem(ProblemCode.PermissionDenied, `nothing proves who sends the event: ${what}`);
 }

@@ -4,6 +4,7 @@ import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
 import { decode } from "../spec/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { kindSchema } from "./requests.ts";
+import type { Turns } from "../platform/turns.ts";
 import { keepsWhole, project, type Projection } from "./projection.ts";
 
 /** A workflow as answers show it; `status` is always there. */
@@ -11,7 +12,8 @@ export function workflowWire(workflow: Workflow, projection?: Projection): JsonO
   const shown: JsonObject = {
     metadata: workflow.metadata as JsonObject,
     spec: workflow.spec as unknown as JsonObject,
-    status: statusWire(workflow.status as unknown as JsonObject | undefined),
+    // Nodes as the engine shows them have all members.
+    status: statusWire(workflow.status as unknown as JsonObject | undefined, true),
   };
   if (projection === undefined) return shown;
   if (!keepsWhole(projection, "metadata") || !keepsWhole(projection, "spec")) {
@@ -19,6 +21,35 @@ export function workflowWire(workflow: Workflow, projection?: Projection): JsonO
   }
   const { status } = project({ status: shown.status ?? {} }, projection);
   return { ...shown, status: statusWire(isJsonObject(status) ? status : undefined) };
+}
+
+/** Nodes that are projected in one go. */
+const NODES_AT_ONCE = 1_000;
+
+/** The same for a workflow that may have many nodes, a little at a time. */
+export async function workflowWireInTurns(
+  workflow: Workflow,
+  projection: Projection | undefined,
+  turns: Turns,
+): Promise<JsonObject> {
+  const { nodes, ...rest } = (workflow.status ?? {}) as unknown as JsonObject;
+  const ids = isJsonObject(nodes) ? Object.keys(nodes) : [];
+  if (!isJsonObject(nodes) || projection === undefined || ids.length <= NODES_AT_ONCE) {
+    return workflowWire(workflow, projection);
+  }
+  const partOf = (nodes: JsonObject) => ({ ...workflow, status: { ...rest, nodes } });
+  const shown: JsonObject = {};
+  let answer: JsonObject = {};
+  for (let at = 0; at < ids.length; at += NODES_AT_ONCE) {
+    const some = ids.slice(at, at + NODES_AT_ONCE).map((id) => [id, nodes[id] ?? null]);
+    answer = workflowWire(partOf(Object.fromEntries(some)) as unknown as Workflow, projection);
+    const { status } = answer;
+    if (isJsonObject(status)) Object.assign(shown, status["nodes"]);
+    await turns.pause();
+  }
+  const { status } = answer;
+  if (!isJsonObject(status) || Object.keys(shown).length === 0) return answer;
+  return { ...answer, status: { ...status, nodes: shown } };
 }
 
 /** Adds what a projection has taken away, but every answer has. */
@@ -29,7 +60,7 @@ function completed(filtered: JsonObject): JsonObject {
   return { ...decoded, status: statusWire(isJsonObject(status) ? status : undefined) };
 }
 
-function statusWire(status: JsonObject | undefined): JsonObject {
+function statusWire(status: JsonObject | undefined, areNodesWhole = false): JsonObject {
   const { nodes, ...rest } = status ?? {};
   const shown: JsonObject = { startedAt: null, finishedAt: null, ...rest };
   if (shown.phase === "") delete shown.phase;
@@ -40,7 +71,7 @@ function statusWire(status: JsonObject | undefined): JsonObject {
     }
   }
   if (!isJsonObject(nodes) || Object.keys(nodes).length === 0) return shown;
-  shown.nodes = Object.fromEntries(
+  shown.nodes = areNodesWhole ? nodes : Object.fromEntries(
     Object.entries(nodes).map(([id, node]) => [
       id,
       isJsonObject(node)

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import type { ControlRequest } from "../engine/command.ts";
+import { Turns } from "../platform/turns.ts";
 import { workflowLogs } from "../service/logs.ts";
 import { parseTimeText } from "../service/time_text.ts";
 import { controlWorkflow, deleteWorkflow } from "../service/workflow_control.ts";
@@ -48,7 +49,7 @@ import {
 import { type Call, param, type Route, streaming, unary, type UnaryRoute } from "./route.ts";
 import { deleteConditions, listRequest, watchRequest } from "./shared_options.ts";
 import { JsonText, type Messages } from "./stream.ts";
-import { listWire, workflowWire } from "./wire.ts";
+import { listWire, workflowWire, workflowWireInTurns } from "./wire.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
 const ONE = `${WORKFLOWS}/{name}`;
@@ -133,7 +134,12 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         withoutNodes: !keepsPath(projection, "items", "status", "nodes"),
       });
       const below = projection && projectionBelow(projection, "items");
-      const items = page.items.map((item) => workflowWire(item, below));
+      const items: JsonObject[] = [];
+      const turns = new Turns();
+      for (const item of page.items) {
+        items.push(await workflowWireInTurns(item, below, turns));
+        await turns.pause();
+      }
       return projectedList(listWire(items, page), projection);
     },
   }),
@@ -150,7 +156,8 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         ...refOf(call),
         ...pick(call.query, "uid"),
       });
-      return workflowWire(workflow, parseProjection(call.query.fields));
+      const projection = parseProjection(call.query.fields);
+      return await workflowWireInTurns(workflow, projection, new Turns());
     },
   }),
   unary({

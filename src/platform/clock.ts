@@ -25,6 +25,11 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
 };
 
+/** Lets everything else that is due have its turn, between two pieces of a long computation. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
 /** {@link Clock.sleep} of a clock that has the rest. */
 export function sleepOn(
   clock: Pick<Clock, "after">,

@@ -50,7 +50,7 @@ test("parseConfig() collects a repeated list flag", () => {
 test("parseConfig() reports all problems at once, each with its source", () => {
   expect(problemsOf(["--port", "x", "--nope", "--store=mysql:x"], { SLUICE_LEASE_TTL: "3" }))
     .toEqual([
-      'SLUICE_LEASE_TTL is "3", expected a duration from 300ms to 600000ms, like 3s or 500ms',
+      'SLUICE_LEASE_TTL is "3", expected a duration from 300ms to 10m, like 3s or 500ms',
       'Unknown flag "--nope"; --help lists all',
       '--port is "x", expected 0 to 65535',
       '--store is "mysql:x", expected sqlite:FOLDER, redis://… or memory:',
@@ -65,6 +65,26 @@ test("parseConfig() refuses to open commands or an unguarded API to the network"
   )
     .toEqual([]);
   expect(problemsOf(["--host", "127.0.0.5"])).toEqual([]);
+});
+
+test("parseConfig() refuses to open containers of this machine to the network", () => {
+  const open = ["--host", "0.0.0.0", "--allow-remote-without-auth", "--executor", "container"];
+  expect(problemsOf(open)).toEqual([expect.stringContaining("or say --allow-remote-process")]);
+  expect(problemsOf([...open, "--allow-remote-process"])).toEqual([]);
+  expect(problemsOf(["--executor", "container"])).toEqual([]);
+});
+
+test.each([
+  ["", true],
+  ["privileged", true],
+  ["hostPath=/data,hostPath=/a b,capability=NET_ADMIN,hostNetwork,hostPID,hostIPC,subPath", true],
+  ["hostPath", false],
+  ["hostPath=data", false],
+  ["privileged,", false],
+  ["everything", false],
+  ["capability=", false],
+])("parseConfig() takes only known things of the machine for containers: %j", (text, isRight) => {
+  expect(problemsOf([], { SLUICE_CONTAINER_ALLOW: text }).length === 0).toBe(isRight);
 });
 
 test("parseConfig() wants what an authentication mode needs", () => {

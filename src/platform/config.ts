@@ -2,6 +2,7 @@
  * Configuration of the server: ONE table with flag, variable, type, default and meaning. Only this file knows the names
  * of the environment's variables. Every other part takes its own small options.
  */
+import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
 import { LogLevel } from "./log.ts";
 
 export const AuthMode = ["server", "client", "sso"] as const;
@@ -16,6 +17,8 @@ export type ManifestSource = typeof ManifestSource[number];
 export const Durability = ["always", "everysec"] as const;
 export type Durability = typeof Durability[number];
 
+export const ArtifactKeys = ["namespace", "shared"] as const;
+
 interface RowBase<T> {
   /** Variable, without the prefix `SLUICE_`. */
   env: string;
@@ -24,7 +27,8 @@ interface RowBase<T> {
 }
 
 type Row =
-  | RowBase<string> & { type: "text"; pattern?: RegExp; expected?: string }
+  /** `""` may be given only where `mayBeEmpty`. */
+  | RowBase<string> & { type: "text"; pattern?: RegExp; expected?: string; mayBeEmpty?: true }
   | RowBase<number> & { type: "integer"; min: number; max: number }
   /** Milliseconds; given as 500ms, 3s, 5m, 1h, 7d. */
   | RowBase<number> & { type: "duration"; min: number; max: number }
@@ -68,7 +72,18 @@ export const CONFIG_TABLE = {
     env: "ALLOW_REMOTE_PROCESS",
     default: false,
     doc:
-      "Use the process executor although the server listens on more than loopback: lets anybody who can reach the port run commands on this machine",
+      "Run steps on this machine (--executor process or container) although the server listens on more than loopback: lets anybody who may submit run commands here",
+  },
+  containerAllow: {
+    type: "text",
+    env: "CONTAINER_ALLOW",
+    default: "",
+    pattern:
+      /^((hostPath=\/[^,"]*|capability=\w+|privileged|hostNetwork|hostPID|hostIPC|subPath)(,(?!$)|$))+$/,
+    expected:
+      "hostPath=/FOLDER, capability=NAME, privileged, hostNetwork, hostPID, hostIPC or subPath, with commas between them",
+    doc:
+      "What templates may use of this machine with --executor container, with commas between them: hostPath=/FOLDER (that one exactly), capability=NAME, privileged, hostNetwork, hostPID, hostIPC, subPath (of volumes that others write to); empty: nothing",
   },
   authMode: {
     type: "choices",
@@ -107,6 +122,15 @@ export const CONFIG_TABLE = {
     env: "SSO_JWKS_URL",
     default: "",
     doc: "Where the issuer's keys are; without it the issuer's discovery document says",
+  },
+  allowedHosts: {
+    type: "text",
+    env: "ALLOWED_HOSTS",
+    default: "",
+    pattern: /^(\*|[A-Za-z0-9_.*-]+(\s*,\s*[A-Za-z0-9_.*-]+)*)$/,
+    expected: "names like sluice.example.com or *.example.com with commas between them, or *",
+    doc:
+      "With --auth-mode server on more than loopback: names by which the server is called, with commas between them, besides addresses, names without a dot and that of the machine; * takes any, also those that a hostile page gives it",
   },
   allowRemoteWithoutAuth: {
     type: "switch",
@@ -160,7 +184,7 @@ export const CONFIG_TABLE = {
     default: 32,
     min: 1,
     max: 10_000,
-    doc: "How many task starts may be under way at once",
+    doc: "How many task starts may be under way at once, three quarters of them of one namespace",
   },
   eventOperationQueueSize: {
     type: "integer",
@@ -231,7 +255,8 @@ export const CONFIG_TABLE = {
     default: "workflows.argoproj.io/",
     pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/$/,
     expected: "a domain name and a slash",
-    doc: "Prefix of the labels and annotations that the service sets",
+    doc:
+      "Prefix of the labels and annotations that the service sets; choose it before the first workflow",
   },
   apiGroup: {
     type: "text",
@@ -239,7 +264,7 @@ export const CONFIG_TABLE = {
     default: "argoproj.io",
     pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
     expected: "a domain name",
-    doc: "Group in the apiVersion of manifests",
+    doc: "Group in the apiVersion of manifests, in access rules and in error texts",
   },
   workDir: {
     type: "text",
@@ -253,6 +278,22 @@ export const CONFIG_TABLE = {
     default: "",
     doc:
       "Where artifacts go: FOLDER, or s3://KEY:SECRET@ENDPOINT/BUCKET/PREFIX?region=R&insecure=true&create=true; empty: a folder in the work folder",
+  },
+  artifactKeys: {
+    type: "choice",
+    env: "ARTIFACT_KEYS",
+    default: "namespace",
+    choices: ArtifactKeys,
+    doc:
+      "Which keys of the artifact repository a workflow may use: namespace (those that begin with its own) or shared (all: namespaces are no walls)",
+  },
+  maxArtifactBytes: {
+    type: "integer",
+    env: "MAX_ARTIFACT_BYTES",
+    default: 10 * 2 ** 30,
+    min: 1024,
+    max: 2 ** 50,
+    doc: "Largest artifact of a step, unpacked",
   },
   instance: {
     type: "text",
@@ -269,6 +310,14 @@ export const CONFIG_TABLE = {
     default: "",
     doc:
       "Namespaces in which pods are run, and objects of the cluster are watched, separated by commas; empty: all",
+  },
+  userNamespace: {
+    type: "text",
+    env: "USER_NAMESPACE",
+    default: "default",
+    mayBeEmpty: true,
+    doc:
+      "Namespace in which the pages of a caller begin whose token names none; empty: the pages choose",
   },
   helperImage: {
     type: "text",
@@ -289,10 +338,27 @@ export const CONFIG_TABLE = {
     default: "",
     doc: "Service account of pods whose workflow names none",
   },
+  maxNodes: {
+    type: "integer",
+    env: "MAX_NODES",
+    default: 100_000,
+    min: 1,
+    max: 100_000_000,
+    doc: "Most nodes of one workflow; one that needs more is refused, or ends in phase Error",
+  },
+  maxWorkflowBytes: {
+    type: "integer",
+    env: "MAX_WORKFLOW_BYTES",
+    default: 64 * 2 ** 20,
+    min: 1_024,
+    max: 2 ** 40,
+    doc:
+      "Most bytes that one workflow may hold in its spec, arguments, nodes and outputs; beyond them it ends in phase Error",
+  },
   maxBodyBytes: {
     type: "integer",
     env: "MAX_BODY_BYTES",
-    default: 16 * 2 ** 20,
+    default: 4 * 2 ** 20,
     min: 1024,
     max: 2 ** 30,
     doc: "Largest body of a request",
@@ -305,13 +371,32 @@ export const CONFIG_TABLE = {
     max: 2 ** 30,
     doc: "Largest body of an event",
   },
+  maxBodiesBytes: {
+    type: "integer",
+    env: "MAX_BODIES_BYTES",
+    default: 64 * 2 ** 20,
+    min: 1024,
+    max: 2 ** 40,
+    doc:
+      "Bytes of request bodies that are held at a time; one sender may hold half of them, those who have not proved who they are a quarter together",
+  },
+  maxBodyMembers: {
+    type: "integer",
+    env: "MAX_BODY_MEMBERS",
+    default: MAX_JSON_MEMBERS,
+    min: 1_000,
+    max: 100_000_000,
+    doc:
+      "Objects, lists and what is in them that a body may have: what decoding costs goes by these",
+  },
   maxUploadBytes: {
     type: "integer",
     env: "MAX_UPLOAD_BYTES",
     default: 2 ** 30,
     min: 1024,
     max: 2 ** 40,
-    doc: "Largest file that can be uploaded as an artifact",
+    doc:
+      "Largest file that a caller can upload as an artifact, and largest artifact that a pod can send",
   },
   headerTimeout: {
     type: "duration",
@@ -438,7 +523,7 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
 /** The table as help text. */
 export function describeConfig(): string {
   return Object.entries<Row>(CONFIG_TABLE).map(([name, row]) => {
-    const fallback = row.type === "duration" ? `${row.default}ms` : String(row.default);
+    const fallback = row.type === "duration" ? durationText(row.default) : String(row.default);
     return `  ${flagOf(name)}${row.type === "switch" ? "" : ` ${placeholder(row)}`}\n` +
       `      ${row.doc}.\n      Default ${fallback}; variable SLUICE_${row.env}`;
   }).join("\n");
@@ -512,6 +597,7 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
   };
   switch (row.type) {
     case "text":
+      if (text === "" && row.mayBeEmpty === true) return text;
       return text === "" || (row.pattern && !row.pattern.test(text))
         ? wrong(row.expected ?? "a text")
         : text;
@@ -521,9 +607,9 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
     }
     case "duration": {
       const value = durationMs(text);
-      return value >= row.min && value <= row.max
-        ? value
-        : wrong(`a duration from ${row.min}ms to ${row.max}ms, like 3s or 500ms`);
+      return value >= row.min && value <= row.max ? value : wrong(
+        `a duration from ${durationText(row.min)} to ${durationText(row.max)}, like 3s or 500ms`,
+      );
     }
     case "switch":
       return text === "true" || text === "1"
@@ -549,6 +635,13 @@ function durationMs(text: string): number {
   return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ""] ?? NaN) : NaN;
 }
 
+/** A duration as a person writes it: 7d, 90s, 500ms. */
+function durationText(ms: number): string {
+  const [unit = "ms", size = 1] =
+    Object.entries(UNIT_MS).findLast(([, size]) => ms >= size && ms % size === 0) ?? [];
+  return `${ms / size}${unit}`;
+}
+
 /** Rules over several settings: what must not be open to the network by accident. */
 function checkTogether(config: Config, problems: string[]): void {
   const needsFiles = config.authMode.includes("client") && config.executor !== "kubernetes";
@@ -571,9 +664,10 @@ function checkTogether(config: Config, problems: string[]): void {
     problems.push("tokens need --access-file: without rules nobody may do anything");
   }
   if (isLoopback(config.host)) return;
-  if (config.executor === "process" && !config.allowRemoteProcess) {
+  const isLocal = config.executor === "process" || config.executor === "container";
+  if (isLocal && !config.allowRemoteProcess) {
     problems.push(
-      `--executor process on ${config.host} would let anybody who can reach the port run commands on this machine; ` +
+      `--executor ${config.executor} on ${config.host} would let anybody who may submit run commands on this machine; ` +
         "choose another executor, or say --allow-remote-process",
     );
   }

@@ -10,6 +10,8 @@ import { exchange } from "./exchange.ts";
 
 /** More redirects than this are an error. */
 const MAX_REDIRECTS = 10;
+/** Bytes of the head of an answer. */
+const MAX_HEADER_BYTES = 64 * 1024;
 
 export interface HttpCall {
   /** @default {"GET"} */
@@ -88,6 +90,7 @@ function sendOnce(call: Omit<HttpCall, "maxBytes">, url: URL): Promise<IncomingM
   }
   const options = {
     method,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, values]) => [
         name,

@@ -1,14 +1,12 @@
 /** Access checks with the refusals of the reference. */
 import type { Access, Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-
-/** API group of workflows and templates. */
-export const WORKFLOW_GROUP = "argoproj.io";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 /** @throws {Problem} PermissionDenied in the words of Kubernetes when the caller may not */
 export async function requireAccess(caller: Caller, access: Access): Promise<void> {
   if (await caller.may(access)) return;
-  const group = access.group ?? WORKFLOW_GROUP;
+  const group = access.group ?? caller.apiGroup ?? STANDARD_NAMING.apiGroup;
   const [resource] = access.resource.split("/");
   const named = access.name === undefined || access.name === ""
     ? ""

@@ -6,13 +6,9 @@ import { archivedActorName } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid, notFound } from "../base/problem.ts";
 import { type LabelTerm, matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
-import {
-  ARCHIVED_NAME_LABEL,
-  ARCHIVING_STATUS_LABEL,
-  type ObjectMeta,
-  type Workflow,
-} from "../spec/manifest.ts";
-import type { ListQuery } from "../store/port.ts";
+import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
+import { Turns } from "../platform/turns.ts";
+import type { ListPage, ListQuery } from "../store/port.ts";
 import { requireAccess, requireWorkflowList } from "./access.ts";
 import { actorLabels } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -27,8 +23,16 @@ import {
   workflowQuery,
 } from "./workflow_list.ts";
 import { resubmitFrom, type ResubmitRequest } from "./workflow_resubmit.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { requireTemplates } from "./validation.ts";
+import { MAX_PAGE_SIZE } from "./page_size.ts";
+import {
+  isUnreadable,
+  readStoredWorkflow,
+  requireReadable,
+  workflowSteps,
+} from "./stored_workflow.ts";
 import { OBJECT_LABEL, SOURCE_LABEL } from "./workflow_object.ts";
+import { archivingStatusLabel } from "../spec/naming.ts";
 
 /** Which archived workflow is meant: by uid, or by name and namespace when the uid is empty. */
 export interface ArchivedRef {
@@ -57,40 +61,59 @@ export async function listArchived(
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
   const { namePrefix = "" } = request;
   if (namePrefix !== "" && request.nameFilter === "Exact") {
-    return await listNamed(deps, query, namePrefix);
+    return await listNamed(deps, query, namePrefix, start.cursor);
   }
   const page = await deps.store.query.list({
     ...archived(deps, query),
     withoutNodes: true,
+    maxSize: MAX_PAGE_SIZE,
     count: showRemaining,
     ...(namePrefix === "" ? {} : { name: { value: namePrefix, match: "prefix" } }),
     ...(start.cursor === undefined ? {} : { continue: start.cursor }),
   });
   return {
-    items: page.items.map((item) => reducedWorkflow(workflowFromStored(item))),
+    items: await rowsOf(deps, page.items),
     version: page.version,
     ...(page.continue === undefined ? {} : { continue: continueToken(page.continue) }),
     ...(showRemaining && query.limit > 0 ? { remaining: page.remaining ?? 0 } : {}),
   };
 }
 
-/** Those of one name: the one that is still there, and all that were deleted, newest first. In one page. */
+/** Those of one name: the one that is still there, and all that were deleted, newest first, whatever limit is asked for. */
 async function listNamed(
   deps: ServiceDeps,
   query: ListQuery,
   name: string,
+  cursor: string | undefined,
 ): Promise<WorkflowPage> {
-  const common = { ...archived(deps, query), withoutNodes: true, limit: 0 };
-  const live = await deps.store.query.list({ ...common, name: { value: name, match: "exact" } });
+  const all = { ...archived(deps, query), withoutNodes: true, limit: 0 };
+  const common = { ...all, maxSize: MAX_PAGE_SIZE };
+  const live = cursor === undefined
+    ? await deps.store.query.list({ ...common, name: { value: name, match: "exact" } })
+    : undefined;
   const deleted = await deps.store.query.list({
     ...common,
     labels: [...common.labels ?? [], nameTerm(name)],
+    ...(cursor === undefined ? {} : { continue: cursor }),
   });
-  const items = [...live.items, ...deleted.items];
   return {
-    items: items.map((item) => reducedWorkflow(workflowFromStored(item))),
-    version: live.version,
+    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items]),
+    version: live?.version ?? deleted.version,
+    ...(deleted.continue === undefined ? {} : { continue: continueToken(deleted.continue) }),
   };
+}
+
+/** Rows of a list, a few at a time. */
+async function rowsOf(deps: ServiceDeps, items: ListPage["items"]): Promise<Workflow[]> {
+  const { records } = deps;
+  const turns = new Turns();
+  const rows: Workflow[] = [];
+  for (const item of items) {
+    const workflow = await turns.run(workflowSteps(item, { index: item.index, records }));
+    rows.push(reducedWorkflow(workflow));
+    await turns.pause();
+  }
+  return rows;
 }
 
 /** What the archive has of that which a query selects. */
@@ -127,7 +150,7 @@ export async function deleteArchived(
 ): Promise<void> {
   const { metadata } = await getArchived(deps, caller, ref);
   const { namespace = "", name = "", uid } = metadata;
-  if (!isDeletedWorkflow(metadata)) {
+  if (!isDeletedWorkflow(deps, metadata)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
       forGood: true,
       ...(uid === undefined ? {} : { uid }),
@@ -164,24 +187,25 @@ export async function retryArchived(
   ref: ArchivedRef,
   request: ArchivedRetryRequest,
 ): Promise<Workflow> {
-  const workflow = await getArchived(deps, caller, ref);
+  const workflow = requireReadable(await getArchived(deps, caller, ref));
   const { metadata } = workflow;
   const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;
-  if (!isDeletedWorkflow(metadata)) {
+  if (!isDeletedWorkflow(deps, metadata)) {
     return await controlWorkflow(deps, caller, { namespace, name }, retry);
   }
   for (const verb of ["create", "update"] as const) {
     await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
   }
-  const { [ARCHIVING_STATUS_LABEL]: _status, ...kept } = metadata.labels ?? {};
+  await requireTemplates(deps, caller, workflow.spec, namespace);
+  const { [archivingStatusLabel(deps.settings.naming)]: _status, ...kept } = metadata.labels ?? {};
   // The cluster's object that it was made from is gone for good.
   const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
   const restored = await deps.host.execute(namespace, name, {
     type: "restore",
     workflow: { ...workflow, metadata: { ...metadata, labels } },
     request: retry,
-    labels: actorLabels(caller.identity, "Retry"),
+    labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
   });
   await forget(deps, metadata);
   return restored;
@@ -194,7 +218,8 @@ export async function resubmitArchived(
   ref: ArchivedRef,
   request: ResubmitRequest,
 ): Promise<Workflow> {
-  return await resubmitFrom(deps, caller, await getArchived(deps, caller, ref), request);
+  const workflow = requireReadable(await getArchived(deps, caller, ref));
+  return await resubmitFrom(deps, caller, workflow, request);
 }
 
 /** Label keys of archived workflows that the caller may see, sorted. */
@@ -261,7 +286,8 @@ async function findArchived(deps: ServiceDeps, ref: ArchivedRef): Promise<Workfl
   const found = uid !== ""
     ? await findWorkflowByUid(deps, uid)
     : await findLive(deps, namespace, name) ?? await findDeletedWorkflow(deps, namespace, name);
-  const isFinished = (found?.status?.finishedAt ?? null) !== null;
+  const isFinished = found !== undefined &&
+    ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
   const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
   if (found === undefined || !isFinished || !isSelected) throw notFound("not found");
   return found;
@@ -273,5 +299,5 @@ async function findLive(
   name: string,
 ): Promise<Workflow | undefined> {
   const stored = await deps.workflows.find(namespace, name);
-  return stored === undefined ? undefined : workflowFromStored(stored);
+  return stored && await readStoredWorkflow(stored, deps, new Turns());
 }

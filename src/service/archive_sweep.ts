@@ -1,7 +1,7 @@
 /** Ends the time of workflows in the archive. Every replica looks; a removal that another one did is fine. */
 import { isArchivedActor } from "../actors/actor_ids.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import { ARCHIVING_STATUS_LABEL } from "../spec/manifest.ts";
+import { archivingStatusLabel } from "../spec/naming.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 /** Looks are so far apart. */
@@ -31,7 +31,11 @@ async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise
   do {
     const page = await deps.store.query.list({
       kind: "wf",
-      labels: [{ key: ARCHIVING_STATUS_LABEL, operator: "=", values: ["Persisted"] }],
+      labels: [{
+        key: archivingStatusLabel(deps.settings.naming),
+        operator: "=",
+        values: ["Persisted"],
+      }],
       finishedBefore,
       limit: PAGE,
       parts: [],

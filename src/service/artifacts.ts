@@ -3,6 +3,8 @@ import type { Readable } from "node:stream";
 import type { ArtifactContent, ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
 import type { Caller } from "../auth/port.ts";
 import { invalid, notFound, unavailable } from "../base/problem.ts";
+import { formerKeys } from "../engine/former_keys.ts";
+import { uploadKey } from "../spec/artifact_key.ts";
 import type { Artifact, Workflow } from "../spec/manifest.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { requireAccess } from "./access.ts";
@@ -10,7 +12,7 @@ import { getArchived } from "./archive.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { getTemplate } from "./templates.ts";
 import { findWorkflowByUid, getWorkflow } from "./workflow_reads.ts";
-import { uploadKey, withKey } from "./workflow_submit.ts";
+import { withKey } from "./workflow_submit.ts";
 
 export type { ArtifactContent };
 
@@ -100,6 +102,11 @@ export async function openArtifactFile(
   throw notFound(`artifact "${ref.artifact}" has no ${isFolder ? "folder" : "file"} "${path}"`);
 }
 
+/** Longest name of an uploaded file, bytes: what file systems take. */
+const MAX_FILE_NAME = 255;
+/** So much of a name is shown in a refusal. */
+const SHOWN_NAME = 40;
+
 /** A file for an argument of a stored template. */
 export interface UploadRequest {
   namespace: string;
@@ -132,7 +139,14 @@ export async function uploadArtifact(
   return async ({ fileName, body }) => {
     const base = fileName.split(/[/\\]/).at(-1) ?? "";
     if (base === "" || base === "." || base === ".." || /\p{Cc}/u.test(base)) {
-      throw invalid(`"${fileName}" is no name for a file`);
+      throw invalid(`${JSON.stringify(base.slice(0, SHOWN_NAME))} is no name for a file`);
+    }
+    if (Buffer.byteLength(base) > MAX_FILE_NAME) {
+      throw invalid(
+        `the name "${
+          base.slice(0, SHOWN_NAME)
+        }…" has more than ${MAX_FILE_NAME} bytes; upload the file under a shorter one`,
+      );
     }
     const key = uploadKey(namespace, deps.ids.uuid(), base);
     await source.write(withKey(artifact, key), body, {
@@ -166,7 +180,7 @@ function find(
   workflow: Workflow,
   ref: ArtifactRef,
 ): { artifact: Artifact; source: ArtifactSource; scope: ArtifactScope } {
-  const { namespace = "", name = "" } = workflow.metadata;
+  const { name = "" } = workflow.metadata;
   const nodes = workflow.status?.nodes ?? {};
   const node = Object.hasOwn(nodes, ref.nodeId) ? nodes[ref.nodeId] : undefined;
   if (node === undefined) throw notFound(`workflow "${name}" has no node "${ref.nodeId}"`);
@@ -174,11 +188,18 @@ function find(
   if (artifact === undefined) {
     throw notFound(`node "${ref.nodeId}" has no artifact "${ref.artifact}" in its ${ref.side}`);
   }
+  return { artifact, source: sourceOf(deps), scope: artifactScope(workflow, artifact) };
+}
+
+/** Whose a workflow's artifact is. */
+export function artifactScope(workflow: Workflow, artifact: Artifact): ArtifactScope {
+  const { namespace = "", name = "" } = workflow.metadata;
   const { artifactRepositoryRef: repositoryRef } = workflow.spec;
+  const nodes = Object.values(workflow.status?.nodes ?? {});
   return {
-    artifact,
-    source: sourceOf(deps),
-    scope: { namespace, ...(repositoryRef === undefined ? {} : { repositoryRef }) },
+    namespace,
+    ...(repositoryRef === undefined ? {} : { repositoryRef }),
+    formerKeys: formerKeys({ namespace, name, nodes }, [artifact]),
   };
 }
 

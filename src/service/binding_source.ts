@@ -3,7 +3,9 @@
  * stored before an event came is always seen; it holds for all events that were taken while no manifest changed. Readers
  * that wait for the next list share it, and a binding is read and checked once for each version.
  */
+import { isJsonObject, type Json } from "../base/json.ts";
 import type { Logger } from "../platform/log.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { ManifestKind, type WorkflowEventBinding } from "../spec/manifest.ts";
 import { validateEventBinding } from "../spec/validate_event_binding.ts";
 import type { ManifestStore, QueuedEvent, StoredManifest, Version } from "../store/port.ts";
@@ -11,34 +13,43 @@ import type { ManifestStore, QueuedEvent, StoredManifest, Version } from "../sto
 /** Namespaces whose bindings are kept in memory. */
 const MAX_NAMESPACES = 1_000;
 
+/** A binding; one that can't be read has a name and nothing else. */
+export type EventBinding = WorkflowEventBinding & { unreadable?: true };
+
 interface Known {
   version: Version;
-  binding: WorkflowEventBinding;
+  binding: EventBinding;
 }
 
 interface List {
   /** Version of all manifests that was known before the list began. */
   manifests: Version | undefined;
   known: Map<string, Known>;
-  bindings: readonly WorkflowEventBinding[];
+  bindings: readonly EventBinding[];
 }
 
 export class BindingSource {
   readonly #manifests: ManifestStore;
   readonly #log: Logger;
+  readonly #onUnreadable: ReportUnreadable;
   readonly #lists = new Map<string, List>();
-  readonly #next = new Map<string, Promise<readonly WorkflowEventBinding[]>>();
+  readonly #next = new Map<string, Promise<readonly EventBinding[]>>();
   readonly #current = new Map<string, Promise<unknown>>();
 
-  constructor(manifests: ManifestStore, log: Logger) {
+  constructor(
+    manifests: ManifestStore,
+    log: Logger,
+    onUnreadable: ReportUnreadable = () => {},
+  ) {
     this.#manifests = manifests;
     this.#log = log;
+    this.#onUnreadable = onUnreadable;
   }
 
   /** The bindings of an event's namespace, by name. */
   of(
     { namespace, manifests }: Pick<QueuedEvent, "namespace" | "manifests">,
-  ): readonly WorkflowEventBinding[] | Promise<readonly WorkflowEventBinding[]> {
+  ): readonly EventBinding[] | Promise<readonly EventBinding[]> {
     const list = this.#lists.get(namespace);
     if (manifests !== undefined && list?.manifests === manifests) return list.bindings;
     const waiting = this.#next.get(namespace);
@@ -58,7 +69,7 @@ export class BindingSource {
   async #list(
     namespace: string,
     manifests: Version | undefined,
-  ): Promise<readonly WorkflowEventBinding[]> {
+  ): Promise<readonly EventBinding[]> {
     const { items } = await this.#manifests.list(ManifestKind.WorkflowEventBinding, {
       namespace,
       limit: 0,
@@ -77,7 +88,15 @@ export class BindingSource {
   }
 
   #read(namespace: string, { name, version, text }: StoredManifest): Known {
-    const binding = JSON.parse(text) as WorkflowEventBinding;
+    const binding = parseBinding(text);
+    if (binding === undefined) {
+      this.#onUnreadable("binding", { namespace, binding: name, version });
+      const metadata = { name, namespace };
+      return {
+        version,
+        binding: { metadata, spec: { event: { selector: "" } }, unreadable: true },
+      };
+    }
     binding.metadata = { ...binding.metadata, name, namespace };
     try {
       validateEventBinding(binding);
@@ -94,5 +113,16 @@ export class BindingSource {
     if (this.#lists.size <= MAX_NAMESPACES) return;
     const [oldest] = this.#lists.keys();
     if (oldest !== undefined) this.#lists.delete(oldest);
+  }
+}
+
+/** The binding of a text; undefined when it is no object with a specification. */
+function parseBinding(text: string): EventBinding | undefined {
+  try {
+    const object = JSON.parse(text) as Json;
+    const isBinding = isJsonObject(object) && isJsonObject(object["spec"]);
+    return isBinding ? object as unknown as EventBinding : undefined;
+  } catch {
+    return undefined;
   }
 }

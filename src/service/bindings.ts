@@ -4,7 +4,7 @@ import { invalid } from "../base/problem.ts";
 import { ManifestKind, type WorkflowEventBinding } from "../spec/manifest.ts";
 import { validateEventBinding } from "../spec/validate_event_binding.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createManifest, updateManifest } from "./manifests.ts";
+import { createManifest, requireManifestAccess, updateManifest } from "./manifests.ts";
 import { requireSameName, withActorLabels, withCreatorLabels } from "./templates.ts";
 
 const KIND = ManifestKind.WorkflowEventBinding;
@@ -17,7 +17,7 @@ export async function createBinding(
   namespace: string,
   binding: WorkflowEventBinding | undefined,
 ): Promise<WorkflowEventBinding> {
-  const made = withCreatorLabels(checked(binding), caller);
+  const made = withCreatorLabels(deps, checked(binding), caller);
   return await createManifest(deps, caller, KIND, namespace, made);
 }
 
@@ -29,13 +29,18 @@ export async function updateBinding(
   pathName: string,
   binding: WorkflowEventBinding | undefined,
 ): Promise<WorkflowEventBinding> {
-  const changed = withActorLabels(checked(binding), caller);
+  const changed = withActorLabels(deps, checked(binding), caller);
   requireSameName(pathName, changed);
   return await updateManifest(deps, caller, KIND, namespace, changed);
 }
 
-/** Checks a binding without storing it. */
-export function lintBinding(binding: WorkflowEventBinding | undefined): WorkflowEventBinding {
+/** Checks a binding without storing it; needs the rights of a creation. */
+export async function lintBinding(
+  caller: Caller,
+  namespace: string,
+  binding: WorkflowEventBinding | undefined,
+): Promise<WorkflowEventBinding> {
+  await requireManifestAccess(caller, "create", KIND, namespace);
   return checked(binding);
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { actorLabels, labelValueFrom, withCreator } from "./caller_labels.ts";
 
+const PREFIX = "workflows.argoproj.io/";
+
 test.each([
   ["system:serviceaccount:argo:jenkins", "system-serviceaccount-argo-jenkins"],
   ["Ann A", "Ann-A"],
@@ -16,20 +18,20 @@ test("withCreator() replaces what the client wrote and removes what is not known
     "workflows.argoproj.io/creator-email": "forged",
     k: "v",
   };
-  expect(withCreator(forged, { subject: "ann", preferredUsername: "Ann A" })).toEqual({
+  expect(withCreator(forged, { subject: "ann", preferredUsername: "Ann A" }, PREFIX)).toEqual({
     "workflows.argoproj.io/creator": "ann",
     "workflows.argoproj.io/creator-preferred-username": "Ann-A",
     k: "v",
   });
-  expect(withCreator({ "workflows.argoproj.io/creator": "forged" }, {})).toBeUndefined();
+  expect(withCreator({ "workflows.argoproj.io/creator": "forged" }, {}, PREFIX)).toBeUndefined();
 });
 
 test("actorLabels() names the action only for a known caller", () => {
-  expect(actorLabels({ email: "e@v.e" }, "Stop")).toEqual({
+  expect(actorLabels({ email: "e@v.e" }, "Stop", PREFIX)).toEqual({
     "workflows.argoproj.io/actor": null,
     "workflows.argoproj.io/actor-email": "e.at.v.e",
     "workflows.argoproj.io/actor-preferred-username": null,
     "workflows.argoproj.io/action": "Stop",
   });
-  expect(actorLabels({}, "Stop")).not.toHaveProperty("workflows.argoproj.io/action");
+  expect(actorLabels({}, "Stop", PREFIX)).not.toHaveProperty("workflows.argoproj.io/action");
 });

@@ -1,6 +1,5 @@
 /** Labels that tell who made an object and who acted on it last. */
 import type { Identity } from "../auth/port.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 
 const SUFFIXES = ["", "-email", "-preferred-username"] as const;
 
@@ -17,8 +16,9 @@ export function labelValueFrom(text: string): string {
 export function withCreator(
   labels: Record<string, string> | undefined,
   identity: Identity,
+  labelPrefix: string,
 ): Record<string, string> | undefined {
-  return withChanges(labels, callerLabels("creator", identity));
+  return withChanges(labels, callerLabels("creator", identity, labelPrefix));
 }
 
 /**
@@ -28,10 +28,11 @@ export function withCreator(
 export function actorLabels(
   identity: Identity,
   action: CallerAction | undefined,
+  labelPrefix: string,
 ): Record<string, string | null> {
-  const changes = { ...callerLabels("actor", identity) };
+  const changes = { ...callerLabels("actor", identity, labelPrefix) };
   const known = Object.values(changes).some((value) => value !== null);
-  if (action !== undefined && known) changes[`${LABEL_PREFIX}action`] = action;
+  if (action !== undefined && known) changes[`${labelPrefix}action`] = action;
   return changes;
 }
 
@@ -48,26 +49,34 @@ export function withChanges(
   return Object.keys(next).length > 0 ? next : undefined;
 }
 
-// Labels of callers who are known for longer than one request.
+type Changes = Readonly<Record<string, string | null>>;
+
+// Labels of callers who are known for longer than one request, by the prefix.
 const known = {
-  creator: new WeakMap<Identity, Record<string, string | null>>(),
-  actor: new WeakMap<Identity, Record<string, string | null>>(),
+  creator: new WeakMap<Identity, Map<string, Changes>>(),
+  actor: new WeakMap<Identity, Map<string, Changes>>(),
 };
 
 /** Not to be changed. */
 function callerLabels(
   role: "creator" | "actor",
   identity: Identity,
-): Readonly<Record<string, string | null>> {
-  let labels = known[role].get(identity);
-  if (labels === undefined) known[role].set(identity, labels = readLabels(role, identity));
+  labelPrefix: string,
+): Changes {
+  let byPrefix = known[role].get(identity);
+  if (byPrefix === undefined) known[role].set(identity, byPrefix = new Map());
+  let labels = byPrefix.get(labelPrefix);
+  if (labels === undefined) {
+    byPrefix.set(labelPrefix, labels = readLabels(role, identity, labelPrefix));
+  }
   return labels;
 }
 
 function readLabels(
   role: "creator" | "actor",
   identity: Identity,
-): Record<string, string | null> {
+  labelPrefix: string,
+): Changes {
   const values = [
     identity.subject,
     identity.email?.replace("@", ".at."),
@@ -75,6 +84,6 @@ function readLabels(
   ];
   return Object.fromEntries(SUFFIXES.map((suffix, index) => {
     const value = labelValueFrom(values[index] ?? "");
-    return [`${LABEL_PREFIX}${role}${suffix}`, value === "" ? null : value];
+    return [`${labelPrefix}${role}${suffix}`, value === "" ? null : value];
   }));
 }

@@ -5,7 +5,6 @@
 import { hashText } from "../actors/actor_ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Header, NodeRecord } from "../engine/state.ts";
-import { LABEL_PREFIX } from "../spec/manifest.ts";
 import { NODE_PART_PREFIX, type Version } from "../store/port.ts";
 
 /** A core/v1 Event. */
@@ -79,15 +78,24 @@ export function coreEvent(about: About, happening: Happening, version?: Version)
  * What parts of a stored workflow tell: the phase of the whole when the header is among them, and of each node that is.
  * Only what runs or has ended is told.
  */
-export function happeningsOf(parts: Record<string, string>): Happening[] {
+export function happeningsOf(parts: Record<string, string>, labelPrefix: string): Happening[] {
   const found: Happening[] = [];
   for (const [key, text] of Object.entries(parts)) {
-    if (key === "h") found.push(...workflowHappenings(JSON.parse(text) as Header));
-    else if (key.startsWith(NODE_PART_PREFIX)) {
-      found.push(...nodeHappenings(JSON.parse(text) as NodeRecord));
-    }
+    for (const one of happeningsOfPart(key, text, labelPrefix)) found.push(one);
   }
   return found;
+}
+
+function happeningsOfPart(key: string, text: string, labelPrefix: string): Happening[] {
+  try {
+    if (key === "h") return workflowHappenings(JSON.parse(text) as Header);
+    if (key.startsWith(NODE_PART_PREFIX)) {
+      return nodeHappenings(JSON.parse(text) as NodeRecord, labelPrefix);
+    }
+  } catch {
+    // What cannot be read has nothing to tell.
+  }
+  return [];
 }
 
 function workflowHappenings({ phase, message, startedAt, finishedAt }: Header): Happening[] {
@@ -111,7 +119,7 @@ function workflowHappenings({ phase, message, startedAt, finishedAt }: Header): 
   }];
 }
 
-function nodeHappenings(node: NodeRecord): Happening[] {
+function nodeHappenings(node: NodeRecord, labelPrefix: string): Happening[] {
   const { id, name, type, phase, message, startedAt, finishedAt, starts = 0 } = node;
   if (startedAt === undefined) return [];
   const happening = (told: string, at: number, note?: string): Happening => ({
@@ -121,10 +129,10 @@ function nodeHappenings(node: NodeRecord): Happening[] {
     reason: `WorkflowNode${told}`,
     message: note === undefined ? `${told} node ${name}` : `${told} node ${name}: ${note}`,
     annotations: {
-      [`${LABEL_PREFIX}node-type`]: type,
-      [`${LABEL_PREFIX}node-name`]: name,
-      [`${LABEL_PREFIX}node-id`]: id,
-      [`${LABEL_PREFIX}node-start-time`]: new Date(startedAt).toISOString().replace(/\.\d+Z$/, "Z"),
+      [`${labelPrefix}node-type`]: type,
+      [`${labelPrefix}node-name`]: name,
+      [`${labelPrefix}node-id`]: id,
+      [`${labelPrefix}node-start-time`]: new Date(startedAt).toISOString().replace(/\.\d+Z$/, "Z"),
     },
   });
   if (phase === "Running") return [happening("Running", startedAt, message)];

@@ -7,12 +7,11 @@ import { rfc3339 } from "../engine/time_text.ts";
 import {
   afterChildEnded,
   childrenToDelete,
-  CRON_COMPLETED_LABEL,
-  CRON_LABEL,
   cronChild,
+  cronCompletedLabel,
   decideRun,
   type DueRun,
-  LAST_SCHEDULE_ANNOTATION,
+  lastScheduleAnnotation,
   newCronStatus,
   scheduleText,
 } from "../events/cron.ts";
@@ -23,6 +22,7 @@ import {
   ManifestKind,
   type Workflow,
 } from "../spec/manifest.ts";
+import { apiVersionOf, cronLabel } from "../spec/naming.ts";
 import type { IndexEntry } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { changeManifest, readManifest } from "./manifests.ts";
@@ -50,9 +50,11 @@ export async function runCron(
   const { cron, children } = found;
   if (Date.parse(cron.status?.lastScheduledTime ?? "") >= dueMs) return;
   const active = children.filter(({ phase }) => !ENDED.has(phase));
-  const findTemplate = await loadTemplates(deps, cron.spec.workflowSpec, namespace);
+  // Whoever stored it had the rights to all that it reaches.
+  const { workflowSpec } = cron.spec;
+  const findTemplate = await loadTemplates(deps, unrestrictedCaller(), workflowSpec, namespace);
   const run = { now: () => deps.clock.now(), random: deps.ids.fraction };
-  const decision = decideRun(cron, active.length, { findTemplate }, run);
+  const decision = decideRun(cron, active.length, { findTemplate }, run, deps.settings.naming);
   deps.log.info({ namespace, cron: name, due: rfc3339(dueMs), missed, decision: decision.type });
   switch (decision.type) {
     case "skip":
@@ -81,7 +83,7 @@ async function submit(
   dueMs: number,
 ): Promise<void> {
   const { name = "", uid = "" } = cron.metadata;
-  const workflow = cronChild(cron, dueMs);
+  const workflow = cronChild(cron, dueMs, deps.settings.naming);
   const key = `cron:${uid}:${dueMs}`;
   let made: Workflow;
   try {
@@ -103,7 +105,7 @@ async function submit(
   }
   const { metadata } = made;
   const reference: JsonObject = {
-    apiVersion: "argoproj.io/v1alpha1",
+    apiVersion: apiVersionOf(deps.settings.naming),
     kind: "Workflow",
     name: metadata.name ?? "",
     namespace,
@@ -112,7 +114,9 @@ async function submit(
       ? {}
       : { resourceVersion: metadata.resourceVersion }),
   };
-  const annotations = { [LAST_SCHEDULE_ANNOTATION]: scheduleText(cron.spec) };
+  const annotations = {
+    [lastScheduleAnnotation(deps.settings.naming)]: scheduleText(cron.spec),
+  };
   await changeStatus(deps, namespace, name, (status) => {
     const others = (status.active ?? []).filter((one) => one["uid"] !== metadata.uid);
     const conditions = (status.conditions ?? []).filter(({ type }) =>
@@ -191,7 +195,7 @@ async function findCron(
   const { items } = await deps.store.query.list({
     kind: "wf",
     namespace,
-    labels: [{ key: CRON_LABEL, operator: "=", values: [name] }, NOT_ARCHIVED],
+    labels: [{ key: cronLabel(deps.settings.naming), operator: "=", values: [name] }, NOT_ARCHIVED],
     limit: 0,
     parts: [],
   });
@@ -204,7 +208,7 @@ async function stopForGood(deps: ServiceDeps, namespace: string, name: string): 
     ...cron,
     metadata: {
       ...cron.metadata,
-      labels: { ...cron.metadata.labels, [CRON_COMPLETED_LABEL]: "true" },
+      labels: { ...cron.metadata.labels, [cronCompletedLabel(deps.settings.naming)]: "true" },
     },
     status: { ...newCronStatus(), ...cron.status, phase: "Stopped" },
   })).catch(ignoreMissing);
@@ -264,7 +268,7 @@ export function startCronRunner(deps: ServiceDeps, replica: string): CronRunner 
   const { store, clock, ids, log } = deps;
   const runner = new CronRunner({
     ...{ store, clock, ids, log, replica },
-    label: CRON_LABEL,
+    naming: deps.settings.naming,
     run: (namespace, name, due) => runCron(deps, namespace, name, due),
     reconcile: (namespace, name) => reconcileCron(deps, namespace, name),
   });

@@ -5,7 +5,12 @@ import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
-import { changeManifest, createManifest, updateManifest } from "./manifests.ts";
+import {
+  changeManifest,
+  createManifest,
+  requireManifestAccess,
+  updateManifest,
+} from "./manifests.ts";
 import { requireSameName, withActorLabels, withCreatorLabels } from "./templates.ts";
 import { validateCron } from "./validation.ts";
 
@@ -19,8 +24,9 @@ export async function createCronWorkflow(
   cron: CronWorkflow | undefined,
 ): Promise<CronWorkflow> {
   if (cron === undefined) throw invalid(MISSING);
-  const made = withCreatorLabels(cron, caller);
-  await validateCron(deps, made, namespace);
+  const made = withCreatorLabels(deps, cron, caller);
+  await requireManifestAccess(caller, "create", ManifestKind.CronWorkflow, namespace);
+  await validateCron(deps, caller, made, namespace);
   return await createManifest(deps, caller, ManifestKind.CronWorkflow, namespace, made);
 }
 
@@ -34,12 +40,14 @@ export async function updateCronWorkflow(
 ): Promise<CronWorkflow> {
   if (cron === undefined) throw invalid(MISSING);
   requireSameName(pathName, cron);
-  const changed = withActorLabels(cron, caller);
-  await validateCron(deps, changed, namespace);
+  const changed = withActorLabels(deps, cron, caller);
+  const { name = "" } = cron.metadata;
+  await requireManifestAccess(caller, "update", ManifestKind.CronWorkflow, namespace, name);
+  await validateCron(deps, caller, changed, namespace);
   return await updateManifest(deps, caller, ManifestKind.CronWorkflow, namespace, changed);
 }
 
-/** Checks a cron workflow without storing it. */
+/** Checks a cron workflow without storing it; needs the rights of a creation. */
 export async function lintCronWorkflow(
   deps: ServiceDeps,
   caller: Caller,
@@ -47,8 +55,9 @@ export async function lintCronWorkflow(
   cron: CronWorkflow | undefined,
 ): Promise<CronWorkflow> {
   if (cron === undefined) throw invalid(MISSING);
-  const checked = withCreatorLabels(cron, caller);
-  await validateCron(deps, checked, namespace, { lint: true });
+  const checked = withCreatorLabels(deps, cron, caller);
+  await requireManifestAccess(caller, "create", ManifestKind.CronWorkflow, namespace);
+  await validateCron(deps, caller, checked, namespace, { lint: true });
   return checked;
 }
 
@@ -67,6 +76,9 @@ export async function suspendCronWorkflow(
     ManifestKind.CronWorkflow,
     namespace,
     name,
-    (cron) => ({ ...cron, spec: { ...cron.spec, suspend } }),
+    (cron) => {
+      const { suspend: _before, ...spec } = cron.spec;
+      return { ...cron, spec: suspend ? { ...spec, suspend } : spec };
+    },
   );
 }

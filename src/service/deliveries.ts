@@ -6,12 +6,7 @@ import { requireAccess } from "./access.ts";
 import { BindingSource } from "./binding_source.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { type BindingPreview, previewEvent } from "./event_dispatch.ts";
-import {
-  type EventEnvelope,
-  eventMetadata,
-  type EventRequest,
-  queueBound,
-} from "./event_intake.ts";
+import { type EventEnvelope, type EventRequest, queueBound, readEnvelope } from "./event_intake.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
 
 const { resource: BINDINGS } = MANIFEST_RESOURCES.WorkflowEventBinding;
@@ -29,13 +24,12 @@ export interface DeliveryListRequest {
   continue: string;
 }
 
-/** Lists the records of a namespace, newest first. */
+/** Lists the records of a namespace, newest first; of "" those of unreadable events whose namespace nobody knows. */
 export async function listDeliveries(
   deps: ServiceDeps,
   caller: Caller,
   { namespace, state, limit, ...request }: DeliveryListRequest,
 ): Promise<{ items: Delivery[]; continue?: string }> {
-  requireNamespace(namespace);
   await requireAccess(caller, { verb: "list", resource: BINDINGS, namespace });
   if (state !== "" && !STATES.includes(state)) {
     throw invalid(`state is "${state}", expected ${STATES.join(", ")}`);
@@ -46,7 +40,8 @@ export async function listDeliveries(
     ...(state === "" ? {} : { state: state as Delivery["state"] }),
     ...(request.continue === "" ? {} : { continue: request.continue }),
   });
-  return { ...page, items: page.items.map(shown) };
+  // Of events without a namespace no single one can be asked for: their list has their bytes.
+  return { ...page, items: page.items.map(namespace === "" ? shown : listed) };
 }
 
 /** Reads one record. */
@@ -66,9 +61,16 @@ async function readDelivery(deps: ServiceDeps, namespace: string, id: string): P
   return delivery;
 }
 
-/** A record without the stored event: payloads may hold what not every reader should see. */
+/**
+ * A record without the stored event: payloads may hold what not every reader should see. The bytes of one that can't be
+ * read are shown: there is no other way to find out what it was.
+ */
 function shown({ event: _, ...delivery }: Delivery): Delivery {
   return delivery;
+}
+
+function listed({ unreadable: _, ...delivery }: Delivery): Delivery {
+  return shown(delivery);
 }
 
 /**
@@ -124,7 +126,7 @@ export async function replayDeliveries(
       ...(next === undefined ? {} : { continue: next }),
     });
     for (const delivery of page.items) {
-      if (!fits(delivery, request)) continue;
+      if (!fits(delivery, request) || envelopeOf(delivery) === undefined) continue;
       if (!isFull && await replay(deps, delivery, bound)) replayed++;
       else {
         isFull = true;
@@ -145,13 +147,24 @@ function fits(delivery: Delivery, request: ReplayRequest): boolean {
     delivery.receivedAt >= receivedAfter && delivery.receivedAt <= receivedBefore;
 }
 
+/** What a dead letter keeps of its event; undefined when that can't be read. */
+function envelopeOf({ event }: Delivery): EventEnvelope | undefined {
+  return event === undefined ? undefined : readEnvelope(event);
+}
+
 /** @returns false when the queue is full */
 async function replay(deps: ServiceDeps, delivery: Delivery, bound: number): Promise<boolean> {
-  const { id, namespace, discriminator, receivedAt, size, event, state } = delivery;
-  if (state !== "dead" || event === undefined) {
+  const { id, namespace, discriminator, receivedAt, size, state } = delivery;
+  if (state !== "dead") {
     throw new Problem(ProblemCode.FailedPrecondition, `event delivery "${id}" is ${state}`);
   }
-  const envelope = JSON.parse(event) as EventEnvelope;
+  const envelope = envelopeOf(delivery);
+  if (envelope === undefined) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      `event delivery "${id}" cannot be replayed: its stored event cannot be read; send the event again`,
+    );
+  }
   envelope.outcomes = delivery.bindings.filter(({ outcome }) => outcome !== "error");
   const text = JSON.stringify(envelope);
   const { result } = await deps.store.events.offer(
@@ -174,12 +187,12 @@ function requireNamespace(namespace: string): void {
 export async function testEvent(
   deps: ServiceDeps,
   caller: Caller,
-  { namespace, discriminator, payload, headers }: EventRequest,
+  { namespace, discriminator, payload, metadata }: EventRequest,
 ): Promise<BindingPreview[]> {
   await requireAccess(caller, { verb: "list", resource: BINDINGS, namespace });
   const envelope: EventEnvelope = {
     payload,
-    metadata: eventMetadata(headers),
+    metadata,
     sender: caller.identity,
   };
   const bindings = await new BindingSource(deps.store.manifests, deps.log).of({ namespace });

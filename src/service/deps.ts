@@ -3,8 +3,10 @@ import type { WorkflowHost } from "../actors/port.ts";
 import type { Caller, Identity } from "../auth/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
+import type { WorkThread } from "../platform/work_thread.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
+import type { Naming } from "../spec/naming.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
 import type { DurationEstimates } from "./duration_estimates.ts";
@@ -13,6 +15,7 @@ import type { EventMetrics } from "./event_metrics.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
 import type { ObjectRemover } from "./object_calls.ts";
+import type { UnreadableRecords } from "./unreadable_records.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
 /** Facts about the running program, as `version` shows them. */
@@ -28,11 +31,14 @@ export interface BuildFacts {
 }
 
 export interface ServiceSettings {
+  naming: Naming;
   build: BuildFacts;
   /** Most events queued or in work, per live replica. */
   eventQueueSize: number;
   /** Largest body of an event, bytes. */
   maxEventBytes: number;
+  /** Most nodes of a workflow, as far as that can be foreseen when it is made. @default nothing bounds them */
+  maxNodes?: number;
   /** How long an idempotency key gives the same answer. @default 24 h */
   idempotencyTtlMs?: number;
   /** Finished workflows are also listed by the archive routes. */
@@ -41,6 +47,8 @@ export interface ServiceSettings {
   archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */
   managedNamespace?: string;
+  /** Namespace that userinfo names where the caller's token names none. @default none */
+  userNamespace?: string;
   /** Limits of the kind `DATABASE` are taken too. @default {false} */
   syncApi?: boolean;
   /** Callers must prove who they are; then an event without a credential needs a webhook sender's signature. */
@@ -55,6 +63,8 @@ export interface ServiceDeps {
   log: Logger;
   settings: ServiceSettings;
   workflows: WorkflowSource;
+  /** Hears of records that cannot be read; absent where nobody asks. */
+  records?: UnreadableRecords;
   watches: WatchHub;
   events: EventFeed;
   /**
@@ -64,6 +74,8 @@ export interface ServiceDeps {
   callerOf?(identity: Identity): Caller;
   /** Absent where nobody measures. */
   eventMetrics?: EventMetrics;
+  /** Where large manifests are checked; absent: on the event loop, like all others. */
+  checks?: WorkThread;
   /** How long workflows will take; absent where nobody asks. */
   estimates?: DurationEstimates;
   /** Lines of tasks; absent where nothing runs. */

@@ -1,6 +1,6 @@
 /** How long workflows will take: as long as the last one from the same template or cron workflow that succeeded. */
 import type { Clock } from "../platform/clock.ts";
-import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
+import type { Workflow } from "../spec/manifest.ts";
 import type { Store } from "../store/port.ts";
 
 /** An answer is used again for this long, ms: a burst of submissions asks the store once. */
@@ -20,16 +20,18 @@ interface Estimate {
 export class DurationEstimates {
   readonly #query: Store["query"];
   readonly #clock: Clock;
+  readonly #labelPrefix: string;
   readonly #kept = new Map<string, Estimate>();
 
-  constructor({ query }: Store, clock: Clock) {
+  constructor({ query }: Store, clock: Clock, labelPrefix: string) {
     this.#query = query;
     this.#clock = clock;
+    this.#labelPrefix = labelPrefix;
   }
 
   /** Expected seconds; undefined when nothing tells, or the store can't be asked. Never rejects. */
   of(namespace: string, { metadata, spec }: Workflow): Promise<number | undefined> {
-    const cron = metadata.labels?.[`${LABEL_PREFIX}cron-workflow`];
+    const cron = metadata.labels?.[`${this.#labelPrefix}cron-workflow`];
     const { name = "", clusterScope } = spec.workflowTemplateRef ?? {};
     const kind = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
     const [label, value] = cron === undefined ? [kind, name] : ["cron-workflow", cron];
@@ -38,7 +40,7 @@ export class DurationEstimates {
     const now = this.#clock.monotonic();
     const kept = this.#kept.get(key);
     if (kept !== undefined && now - kept.at < KEEP_MS) return kept.seconds;
-    const seconds = this.#ask(namespace, `${LABEL_PREFIX}${label}`, value);
+    const seconds = this.#ask(namespace, `${this.#labelPrefix}${label}`, value);
     this.#kept.delete(key);
     this.#kept.set(key, { at: now, seconds });
     const [oldest] = this.#kept.keys();

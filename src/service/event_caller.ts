@@ -6,5 +6,6 @@ import type { ServiceDeps } from "./deps.ts";
 /** The caller behind an identity that was proved when the event came. */
 export function eventCaller(deps: ServiceDeps, identity: Identity): Caller {
   if (deps.callerOf !== undefined) return deps.callerOf(identity);
-  return deps.settings.authRequired ? powerlessCaller(identity) : unrestrictedCaller(identity);
+  const { authRequired, naming } = deps.settings;
+  return authRequired ? powerlessCaller(identity, naming.apiGroup) : unrestrictedCaller(identity);
 }

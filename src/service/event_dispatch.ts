@@ -4,8 +4,8 @@
  * event and the binding.
  */
 import type { Caller } from "../auth/port.ts";
-import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { workingOn } from "../base/work.ts";
 import { BoundEvent, type CallbackRequest } from "../events/match.ts";
 import { ExpressionError } from "../expr/contexts.ts";
 import {
@@ -15,7 +15,10 @@ import {
   type WorkflowTemplate,
 } from "../spec/manifest.ts";
 import type { Delivery, QueuedEvent } from "../store/port.ts";
-import type { BindingSource } from "./binding_source.ts";
+import { requireAccess } from "./access.ts";
+import { unreadableDelivery } from "../store/queued_event.ts";
+import { rawBytesOf } from "../store/raw_bytes.ts";
+import type { BindingSource, EventBinding } from "./binding_source.ts";
 import type { About } from "./core_event.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { callBack, waitMsOf } from "./event_callbacks.ts";
@@ -29,10 +32,13 @@ import {
   eventWorkflowUid,
   fittingName,
 } from "./event_identity.ts";
-import type { EventEnvelope } from "./event_intake.ts";
+import { WORKFLOW } from "./kinds.ts";
+import { type EventEnvelope, readEnvelope } from "./event_intake.ts";
 import { getManifest } from "./manifests.ts";
+import { requireTemplates } from "./validation.ts";
 import { described, keepWaiting } from "./waiting_callbacks.ts";
 import { labelled, storeWorkflow } from "./workflow_create.ts";
+import { apiVersionOf, type Naming } from "../spec/naming.ts";
 
 /** Tries after which an event is given up. */
 export const MAX_ATTEMPTS = 20;
@@ -42,6 +48,10 @@ const MAX_RETRY_MS = 60_000;
 const MAX_NOT_MATCHED = 200;
 /** Expressions may keep the process busy this long before others get their turn. */
 const SLICE_MS = 20;
+
+/** Whether it would have matched nobody knows, so that the event is kept. */
+const UNREADABLE_BINDING =
+  "the stored binding cannot be read; write it again or delete it, then replay the event";
 
 /** What one binding made of an event. */
 export type BindingOutcome = Delivery["bindings"][number];
@@ -69,7 +79,7 @@ export async function dispatchEvent(
   event: QueuedEvent,
 ): Promise<Verdict> {
   const envelope = readEnvelope(event.text);
-  if (envelope === undefined) return give(event, [], "the stored event cannot be read");
+  if (envelope === undefined) return { delivery: deliveryOfUnreadable(event) };
   let earlier: BindingOutcome[] = envelope.outcomes ?? [];
   try {
     if (event.attempts > 0) earlier = await earlierOutcomes(deps, event, envelope);
@@ -84,7 +94,7 @@ export async function dispatchEvent(
 }
 
 async function dispatchTo(
-  bindings: readonly WorkflowEventBinding[],
+  bindings: readonly EventBinding[],
   deps: ServiceDeps,
   event: QueuedEvent,
   envelope: EventEnvelope,
@@ -125,13 +135,11 @@ export function failedDelivery(event: QueuedEvent): Delivery {
   return give(event, [], "internal error; the server's log has the cause").delivery;
 }
 
-function readEnvelope(text: string): EventEnvelope | undefined {
-  try {
-    const envelope: unknown = JSON.parse(text);
-    return isJsonObject(envelope) ? envelope as unknown as EventEnvelope : undefined;
-  } catch {
-    return undefined;
-  }
+/** The record of an event whose text is none that a program of ours has written. */
+function deliveryOfUnreadable(event: QueuedEvent): Delivery {
+  const reason = "its text is no event with a payload, metadata and a sender";
+  const raw = rawBytesOf(new TextEncoder().encode(event.text));
+  return unreadableDelivery({ ...event, unreadable: { reason, ...raw } });
 }
 
 /** What earlier tries of an event have settled. */
@@ -141,9 +149,10 @@ async function earlierOutcomes(
   envelope: EventEnvelope,
 ): Promise<BindingOutcome[]> {
   const recorded = await deps.store.events.delivery(event.namespace, event.id);
-  return [...new Map(
-    [...envelope.outcomes ?? [], ...recorded?.bindings ?? []].map((one) => [one.binding, one]),
-  ).values()];
+  // Of a record that can't be read nothing is known: its bindings run again, which makes nothing twice.
+  const known = recorded?.unreadable === undefined ? recorded?.bindings ?? [] : [];
+  return [...new Map([...envelope.outcomes ?? [], ...known].map((one) => [one.binding, one]))
+    .values()];
 }
 
 /** Outcomes that nothing will change any more. */
@@ -171,7 +180,7 @@ function deliveryOf(
 
 async function runBindings(
   work: Work,
-  bindings: readonly WorkflowEventBinding[],
+  bindings: readonly EventBinding[],
   settled: readonly BindingOutcome[],
 ): Promise<BindingOutcome[]> {
   const { clock } = work.deps;
@@ -198,9 +207,13 @@ async function runBindings(
 /** Selects at once; what a selected binding does takes its time. */
 function startBinding(
   work: Work,
-  binding: WorkflowEventBinding,
+  binding: EventBinding,
 ): BindingOutcome | Promise<BindingOutcome> {
   const name = binding.metadata.name ?? "";
+  if (binding.unreadable === true) {
+    return { binding: name, outcome: "error", message: UNREADABLE_BINDING };
+  }
+  workingOn("event", `${work.event.namespace}/${work.event.id}`);
   try {
     const bound = bind(work, binding);
     if (!bound.isSelected()) return { binding: name, outcome: "not-matched" };
@@ -287,14 +300,22 @@ async function workflowOf(
     "failed to get workflow template",
     () => getManifest<WorkflowTemplate>(deps, caller, kind, place, name),
   );
+  await inWords(
+    "failed to get workflow template",
+    () => requireTemplates(deps, caller, template.spec, namespace),
+  );
   const { name: bindingName = "" } = binding.metadata;
-  const workflow = bound.submission(template, (base, isOwn) =>
+  const workflow = bound.submission(template, deps.settings.naming, (base, isOwn) =>
     fittingName(
       base,
       isOwn ? eventNameHash(id, bindingName) : eventNameSuffix(receivedAt, id, bindingName),
     ));
   if (workflow === undefined) throw new TypeError("The binding submits nothing");
-  return labelled({ ...workflow, metadata: { ...workflow.metadata, namespace } }, caller);
+  return labelled(
+    deps,
+    { ...workflow, metadata: { ...workflow.metadata, namespace } },
+    caller,
+  );
 }
 
 async function carryOut(
@@ -344,7 +365,7 @@ function isTransient(error: unknown): boolean {
 
 /** Tells log, metrics and watchers of events what the bindings did. */
 async function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]): Promise<void> {
-  const { log, events, clock, eventMetrics } = deps;
+  const { log, events, clock, eventMetrics, settings } = deps;
   const { id, namespace } = event;
   for (const { binding, outcome, message = "", workflow, transient } of outcomes) {
     eventMetrics?.evaluated(transient === true ? "retried" : outcome);
@@ -354,7 +375,7 @@ async function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]
     }
     log.warn({ event: id, namespace, binding, transient, reason: message }, "event not dispatched");
     if (transient === true) continue;
-    await events.report(aboutBinding(namespace, binding), {
+    await events.report(aboutBinding(namespace, binding, settings.naming), {
       id: message,
       at: clock.now(),
       type: "Warning",
@@ -364,9 +385,9 @@ async function report({ deps, event }: Work, outcomes: readonly BindingOutcome[]
   }
 }
 
-function aboutBinding(namespace: string, name: string): About {
+function aboutBinding(namespace: string, name: string, naming: Naming): About {
   return {
-    apiVersion: "argoproj.io/v1alpha1",
+    apiVersion: apiVersionOf(naming),
     kind: "WorkflowEventBinding",
     namespace,
     name,
@@ -389,7 +410,7 @@ export interface BindingPreview {
 export async function previewEvent(
   deps: ServiceDeps,
   caller: Caller,
-  bindings: readonly WorkflowEventBinding[],
+  bindings: readonly EventBinding[],
   event: QueuedEvent,
   envelope: EventEnvelope,
 ): Promise<BindingPreview[]> {
@@ -397,6 +418,10 @@ export async function previewEvent(
   const previews: BindingPreview[] = [];
   for (const one of bindings) {
     const binding = one.metadata.name ?? "";
+    if (one.unreadable === true) {
+      previews.push({ binding, outcome: "error", message: UNREADABLE_BINDING });
+      continue;
+    }
     try {
       const bound = bind(work, one);
       if (!bound.isSelected()) {
@@ -404,6 +429,11 @@ export async function previewEvent(
         continue;
       }
       if (one.spec.submit !== undefined) {
+        const { namespace } = event;
+        await inWords(
+          "failed to create workflow",
+          () => requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace }),
+        );
         const workflow = await workflowOf(deps, event, caller, one, bound);
         previews.push({ binding, outcome: "submit", workflow });
       }

@@ -6,9 +6,12 @@
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { isOlder } from "../actors/views.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
+import { Turns } from "../platform/turns.ts";
 import { ManifestKind } from "../spec/manifest.ts";
+import { apiVersionOf, type Naming } from "../spec/naming.ts";
 import type { Change, Store, StoredManifest, Version } from "../store/port.ts";
 import {
   type About,
@@ -17,6 +20,7 @@ import {
   type Happening,
   happeningsOf,
 } from "./core_event.ts";
+import { MAX_PORTION_SIZE } from "./page_size.ts";
 
 export interface EventFeed {
   /** Stores an event for all replicas. The same one again within seconds is passed over. */
@@ -38,8 +42,7 @@ export interface EventFeedDeps {
   store: Store;
   clock: Clock;
   log: Logger;
-  /** API group of workflows. */
-  group: string;
+  naming: Naming;
 }
 
 /** How long events are kept and shown. */
@@ -93,12 +96,13 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     const place = parseWorkflowActorId(id);
     if (place === undefined) return [];
     const about: About = {
-      apiVersion: `${deps.group}/v1alpha1`,
+      apiVersion: apiVersionOf(deps.naming),
       kind: "Workflow",
       ...place,
       component: "workflow-controller",
     };
-    return happeningsOf(parts).map((happening) => coreEvent(about, happening, version));
+    return happeningsOf(parts, deps.naming.labelPrefix)
+      .map((happening) => coreEvent(about, happening, version));
   }
 
   function changeEvents({ id, type, version, put, index }: Change): CoreEvent[] {
@@ -145,14 +149,21 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       limit: MAX_WORKFLOWS,
       ...place,
       ...(workflow === undefined
-        ? { withoutNodes: true }
+        ? { withoutNodes: true, maxSize: MAX_PORTION_SIZE }
         : { name: { value: workflow, match: "exact" } }),
     });
     const recent = clock.now() - KEPT_MS;
-    const told = items
-      .filter(({ version }) => after === undefined || isOlder(after, version))
-      .flatMap(({ id, version, parts }) => workflowEvents(id, version, parts))
-      .filter(({ at }) => at >= recent);
+    const told: CoreEvent[] = [];
+    const turns = new Turns();
+    for (const { id, version, parts } of items) {
+      if (after !== undefined && !isOlder(after, version)) continue;
+      for (const key in parts) {
+        for (const event of workflowEvents(id, version, { [key]: parts[key] ?? "" })) {
+          if (event.at >= recent) told.push(event);
+        }
+        await turns.pause();
+      }
+    }
     const stored = await store.manifests.list(ManifestKind.Event, { ...place, limit: MAX_STORED });
     const kept = stored.items
       .filter(({ version }) => after === undefined || isOlder(after, version))
@@ -238,7 +249,9 @@ function keyOf({ namespace, name, body }: CoreEvent): string {
 
 function storedEvent(stored: Omit<StoredManifest, "kind">): CoreEvent {
   const { namespace, name, version, text, labels } = stored;
-  const body = JSON.parse(text) as JsonObject;
+  const value = parseOrUndefined(text);
+  // One that cannot be read is as old as can be: nobody is told, and it is removed.
+  const body: JsonObject = isJsonObject(value) ? value : {};
   const metadata = isJsonObject(body.metadata) ? body.metadata : {};
   return {
     namespace,

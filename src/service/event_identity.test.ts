@@ -30,6 +30,18 @@ test("generated names hold the time, are unique and fit", () => {
   expect(long.endsWith(suffix)).toBe(true);
 });
 
+test.each([
+  [`${"x".repeat(63)}-`, `${"x".repeat(39)}-`],
+  [`${"x".repeat(38)}-${"y".repeat(24)}-`, `${"x".repeat(38)}-`],
+  [`${"x".repeat(37)}.-${"y".repeat(24)}-`, `${"x".repeat(37)}-`],
+  ["t-", "t-"],
+])("the name of a long template keeps the hyphen before the time-stamp: %s", (base, want) => {
+  const suffix = eventNameSuffix(Date.UTC(2030, 0, 2), "e", "b");
+  const name = fittingName(base, suffix);
+  expect(name).toBe(want + suffix);
+  expect(name.length).toBeLessThanOrEqual(63);
+});
+
 test("random numbers of a repeat are the same, and in range", () => {
   const draw = () => {
     const next = eventFractions("e", "b");

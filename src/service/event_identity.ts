@@ -35,9 +35,14 @@ function nameHash(event: string, binding: string, length: number): string {
     .toString(36).padStart(length, "0").slice(-length);
 }
 
-/** A generated name: its base is cut so that the whole has at most 63 characters. */
+/** A generated name: its base is cut so that the whole has at most 63 characters; the hyphen before the suffix stays. */
 export function fittingName(base: string, suffix: string): string {
-  return base.slice(0, MAX_NAME - suffix.length) + suffix;
+  const room = MAX_NAME - suffix.length;
+  if (base.length <= room) return base + suffix;
+  const cut = base.endsWith("-")
+    ? `${base.slice(0, room - 1).replace(/[-.]+$/, "")}-`
+    : base.slice(0, room);
+  return cut + suffix;
 }
 
 /** How long answers to what an event does are kept: longer than any repeat takes. Later ones go by the uid. */

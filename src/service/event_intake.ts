@@ -1,6 +1,6 @@
 /** Receiving events: one durable append, then the answer. What they lead to is the event workers' business. */
 import type { Caller, Identity } from "../auth/port.ts";
-import type { Json } from "../base/json.ts";
+import { isJsonObject, type Json } from "../base/json.ts";
 import type { Delivery, Version } from "../store/port.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { requireAccess } from "./access.ts";
@@ -20,11 +20,27 @@ export interface EventEnvelope {
   outcomes?: Delivery["bindings"];
 }
 
+/** The envelope of a stored event; undefined when its text is none. */
+export function readEnvelope(text: string): EventEnvelope | undefined {
+  let envelope: Json;
+  try {
+    envelope = JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(envelope)) return undefined;
+  const { payload, metadata, sender, outcomes } = envelope;
+  const isEnvelope = payload !== undefined && isJsonObject(sender) && isJsonObject(metadata) &&
+    Object.values(metadata).every((values) => Array.isArray(values)) &&
+    (outcomes === undefined || Array.isArray(outcomes));
+  return isEnvelope ? envelope as unknown as EventEnvelope : undefined;
+}
+
 export interface EventRequest {
   namespace: string;
   discriminator: string;
   payload: Json;
-  headers: Headers;
+  metadata: EventEnvelope["metadata"];
   idempotency?: Idempotency | undefined;
   /** Version of all manifests by which the sender was judged; absent: by those of now. */
   manifests?: Version | undefined;
@@ -42,7 +58,8 @@ const RETRY_AFTER_SECONDS = 1;
 
 /**
  * Accepts an event.
- * @throws {Problem} Unavailable when the queue is full or the store can't take it; Aborted (422) when the idempotency key
+ * @throws {Problem} Unavailable when the queue is full or the store can't take it, or does not answer, when the event may be
+ * stored all the same; Aborted (422) when the idempotency key
  * came with another body
  * @throws {StaleManifests} when nothing was done
  */
@@ -57,7 +74,7 @@ export async function receiveEvent(
   const payload = JSON.stringify(request.payload);
   const size = Buffer.byteLength(payload);
   const surroundings: Omit<EventEnvelope, "payload"> = {
-    metadata: eventMetadata(request.headers),
+    metadata: request.metadata,
     sender: caller.identity,
   };
   const text = `{"payload":${payload},${JSON.stringify(surroundings).slice(1)}`;
@@ -73,7 +90,7 @@ export async function receiveEvent(
     request.manifests,
   ).catch((error: unknown) => {
     deps.eventMetrics?.received("failed");
-    throw error;
+    throw error instanceof Problem && error.mayBeDone ? unsure(error, idempotency) : error;
   });
   if (result === "stale") throw new StaleManifests("the manifests have changed");
   deps.eventMetrics?.received(result);
@@ -87,16 +104,21 @@ export async function receiveEvent(
   }
 }
 
+/** Tells a sender whose event may have been stored before the store fell silent. */
+function unsure(
+  { code, message, status, retryAfterSeconds = 1 }: Problem,
+  idempotency: Idempotency | undefined,
+): Problem {
+  const advice = idempotency === undefined
+    ? "sent again, it may have its effect twice. Events that are sent with an Idempotency-Key can be sent again safely"
+    : "send it again with the same key, which makes sure that it has its effect once";
+  return new Problem(code, `${message}: the event may be stored all the same; ${advice}`, {
+    status,
+    retryAfterSeconds,
+  });
+}
+
 /** Most events that may be queued or in work now. */
 export function queueBound({ host, settings }: ServiceDeps): number {
   return settings.eventQueueSize * Math.max(1, host.replicas.length);
-}
-
-/** Headers that expressions may read. */
-export function eventMetadata(headers: Headers): Record<string, string[]> {
-  const metadata: Record<string, string[]> = {};
-  for (const [name, value] of headers) {
-    if (name.startsWith("x-")) metadata[name] = [value];
-  }
-  return metadata;
 }

@@ -26,7 +26,7 @@ export function startEventProcessing(
   options: EventProcessingOptions,
 ): EventProcessing {
   const { store, clock, ids, log, eventMetrics } = deps;
-  const bindings = new BindingSource(store.manifests, log);
+  const bindings = new BindingSource(store.manifests, log, eventMetrics?.unreadable);
   const workers = new EventWorkers({
     events: store.events,
     clock,
@@ -34,7 +34,16 @@ export function startEventProcessing(
     log,
     dispatch: (event) => dispatchEvent(deps, bindings, event),
     failed: failedDelivery,
-    onEnd: ({ state, receivedAt }) => {
+    onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
+      if (unreadable !== undefined) {
+        const { bytes } = unreadable;
+        eventMetrics?.unreadable("event", {
+          event: id,
+          namespace,
+          bytes,
+          reason: bindings[0]?.message,
+        });
+      }
       eventMetrics?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
       if (state === "dead") eventMetrics?.deadLetters.inc();
     },

@@ -1,13 +1,8 @@
 /** The kinds of objects that the API serves, as error texts and access rules name them. */
 import { ManifestKind } from "../spec/manifest.ts";
-import { WORKFLOW_GROUP } from "./access.ts";
 import type { ResourceKind } from "./object_names.ts";
 
-export const WORKFLOW: ResourceKind = {
-  kind: "Workflow",
-  resource: "workflows",
-  group: WORKFLOW_GROUP,
-};
+export const WORKFLOW: ResourceKind = resource("Workflow", "workflows");
 
 /** Resource of a stored manifest kind. */
 export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = {
@@ -23,5 +18,5 @@ export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = 
 };
 
 function resource(kind: string, plural: string): ResourceKind {
-  return { kind, resource: plural, group: WORKFLOW_GROUP };
+  return { kind, resource: plural };
 }

@@ -1,17 +1,21 @@
 /** Log lines of a workflow's steps, merged in the order of time, live or from what is kept. */
 import { createInterface } from "node:readline";
-import { RE2JS } from "re2js";
+import { setImmediate } from "node:timers/promises";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { podName } from "../engine/names.ts";
 import type { Executor, LogLine } from "../executors/port.ts";
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
-import { type Artifact, LABEL_PREFIX, type NodeStatus, type Workflow } from "../spec/manifest.ts";
+import { compileRegex } from "../expr/regex.ts";
+import { RunContext } from "../expr/run_context.ts";
+import { Turns } from "../platform/turns.ts";
+import type { Artifact, NodeStatus, Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
+import { artifactScope } from "./artifacts.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { objectNotFound } from "./object_names.ts";
-import { startsOf, workflowFromStored } from "./stored_workflow.ts";
+import { readStoredWorkflow, startsOf } from "./stored_workflow.ts";
 import { resolveName, type WorkflowRef } from "./workflow_reads.ts";
 
 /** Where the lines of a task come from. */
@@ -66,14 +70,14 @@ export async function workflowLogs(
   const name = await resolveName(deps, caller, namespace, ref.name);
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
   const stored = await deps.workflows.find(namespace, name);
-  if (stored === undefined) throw objectNotFound(WORKFLOW, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
   const isShown = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");
   await requireAccess(caller, { verb: "get", group: "", resource: "pods/log", namespace });
   const { logs } = deps;
   if (logs === undefined) return none();
 
-  const workflow = workflowFromStored(stored);
+  const workflow = await readStoredWorkflow(stored, deps, new Turns());
   const container = request.container ?? "main";
   const podsOf = (shown: Workflow, starts: (node: string) => number): Pod[] =>
     Object.values(shown.status?.nodes ?? {}).filter(hasLog).map((node) => ({
@@ -83,7 +87,7 @@ export async function workflowLogs(
       archived: archivedLog(node, container),
     })).filter((pod) =>
       ((request.podName ?? "") === "" || request.podName === pod.podName) &&
-      matchesLabels(labels, { [`${LABEL_PREFIX}workflow`]: name })
+      matchesLabels(labels, { [`${deps.settings.naming.labelPrefix}workflow`]: name })
     );
   const follow = request.follow === true && (workflow.status?.finishedAt ?? null) === null;
   const read = (pod: Pod) => {
@@ -118,7 +122,9 @@ export async function workflowLogs(
     })
     : mergeByTime(podsOf(workflow, (node) => startsOf(stored, node)), read);
   return (async function* () {
-    for await (const { pod, line } of lines) if (isShown(line.text)) yield entry(pod, line);
+    for await (const { pod, line } of lines) {
+      if (await isShown(line.text)) yield entry(pod, line);
+    }
   })();
 }
 
@@ -128,11 +134,27 @@ function hasLog(node: NodeStatus): boolean {
     node.phase !== "Skipped";
 }
 
-function compileGrep(pattern: string): (text: string) => boolean {
+/** Steps of searching that lines may take before others get their turn. */
+const STEPS_PER_TURN = 50_000;
+
+/** @throws {Problem} InvalidArgument when it is no pattern; so does the test when a line takes too long to search */
+function compileGrep(pattern: string): (text: string) => boolean | Promise<boolean> {
   if (pattern === "") return () => true;
+  const compiled = explained(pattern, () => compileRegex(pattern, new RunContext()));
+  let taken = 0;
+  return (text) => {
+    const context = new RunContext();
+    const isFound = explained(pattern, () => compiled.matches(text, context));
+    taken += context.stepsTaken;
+    if (taken < STEPS_PER_TURN) return isFound;
+    taken = 0;
+    return setImmediate(isFound);
+  };
+}
+
+function explained<T>(pattern: string, run: () => T): T {
   try {
-    const compiled = RE2JS.compile(pattern);
-    return (text) => compiled.matcher(text).find();
+    return run();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw invalid(`failed to compile "${pattern}": ${reason}`);
@@ -271,11 +293,8 @@ async function* archivedLines(
   { artifact, at }: NonNullable<Pod["archived"]>,
   { tailLines, sinceMs }: LogRequest,
 ): AsyncIterable<LogLine> {
-  const { namespace = "" } = workflow.metadata;
-  const { artifactRepositoryRef: repositoryRef } = workflow.spec;
   if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
-  const scope = repositoryRef === undefined ? { namespace } : { namespace, repositoryRef };
-  const content = await deps.artifacts.open(artifact, scope);
+  const content = await deps.artifacts.open(artifact, artifactScope(workflow, artifact));
   if (content === undefined) return;
   const last: string[] = [];
   for await (const text of createInterface({ input: content.body, crlfDelay: Infinity })) {

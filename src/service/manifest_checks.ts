@@ -3,6 +3,7 @@
  * object that has become right loses the condition. A template may lean on others, so whatever was wrong is looked at again
  * when anything changes.
  */
+import { unrestrictedCaller } from "../auth/caller.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import {
@@ -22,6 +23,9 @@ const CONDITION = "SpecError";
 /** Changes that come together are looked at together. */
 const PAUSE_MS = 300;
 const RETRY_MS = 5_000;
+
+/** Objects of the cluster are judged with the rights of the server itself. */
+const SERVER = unrestrictedCaller();
 
 interface Waiting {
   kind: ClusterKind;
@@ -113,10 +117,10 @@ export class ManifestChecks {
       switch (kind) {
         case "WorkflowTemplate":
         case "ClusterWorkflowTemplate":
-          await validateTemplate(this.#deps, manifest as WorkflowTemplate, kind, namespace);
+          await validateTemplate(this.#deps, SERVER, manifest as WorkflowTemplate, kind, namespace);
           return undefined;
         case "CronWorkflow":
-          await validateCron(this.#deps, manifest as CronWorkflow, namespace);
+          await validateCron(this.#deps, SERVER, manifest as CronWorkflow, namespace);
           return undefined;
         case "WorkflowEventBinding":
           validateEventBinding(manifest as WorkflowEventBinding);

@@ -2,19 +2,21 @@
  * Stored manifests: create, read, list, update and delete with optimistic versions, the same for every kind. What a kind
  * adds (validation, labels) is done by its callers before they come here.
  */
-import type { Caller } from "../auth/port.ts";
-import { parseShared } from "../base/shared_json.ts";
+import type { Caller, Verb } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { rfc3339 } from "../engine/time_text.ts";
 import { type FieldTerm, matchesFields, parseFieldSelector } from "../expr/field_selector.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
+import { Turns } from "../platform/turns.ts";
 import type { ManifestKind, ObjectMeta } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import { manifestObject, UnreadableManifest } from "../store/manifest_object.ts";
 import type { StoredManifest } from "../store/port.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
+import { MAX_PAGE_SIZE } from "./page_size.ts";
 import {
   checkMetadata,
   generateName,
@@ -23,6 +25,7 @@ import {
   objectExists,
   objectModified,
   objectNotFound,
+  qualified,
 } from "./object_names.ts";
 
 /** Any stored manifest. */
@@ -56,15 +59,59 @@ export interface DeleteRequest {
   resourceVersion?: string;
 }
 
-/** The object as clients see it, with its version. */
+/**
+ * The object as clients see it, with its version.
+ * @throws {UnreadableManifest}
+ */
 export function objectFrom<T extends ManifestObject>(stored: StoredManifest): T {
-  const object = parseShared<T>(stored.text);
+  const object = manifestObject<T>(stored);
   return { ...object, metadata: { ...object.metadata, resourceVersion: stored.version } };
+}
+
+/** @throws {Problem} PermissionDenied when the caller may not do that to manifests of the kind, or to the one of the name */
+export async function requireManifestAccess(
+  caller: Caller,
+  verb: Verb,
+  kind: ManifestKind,
+  namespace: string,
+  name?: string,
+): Promise<void> {
+  const { resource, group } = MANIFEST_RESOURCES[kind];
+  const place = kind === "ClusterWorkflowTemplate" ? "" : namespace;
+  await requireAccess(caller, {
+    verb,
+    resource,
+    ...(group === undefined ? {} : { group }),
+    namespace: place,
+    ...(name === undefined ? {} : { name }),
+  });
+}
+
+/** What a list shows: an object that cannot be read as what its place tells, with the reason in an annotation. */
+function listedObject<T extends ManifestObject>(
+  { records, settings }: ServiceDeps,
+  stored: StoredManifest,
+): T {
+  try {
+    return objectFrom<T>(stored);
+  } catch (error) {
+    if (!(error instanceof UnreadableManifest)) throw error;
+    const { kind, namespace, name, version, labels } = stored;
+    records?.met(kind, namespace === "" ? name : `${namespace}/${name}`, error.cause);
+    const metadata: ObjectMeta = {
+      name,
+      ...(namespace === "" ? {} : { namespace }),
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+      annotations: { [`${settings.naming.labelPrefix}unreadable`]: error.message },
+      resourceVersion: version,
+    };
+    return { metadata, spec: {} } as unknown as T;
+  }
 }
 
 /**
  * Reads a manifest without asking for rights.
- * @throws {Problem} NotFound
+ * @throws {Problem} NotFound, FailedPrecondition when it cannot be read
  */
 export async function readManifest<T extends ManifestObject>(
   deps: ServiceDeps,
@@ -73,7 +120,7 @@ export async function readManifest<T extends ManifestObject>(
   name: string,
 ): Promise<T> {
   const stored = name === "" ? undefined : await deps.store.manifests.get(kind, namespace, name);
-  if (stored === undefined) throw objectNotFound(MANIFEST_RESOURCES[kind], name);
+  if (stored === undefined) throw objectNotFound(deps, MANIFEST_RESOURCES[kind], name);
   return objectFrom(stored);
 }
 
@@ -85,8 +132,7 @@ export async function getManifest<T extends ManifestObject>(
   namespace: string,
   name: string,
 ): Promise<T> {
-  const { resource, group } = MANIFEST_RESOURCES[kind];
-  await requireAccess(caller, { verb: "get", resource, group, namespace, name });
+  await requireManifestAccess(caller, "get", kind, namespace, name);
   return await readManifest(deps, kind, namespace, name);
 }
 
@@ -104,12 +150,7 @@ export async function createManifest<T extends ManifestObject>(
   const resource = MANIFEST_RESOURCES[kind];
   const clusterWide = kind === "ClusterWorkflowTemplate";
   const place = clusterWide ? "" : namespaceOf(object.metadata, namespace);
-  await requireAccess(caller, {
-    verb: "create",
-    resource: resource.resource,
-    group: resource.group,
-    namespace: place,
-  });
+  await requireManifestAccess(caller, "create", kind, place);
   const { name: given = "", generateName: base = "" } = object.metadata;
   for (let attempt = 1;; attempt++) {
     const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
@@ -122,11 +163,11 @@ export async function createManifest<T extends ManifestObject>(
       generation: 1,
       creationTimestamp: rfc3339(deps.clock.now()),
     };
-    checkMetadata(resource, metadata);
+    checkMetadata(deps, resource, metadata);
     const result = await putManifest(deps, kind, { ...object, metadata }, undefined);
     if (result !== undefined) return result;
     if (given !== "" || attempt === NAME_ATTEMPTS) {
-      throw objectExists(resource, name, given === "");
+      throw objectExists(deps, resource, name, given === "");
     }
   }
 }
@@ -146,23 +187,19 @@ export async function updateManifest<T extends ManifestObject>(
   const clusterWide = kind === "ClusterWorkflowTemplate";
   const place = clusterWide ? "" : namespaceOf(object.metadata, namespace);
   const name = object.metadata.name ?? "";
-  await requireAccess(caller, {
-    verb: "update",
-    resource: resource.resource,
-    group: resource.group,
-    namespace: place,
-    name,
-  });
-  checkMetadata(resource, object.metadata);
+  await requireManifestAccess(caller, "update", kind, place, name);
+  checkMetadata(deps, resource, object.metadata);
   const stored = await readManifest<T>(deps, kind, place, name);
   const version = object.metadata.resourceVersion ?? "";
   if (version === "") {
     throw invalid(
-      `${resource.kind}.${resource.group} "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: must be ` +
+      `${
+        qualified(deps, resource, "kind")
+      } "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: must be ` +
         "specified for an update",
     );
   }
-  if (version !== stored.metadata.resourceVersion) throw objectModified(resource, name);
+  if (version !== stored.metadata.resourceVersion) throw objectModified(deps, resource, name);
   const { uid, creationTimestamp, generation = 1 } = stored.metadata;
   const metadata: ObjectMeta = {
     ...object.metadata,
@@ -172,7 +209,7 @@ export async function updateManifest<T extends ManifestObject>(
     generation: generation + 1,
   };
   const result = await putManifest(deps, kind, { ...object, metadata }, version);
-  if (result === undefined) throw objectModified(resource, name);
+  if (result === undefined) throw objectModified(deps, resource, name);
   return result;
 }
 
@@ -189,7 +226,7 @@ export async function changeManifest<T extends ManifestObject>(
     const version = stored.metadata.resourceVersion;
     const result = await putManifest(deps, kind, change(stored), version);
     if (result !== undefined) return result;
-    if (attempt === NAME_ATTEMPTS) throw objectModified(MANIFEST_RESOURCES[kind], name);
+    if (attempt === NAME_ATTEMPTS) throw objectModified(deps, MANIFEST_RESOURCES[kind], name);
   }
 }
 
@@ -242,52 +279,57 @@ export async function deleteManifest(
   request: DeleteRequest,
 ): Promise<void> {
   const resource = MANIFEST_RESOURCES[kind];
-  await requireAccess(caller, {
-    verb: "delete",
-    resource: resource.resource,
-    group: resource.group,
-    namespace,
-    name,
-  });
+  await requireManifestAccess(caller, "delete", kind, namespace, name);
   for (let attempt = 1;; attempt++) {
-    const stored = await readManifest(deps, kind, namespace, name);
-    const { uid, resourceVersion } = stored.metadata;
+    const stored = name === "" ? undefined : await deps.store.manifests.get(kind, namespace, name);
+    if (stored === undefined) throw objectNotFound(deps, resource, name);
+    const resourceVersion = stored.version;
+    const { uid } = listedObject(deps, stored).metadata;
     if (
       (request.uid !== undefined && request.uid !== uid) ||
       (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
-    ) throw objectModified(resource, name);
+    ) throw objectModified(deps, resource, name);
     if ((request.dryRun ?? []).length > 0) return;
-    const removed = await deps.store.manifests.remove(kind, namespace, name, resourceVersion);
+    // One whose record is damaged may have lost its version with it.
+    const expect = resourceVersion === "0" ? undefined : resourceVersion;
+    const removed = await deps.store.manifests.remove(kind, namespace, name, expect);
     if (removed !== undefined) return;
-    if (attempt === NAME_ATTEMPTS) throw objectModified(resource, name);
+    if (attempt === NAME_ATTEMPTS) throw objectModified(deps, resource, name);
   }
 }
 
-/** Lists manifests in the order of `namespace/name`. */
+/**
+ * Lists manifests in the order of `namespace/name`. Within a page of workflow templates those of one name stand together.
+ */
 export async function listManifests<T extends ManifestObject>(
   deps: ServiceDeps,
   caller: Caller,
   kind: ManifestKind,
   request: ManifestListRequest,
 ): Promise<ManifestPage<T>> {
-  const { resource, group } = MANIFEST_RESOURCES[kind];
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const fields = parseObjectFields(request.fieldSelector ?? "");
   const namespace = request.namespace;
-  await requireAccess(caller, { verb: "list", resource, group, namespace });
+  await requireManifestAccess(caller, "list", kind, namespace);
   const page = await deps.store.manifests.list(kind, {
     ...(namespace === "" ? {} : { namespace }),
     ...(labels.length === 0 ? {} : { labels }),
     ...(request.namePattern === undefined ? {} : { nameContains: request.namePattern }),
     ...(request.continue === undefined ? {} : { continue: request.continue }),
     limit: fields.length > 0 ? 0 : Math.max(0, request.limit ?? 0),
+    maxSize: MAX_PAGE_SIZE,
   });
-  const items = page.items
+  const shown = page.items
     .filter((item) =>
       matchesFields(fields, (field) => field === "metadata.name" ? item.name : item.namespace)
     )
-    .sort((a, b) => comparePlaces(a, b))
-    .map((item) => objectFrom<T>(item));
+    .sort(kind === "WorkflowTemplate" ? compareNames : comparePlaces);
+  const items: T[] = [];
+  const turns = new Turns();
+  for (const item of shown) {
+    items.push(listedObject<T>(deps, item));
+    await turns.pause();
+  }
   return {
     items,
     version: page.version,
@@ -310,7 +352,14 @@ export function parseObjectFields(text: string): FieldTerm[] {
 }
 
 function comparePlaces(a: StoredManifest, b: StoredManifest): number {
-  const left = `${a.namespace}/${a.name}`;
-  const right = `${b.namespace}/${b.name}`;
-  return left === right ? 0 : left < right ? -1 : 1;
+  return compareTexts(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
+}
+
+/** Those of one name, from all namespaces, stand together. */
+function compareNames(a: StoredManifest, b: StoredManifest): number {
+  return compareTexts(a.name, b.name) || compareTexts(a.namespace, b.namespace);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

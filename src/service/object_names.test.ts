@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { WORKFLOW } from "./kinds.ts";
 import { checkMetadata, generateName, namespaceOf } from "./object_names.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 test("generateName() cuts the base to 58 characters and adds five letters without vowels", () => {
   const name = generateName("a".repeat(70), () => 0.999);
@@ -13,7 +14,8 @@ test.each([
   [{ name: "ok", labels: { "ok.example/key": "v_1.x-2", empty: "" } }],
   [{ name: "ok", annotations: { "A.example/Key": "any text\n" } }],
 ])("checkMetadata(%j) passes", (metadata) => {
-  expect(() => checkMetadata(WORKFLOW, metadata)).not.toThrow();
+  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata)).not
+    .toThrow();
 });
 
 test.each([
@@ -27,9 +29,10 @@ test.each([
   [{ name: "ok", labels: { "bad key": "v" } }, "metadata.labels"],
   [{ name: "ok", annotations: { "bad key": "v" } }, "metadata.annotations"],
 ])("checkMetadata(%j) refuses", (metadata, text) => {
-  expect(() => checkMetadata(WORKFLOW, metadata)).toThrow(
-    expect.objectContaining({ status: 400, message: expect.stringContaining(text) }),
-  );
+  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata))
+    .toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining(text) }),
+    );
 });
 
 test("namespaceOf() takes the request's namespace and refuses another one", () => {

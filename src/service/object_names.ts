@@ -1,7 +1,8 @@
 /** Names and metadata of stored objects, by the rules of Kubernetes, and the names that are made up here. */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { labelKeyProblems, labelValueProblems } from "../expr/label_selector.ts";
-import type { ObjectMeta } from "../spec/manifest.ts";
+import { MAX_LABELS, type ObjectMeta } from "../spec/manifest.ts";
+import type { Naming } from "../spec/naming.ts";
 
 /** Letters of generated names: no vowels, so that no words come out. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
@@ -27,37 +28,52 @@ export interface ResourceKind {
   kind: string;
   /** Plural: `workflows` */
   resource: string;
-  /** API group; "" for core kinds. */
-  group: string;
+  /** "" for core kinds. @default the workflow group of the deployment */
+  group?: "";
 }
 
-/** Plural with its group: `workflows.argoproj.io`, `configmaps`. */
-export function qualifiedResource(kind: ResourceKind): string {
-  return kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}`;
+/** What knows the workflow group: `ServiceDeps`. */
+interface Deployment {
+  settings: { naming: Naming };
+}
+
+/** A word for the kind with its group: `workflows.argoproj.io`, `configmaps`. */
+export function qualified(
+  { settings }: Deployment,
+  kind: ResourceKind,
+  word: "kind" | "resource" = "resource",
+): string {
+  const group = kind.group ?? settings.naming.apiGroup;
+  return group === "" ? kind[word] : `${kind[word]}.${group}`;
 }
 
 /** The refusal for an object that is not there. */
-export function objectNotFound(kind: ResourceKind, name: string): Problem {
-  return new Problem(ProblemCode.NotFound, `${qualifiedResource(kind)} "${name}" not found`);
+export function objectNotFound(at: Deployment, kind: ResourceKind, name: string): Problem {
+  return new Problem(ProblemCode.NotFound, `${qualified(at, kind)} "${name}" not found`);
 }
 
 /** The refusal for a name that is taken. */
-export function objectExists(kind: ResourceKind, name: string, generated = false): Problem {
+export function objectExists(
+  at: Deployment,
+  kind: ResourceKind,
+  name: string,
+  generated = false,
+): Problem {
   const advice = generated
     ? ", the server was not able to generate a unique name for the object"
     : "";
   return new Problem(
     ProblemCode.AlreadyExists,
-    `${qualifiedResource(kind)} "${name}" already exists${advice}`,
+    `${qualified(at, kind)} "${name}" already exists${advice}`,
   );
 }
 
 /** The refusal for an update that is based on an old version. */
-export function objectModified(kind: ResourceKind, name: string): Problem {
+export function objectModified(at: Deployment, kind: ResourceKind, name: string): Problem {
   return new Problem(
     ProblemCode.AlreadyExists,
     `Operation cannot be fulfilled on ${
-      qualifiedResource(kind)
+      qualified(at, kind)
     } "${name}": the object has been modified; ` +
       "please apply your changes to the latest version and try again",
   );
@@ -76,7 +92,7 @@ export function generateName(base: string, fraction: () => number): string {
  * Checks name, namespace, labels and annotations of an object that is about to be stored.
  * @throws {Problem} InvalidArgument listing everything that is wrong
  */
-export function checkMetadata(kind: ResourceKind, metadata: ObjectMeta): void {
+export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: ObjectMeta): void {
   const name = metadata.name ?? "";
   const faults: string[] = [];
   const fault = (field: string, value: string, problem: string) =>
@@ -92,7 +108,13 @@ export function checkMetadata(kind: ResourceKind, metadata: ObjectMeta): void {
       namespace.length > 63 ? "must be no more than 63 bytes" : LABEL_RULE,
     );
   }
-  for (const [key, value] of Object.entries(metadata.labels ?? {})) {
+  const labels = Object.entries(metadata.labels ?? {});
+  if (labels.length > MAX_LABELS) {
+    throw invalid(
+      `metadata.labels: Too many: ${labels.length}: must have at most ${MAX_LABELS} items`,
+    );
+  }
+  for (const [key, value] of labels) {
     for (const problem of labelKeyProblems(key)) fault("metadata.labels", key, problem);
     for (const problem of labelValueProblems(value)) fault("metadata.labels", value, problem);
   }
@@ -102,9 +124,8 @@ export function checkMetadata(kind: ResourceKind, metadata: ObjectMeta): void {
     }
   }
   if (faults.length === 0) return;
-  const qualified = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
   const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
-  throw invalid(`${qualified} ${JSON.stringify(name)} is invalid: ${list}`);
+  throw invalid(`${qualified(at, kind, "kind")} ${JSON.stringify(name)} is invalid: ${list}`);
 }
 
 /**

@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { ConfigSource } from "../artifacts/config_source.ts";
 import type { ConfigMap, Secret } from "../spec/manifest.ts";
+import { manifestObject } from "../store/manifest_object.ts";
 import type { Store } from "../store/port.ts";
 
 /** ConfigMaps and Secrets for executors and artifact locations. */
@@ -9,12 +10,12 @@ export function createStoredConfig({ manifests }: Store): ConfigSource {
   return {
     async configMap(namespace, name) {
       const stored = await manifests.get("ConfigMap", namespace, name);
-      return stored && ((JSON.parse(stored.text) as ConfigMap).data ?? {});
+      return stored && (manifestObject<ConfigMap>(stored).data ?? {});
     },
     async secret(namespace, name) {
       const stored = await manifests.get("Secret", namespace, name);
       if (!stored) return undefined;
-      return secretTexts(JSON.parse(stored.text) as Secret);
+      return secretTexts(manifestObject<Secret>(stored));
     },
   };
 }

@@ -58,10 +58,23 @@ export function storedTemplatesOf(
     }
     const target = scopeOf(scope, caller);
     const name = caller.templateRef?.template ?? caller.template ?? "";
-    const template = (target?.spec.templates ?? []).find((one) => one.name === name);
+    const template = target && templateOf(target.spec, name);
     if (target === undefined || template === undefined) return;
     keep(target.prefix && `${target.prefix}/${name}`, template);
     visit(target, template);
+  }
+
+  const byName = new Map<WorkflowSpec, Map<string | undefined, Template>>();
+
+  /** The first of that name. */
+  function templateOf(spec: WorkflowSpec, name: string): Template | undefined {
+    let known = byName.get(spec);
+    if (known === undefined) {
+      const templates = spec.templates ?? [];
+      known = new Map(templates.toReversed().map((one) => [one.name, one]));
+      byName.set(spec, known);
+    }
+    return known.get(name);
   }
 
   function scopeOf(scope: Scope, caller: Caller): Scope | undefined {

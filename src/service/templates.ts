@@ -6,7 +6,13 @@ import { requirePlainAccess } from "./access.ts";
 import { actorLabels, withChanges, withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { MANIFEST_RESOURCES } from "./kinds.ts";
-import { createManifest, type ManifestObject, readManifest, updateManifest } from "./manifests.ts";
+import {
+  createManifest,
+  type ManifestObject,
+  readManifest,
+  requireManifestAccess,
+  updateManifest,
+} from "./manifests.ts";
 import { validateTemplate } from "./validation.ts";
 
 export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";
@@ -25,8 +31,9 @@ export async function createTemplate(
   template: WorkflowTemplate | undefined,
 ): Promise<WorkflowTemplate> {
   if (template === undefined) throw invalid(MISSING_ON_CREATE[kind]);
-  const made = withCreatorLabels(template, caller);
-  await validateTemplate(deps, made, kind, namespace);
+  const made = withCreatorLabels(deps, template, caller);
+  await requireManifestAccess(caller, "create", kind, namespace);
+  await validateTemplate(deps, caller, made, kind, namespace);
   return await createManifest(deps, caller, kind, namespace, made);
 }
 
@@ -57,12 +64,13 @@ export async function updateTemplate(
 ): Promise<WorkflowTemplate> {
   if (template === undefined) throw invalid(`${kind} is not found in Request body`);
   requireSameName(pathName, template);
-  const changed = withActorLabels(template, caller);
-  await validateTemplate(deps, changed, kind, namespace);
+  const changed = withActorLabels(deps, template, caller);
+  await requireManifestAccess(caller, "update", kind, namespace, template.metadata.name ?? "");
+  await validateTemplate(deps, caller, changed, kind, namespace);
   return await updateManifest(deps, caller, kind, namespace, changed);
 }
 
-/** Checks a template without storing it. */
+/** Checks a template without storing it; needs the rights of a creation. */
 export async function lintTemplate(
   deps: ServiceDeps,
   caller: Caller,
@@ -71,15 +79,20 @@ export async function lintTemplate(
   template: WorkflowTemplate | undefined,
 ): Promise<WorkflowTemplate> {
   if (template === undefined) throw invalid(MISSING_ON_CREATE[kind]);
-  const checked = withCreatorLabels(template, caller);
-  await validateTemplate(deps, checked, kind, namespace, { lint: true });
+  const checked = withCreatorLabels(deps, template, caller);
+  await requireManifestAccess(caller, "create", kind, namespace);
+  await validateTemplate(deps, caller, checked, kind, namespace, { lint: true });
   return checked;
 }
 
 /** The object with the labels of its creator. */
-export function withCreatorLabels<T extends ManifestObject>(object: T, caller: Caller): T {
+export function withCreatorLabels<T extends ManifestObject>(
+  { settings }: ServiceDeps,
+  object: T,
+  caller: Caller,
+): T {
   const { labels, ...metadata } = object.metadata;
-  const changed = withCreator(labels, caller.identity);
+  const changed = withCreator(labels, caller.identity, settings.naming.labelPrefix);
   return {
     ...object,
     metadata: { ...metadata, ...(changed === undefined ? {} : { labels: changed }) },
@@ -87,9 +100,14 @@ export function withCreatorLabels<T extends ManifestObject>(object: T, caller: C
 }
 
 /** The object with the labels of who updates it. */
-export function withActorLabels<T extends ManifestObject>(object: T, caller: Caller): T {
+export function withActorLabels<T extends ManifestObject>(
+  { settings }: ServiceDeps,
+  object: T,
+  caller: Caller,
+): T {
   const { labels, ...metadata } = object.metadata;
-  const changed = withChanges(labels, actorLabels(caller.identity, "Update"));
+  const changes = actorLabels(caller.identity, "Update", settings.naming.labelPrefix);
+  const changed = withChanges(labels, changes);
   return {
     ...object,
     metadata: { ...metadata, ...(changed === undefined ? {} : { labels: changed }) },

@@ -1,7 +1,8 @@
 /** Which pods nobody waits for, by what the store says of their workflow. */
 import type { FindUnwanted } from "../executors/orphan_pods.ts";
 import type { NodeStatus } from "../spec/manifest.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { Turns } from "../platform/turns.ts";
+import { isUnreadable, workflowSteps } from "./stored_workflow.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
 const ENDED = new Set(["Succeeded", "Failed", "Error", "Skipped", "Omitted"]);
@@ -13,7 +14,9 @@ const ENDED = new Set(["Succeeded", "Failed", "Error", "Skipped", "Omitted"]);
 export function createUnwantedPods(workflows: WorkflowSource): FindUnwanted {
   return async ({ namespace, name, uid }, pods) => {
     const stored = await workflows.find(namespace, name);
-    const workflow = stored && workflowFromStored(stored);
+    const workflow = stored && await new Turns().run(workflowSteps(stored));
+    // Nobody can tell what the record would say.
+    if (workflow !== undefined && isUnreadable(workflow)) return [];
     if (workflow?.metadata.uid !== uid) return pods;
     const nodes: Record<string, NodeStatus> = workflow.status?.nodes ?? {};
     return pods.filter(({ nodeId, isDone }) => {

@@ -3,6 +3,7 @@
  * owns an event by rendezvous tries its callbacks, when their workflow changes and every few seconds; a second owner for
  * a moment does no harm, since a callback has an idempotency key.
  */
+import { isJsonObject, type Json } from "../base/json.ts";
 import { hashText } from "../actors/actor_ids.ts";
 import { ownerOf } from "../actors/rendezvous.ts";
 import type { Identity } from "../auth/port.ts";
@@ -132,12 +133,17 @@ class Rounds {
 
   /** @returns false when nothing waits */
   async run(): Promise<boolean> {
-    const { store } = this.#deps;
+    const { store, log } = this.#deps;
     const { items } = await store.manifests.list(KIND, { limit: 0 });
     if (items.length === 0) return false;
     const replicas = await store.membership.replicas();
     for (const { namespace, name, text } of items) {
-      const waiting = JSON.parse(text) as WaitingCallback;
+      const waiting = parseWaiting(text);
+      if (waiting === undefined) {
+        log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
+        await store.manifests.remove(KIND, namespace, name);
+        continue;
+      }
       const owner = ownerOf(hashText(waiting.event), replicas);
       if (owner !== undefined && owner !== this.#replica) continue;
       await this.#try(namespace, name, waiting);
@@ -179,6 +185,20 @@ class Rounds {
         error.code === ProblemCode.DeadlineExceeded;
       return isTrouble ? undefined : { outcome: "error", message: error.message };
     }
+  }
+}
+
+/** The callback of a text; undefined when it is none. */
+function parseWaiting(text: string): WaitingCallback | undefined {
+  try {
+    const waiting = JSON.parse(text) as Json;
+    if (!isJsonObject(waiting)) return undefined;
+    const { event, binding, request, sender, expiresAt } = waiting;
+    const isWaiting = typeof event === "string" && typeof binding === "string" &&
+      isJsonObject(request) && isJsonObject(sender) && Number.isFinite(expiresAt);
+    return isWaiting ? waiting as unknown as WaitingCallback : undefined;
+  } catch {
+    return undefined;
   }
 }
 

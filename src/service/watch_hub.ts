@@ -9,6 +9,7 @@ import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { isOlder, Views } from "../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
+import type { UnreadableRecords } from "./unreadable_records.ts";
 import { WorkflowChange } from "./workflow_change.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
@@ -66,7 +67,11 @@ interface Watcher {
 }
 
 /** Makes a hub over a store. It reads nothing before the first watcher comes. */
-export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
+export function createWatchHub(
+  store: Store,
+  source: WorkflowSource,
+  records?: UnreadableRecords,
+): WatchHub {
   const watchers = new Watchers();
   const recent = new RecentChanges();
   const views = new Views(source.actors);
@@ -116,7 +121,7 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
   }
 
   async function handOut(change: Change, signal: AbortSignal): Promise<void> {
-    const shown = new WorkflowChange(change, await views.after(change));
+    const shown = new WorkflowChange(change, await views.after(change), records);
     if (signal.aborted) return;
     recent.add(shown);
     for (const watcher of watchers.of(shown)) push(watcher, shown);
@@ -154,8 +159,9 @@ export function createWatchHub(store: Store, source: WorkflowSource): WatchHub {
         const place = parseWorkflowActorId(change.id);
         if (place !== undefined && inScope(place, scope)) {
           let shown = recent.find(change);
-          if (shown === undefined) shown = new WorkflowChange(change, await own.after(change));
-          else own.forget(change.id);
+          if (shown === undefined) {
+            shown = new WorkflowChange(change, await own.after(change), records);
+          } else own.forget(change.id);
           if (!batch.hasRoomFor(shown)) {
             yield { shown: batch.changes, reached };
             batch = new Batch();

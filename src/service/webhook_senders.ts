@@ -4,11 +4,17 @@
  */
 import { parse } from "yaml";
 import type { Caller } from "../auth/port.ts";
-import { checkSender, isFromSender, type WebhookSender } from "../auth/webhook_signature.ts";
+import {
+  checkSender,
+  isFromSender,
+  isSigned,
+  type WebhookSender,
+} from "../auth/webhook_signature.ts";
 import { isJsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import type { Version } from "../store/port.ts";
+import { manifestObject } from "../store/manifest_object.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { eventCaller } from "./event_caller.ts";
 import { secretTexts } from "./stored_config.ts";
@@ -32,7 +38,10 @@ export function knownWithoutSenders(deps: ServiceDeps, namespace: string): Versi
   return known?.stored === undefined ? known?.manifests : undefined;
 }
 
-/** Finds out which sender, if any, has signed a request. */
+/**
+ * Finds out which sender, if any, has signed a request.
+ * @param body reads it; is called only when the headers hold the proof that a sender of the namespace would send
+ */
 export async function proveWebhook(
   deps: ServiceDeps,
   namespace: string,
@@ -42,21 +51,28 @@ export async function proveWebhook(
   const { store, clock, log } = deps;
   const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
   if (stored === undefined) return { type: "none" };
-  let proved: string | undefined;
-  const entries = Object.entries(secretTexts(JSON.parse(stored.text)));
-  if (entries.length === 0) return { type: "unknown" };
-  const request = { headers, body: await body(), now: clock.now() };
-  for (const [account, text] of entries) {
+  let entries: Record<string, string>;
+  try {
+    entries = secretTexts(manifestObject(stored));
+  } catch (error) {
+    log.warn({ namespace, err: error }, `secret ${WEBHOOK_SECRET} cannot be read`);
+    return { type: "broken" };
+  }
+  const senders: [account: string, sender: WebhookSender][] = [];
+  for (const [account, text] of Object.entries(entries)) {
     try {
+      // Intentionally no early end: every entry is read, so that a broken one is noticed at the first request.
       const sender = readSender(text);
-      // Intentionally no early end: every entry is checked, so that a broken one is noticed at the first request.
-      if (isFromSender(sender, request)) proved ??= account;
+      if (isSigned(sender, headers)) senders.push([account, sender]);
     } catch (error) {
       const reason = error instanceof Problem ? error.message : "not readable as YAML";
       log.warn({ namespace, account, reason }, `malformed entry of secret ${WEBHOOK_SECRET}`);
       return { type: "broken" };
     }
   }
+  if (senders.length === 0) return { type: "unknown" };
+  const request = { headers, body: await body(), now: clock.now() };
+  const [proved] = senders.filter(([, sender]) => isFromSender(sender, request))[0] ?? [];
   if (proved === undefined) return { type: "unknown" };
   const caller = eventCaller(deps, {
     subject: `system:serviceaccount:${namespace}:${proved}`,

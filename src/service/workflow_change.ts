@@ -3,10 +3,20 @@
  * all who get it. When there is a text, the object goes, and comes back from the text.
  */
 import type { Workflow } from "../spec/manifest.ts";
-import type { Change, StoredActor, Version } from "../store/port.ts";
+import { sizeOfParts } from "../store/list_query.ts";
+import { type Change, NODE_PART_PREFIX, type StoredActor, type Version } from "../store/port.ts";
+import { MAX_WATCHED_SIZE } from "./page_size.ts";
 import { changedWorkflow, labelsOf } from "./stored_workflow.ts";
+import type { UnreadableRecords } from "./unreadable_records.ts";
 
 type Labels = Readonly<Record<string, string>>;
+
+/** Parts of a workflow as watchers see it: of a very large one, which they get again with every change, without nodes. */
+export function watchedParts(parts: Record<string, string>): Record<string, string> {
+  if (sizeOfParts(parts) <= MAX_WATCHED_SIZE) return parts;
+  const isShown = ([key]: [string, string]) => !key.startsWith(NODE_PART_PREFIX);
+  return Object.fromEntries(Object.entries(parts).filter(isShown));
+}
 
 export class WorkflowChange {
   readonly type: Change["type"];
@@ -18,6 +28,7 @@ export class WorkflowChange {
   readonly size: number;
   #stored: StoredActor | undefined;
   #change: Change | undefined;
+  readonly #records: UnreadableRecords | undefined;
   #text: string | undefined;
   #labels: Labels | undefined;
   #labelsBefore: Labels | undefined;
@@ -28,18 +39,18 @@ export class WorkflowChange {
    * @param change what the feed tells
    * @param stored the actor right after the change, right before it for DELETED
    */
-  constructor(change: Change, stored: StoredActor) {
+  constructor(change: Change, stored: StoredActor, records?: UnreadableRecords) {
     const [, namespace = "", ...name] = change.id.split("/");
     this.type = change.type;
     this.id = change.id;
     this.version = change.version;
     this.namespace = namespace;
     this.name = name.join("/");
-    let size = 0;
-    for (const key in stored.parts) size += stored.parts[key]?.length ?? 0;
-    this.size = size;
+    const parts = watchedParts(stored.parts);
+    this.size = sizeOfParts(parts);
     this.#change = change;
-    this.#stored = stored;
+    this.#stored = parts === stored.parts ? stored : { ...stored, parts };
+    this.#records = records;
   }
 
   /** The object after the change, before it for DELETED; with the version of the change. Not to be changed. */
@@ -56,7 +67,7 @@ export class WorkflowChange {
     const { namespace, name } = this;
     const [stored, change] = [this.#stored, this.#change];
     if (stored === undefined || change === undefined) throw new Error("A change has no state");
-    return changedWorkflow(stored, change, { namespace, name });
+    return changedWorkflow(stored, change, { namespace, name }, this.#records);
   }
 
   /** The object as text; `write` is called once, whoever asks. */

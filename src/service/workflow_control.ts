@@ -2,6 +2,7 @@
 import type { Caller, Verb } from "../auth/port.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import type { ControlRequest, User } from "../engine/command.ts";
+import { Turns } from "../platform/turns.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import { actorLabels, type CallerAction } from "./caller_labels.ts";
@@ -11,8 +12,10 @@ import { WORKFLOW } from "./kinds.ts";
 import type { DeleteRequest } from "./manifests.ts";
 import { objectModified, objectNotFound } from "./object_names.ts";
 import { resolveName, type WorkflowRef } from "./workflow_reads.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
+import { requireTemplates } from "./validation.ts";
 import { isFromObject } from "./workflow_object.ts";
+import type { Naming } from "../spec/naming.ts";
 
 const ACTIONS: Record<ControlRequest["type"], CallerAction | undefined> = {
   suspend: "Suspend",
@@ -36,9 +39,20 @@ export async function controlWorkflow(
   for (const verb of verbsOf(request)) {
     await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
   }
-  if (namespace === "" || name === "") throw objectNotFound(WORKFLOW, name);
+  if (namespace === "" || name === "") throw objectNotFound(deps, WORKFLOW, name);
+  // A step is skipped by its workflow; clients may not say so.
+  if (request.type === "set" && request.phase === "Skipped") {
+    throw invalid(`${request.phase} is an invalid phase to set to`);
+  }
+  // Other parameters may lead it to other templates.
+  if (request.type === "retry" && caller.isUnrestricted !== true) {
+    const stored = await deps.workflows.find(namespace, name);
+    if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+    const workflow = requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
+    await requireTemplates(deps, caller, workflow.spec, namespace);
+  }
   const user = userOf(caller);
-  const labels = labelsOf(caller, request);
+  const labels = labelsOf(caller, request, deps.settings.naming);
   return await deps.host.execute(namespace, name, {
     type: "control",
     request: user !== undefined && (request.type === "resume" || request.type === "set")
@@ -59,8 +73,9 @@ function verbsOf(request: ControlRequest): Verb[] {
 function labelsOf(
   caller: Caller,
   request: ControlRequest,
+  { labelPrefix }: Naming,
 ): Record<string, string | null> | undefined {
-  const labels = actorLabels(caller.identity, ACTIONS[request.type]);
+  const labels = actorLabels(caller.identity, ACTIONS[request.type], labelPrefix);
   const isKnown = Object.values(labels).some((value) => value !== null);
   const keepsOld = request.type === "stop" || request.type === "terminate";
   return isKnown || !keepsOld ? labels : undefined;
@@ -96,15 +111,15 @@ export async function deleteWorkflow(
   const name = await resolveName(deps, caller, namespace, ref.name);
   const access = { resource: WORKFLOW.resource, namespace, name };
   await requireAccess(caller, { ...access, verb: "get" });
-  const stored = await deps.workflows.find(namespace, name);
-  if (stored === undefined) throw objectNotFound(WORKFLOW, name);
+  const stored = await deps.workflows.findHead(namespace, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
   if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
   await requireAccess(caller, { ...access, verb: "delete" });
-  const { uid, labels } = workflowFromStored(stored).metadata;
+  const { uid, labels } = (await readStoredWorkflow(stored, deps, new Turns())).metadata;
   if (
     (request.uid !== undefined && request.uid !== uid) ||
     (request.resourceVersion !== undefined && request.resourceVersion !== stored.version)
-  ) throw objectModified(WORKFLOW, name);
+  ) throw objectModified(deps, WORKFLOW, name);
   if ((request.dryRun ?? []).length > 0) return;
   const hasObject = uid !== undefined && isFromObject({ uid, labels: labels ?? {} });
   // The object first: without it nothing brings the workflow back.

@@ -2,7 +2,8 @@
 import type { Caller } from "../auth/port.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { rfc3339 } from "../engine/time_text.ts";
-import { LABEL_PREFIX, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
+import { nextTurn } from "../platform/clock.ts";
+import type { ObjectMeta, Workflow } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
 import type { StructSchema } from "../spec/schema.ts";
@@ -11,6 +12,7 @@ import { withChanges, withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { executeOptions, fractionsOf, type Idempotency } from "./idempotency.ts";
 import { WORKFLOW } from "./kinds.ts";
+import { isLarge } from "./manifest_check.ts";
 import {
   checkMetadata,
   generateName,
@@ -38,11 +40,12 @@ export async function createWorkflow(
 ): Promise<Workflow> {
   const { namespace } = request;
   if (request.workflow === undefined) throw invalid("workflow body not specified");
-  const given = labelled(request.workflow, caller);
+  const given = labelled(deps, request.workflow, caller);
   const workflow: Workflow = (given.metadata.namespace ?? "") === "" && namespace !== ""
     ? { ...given, metadata: { ...given.metadata, namespace } }
     : given;
-  const storedTemplates = await validateNewWorkflow(deps, workflow, namespace);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
   const checked = withStoredTemplates(workflow, storedTemplates);
   if (request.dryRun === true) return checked;
   const isChecked = !reachesTemplates(checked.spec);
@@ -50,11 +53,17 @@ export async function createWorkflow(
 }
 
 /** A workflow without what only the server may write, with the labels of its creator. */
-export function labelled(workflow: Workflow, caller: Caller): Workflow {
+export function labelled(
+  { settings }: Pick<ServiceDeps, "settings">,
+  workflow: Workflow,
+  caller: Caller,
+): Workflow {
+  const { labelPrefix } = settings.naming;
   const { labels, ...metadata } = workflow.metadata;
   const changed = withCreator(
-    withChanges(labels, { [`${LABEL_PREFIX}controller-instanceid`]: null }),
+    withChanges(labels, { [`${labelPrefix}controller-instanceid`]: null }),
     caller.identity,
+    labelPrefix,
   );
   return {
     metadata: { ...metadata, ...(changed === undefined ? {} : { labels: changed }) },
@@ -95,6 +104,8 @@ export async function storeWorkflow(
   request: StoreWorkflowRequest,
 ): Promise<Workflow> {
   const normal = normalForm(request.workflow, workflowSchema());
+  // What the shard's owner makes of a large one takes its time too.
+  if (isLarge(normal.spec)) await nextTurn();
   const requested = request.serverDryRun === true
     ? normal.metadata.namespace ?? request.namespace
     : request.namespace;
@@ -118,7 +129,7 @@ export async function storeWorkflow(
     };
     delete metadata.resourceVersion;
     delete metadata.deletionTimestamp;
-    checkMetadata(WORKFLOW, metadata);
+    checkMetadata(deps, WORKFLOW, metadata);
     const workflow: Workflow = { ...estimated, metadata };
     try {
       if (request.serverDryRun === true) return await dryRun(deps, workflow, namespace, name);
@@ -130,7 +141,7 @@ export async function storeWorkflow(
       );
     } catch (error) {
       if (!isNameTaken(error) || given !== "") throw error;
-      if (attempt === NAME_ATTEMPTS) throw objectExists(WORKFLOW, name, true);
+      if (attempt === NAME_ATTEMPTS) throw objectExists(deps, WORKFLOW, name, true);
     }
   }
 }
@@ -155,7 +166,7 @@ async function dryRun(
   name: string,
 ): Promise<Workflow> {
   if (await deps.workflows.find(namespace, name) !== undefined) {
-    throw objectExists(WORKFLOW, name);
+    throw objectExists(deps, WORKFLOW, name);
   }
   return workflow;
 }

@@ -4,12 +4,14 @@ import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { parseWorkflowFieldSelector } from "../expr/field_selector.ts";
 import { parseLabelSelector } from "../expr/label_selector.ts";
+import { Turns } from "../platform/turns.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import type { ListPage, ListQuery } from "../store/port.ts";
 import { requireWorkflowList } from "./access.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { MAX_PAGE_SIZE } from "./page_size.ts";
+import { workflowSteps } from "./stored_workflow.ts";
 import { parseTimeText } from "./time_text.ts";
 
 export interface WorkflowListRequest {
@@ -36,7 +38,7 @@ export interface WorkflowPage {
 }
 
 /** How `nameFilter` compares the name of the field selector. */
-const NAME_MATCHES: Readonly<Record<string, NonNullable<ListQuery["name"]>["match"]>> = {
+const NAME_MATCHES: Readonly<Record<string, NameMatch>> = {
   "": "exact",
   Exact: "exact",
   Contains: "contains",
@@ -44,8 +46,6 @@ const NAME_MATCHES: Readonly<Record<string, NonNullable<ListQuery["name"]>["matc
   NotEquals: "not",
 };
 
-/** Items that are made in one go. */
-const ITEMS_AT_ONCE = 250;
 /** Entries that one page looks at, when it selects few of them. */
 const MAX_SCAN = 5_000;
 /** Most items that an offset skips. */
@@ -61,14 +61,14 @@ export async function listWorkflows(
   await requireWorkflowList(caller, query.namespace ?? "");
   const page = await readPage(deps, request, { ...query, count: showRemaining });
   const items: Workflow[] = [];
-  for (const [index, item] of page.items.entries()) {
+  const turns = new Turns();
+  for (const item of page.items) {
     if (!deps.settings.archive && isArchivedActor(item.id)) continue;
-    const workflow = workflowFromStored(item);
+    const known = { index: item.index, records: deps.records };
+    const workflow = await turns.run(workflowSteps(item, known));
     items.push(isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow);
     // A list of thousands leaves room for others.
-    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
+    await turns.pause();
   }
   return {
     items: items.sort(compareShown),
@@ -94,7 +94,7 @@ export function workflowQuery(
     );
   }
   const namespace = request.namespace === "" ? fields.namespace ?? "" : request.namespace;
-  const name = nameQuery(fields.name, fields.notName, request.nameFilter ?? "");
+  const name = nameQuery(fields.name, fields.notName, nameMatch(request));
   return {
     query: {
       kind: "wf",
@@ -113,17 +113,25 @@ export function workflowQuery(
   };
 }
 
+type NameMatch = NonNullable<ListQuery["name"]>["match"];
+
+/**
+ * How the name is compared. An unknown way compares nothing where there is a field selector, as clients of the reference
+ * are used to.
+ */
+function nameMatch({ nameFilter = "", fieldSelector = "" }: WorkflowListRequest) {
+  if (Object.hasOwn(NAME_MATCHES, nameFilter)) return NAME_MATCHES[nameFilter];
+  if (fieldSelector !== "") return undefined;
+  throw invalid(`unknown nameFilter "${nameFilter}": use Exact, Contains, Prefix or NotEquals`);
+}
+
 function nameQuery(
   name: string | undefined,
   notName: string | undefined,
-  filter: string,
+  match: NameMatch | undefined,
 ): ListQuery["name"] | undefined {
-  const match = Object.hasOwn(NAME_MATCHES, filter) ? NAME_MATCHES[filter] : undefined;
-  if (match === undefined) {
-    throw invalid(`unknown nameFilter "${filter}": use Exact, Contains, Prefix or NotEquals`);
-  }
   if (notName !== undefined) return { value: notName, match: "not" };
-  return name === undefined ? undefined : { value: name, match };
+  return name === undefined || match === undefined ? undefined : { value: name, match };
 }
 
 function parseBound(text: string | undefined): number | undefined {
@@ -141,7 +149,8 @@ async function readPage(
   query: ListQuery,
 ): Promise<ListPage> {
   const start = parseContinueToken(request.continue);
-  const bounded = query.limit > 0 ? { ...query, maxScan: MAX_SCAN } : query;
+  const sized = { ...query, maxSize: MAX_PAGE_SIZE };
+  const bounded = query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
   if (start.cursor !== undefined) {
     return await deps.store.query.list({ ...bounded, continue: start.cursor });
   }
@@ -152,7 +161,7 @@ async function readPage(
     parts: [],
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  const page = await deps.store.query.list({ ...query, continue: skipped.continue });
+  const page = await deps.store.query.list({ ...sized, continue: skipped.continue });
   // Intentionally without a token: who sends offsets counts on, and would take ours for the next offset.
   delete page.continue;
   return page;

@@ -15,6 +15,7 @@ import {
   statusPatch,
   withoutWorkflow,
 } from "./workflow_object.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const PREFIX = "workflows.argoproj.io/";
 
@@ -92,11 +93,11 @@ const shown = (workflow: Workflow = WORKFLOW) => ({
 });
 
 test("factsOf() takes whatever is malformed for absent", () => {
-  expect(factsOf(objectOf({ run: "not json" })).run).toBeUndefined();
-  expect(factsOf(objectOf({ run: "{}" })).run).toBeUndefined();
+  expect(factsOf(objectOf({ run: "not json" }), PREFIX).run).toBeUndefined();
+  expect(factsOf(objectOf({ run: "{}" }), PREFIX).run).toBeUndefined();
   const odd = { ...objectOf({}), spec: [1], status: "x" } as ClusterObject;
-  expect(factsOf(odd)).toMatchObject({ phase: "", suspend: false, shutdown: "" });
-  expect(factsOf(objectOf({ spec: { suspend: "yes", shutdown: 1 } })))
+  expect(factsOf(odd, PREFIX)).toMatchObject({ phase: "", suspend: false, shutdown: "" });
+  expect(factsOf(objectOf({ spec: { suspend: "yes", shutdown: 1 } }), PREFIX))
     .toMatchObject({ suspend: false, shutdown: "" });
 });
 
@@ -113,10 +114,13 @@ test("editsOf() is what changed since it was taken over", () => {
     ["true/", { shutdown: "Terminate" }, ["unsuspend", "terminate"]],
   ];
   for (const [spec, now, edits] of rows) {
-    const facts = factsOf(objectOf({ run: { store: "s1", spec, version: "1" }, spec: now }));
+    const facts = factsOf(
+      objectOf({ run: { store: "s1", spec, version: "1" }, spec: now }),
+      PREFIX,
+    );
     expect(editsOf(facts), `${spec} ${JSON.stringify(now)}`).toEqual(edits);
   }
-  expect(editsOf(factsOf(objectOf({ spec: { suspend: true } })))).toEqual([]);
+  expect(editsOf(factsOf(objectOf({ spec: { suspend: true } }), PREFIX))).toEqual([]);
 });
 
 test("withoutWorkflow() runs what nobody ran, and only that", () => {
@@ -134,17 +138,22 @@ test("withoutWorkflow() runs what nobody ran, and only that", () => {
     [{ run: { ...ours, store: "s2" }, phase: "Failed" }, "leave"],
   ];
   for (const [parts, what] of rows) {
-    expect(withoutWorkflow(factsOf(objectOf(parts)), "s1"), JSON.stringify(parts)).toBe(what);
+    expect(withoutWorkflow(factsOf(objectOf(parts), PREFIX), "s1"), JSON.stringify(parts)).toBe(
+      what,
+    );
   }
 });
 
 test("claimPatch() marks an object without changing anything else", () => {
   for (const annotations of [undefined, { a: "b" }]) {
     const object = objectOf({ ...(annotations && { annotations }), spec: { suspend: true } });
-    const after = apply(object, claimPatch(factsOf(object), "s1")) as unknown as ClusterObject;
+    const after = apply(
+      object,
+      claimPatch(factsOf(object, PREFIX), "s1"),
+    ) as unknown as ClusterObject;
     expect(after.metadata.annotations).toMatchObject(annotations ?? {});
     expect(after.metadata.resourceVersion).toBe("7");
-    const facts = factsOf(after);
+    const facts = factsOf(after, PREFIX);
     expect(facts.run).toEqual({ store: "s1", spec: "true/", version: "" });
     expect(isTakenOver(facts)).toBe(true);
   }
@@ -152,7 +161,10 @@ test("claimPatch() marks an object without changing anything else", () => {
 
 test("statusPatch() shows the state, the service's own labels and what the spec asks for", () => {
   const object = objectOf({ labels: { team: "b" }, phase: "Pending" });
-  const after = apply(object, statusPatch(factsOf(object), shown())) as unknown as ClusterObject;
+  const after = apply(
+    object,
+    statusPatch(factsOf(object, PREFIX), shown()),
+  ) as unknown as ClusterObject;
   expect(after.status).toEqual(WORKFLOW.status);
   expect(after.metadata.labels).toEqual({
     team: "b",
@@ -163,7 +175,7 @@ test("statusPatch() shows the state, the service's own labels and what the spec 
     note: "asked for",
     [RUN_ANNOTATION]: JSON.stringify({ store: "s1", spec: "false/", version: "42" }),
   });
-  expect(isTakenOver(factsOf(after))).toBe(true);
+  expect(isTakenOver(factsOf(after, PREFIX))).toBe(true);
 });
 
 test("statusPatch() brings the switches to what the workflow has", () => {
@@ -176,18 +188,18 @@ test("statusPatch() brings the switches to what the workflow has", () => {
   ];
   for (const [before, spec, wanted] of rows) {
     const object = objectOf({ spec: before });
-    const patch = statusPatch(factsOf(object), shown({ ...WORKFLOW, spec }));
+    const patch = statusPatch(factsOf(object, PREFIX), shown({ ...WORKFLOW, spec }));
     const after = apply(object, patch) as unknown as ClusterObject;
     expect(after.spec).toEqual(wanted);
-    expect(isTakenOver(factsOf(after))).toBe(true);
+    expect(isTakenOver(factsOf(after, PREFIX))).toBe(true);
   }
 });
 
 test("endPatch() ends an object with the reason", () => {
   const object = objectOf({});
   const end = { phase: "Failed", message: "no", at: "2030-01-01T00:00:00Z", labelPrefix: PREFIX };
-  const after = apply(object, endPatch(factsOf(object), { ...end, phase: "Failed" }));
-  const facts = factsOf(after as unknown as ClusterObject);
+  const after = apply(object, endPatch(factsOf(object, PREFIX), { ...end, phase: "Failed" }));
+  const facts = factsOf(after as unknown as ClusterObject, PREFIX);
   expect(facts).toMatchObject({ phase: "Failed", isCompleted: true, run: undefined });
   expect(withoutWorkflow(facts, "s1")).toBe("leave");
 });
@@ -197,7 +209,7 @@ test("manifestOf() leaves out what belongs to the object; a copy of the labels m
     ...objectOf({ run: { store: "s", spec: "", version: "" }, labels: { team: "a" } }),
     spec: { entrypoint: "main" },
     status: { phase: "Running" },
-  });
+  }, STANDARD_NAMING);
   expect(manifest["status"]).toBeUndefined();
   const metadata = manifest["metadata"] as { labels: Record<string, string>; annotations?: Json };
   expect(metadata.annotations).toBeUndefined();

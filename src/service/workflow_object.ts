@@ -5,6 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import type { ClusterObject } from "../kubernetes/cluster_object.ts";
 import type { Workflow, WorkflowSpec } from "../spec/manifest.ts";
+import { apiVersionOf, type Naming } from "../spec/naming.ts";
 
 /** Annotation that says which store runs the object, and how much of it has been taken over and shown. */
 export const RUN_ANNOTATION = "sluice.dev/run";
@@ -13,8 +14,6 @@ export const SOURCE_LABEL = "sluice.dev/source";
 export const SOURCE = "kubernetes";
 /** Another label of theirs: the object's uid, which is the workflow's too. A copy of the labels makes no such workflow. */
 export const OBJECT_LABEL = "sluice.dev/object";
-/** Label by which objects are given to another controller. */
-const INSTANCE_LABEL = "workflows.argoproj.io/controller-instanceid";
 /** Left out of workflows: a copy of the whole object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -50,8 +49,11 @@ export interface ObjectFacts {
 
 const COMPLETED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
 
-/** Reads an object; whatever is malformed counts as absent. */
-export function factsOf(object: ClusterObject): ObjectFacts {
+/**
+ * Reads an object; whatever is malformed counts as absent.
+ * @param labelPrefix of the label by which objects are given to another controller
+ */
+export function factsOf(object: ClusterObject, labelPrefix: string): ObjectFacts {
   const { namespace = "", name, uid, resourceVersion, labels, annotations, deletionTimestamp } =
     object.metadata;
   const spec = isJsonObject(object.spec) ? object.spec : {};
@@ -70,7 +72,7 @@ export function factsOf(object: ClusterObject): ObjectFacts {
     shutdown: typeof shutdown === "string" ? shutdown : "",
     hasLabels: labels !== undefined,
     hasAnnotations: annotations !== undefined,
-    isForeign: (labels?.[INSTANCE_LABEL] ?? "") !== "",
+    isForeign: (labels?.[`${labelPrefix}controller-instanceid`] ?? "") !== "",
     isDeleting: deletionTimestamp !== undefined,
   };
 }
@@ -131,14 +133,14 @@ export function withoutWorkflow(facts: ObjectFacts, store: string): WithoutWorkf
 }
 
 /** The object as a manifest to run: without what only the cluster may know. */
-export function manifestOf(object: ClusterObject): JsonObject {
+export function manifestOf(object: ClusterObject, naming: Naming): JsonObject {
   const { name, namespace, uid, labels, annotations, ...rest } = object
     .metadata as unknown as JsonObject;
   const { [LAST_APPLIED]: _applied, [RUN_ANNOTATION]: _run, ...kept } =
     (annotations ?? {}) as JsonObject;
   const owners = rest["ownerReferences"];
   return {
-    apiVersion: "argoproj.io/v1alpha1",
+    apiVersion: apiVersionOf(naming),
     kind: "Workflow",
     metadata: {
       name: name ?? "",

@@ -12,14 +12,15 @@ import { type ClusterObject, isOlderVersion, keyOf } from "../kubernetes/cluster
 import { KubeError } from "../kubernetes/kube_client.ts";
 import type { ObjectSink } from "../kubernetes/object_watch.ts";
 import { decodeManifest } from "../spec/decode_manifest.ts";
-import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
+import type { Workflow } from "../spec/manifest.ts";
 import type { Change, StoredActor } from "../store/port.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { fitStatus } from "./fit_status.ts";
 import type { ObjectCalls } from "./object_calls.ts";
 import { StatusWriter, type WriteOutcome } from "./status_writer.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { Turns } from "../platform/turns.ts";
+import { readStoredWorkflow } from "./stored_workflow.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
 import { NOT_ARCHIVED } from "./workflow_reads.ts";
@@ -169,7 +170,7 @@ export class WorkflowObjects {
   }
 
   async #see(object: ClusterObject): Promise<void> {
-    const facts = this.#withTaken(factsOf(object));
+    const facts = this.#withTaken(factsOf(object, this.#deps.settings.naming.labelPrefix));
     const before = this.#seen.get(keyOf(object));
     if (!this.#know(facts) || facts.isForeign || facts.isDeleting) return;
     await this.#guard(facts, async () => {
@@ -185,7 +186,7 @@ export class WorkflowObjects {
 
   async #gone(object: ClusterObject): Promise<void> {
     this.#forget(keyOf(object));
-    await this.#deleteWorkflow(factsOf(object));
+    await this.#deleteWorkflow(factsOf(object, this.#deps.settings.naming.labelPrefix));
   }
 
   /** An edit that was taken over, and is taken back before the object says so, is an edit again. */
@@ -261,9 +262,10 @@ export class WorkflowObjects {
   /** The workflow of an object; one that can't be run is ended. */
   async #checked(object: ClusterObject, facts: ObjectFacts): Promise<Workflow | "invalid"> {
     try {
-      const decoded = decodeManifest("Workflow", manifestOf(object));
-      const workflow = labelled(decoded, unrestrictedCaller());
-      const templates = await validateNewWorkflow(this.#deps, workflow, facts.namespace);
+      const decoded = decodeManifest("Workflow", manifestOf(object, this.#deps.settings.naming));
+      const caller = unrestrictedCaller();
+      const workflow = labelled(this.#deps, decoded, caller);
+      const templates = await validateNewWorkflow(this.#deps, caller, workflow, facts.namespace);
       return withStoredTemplates(workflow, templates);
     } catch (error) {
       if (!(error instanceof Problem) || isTrouble(error)) throw error;
@@ -304,7 +306,7 @@ export class WorkflowObjects {
         // A claimed object whose submission was cut off: looked at as if it were new.
         const object = await this.#calls.read(facts);
         if (object === undefined || object.metadata.uid !== facts.uid) return;
-        const now = factsOf(object);
+        const now = factsOf(object, this.#deps.settings.naming.labelPrefix);
         if (now.phase === "" && !now.isDeleting) await this.#take(object, now);
         return;
       }
@@ -342,7 +344,8 @@ export class WorkflowObjects {
   async #end(facts: ObjectFacts, phase: "Failed" | "Error", message: string): Promise<void> {
     this.#deps.log.warn({ ...placeOf(facts), reason: message }, "workflow object ended");
     const at = rfc3339(this.#deps.clock.now());
-    await this.#patch(facts, endPatch(facts, { phase, message, at, labelPrefix: LABEL_PREFIX }));
+    const { labelPrefix } = this.#deps.settings.naming;
+    await this.#patch(facts, endPatch(facts, { phase, message, at, labelPrefix }));
   }
 
   /** Shows the state of a workflow in its object. */
@@ -353,7 +356,7 @@ export class WorkflowObjects {
     // Read after the object's version is known: a write that succeeds shows a state that is not older than the object.
     const stored = await this.#find(facts);
     if (stored === undefined) return { type: "done" };
-    const workflow = workflowFromStored(stored);
+    const workflow = await this.#read(stored);
     if (workflow.metadata.uid !== facts.uid || facts.run?.version === stored.version) {
       return { type: "done" };
     }
@@ -362,7 +365,7 @@ export class WorkflowObjects {
       status: await fitStatus(workflow),
       version: stored.version,
       store: this.#options.storeId,
-      labelPrefix: LABEL_PREFIX,
+      labelPrefix: this.#deps.settings.naming.labelPrefix,
     });
     try {
       if (!await this.#patch(facts, patch)) return { type: "later" };
@@ -381,7 +384,7 @@ export class WorkflowObjects {
    */
   async #patch(facts: ObjectFacts, patch: JsonObject[]): Promise<boolean> {
     const { isDone, object } = await this.#calls.patch(facts, patch);
-    if (isDone) this.#know(factsOf(object));
+    if (isDone) this.#know(factsOf(object, this.#deps.settings.naming.labelPrefix));
     // Not only known but dealt with: it may be somebody's edit.
     else if (object?.metadata.uid === facts.uid) await this.#see(object);
     return isDone;
@@ -397,7 +400,11 @@ export class WorkflowObjects {
     place: { namespace: string; name: string },
   ): Promise<Workflow | undefined> {
     const stored = await this.#find(place);
-    return stored === undefined ? undefined : workflowFromStored(stored);
+    return stored && await this.#read(stored);
+  }
+
+  #read(stored: StoredActor): Promise<Workflow> {
+    return readStoredWorkflow(stored, this.#deps, new Turns());
   }
 }
 

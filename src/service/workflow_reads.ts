@@ -2,17 +2,14 @@
 import type { Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
-import {
-  ARCHIVED_NAME_LABEL,
-  ARCHIVING_STATUS_LABEL,
-  type ObjectMeta,
-  type Workflow,
-} from "../spec/manifest.ts";
+import { Turns } from "../platform/turns.ts";
+import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { objectNotFound } from "./object_names.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { readStoredWorkflow, requireReadable, workflowSteps } from "./stored_workflow.ts";
+import { archivingStatusLabel } from "../spec/naming.ts";
 
 /** Selects workflows that were not deleted. */
 export const NOT_ARCHIVED: LabelTerm = {
@@ -26,7 +23,7 @@ export const LATEST = "@latest";
 
 /**
  * Reads a workflow without asking for rights.
- * @throws {Problem} NotFound
+ * @throws {Problem} NotFound, FailedPrecondition when its record cannot be read
  */
 export async function readWorkflow(
   deps: ServiceDeps,
@@ -34,8 +31,8 @@ export async function readWorkflow(
   name: string,
 ): Promise<Workflow> {
   const stored = await deps.workflows.find(namespace, name);
-  if (stored === undefined) throw objectNotFound(WORKFLOW, name);
-  return workflowFromStored(stored);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+  return requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
 }
 
 /**
@@ -50,7 +47,7 @@ export async function resolveName(
 ): Promise<string> {
   if (name !== LATEST) {
     // Names of actors of the archive are nobody's names.
-    if (name.includes("@")) throw objectNotFound(WORKFLOW, name);
+    if (name.includes("@")) throw objectNotFound(deps, WORKFLOW, name);
     return name;
   }
   await requireAccess(caller, { verb: "list", resource: WORKFLOW.resource, namespace });
@@ -85,14 +82,14 @@ export async function getWorkflow(
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
   const { uid = "" } = ref;
   const stored = await deps.workflows.find(namespace, name);
-  const workflow = stored === undefined ? undefined : workflowFromStored(stored);
+  const workflow = stored && await readStoredWorkflow(stored, deps, new Turns());
   if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) return workflow;
   const archived = uid === ""
     ? await findDeletedWorkflow(deps, namespace, name)
     : await findWorkflowByUid(deps, uid);
   const { metadata } = archived ?? {};
   if (archived === undefined || metadata?.name !== name || metadata.namespace !== namespace) {
-    throw objectNotFound(WORKFLOW, name);
+    throw objectNotFound(deps, WORKFLOW, name);
   }
   return archived;
 }
@@ -110,12 +107,17 @@ export async function findDeletedWorkflow(
     labels: [{ key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] }],
     limit: 1,
   });
-  return newest === undefined ? undefined : workflowFromStored(newest);
+  return newest && await new Turns().run(
+    workflowSteps(newest, { index: newest.index, records: deps.records }),
+  );
 }
 
 /** Tells whether only the archive has a workflow. */
-export function isDeletedWorkflow({ labels }: ObjectMeta): boolean {
-  return labels?.[ARCHIVING_STATUS_LABEL] === "Persisted";
+export function isDeletedWorkflow(
+  { settings }: Pick<ServiceDeps, "settings">,
+  { labels }: ObjectMeta,
+): boolean {
+  return labels?.[archivingStatusLabel(settings.naming)] === "Persisted";
 }
 
 /** Finds a workflow by its uid, for a caller; undefined when there is none or it may not be seen. */
@@ -127,5 +129,5 @@ export async function findWorkflowByUid(
   const [kind, namespace, name] = id?.split("/") ?? [];
   if (kind !== "wf" || namespace === undefined || name === undefined) return undefined;
   const stored = await deps.workflows.find(namespace, name);
-  return stored === undefined ? undefined : workflowFromStored(stored);
+  return stored && await readStoredWorkflow(stored, deps, new Turns());
 }

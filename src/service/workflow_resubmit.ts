@@ -1,7 +1,7 @@
 /** Starting a workflow again under a new name. */
 import type { Caller } from "../auth/port.ts";
 import { resubmitWorkflow as copyOf } from "../engine/resubmit.ts";
-import { LABEL_PREFIX, type Workflow } from "../spec/manifest.ts";
+import type { Workflow } from "../spec/manifest.ts";
 import { requireAccess } from "./access.ts";
 import { withCreator } from "./caller_labels.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -48,10 +48,10 @@ export async function resubmitFrom(
     now: deps.clock.now(),
     randomSuffix: (length) => deps.ids.suffix(length),
     findManifest: () => undefined,
-    labelPrefix: LABEL_PREFIX,
+    ...deps.settings.naming,
   });
   const { labels: copied, ...metadata } = made.metadata;
-  const labels = withCreator(copied, caller.identity);
+  const labels = withCreator(copied, caller.identity, deps.settings.naming.labelPrefix);
   // A workflow that was put on hold is not resubmitted to be on hold again.
   const { suspend: _suspend, ...spec } = made.spec;
   const workflow: Workflow = {
@@ -59,7 +59,8 @@ export async function resubmitFrom(
     spec,
     metadata: { ...metadata, namespace, ...(labels === undefined ? {} : { labels }) },
   };
-  const storedTemplates = await validateNewWorkflow(deps, workflow, namespace);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
   return await storeWorkflow(deps, caller, {
     namespace,
     workflow: withStoredTemplates(workflow, storedTemplates),

@@ -5,7 +5,6 @@ import { rfc3339 } from "../engine/time_text.ts";
 import {
   type Artifact,
   type CronWorkflow,
-  LABEL_PREFIX,
   ManifestKind,
   type OwnerReference,
   type Parameter,
@@ -13,11 +12,13 @@ import {
   type WorkflowSpec,
   type WorkflowTemplate,
 } from "../spec/manifest.ts";
+import { apiVersionOf, cronLabel, type Naming, scheduledTimeAnnotation } from "../spec/naming.ts";
+import { uploadOwner } from "../spec/artifact_key.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { MANIFEST_RESOURCES } from "./kinds.ts";
-import { readManifest } from "./manifests.ts";
+import { WORKFLOW } from "./kinds.ts";
+import { getManifest } from "./manifests.ts";
 import { validateNewWorkflow } from "./validation.ts";
 import { checkParameters } from "./workflow_control.ts";
 import { labelled, storeWorkflow, withStoredTemplates } from "./workflow_create.ts";
@@ -72,11 +73,12 @@ export async function submitWorkflow(
   request: SubmitRequest,
 ): Promise<Workflow> {
   const { namespace, options } = request;
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const source = await readSource(deps, caller, request);
-  const overridden = labelled(withOptions(source.workflow, options), caller);
+  const overridden = labelled(deps, withOptions(source.workflow, options), caller);
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
   const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
-  const storedTemplates = await validateNewWorkflow(deps, inPlace, namespace);
+  const storedTemplates = await validateNewWorkflow(deps, caller, inPlace, namespace);
   const checked = withStoredTemplates(workflow, storedTemplates);
   if (options.dryRun === true) return checked;
   return await storeWorkflow(deps, caller, {
@@ -105,17 +107,15 @@ async function readSource(
     case ManifestKind.ClusterWorkflowTemplate: {
       const isCluster = kind === ManifestKind.ClusterWorkflowTemplate;
       const place = isCluster ? "" : namespace;
-      const template = await readManifest<WorkflowTemplate>(deps, kind, place, resourceName);
+      const template = await getManifest<WorkflowTemplate>(deps, caller, kind, place, resourceName);
       return {
-        workflow: workflowFromTemplate(resourceName, isCluster),
+        workflow: workflowFromTemplate(resourceName, isCluster, deps.settings.naming),
         artifacts: template.spec.arguments?.artifacts ?? [],
       };
     }
     case ManifestKind.CronWorkflow: {
-      const { resource } = MANIFEST_RESOURCES.CronWorkflow;
-      await requireAccess(caller, { verb: "get", resource, namespace, name: resourceName });
-      const cron = await readManifest<CronWorkflow>(deps, kind, namespace, resourceName);
-      const workflow = workflowFromCron(cron, deps.clock.now());
+      const cron = await getManifest<CronWorkflow>(deps, caller, kind, namespace, resourceName);
+      const workflow = workflowFromCron(cron, deps.clock.now(), deps.settings.naming);
       return { workflow, artifacts: workflow.spec.arguments?.artifacts ?? [] };
     }
     default:
@@ -124,12 +124,16 @@ async function readSource(
 }
 
 /** A workflow that refers to a template. */
-export function workflowFromTemplate(name: string, clusterScope: boolean): Workflow {
+export function workflowFromTemplate(
+  name: string,
+  clusterScope: boolean,
+  { labelPrefix }: Naming,
+): Workflow {
   const label = clusterScope ? "cluster-workflow-template" : "workflow-template";
   return {
     metadata: {
       generateName: `${name}-`,
-      labels: { [`${LABEL_PREFIX}${label}`]: name },
+      labels: { [`${labelPrefix}${label}`]: name },
     },
     spec: {
       arguments: {},
@@ -139,16 +143,16 @@ export function workflowFromTemplate(name: string, clusterScope: boolean): Workf
 }
 
 /** A copy of a cron workflow's workflow, scheduled now, owned by the cron workflow. */
-export function workflowFromCron(cron: CronWorkflow, nowMs: number): Workflow {
+export function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Naming): Workflow {
   const name = cron.metadata.name ?? "";
   const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
   return {
     metadata: {
       generateName: `${name}-`,
-      labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: name },
-      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: rfc3339(nowMs) },
+      labels: { ...labels, [cronLabel(naming)]: name },
+      annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: rfc3339(nowMs) },
       ownerReferences: [{
-        apiVersion: "argoproj.io/v1alpha1",
+        apiVersion: apiVersionOf(naming),
         kind: "CronWorkflow",
         name,
         ...(cron.metadata.uid === undefined ? {} : { uid: cron.metadata.uid }),
@@ -273,17 +277,8 @@ export function withArtifacts(
   };
 }
 
-/** Key of an uploaded file, as `checkUploadKey` takes it. */
-export function uploadKey(namespace: string, id: string, fileName: string): string {
-  return `uploads/${namespace}/${id}/${fileName}`;
-}
-
 function checkUploadKey(key: string, namespace: string): void {
-  const [folder, owner, id, ...file] = key.split("/");
-  const isUpload = folder === "uploads" && owner === namespace &&
-    /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id ?? "") &&
-    file.length > 0 && !file.includes("..") && !file.includes("");
-  if (!isUpload) {
+  if (uploadOwner(key) !== namespace) {
     throw invalid(`artifact key "${key}" must have the form uploads/${namespace}/UUID/FILE`);
   }
 }

@@ -5,15 +5,17 @@ import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
 import { matchesFields } from "../expr/field_selector.ts";
 import { type LabelTerm, matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
+import { Turns } from "../platform/turns.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import type { Version } from "../store/port.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
 import { parseObjectFields } from "./manifests.ts";
-import type { WorkflowChange } from "./workflow_change.ts";
+import { MAX_PORTION_SIZE } from "./page_size.ts";
+import { watchedParts, type WorkflowChange } from "./workflow_change.ts";
 import { getWorkflow, isDeletedWorkflow, LATEST } from "./workflow_reads.ts";
-import { workflowFromStored } from "./stored_workflow.ts";
+import { workflowSteps } from "./stored_workflow.ts";
 import { timeLimit } from "./time_limit.ts";
 
 export interface WatchRequest {
@@ -69,7 +71,7 @@ export async function watchWorkflows(
   if (named !== undefined) {
     const found = await getWorkflow(deps, caller, { namespace, name: named.value });
     if (named.value === LATEST) named.value = found.metadata.name ?? "";
-    if (isDeletedWorkflow(found.metadata)) archived = found;
+    if (isDeletedWorkflow(deps, found.metadata)) archived = found;
   }
   const filter: Filter = {
     namespace,
@@ -95,11 +97,13 @@ async function* fromTheBeginning(
   if (archived !== undefined) yield [addedEvent(archived)];
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
+  const turns = new Turns();
   let cursor: string | undefined;
   do {
     const page = await deps.store.query.list({
       kind: "wf",
       limit: PAGE,
+      maxSize: MAX_PORTION_SIZE,
       ...(filter.namespace === "" ? {} : { namespace: filter.namespace }),
       ...(filter.labels.length === 0 ? {} : { labels: filter.labels }),
       ...(cursor === undefined ? {} : { continue: cursor }),
@@ -111,7 +115,9 @@ async function* fromTheBeginning(
       if (signal.aborted) return;
       if (isArchivedActor(item.id)) continue;
       if (isOlder(version, item.version)) known.set(item.id, item.version);
-      yield [addedEvent(workflowFromStored(item))];
+      const shown = { ...item, parts: watchedParts(item.parts) };
+      const options = { index: item.index, records: deps.records };
+      yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
     }
     cursor = page.continue;
   } while (cursor !== undefined);

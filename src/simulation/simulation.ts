@@ -11,17 +11,19 @@ import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { holderName } from "../engine/lock_holder.ts";
-import { acquireLocks, emptyLockTable, type LockNews, releaseLocks } from "../engine/locks.ts";
+import {
+  acquireLocks,
+  emptyLockTable,
+  type LockNews,
+  releaseLocks,
+  releaseWorkflow,
+} from "../engine/locks.ts";
 import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/resubmit.ts";
 import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
-import {
-  type ConfigMap,
-  LABEL_PREFIX,
-  type ManifestKind,
-  type Workflow,
-} from "../spec/manifest.ts";
+import type { ConfigMap, ManifestKind, Workflow } from "../spec/manifest.ts";
+import { type Naming, STANDARD_NAMING } from "../spec/naming.ts";
 import { type Job, ruleOf, taskOutcome, type TaskRule } from "./task_rule.ts";
 
 /** Namespace of everything in a simulation. */
@@ -37,6 +39,8 @@ export interface SimulationOptions {
   isForgetful?: boolean;
   /** Does what executors see to besides the script: output artifacts of tasks that succeed are there, deadlines end tasks. */
   isLikeExecutors?: boolean;
+  /** Names of the deployment. @default those of the reference */
+  naming?: Naming;
 }
 
 /** One world: workflows, manifests, tasks, locks, timers and the clock. */
@@ -56,9 +60,12 @@ export class Simulation {
   readonly #parts = new Map<string, Record<string, string>>();
   readonly #isForgetful: boolean;
   readonly #isLikeExecutors: boolean;
+  readonly #naming: Naming;
   #random = 0;
 
-  constructor({ rules = [], isForgetful = false, isLikeExecutors = false }: SimulationOptions) {
+  constructor(options: SimulationOptions) {
+    const { rules = [], isForgetful = false, isLikeExecutors = false } = options;
+    this.#naming = options.naming ?? STANDARD_NAMING;
     this.rules = [...rules];
     this.#isForgetful = isForgetful;
     this.#isLikeExecutors = isLikeExecutors;
@@ -71,7 +78,7 @@ export class Simulation {
       randomSuffix: (length) => String(this.#random++).padStart(length, "x").slice(-length),
       findManifest: (kind, namespace, name) =>
         this.#manifests.get(manifestKey(kind, namespace, name)) ?? null,
-      labelPrefix: LABEL_PREFIX,
+      ...this.#naming,
     };
   }
 
@@ -257,19 +264,22 @@ export class Simulation {
         return this.#tell(acquireLocks(this.#locks, effect));
       case "release-locks":
         return this.#tell(releaseLocks(this.#locks, effect.holder));
+      case "release-all-locks":
+        return this.#tell(releaseWorkflow(this.#locks, effect));
       case "save-memo": {
         const key = manifestKey("ConfigMap", effect.namespace, effect.configMap);
         const known = this.#manifests.get(key) as ConfigMap | undefined;
         this.#manifests.set(key, {
           metadata: {
             name: effect.configMap,
-            labels: { [`${LABEL_PREFIX}configmap-type`]: "Cache" },
+            labels: { [`${this.#naming.labelPrefix}configmap-type`]: "Cache" },
           },
           data: { ...known?.data, [effect.key]: effect.entry },
         });
         return false;
       }
       case "clean-tasks":
+      case "sweep-remains":
       case "remove-claims":
       case "collect-artifacts":
       case "delete-workflow":

@@ -7,7 +7,8 @@ import { rfc3339 } from "../engine/time_text.ts";
 import { durationText } from "../expr/go_duration.ts";
 import type { AnyManifest } from "../spec/decode_manifest.ts";
 import { templateFinder } from "../spec/lint.ts";
-import { LABEL_PREFIX, type Parameter, type Workflow } from "../spec/manifest.ts";
+import type { Parameter, Workflow } from "../spec/manifest.ts";
+import { cronLabel, scheduledTimeAnnotation, STANDARD_NAMING } from "../spec/naming.ts";
 import { validateWorkflow } from "../spec/validate.ts";
 import { unmetExpectations } from "./expectation.ts";
 import {
@@ -148,10 +149,10 @@ function workflowOf(tested: AnyManifest): Workflow {
       return {
         metadata: {
           name: ownName,
-          labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: ownName },
+          labels: { ...labels, [cronLabel(STANDARD_NAMING)]: ownName },
           annotations: {
             ...annotations,
-            [`${LABEL_PREFIX}scheduled-time`]: rfc3339(SIMULATION_START),
+            [scheduledTimeAnnotation(STANDARD_NAMING)]: rfc3339(SIMULATION_START),
           },
         },
         spec: manifest.spec.workflowSpec,

@@ -73,6 +73,37 @@ export function hasLocationOrKey(location: ArtifactLocation): boolean {
   return hasFullLocation(location) || locationKey(location) !== "";
 }
 
+/** What each kind of store calls the key, and what a location needs besides to stand on its own. */
+const KEYED = {
+  s3: { key: "key", needs: ["endpoint", "bucket"] },
+  gcs: { key: "key", needs: ["bucket"] },
+  oss: { key: "key", needs: ["endpoint", "bucket"] },
+  azure: { key: "blob", needs: ["endpoint", "container"] },
+  hdfs: { key: "path", needs: ["addresses"] },
+} as const;
+
+/** A location with a key. */
+export interface KeyedLocation {
+  kind: keyof typeof KEYED;
+  key: string;
+  members: JsonObject;
+  /** It stands on its own; else the key is one in the repository in force. */
+  isFull: boolean;
+}
+
+/** The first location of an artifact that has a key; undefined when there is none. */
+export function keyedLocation(location: ArtifactLocation): KeyedLocation | undefined {
+  for (const kind of Object.keys(KEYED) as (keyof typeof KEYED)[]) {
+    const members = location[kind];
+    if (!isJsonObject(members)) continue;
+    const key = members[KEYED[kind].key];
+    if (typeof key !== "string" || key === "") continue;
+    const isFull = KEYED[kind].needs.every((member) => isGiven(members[member]));
+    return { kind, key, members, isFull };
+  }
+  return undefined;
+}
+
 function isGiven(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isJsonObject(value) || (typeof value === "string" && value !== "");

@@ -4,6 +4,9 @@ import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
+/** Most characters that filling its inputs in may add to a template: a tag may stand there many times. */
+const MAX_FILLED = 2 ** 24;
+
 /** Finds the value of a name. */
 export type Lookup = (name: string) => string | undefined;
 
@@ -58,10 +61,20 @@ export function bindInputs(template: Template, source: ArgumentSource): Template
  * @param known value of a workflow variable or a local one
  */
 export function replaceKnown(template: Template, known: Lookup): Template {
+  let room = MAX_FILLED;
+  const bounded = (value: string | undefined) => {
+    room -= value?.length ?? 0;
+    if (room >= 0) return value;
+    throw new SpecError(
+      `templates.${
+        template.name ?? ""
+      } has more than ${MAX_FILLED} characters when parameters are filled in`,
+    );
+  };
   // Twice, since workflow variables may occur in the inputs and those in the rest.
-  const first = replaceTags(template, known);
+  const first = replaceTags(template, (name) => bounded(known(name)));
   const own = new Map(ownValues(first));
-  return replaceTags(first, (name) => own.get(name) ?? known(name));
+  return replaceTags(first, (name) => bounded(own.get(name) ?? known(name)));
 }
 
 function bindParameter(input: Parameter, source: ArgumentSource): Parameter {

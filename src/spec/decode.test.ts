@@ -157,6 +157,24 @@ describe("decode()", () => {
     expect(spec.templates?.[0]?.container?.resources?.limits).toEqual({ cpu: "0", memory: "1Gi" });
   });
 
+  it("takes no quantity whose digits would cost more than any quantity is worth", () => {
+    for (const cpu of ["1".repeat(1_000_000), "0.".padEnd(300, "3"), "1".repeat(257)]) {
+      const container = { image: "i", resources: { limits: { cpu } } };
+      expect(() => decodeManifest("Workflow", { spec: inTemplate({ container }) })).toThrow(
+        /at most 256 characters/,
+      );
+    }
+  });
+
+  it("puts members in the schema's order, the last of two for one place", () => {
+    const given = { spec: { templates: [], Entrypoint: "a", entrypoint: "b", ENTRYPOINT: "c" } };
+    const { spec } = decodeManifest("Workflow", given);
+    expect(Object.entries(spec)).toEqual([["templates", []], ["entrypoint", "c"], [
+      "arguments",
+      {},
+    ]]);
+  });
+
   it("shows what normal form always has", () => {
     const { spec } = decodeManifest("Workflow", {
       spec: inTemplate({ container: { image: "i" }, steps: [[{ template: "x" }]] }),

@@ -4,10 +4,18 @@
  * and the first value of a wrong type is reported with its path.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import { SharedValues } from "../base/shared_json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { canonicalQuantity } from "./quantity.ts";
-import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
+import type {
+  ListSchema,
+  MapSchema,
+  Member,
+  ScalarSchema,
+  Schema,
+  StructSchema,
+} from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
 export type Path = readonly (string | number)[];
@@ -45,6 +53,8 @@ const INT_LIMITS = {
 } as const;
 
 const QUANTITY = /^([+-]?[0-9.]+)([eEinumkKMGTPi]*[-+]?[0-9]*)$/;
+/** Longest text of a quantity: what its digits cost goes by the square of their number. */
+const MAX_QUANTITY = 256;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -62,7 +72,7 @@ export function decode(value: unknown, schema: Schema, options: DecodeOptions = 
 function emptyOf(schema: Schema): Json {
   switch (schema.kind) {
     case "struct":
-      return withAlways({}, schema);
+      return withAlways([], schema);
     case "list":
     case "stepGroup":
       return [];
@@ -86,14 +96,21 @@ function emptyOf(schema: Schema): Json {
   }
 }
 
-/** Members in the order of the schema, with those that are always there. */
-function withAlways(given: Record<string, Json>, schema: StructSchema): JsonObject {
-  const out: JsonObject = {};
-  for (const [name, field] of schema.fields()) {
-    const value = given[name];
-    if (value !== undefined) out[name] = value;
-    else if (field.always) out[name] = emptyOf(field.schema);
+/** A member of a struct and its value. */
+interface Given {
+  member: Member;
+  value: Json;
+}
+
+/** Members in the order of the schema, with those that are always there; of two values for one member the last counts. */
+function withAlways(given: Given[], schema: StructSchema): JsonObject {
+  for (const member of schema.alwaysShown()) {
+    if (given.some((one) => one.member === member)) continue;
+    given.push({ member, value: emptyOf(member.field.schema) });
   }
+  given.sort((a, b) => a.member.place - b.member.place);
+  const out: JsonObject = {};
+  for (const { member, value } of given) out[member.name] = value;
   return out;
 }
 
@@ -135,9 +152,12 @@ class Decoder {
     if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
     const outer = this.#struct;
     if (this.#stepDepth === 0) this.#struct = schema.name;
-    const given: Record<string, Json> = Object.create(null);
+    const given: Given[] = [];
     for (const [key, member] of Object.entries(value)) {
       const found = schema.findField(key);
+      if (found === undefined && schema.isClosed === true) {
+        throw this.#refusal(unknownMember(key, schema));
+      }
       if (found === undefined || (this.#onUnknown !== undefined && found.name !== key)) {
         this.#reportUnknown(key);
         if (found === undefined) continue;
@@ -149,7 +169,7 @@ class Decoder {
         : this.decode(member, found.field.schema);
       this.#path.pop();
       this.#goPath.pop();
-      if (decoded !== undefined) given[found.name] = decoded;
+      if (decoded !== undefined) given.push({ member: found, value: decoded });
     }
     this.#struct = outer;
     return withAlways(given, schema);
@@ -233,6 +253,9 @@ class Decoder {
         return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
       case "quantity":
         if (typeof value === "number") return canonicalQuantity(decimalText(value));
+        if (typeof value === "string" && value.length > MAX_QUANTITY) {
+          throw this.#refusal(`a quantity has at most ${MAX_QUANTITY} characters`);
+        }
         if (typeof value !== "string" || !QUANTITY.test(value)) {
           throw this.#refusal(
             `quantities must match the regular expression '${QUANTITY.source}'`,
@@ -299,6 +322,18 @@ class Decoder {
       [...this.#path, ...below],
     );
   }
+}
+
+/** Longest part of a name that an error shows. */
+const SHOWN_NAME = 64;
+
+function unknownMember(key: string, schema: StructSchema): string {
+  const known = [...schema.fields().keys()];
+  const meant = nearestName(key, known);
+  const shown = key.length > SHOWN_NAME ? `${key.slice(0, SHOWN_NAME)}…` : key;
+  return `unknown field ${JSON.stringify(shown)}: ` +
+    (meant === undefined ? "" : `did you mean ${JSON.stringify(meant)}? `) +
+    `the fields here are ${known.join(", ")}`;
 }
 
 /** The path as people write it: `spec.templates[0].name`. */

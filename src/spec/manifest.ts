@@ -587,17 +587,11 @@ export const ManifestKind = {
 } as const;
 export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 
-/** Label and annotation prefix of the reference; the group is `argoproj.io`. */
-export const LABEL_PREFIX = "workflows.argoproj.io/";
-
-/** Whether a workflow has ended: "true" or "false". */
-export const COMPLETED_LABEL = `${LABEL_PREFIX}completed`;
+/** Most labels of an object: lists find it by each of them. */
+export const MAX_LABELS = 1_000;
 
 /** Config map, in each namespace, with the sizes of the semaphores that the reference keeps in a database. */
 export const DATABASE_LIMITS = "sluice-semaphores";
 
-/** `Persisted` on workflows that only the archive has. */
-export const ARCHIVING_STATUS_LABEL = `${LABEL_PREFIX}workflow-archiving-status`;
-
-/** Only in the index of lists: the name that an archived workflow had. */
-export const ARCHIVED_NAME_LABEL = `${LABEL_PREFIX}archived-name`;
+/** Only in the index of lists, never shown, so that it is the same in every deployment: the name that an archived workflow had. */
+export const ARCHIVED_NAME_LABEL = "workflows.argoproj.io/archived-name";

@@ -1,7 +1,7 @@
 /**
  * The form in which objects are stored and shown: members that are empty and optional are left out, as Go's encoder does
  * with `omitempty`. Numbers and booleans stay, because most of them are pointers in the reference and their zero means
- * something.
+ * something; only of a flag, which is none, false is left out.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { freezeAll, isShared } from "../base/shared_json.ts";
@@ -64,6 +64,8 @@ function isEmpty(value: Json, schema: Schema): boolean {
   switch (schema.kind) {
     case "string":
       return value === "";
+    case "boolean":
+      return value === false && schema.omitsFalse === true;
     case "list":
     case "stepGroup":
       return Array.isArray(value) && value.length === 0;

@@ -68,6 +68,21 @@ merged: {<<: *base, z: 2}
     expect(() => parseDocuments(lines.join("\n"))).toThrow("alias");
   });
 
+  it.each([
+    [
+      "one long list a hundred times",
+      `a: &a [${Array(20_000).fill("x")}]\nb: [${Array(99).fill("*a")}]`,
+    ],
+    [
+      "lists of lists",
+      `a: &a [${Array(3_000).fill("x")}]\nb: &b [${Array(9).fill("*a")}]\n` +
+      `c: &c [${Array(9).fill("*b")}]\nd: [${Array(9).fill("*c")}]`,
+    ],
+    ["a list without aliases", `{"a": [${Array(1_000_001).fill(1)}]}`],
+  ])("refuses %s: too many members", (_, text) => {
+    expect(() => parseDocuments(text)).toThrow(/more than 1000000 members/);
+  });
+
   it("refuses a text that is too long", () => {
     expect(() => parseDocuments("a: 1", { maxLength: 3 })).toThrow("longer than 3 characters");
   });

@@ -18,6 +18,10 @@ const MAX_LENGTH = 10 * 1024 * 1024;
 /** Nesting of lists and objects. */
 const MAX_DEPTH = 200;
 const MAX_ALIASES = 1000;
+/** Most members and entries of a document: more than any server takes by default. */
+const MAX_MEMBERS = 1_000_000;
+const TOO_MANY =
+  `A manifest must not have more than ${MAX_MEMBERS} members, those that aliases repeat included`;
 const TOO_DEEP = `A manifest must not be nested deeper than ${MAX_DEPTH} levels`;
 
 /**
@@ -150,15 +154,22 @@ function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): numb
   return undefined;
 }
 
-/** How deep lists and objects are nested. Works without recursion, since the value may be anything. */
+/**
+ * How deep lists and objects are nested. Works without recursion, since the value may be anything.
+ * @throws {ParseError} when it has too many members; what aliases repeat counts each time, as it does for all that follows
+ */
 function depthOf(root: unknown): number {
   let depth = 0;
+  let count = 0;
   let level = [root];
   while (level.length > 0) {
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value === "object" && value !== null) {
-        for (const member of Object.values(value)) next.push(member);
+        const members = Object.values(value);
+        count += members.length;
+        if (count > MAX_MEMBERS) throw new ParseError(TOO_MANY);
+        for (const member of members) next.push(member);
       }
     }
     level = next.filter((value) => typeof value === "object" && value !== null);

@@ -31,6 +31,8 @@ export interface ScalarSchema {
   goType: string;
   /** Closed set of values, for editors; the reference does not check it while decoding. */
   values?: readonly string[];
+  /** False means the same as absent, and is left out. */
+  omitsFalse?: true;
 }
 
 /** A list of equal things. */
@@ -72,8 +74,19 @@ export interface StructSchema {
   name: string;
   goType: string;
   fields(): ReadonlyMap<string, Field>;
+  /** Those that normal form always shows. */
+  alwaysShown(): readonly Member[];
   /** Finds a member by a name in any case. */
-  findField(name: string): { name: string; field: Field } | undefined;
+  findField(name: string): Member | undefined;
+  /** Members that are not known are refused, as where a misspelt one would do more than was meant. */
+  isClosed?: true;
+}
+
+/** A member of a struct with its name and its place among the others. */
+export interface Member {
+  name: string;
+  field: Field;
+  place: number;
 }
 
 /** Description of one place of a manifest. */
@@ -88,6 +101,8 @@ function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
 
 export const string: ScalarSchema = scalar("string", "string");
 export const boolean: ScalarSchema = scalar("boolean", "bool");
+/** A boolean that is false unless it is said to be true. */
+export const flag: ScalarSchema = Object.freeze({ ...boolean, omitsFalse: true });
 export const int32: ScalarSchema = scalar("int32", "int32");
 export const int64: ScalarSchema = scalar("int64", "int64");
 export const uint64: ScalarSchema = scalar("uint64", "uint64");
@@ -156,27 +171,37 @@ export function struct(
   goPackage = "v1alpha1",
 ): StructSchema {
   let known: Map<string, Field> | undefined;
-  let folded: Map<string, string> | undefined;
+  let listed: Member[] | undefined;
+  let exact: Map<string, Member> | undefined;
+  let folded: Map<string, Member> | undefined;
   const load = (): Map<string, Field> => {
     known ??= new Map(
       Object.entries(fields()).map(([key, input]) => [key, fieldOf(input)]),
     );
     return known;
   };
+  let always: Member[] | undefined;
+  const members = (): Member[] =>
+    listed ??= [...load()].map(([key, field], place) => ({ name: key, field, place }));
   return {
     kind: "struct",
     name,
     goType: `${goPackage}.${name}`,
     fields: load,
+    alwaysShown: () => always ??= members().filter(({ field }) => field.always),
     findField(key) {
-      const exact = load().get(key);
-      if (exact !== undefined) return { name: key, field: exact };
-      folded ??= new Map([...load().keys()].map((known) => [known.toLowerCase(), known]));
-      const proper = folded.get(key.toLowerCase());
-      const field = proper === undefined ? undefined : load().get(proper);
-      return proper === undefined || field === undefined ? undefined : { name: proper, field };
+      exact ??= new Map(members().map((member) => [member.name, member]));
+      const found = exact.get(key);
+      if (found !== undefined) return found;
+      folded ??= new Map(members().map((member) => [member.name.toLowerCase(), member]));
+      return folded.get(key.toLowerCase());
     },
   };
+}
+
+/** The same struct, which refuses members that are not known. */
+export function closed(schema: StructSchema): StructSchema {
+  return { ...schema, isClosed: true };
 }
 
 /** A parallel group of the given step. */

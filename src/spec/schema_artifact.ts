@@ -3,6 +3,7 @@ import {
   always,
   boolean,
   type FieldInput,
+  flag,
   int32,
   list,
   map,
@@ -192,12 +193,12 @@ const artifactFields = (): Record<string, FieldInput> => ({
   ...locationFields(),
   globalName: string,
   archive: ARCHIVE,
-  optional: boolean,
+  optional: flag,
   subPath: string,
-  recurseMode: boolean,
+  recurseMode: flag,
   fromExpression: string,
   artifactGC: ARTIFACT_GC,
-  deleted: boolean,
+  deleted: flag,
 });
 
 export const ARTIFACT: StructSchema = struct("Artifact", artifactFields);

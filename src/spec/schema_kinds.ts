@@ -3,6 +3,7 @@ import {
   always,
   boolean,
   type FieldInput,
+  flag,
   int32,
   int64,
   keyedList,
@@ -46,7 +47,7 @@ import {
 
 const WORKFLOW_TEMPLATE_REF = struct("WorkflowTemplateRef", () => ({
   name: string,
-  clusterScope: boolean,
+  clusterScope: flag,
 }));
 
 const WORKFLOW_METADATA = struct("WorkflowMetadata", () => ({
@@ -150,7 +151,7 @@ const CRON_WORKFLOW = struct("CronWorkflow", () => ({
       "Forbid",
       "Replace",
     ]),
-    suspend: boolean,
+    suspend: flag,
     startingDeadlineSeconds: int64,
     successfulJobsHistoryLimit: int32,
     failedJobsHistoryLimit: int32,

@@ -5,6 +5,7 @@ import {
   boolean,
   bytes,
   type FieldInput,
+  flag,
   int64,
   intOrString,
   json,
@@ -76,10 +77,10 @@ const OUTPUTS = struct("Outputs", () => ({
 const TEMPLATE_REF = struct("TemplateRef", () => ({
   name: string,
   template: string,
-  clusterScope: boolean,
+  clusterScope: flag,
 }));
 
-const CONTINUE_ON = struct("ContinueOn", () => ({ error: boolean, failed: boolean }));
+const CONTINUE_ON = struct("ContinueOn", () => ({ error: flag, failed: flag }));
 
 const SEQUENCE = struct("Sequence", () => ({
   count: intOrString,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Problem } from "../base/problem.ts";
 import { templateFinder } from "./lint.ts";
 import { parseManifests } from "./parse.ts";
+import { validateWorkflow } from "./validate.ts";
 import { validateAny } from "./validate_any.ts";
 
 /** The text of the refusal of the first manifest, with the others as what exists; empty if it is accepted. */
@@ -380,7 +381,33 @@ describe("validateWorkflow() refuses, in the reference's words,", () => {
           "metrics: {prometheus: [{name: m, help: h, labels: [{key: a-b, value: x}]}]}\nsuspend: {}",
         ),
       ),
-      "metric label 'a-b' is invalid: keys may only contain alphanumeric characters or '_'",
+      "templates.main metric 'm': metric label 'a-b' is invalid: keys may only contain alphanumeric characters or '_'",
+    ],
+    [
+      "a label of the metric of a whole workflow that would break a line",
+      workflow(
+        main("suspend: {}"),
+        `metrics: {prometheus: [{name: m, help: h, labels: [{key: "a\\"} 1\\nb", value: x}]}]}`,
+      ),
+      "spec.metrics.prometheus[0]: metric label 'a\"} 1\nb' is invalid: keys may only contain alphanumeric characters or '_'",
+    ],
+    [
+      "a name of the metric of a whole workflow that is none",
+      workflow(main("suspend: {}"), `metrics: {prometheus: [{name: m n, help: h}]}`),
+      "spec.metrics.prometheus[0] name 'm n' is invalid. Metric names must contain alphanumeric characters or '_'",
+    ],
+    [
+      "a label that belongs to Prometheus",
+      workflow(main("suspend: {}"), `metrics: {prometheus: [{name: m, labels: [{key: __a}]}]}`),
+      "spec.metrics.prometheus[0]: metric label '__a' is invalid: keys that begin with '__' belong to Prometheus",
+    ],
+    [
+      "a label of a histogram that its buckets have",
+      workflow(
+        main("suspend: {}"),
+        `metrics: {prometheus: [{name: m, labels: [{key: le}], histogram: {value: "1"}}]}`,
+      ),
+      "spec.metrics.prometheus[0]: metric label 'le' is invalid: 'le' is the key of a histogram's buckets",
     ],
     [
       "a gauge of what is known at the end only",
@@ -614,4 +641,37 @@ describe("validateCronWorkflow()", () => {
     expect(refusal(yaml)).toBe(text);
     expect(refusal(yaml, { lint: true })).toBe(text);
   });
+});
+
+it("a template that would grow without bound when parameters are filled in is refused", () => {
+  const parameters = [{ name: "p", value: "x".repeat(100_000) }];
+  const args = Array.from({ length: 10_000 }, () => "{{workflow.parameters.p}}");
+  const workflow = {
+    metadata: { generateName: "x-" },
+    spec: {
+      entrypoint: "main",
+      arguments: { parameters },
+      templates: [{ name: "main", container: { image: "i", args } }],
+    },
+  };
+  expect(() => validateWorkflow(workflow, { findTemplate: () => undefined })).toThrow(
+    /templates.main has more than \d+ characters when parameters are filled in/,
+  );
+});
+
+it("labels are bounded", () => {
+  const labels = Object.fromEntries(
+    Array.from({ length: 1_001 }, (_, index) => [`l${index}`, "x"]),
+  );
+  const workflow = {
+    metadata: { generateName: "x-" },
+    spec: {
+      entrypoint: "main",
+      workflowMetadata: { labels },
+      templates: [{ name: "main", suspend: {} }],
+    },
+  };
+  expect(() => validateWorkflow(workflow, { findTemplate: () => undefined })).toThrow(
+    /at most 1000 labels, not 1001/,
+  );
 });

@@ -2,9 +2,11 @@
  * Whether a manifest can run: every rule of the reference, with its texts. Creating an object and `lint` call the same
  * functions; lint does not ask for values that a submission brings.
  */
+import { checkWorkflowMetrics } from "./validate_metrics.ts";
 import { goQuote } from "../expr/go_quote.ts";
 import { notFound, Problem } from "../base/problem.ts";
 import { anyArguments, givenArguments } from "./bind_arguments.ts";
+import { checkForeseenNodes } from "./foreseen_nodes.ts";
 import { checkOnce } from "./known_valid.ts";
 import type {
   Arguments,
@@ -16,7 +18,8 @@ import type {
   WorkflowTemplate,
   WorkflowTemplateRef,
 } from "./manifest.ts";
-import { LABEL_PREFIX } from "./manifest.ts";
+import { MAX_LABELS } from "./manifest.ts";
+import { cronLabel, type Naming, scheduledTimeAnnotation, STANDARD_NAMING } from "./naming.ts";
 import { mergeArguments } from "./resolve.ts";
 import { SpecError, withPrefix } from "./spec_error.ts";
 import { checkArguments } from "./validate_arguments.ts";
@@ -49,6 +52,10 @@ export interface ValidationOptions {
   lint?: boolean;
   /** Only the given manifests exist; a template that is not among them is reported as such. */
   offline?: boolean;
+  /** Names of the deployment. @default those of the reference */
+  naming?: Naming;
+  /** Most nodes that the workflow may have, as far as that can be foreseen. @default nothing bounds them */
+  maxNodes?: number;
 }
 
 /**
@@ -87,12 +94,13 @@ export function validateCronWorkflow(
 ): void {
   checkObjectName("cron workflow", cron.metadata.name, MAX_CRON_NAME);
   checkCronSpec(cron.spec);
+  const { naming = STANDARD_NAMING } = options;
   const { labels, annotations } = cron.spec.workflowMetadata ?? {};
   const workflow: Workflow = {
     metadata: {
       ...(cron.metadata.namespace === undefined ? {} : { namespace: cron.metadata.namespace }),
-      labels: { ...labels, [`${LABEL_PREFIX}cron-workflow`]: cron.metadata.name ?? "" },
-      annotations: { ...annotations, [`${LABEL_PREFIX}scheduled-time`]: "" },
+      labels: { ...labels, [cronLabel(naming)]: cron.metadata.name ?? "" },
+      annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: "" },
     },
     spec: cron.spec.workflowSpec,
   };
@@ -114,6 +122,7 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
   const namespace = metadata.namespace ?? "";
   const stored = findReferenced(spec, namespace, context, options);
   checkNames(spec.templates, "field", "spec.templates");
+  checkWorkflowMetrics(spec.metrics);
   const given = mergeArguments(spec.arguments, stored?.spec.arguments);
   checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
   const sources = [
@@ -156,6 +165,10 @@ function walkTemplates(
   for (const { name = "" } of (stored?.spec ?? spec).templates ?? []) {
     withPrefix(`templates.${name} `, () => walk.checkCall(call(name), owner));
   }
+  if (options.maxNodes !== undefined && !options.isTemplate) {
+    const entrypoint = spec.entrypoint ?? stored?.spec.entrypoint;
+    checkForeseenNodes(stored?.spec ?? spec, entrypoint, options.maxNodes);
+  }
 }
 
 /** The stored template that the whole spec is taken from. */
@@ -190,11 +203,12 @@ export function getReferencedTemplate(
   const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
   const name = ref.name ?? "";
   const at = cluster ? "" : namespace;
+  const { apiGroup } = options.naming ?? STANDARD_NAMING;
   const found = finder.findTemplate(kind, at, name);
   if (found !== undefined) return found;
   throw options.offline === true
     ? missingOffline(kind, at, name)
-    : notFound(`${kind.toLowerCase()}s.argoproj.io ${goQuote(name)} not found`);
+    : notFound(`${kind.toLowerCase()}s.${apiGroup} ${goQuote(name)} not found`);
 }
 
 const missingOffline: MissingTemplate = (kind, namespace, name) =>
@@ -221,6 +235,9 @@ function addWorkflowVariables(
   }
   for (const source of sources) {
     const labels = [...Object.keys(source?.labels ?? {}), ...Object.keys(source?.labelsFrom ?? {})];
+    if (labels.length > MAX_LABELS) {
+      throw new SpecError(`a workflow has at most ${MAX_LABELS} labels, not ${labels.length}`);
+    }
     walk.addGlobals(labels.map((key) => `workflow.labels.${key}`));
     const annotations = Object.keys(source?.annotations ?? {});
     walk.addGlobals(annotations.map((key) => `workflow.annotations.${key}`));

@@ -1,5 +1,6 @@
-/** Rules for the metrics a template emits. */
-import type { PrometheusMetric, Template } from "./manifest.ts";
+/** Rules for the metrics that templates and workflows emit. */
+import { labelKeyProblem } from "../base/prometheus_text.ts";
+import type { Metrics, PrometheusMetric, Template } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
 const METRIC_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -15,17 +16,43 @@ export function checkMetrics(template: Template): void {
       );
     }
     for (const label of metric.labels ?? []) {
-      if (!METRIC_NAME.test(label.key)) {
-        throw new SpecError(
-          `metric label '${label.key}' is invalid: keys may only contain alphanumeric characters or '_'`,
-        );
-      }
+      checkLabelKey(`${at} '${name}': `, label.key, metric);
     }
     if ((metric.help ?? "") === "") {
       throw new SpecError(`${at} '${name}' must contain a help string under 'help: ' field`);
     }
     const problem = valueProblem(metric);
     if (problem !== undefined) throw new SpecError(`${at} '${name}' error: ${problem}`);
+  }
+}
+
+/**
+ * Checks the metrics of a whole workflow. The reference leaves them unchecked; here only what could break the page of
+ * metrics is refused. A text with a tag in it is judged when the workflow runs.
+ *
+ * @throws {SpecError}
+ */
+export function checkWorkflowMetrics(metrics: Metrics | undefined): void {
+  (metrics?.prometheus ?? []).forEach((metric, index) => {
+    const at = `spec.metrics.prometheus[${index}]`;
+    const { name = "", labels = [] } = metric;
+    if (!hasTag(name) && !METRIC_NAME.test(name)) {
+      throw new SpecError(
+        `${at} name '${name}' is invalid. Metric names must contain alphanumeric characters or '_'`,
+      );
+    }
+    for (const { key } of labels) if (!hasTag(key)) checkLabelKey(`${at}: `, key, metric);
+  });
+}
+
+function hasTag(text: string): boolean {
+  return text.includes("{{");
+}
+
+function checkLabelKey(at: string, key: string, { histogram }: PrometheusMetric): void {
+  const problem = labelKeyProblem(key, histogram !== undefined);
+  if (problem !== undefined) {
+    throw new SpecError(`${at}metric label '${key}' is invalid: ${problem}`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Checks that the tags of a piece of a manifest name something that can be there. */
+import { writeJson } from "../base/json_text.ts";
 import { SpecError } from "./spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable } from "./variables.ts";
 
@@ -41,7 +42,7 @@ export interface Scope {
  * reference does: a tag that is not closed runs on into what follows, and is then not a name.
  */
 export function tagsInJson(value: unknown): string[] {
-  const text = typeof value === "string" ? value : jsonText(value);
+  const text = typeof value === "string" ? value : writeJson(value);
   const tags: string[] = [];
   let from = text.indexOf("{{");
   while (from >= 0) {
@@ -79,12 +80,4 @@ function isKnown(name: string, scope: Scope): boolean {
   if (name.startsWith("workflow.outputs.parameters.")) return has(ANY_GLOBAL_PARAMETER);
   if (name.startsWith("workflow.outputs.artifacts.")) return has(ANY_GLOBAL_ARTIFACT);
   return scope.anyWorkflowParameter && name.startsWith("workflow.parameters");
-}
-
-/** JSON in the order of the members, with what could be mistaken for markup escaped as Go does. */
-function jsonText(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -1,6 +1,8 @@
-/** Delivery records as all adapters write and sort them. */
+/** Delivery records as all adapters write, read and sort them. */
+import { isJsonObject } from "../base/json.ts";
 import type { ListPosition } from "./list_query.ts";
 import type { Delivery, QueuedEvent } from "./port.ts";
+import { rawBytesOf } from "./raw_bytes.ts";
 
 /** Place of a delivery in lists: newest first. */
 export function deliveryPosition({ receivedAt, id }: Delivery): ListPosition {
@@ -19,4 +21,39 @@ export function queuedDelivery(event: Omit<QueuedEvent, "attempts">): Delivery {
     attempts: 0,
     bindings: [],
   };
+}
+
+/** Where a record was found. */
+export type RecordPlace = Pick<Delivery, "id" | "namespace" | "receivedAt">;
+
+/** A stored record; one that can't be read says so, so that it is listed beside the others. */
+export function readDelivery(text: string, place: RecordPlace): Delivery {
+  let record: unknown;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    // Told below.
+  }
+  return isDelivery(record) ? record : unreadableRecord(place, text);
+}
+
+/** The record of an event of which nothing else could be read. */
+export function unreadableRecord(place: RecordPlace, text: string): Delivery {
+  const raw = rawBytesOf(Buffer.from(text));
+  return {
+    ...place,
+    discriminator: "",
+    size: raw.bytes,
+    state: "dead",
+    attempts: 0,
+    bindings: [{ binding: "", outcome: "error", message: "the stored record cannot be read" }],
+    unreadable: raw,
+  };
+}
+
+function isDelivery(record: unknown): record is Delivery & Record<string, never> {
+  if (!isJsonObject(record as never)) return false;
+  const { id, namespace, receivedAt, state, bindings } = record as Record<string, unknown>;
+  return typeof id === "string" && typeof namespace === "string" &&
+    typeof receivedAt === "number" && typeof state === "string" && Array.isArray(bindings);
 }

@@ -5,7 +5,7 @@
  */
 import { invalid } from "../base/problem.ts";
 import { matchesLabels } from "../expr/label_selector.ts";
-import { COMPLETED_LABEL, LABEL_PREFIX } from "../spec/manifest.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 
@@ -32,6 +32,36 @@ export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
     isAtLeast(startedAt, query.startedAfter) && isAtMost(startedAt, query.startedBefore) &&
     isAtLeast(finishedAt, query.finishedAfter) && isAtMost(finishedAt, query.finishedBefore) &&
     (query.labels === undefined || matchesLabels(query.labels, entry.labels));
+}
+
+/**
+ * Stands for an index entry that cannot be read: what the place of the actor tells. It shows up in lists without filters,
+ * and among those in phase Error.
+ */
+export function unreadableEntry({ id, createdAt }: ListPosition): IndexEntry {
+  const [, namespace = "", ...name] = id.split("/");
+  return { namespace, name: name.join("/"), uid: "", labels: {}, phase: "Error", createdAt };
+}
+
+/** Tells whether a value that was stored has the shape of an entry. */
+export function isIndexEntry(value: unknown): value is IndexEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const { namespace, name, uid, phase, createdAt, labels } = value as Partial<IndexEntry>;
+  return typeof namespace === "string" && typeof name === "string" && typeof uid === "string" &&
+    typeof phase === "string" && typeof createdAt === "number" && areLabels(labels);
+}
+
+/** Tells whether a value that was stored is a map of texts. */
+export function areLabels(labels: unknown): boolean {
+  if (typeof labels !== "object" || labels === null) return false;
+  return Object.values(labels).every((value) => typeof value === "string");
+}
+
+/** Characters of the texts of parts. */
+export function sizeOfParts(parts: Readonly<Record<string, string>>): number {
+  let size = 0;
+  for (const key in parts) size += parts[key]?.length ?? 0;
+  return size;
 }
 
 /** Tells whether a list loads the part with this key. */
@@ -80,11 +110,14 @@ export const ALL_TERM = "*";
 /** Name of the term of entries that are not labelled as completed: few among many that are. */
 export const OPEN_TERM = "o";
 
-/** The terms that an entry is filed under. */
-export function indexTerms(entry: IndexEntry): string[] {
+/**
+ * The terms that an entry is filed under.
+ * @param completedLabel the label that says whether a workflow has ended
+ */
+export function indexTerms(entry: IndexEntry, completedLabel: string): string[] {
   const terms = [ALL_TERM, namespaceTerm(entry.namespace), phaseTerm(entry.phase)];
   for (const [key, value] of Object.entries(entry.labels)) terms.push(labelTerm(key, value));
-  if (entry.labels[COMPLETED_LABEL] !== "true") terms.push(OPEN_TERM);
+  if (entry.labels[completedLabel] !== "true") terms.push(OPEN_TERM);
   return terms;
 }
 
@@ -92,12 +125,12 @@ export function indexTerms(entry: IndexEntry): string[] {
  * Ways to find all entries that a query selects: each is a set of terms whose entries together include every selected
  * one. The last is ALL_TERM alone. A selected entry has exactly one term of each set.
  */
-export function drivingTerms(query: ListQuery): string[][] {
+export function drivingTerms(query: ListQuery, completedLabel: string): string[][] {
   const ways: string[][] = [];
   for (const { key, operator, values } of query.labels ?? []) {
     if (operator === "=" || operator === "in") {
       ways.push([...new Set(values)].map((value) => labelTerm(key, value)));
-    } else if (key === COMPLETED_LABEL && isWithoutTrue(operator, values)) ways.push([OPEN_TERM]);
+    } else if (key === completedLabel && isWithoutTrue(operator, values)) ways.push([OPEN_TERM]);
   }
   if (query.phases !== undefined) ways.push([...new Set(query.phases)].map(phaseTerm));
   if (query.namespace !== undefined) ways.push([namespaceTerm(query.namespace)]);
@@ -122,7 +155,7 @@ export function matchesId(id: string, query: ListQuery): boolean {
 /** Tells whether every entry with one of these terms is selected, so that none must be looked at. */
 export function isWholeQuery(way: string[], query: ListQuery): boolean {
   const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...others } = query;
-  const { maxScan: _maxScan, ...filters } = others;
+  const { maxScan: _maxScan, maxSize: _maxSize, ...filters } = others;
   const { parts: _parts, withoutNodes: _withoutNodes, ...rest } = filters;
   const given = Object.values(rest).filter((value) =>
     value !== undefined && !(Array.isArray(value) && value.length === 0)
@@ -150,14 +183,17 @@ function labelTerm(key: string, value: string): string {
   return `l:${shortLabelKey(key)}=${value}`;
 }
 
+/** What is written short; other prefixes are written as they are, so that what is stored reads the same under every setting. */
+export const SHORT_PREFIX: string = STANDARD_NAMING.labelPrefix;
+
 /** Label keys of the reference are long and on every object; a label key never begins with a tilde. */
 export function shortLabelKey(key: string): string {
-  return key.startsWith(LABEL_PREFIX) ? `~${key.slice(LABEL_PREFIX.length)}` : key;
+  return key.startsWith(SHORT_PREFIX) ? `~${key.slice(SHORT_PREFIX.length)}` : key;
 }
 
 /** The inverse of `shortLabelKey`. */
 export function wholeLabelKey(key: string): string {
-  return key.startsWith("~") ? LABEL_PREFIX + key.slice(1) : key;
+  return key.startsWith("~") ? SHORT_PREFIX + key.slice(1) : key;
 }
 
 function matchesName(name: string, filter: NonNullable<ListQuery["name"]>): boolean {

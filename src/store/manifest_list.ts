@@ -1,4 +1,5 @@
 /** Ids, order and filters of stored manifests, for all adapters. */
+import { isJsonObject } from "../base/json.ts";
 import { matchesLabels } from "../expr/label_selector.ts";
 import { invalid } from "../base/problem.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
@@ -22,6 +23,11 @@ export function matchesManifest(
   return (query.namespace === undefined || manifest.namespace === query.namespace) &&
     (query.nameContains === undefined || manifest.name.includes(query.nameContains)) &&
     (query.labels === undefined || matchesLabels(query.labels, manifest.labels));
+}
+
+/** Labels as they were stored; none when they cannot be read. */
+export function labelsFrom(stored: unknown): Record<string, string> {
+  return isJsonObject(stored) ? stored as Record<string, string> : {};
 }
 
 /** The token that continues a list of manifests after this place. */

@@ -1,7 +1,8 @@
 /** The event queue and the delivery records of the memory adapter. */
 import type { MemoryEvent, MemoryState } from "./memory_state.ts";
 import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
-import type { EventStore } from "./port.ts";
+import type { EventStore, QueuedEvent } from "./port.ts";
+import { eventProblem, unreadableEvent } from "./queued_event.ts";
 import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
 
 export function createMemoryEvents(state: MemoryState): EventStore {
@@ -16,6 +17,20 @@ export function createMemoryEvents(state: MemoryState): EventStore {
       touchedAt === undefined && (at === undefined || at <= now)
     );
     return [...silent, ...ready];
+  }
+
+  /** An event; one that stands for it when it can't be read. */
+  function readable(event: QueuedEvent): QueuedEvent {
+    const reason = eventProblem({ ...event });
+    if (reason === undefined) return { ...event };
+    return unreadableEvent({
+      reason,
+      raw: Buffer.from(JSON.stringify(event)),
+      place: event.id,
+      facts: { ...event },
+      receivedAt: state.deliveries.get(event.id)?.receivedAt ?? state.now(),
+      attempts: event.attempts,
+    });
   }
 
   return {
@@ -49,7 +64,7 @@ export function createMemoryEvents(state: MemoryState): EventStore {
           entry.touchedAt = state.now();
           delete entry.at;
         }
-        if (taken.length > 0) return taken.map(({ event }) => ({ ...event }));
+        if (taken.length > 0) return taken.map(({ event }) => readable(event));
         const leftMs = deadline - state.wakeups.clock.monotonic();
         if (leftMs <= 0) break;
         const dues = [...state.events.values()].map(({ at, touchedAt }) =>

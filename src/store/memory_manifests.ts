@@ -26,7 +26,14 @@ export function createMemoryManifests(state: MemoryState): ManifestStore {
         .filter((manifest) => manifest.kind === kind && matchesManifest(manifest, query))
         .filter((manifest) => after === undefined || order(manifest) > after)
         .sort((a, b) => order(a) < order(b) ? -1 : 1);
-      const items = query.limit > 0 ? found.slice(0, query.limit) : found;
+      const items: StoredManifest[] = [];
+      let size = 0;
+      for (const one of found) {
+        const isFull = items.length > 0 && size >= (query.maxSize ?? Infinity);
+        if (isFull || (query.limit > 0 && items.length === query.limit)) break;
+        items.push(one);
+        size += one.text.length;
+      }
       const last = items.at(-1);
       return {
         items: items.map(copyOf),

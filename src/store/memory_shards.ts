@@ -12,7 +12,8 @@ import type {
   ShardCommit,
   ShardStore,
 } from "./port.ts";
-import { ActorExists, StaleEpoch } from "./port.ts";
+import { sizeOfParts } from "./list_query.ts";
+import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
 import { takeTurns } from "./take_turns.ts";
 
 export function createMemoryShards(state: MemoryState): ShardStore {
@@ -75,12 +76,31 @@ export function createMemoryShards(state: MemoryState): ShardStore {
       });
     },
 
-    loadActor(_shard, id) {
+    loadActor(_shard, id, bounds) {
       const actor = state.actors.get(id);
+      if (actor === undefined) return Promise.resolve(undefined);
+      const parts = Object.fromEntries(actor.parts);
+      const nodes = Object.keys(parts).filter(isNode).length;
+      const isTooLarge = bounds !== undefined &&
+        (nodes > bounds.maxNodes || sizeOfParts(parts) > bounds.maxSize);
+      const stored = { id, version: String(actor.version), parts };
       return Promise.resolve(
-        actor &&
-          { id, version: String(actor.version), parts: Object.fromEntries(actor.parts) },
+        isTooLarge ? { ...stored, parts: withoutNodes(parts), withoutNodes: true } : stored,
       );
+    },
+
+    readRemains(_shard, name, cursor, max) {
+      const left = state.remains.get(name) ?? [];
+      const end = Number(cursor) + max;
+      return Promise.resolve({
+        parts: Object.fromEntries(left.slice(Number(cursor), end)),
+        ...(end < left.length && { next: String(end) }),
+      });
+    },
+
+    dropRemains(_shard, name) {
+      state.remains.delete(name);
+      return Promise.resolve();
     },
 
     findAnswers(number, keys) {
@@ -129,9 +149,12 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
     if (before === undefined) return undefined;
     state.actors.delete(id);
     const version = String(++state.version);
+    const keys = [...before.parts.keys()];
+    if (change.remains !== undefined) state.remains.set(change.remains, [...before.parts]);
     if (change.silent !== true) {
       const index = before.index && { index: before.index };
-      const texts = beforeOf(before.parts, [...before.parts.keys()]);
+      const shown = change.remains === undefined ? keys : keys.filter((key) => !isNode(key));
+      const texts = beforeOf(before.parts, shown);
       publish(state, { type: "DELETED", id, version, put: {}, drop: [], ...texts, ...index });
     }
     return version;
@@ -187,6 +210,14 @@ function changeShard(
   if (cursor === undefined) return;
   shard.cursor = cursor;
   shard.mail = shard.mail.filter(({ seq }) => seq > Number(cursor));
+}
+
+function isNode(key: string): boolean {
+  return key.startsWith(NODE_PART_PREFIX);
+}
+
+function withoutNodes(parts: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(parts).filter(([key]) => !isNode(key)));
 }
 
 function copyOf(index: IndexEntry): IndexEntry {

@@ -45,6 +45,8 @@ export interface MemoryState {
   replicas: Map<string, number>;
   shards: Map<number, MemoryShard>;
   actors: Map<string, MemoryActor>;
+  /** Parts that removals have left, by name. */
+  remains: Map<string, [key: string, text: string][]>;
   version: number;
   /** Changes, oldest first; those up to `floor` were trimmed. */
   feed: Change[];
@@ -73,6 +75,7 @@ export function emptyState(
     replicas: new Map(),
     shards: new Map(),
     actors: new Map(),
+    remains: new Map(),
     version: 0,
     feed: [],
     floor: 0,

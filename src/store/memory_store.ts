@@ -11,6 +11,7 @@ import {
   continueAfter,
   matchesEntry,
   parseContinue,
+  sizeOfParts,
   wantsPart,
 } from "./list_query.ts";
 import type { BlobStore, IndexEntry, Membership, QueryStore, Store } from "./port.ts";
@@ -18,6 +19,8 @@ import type { WaitClock } from "./wakeups.ts";
 import { FEED_BATCH, parseVersion, watchFeed } from "./watch_feed.ts";
 
 export interface MemoryStoreOptions {
+  /** What it holds, for tests that break it. @default nothing */
+  state?: MemoryState;
   /** Clock of the store, epoch ms. @default {Date.now} */
   now?: () => number;
   /** What waits are measured with. @default the runtime's timers */
@@ -28,7 +31,8 @@ export interface MemoryStoreOptions {
 
 /** Opens an empty store. It is gone when the last reference to it is. */
 export function openMemoryStore(options: MemoryStoreOptions = {}): Store {
-  const state = emptyState(options.now ?? Date.now, options.feedLength ?? 10_000, options.waits);
+  const { now = Date.now, feedLength = 10_000, waits } = options;
+  const state = options.state ?? emptyState(now, feedLength, waits);
   return {
     membership: createMembership(state),
     shards: createMemoryShards(state),
@@ -49,6 +53,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): Store {
       for (
         const map of [
           state.actors,
+          state.remains,
           state.manifests,
           state.events,
           state.dedupes,
@@ -135,10 +140,22 @@ function createQuery(state: MemoryState): QueryStore {
       }
       all.sort(comparePositions);
       const found = all.filter(({ index }) => matchesEntry(index, query));
-      const page = query.limit > 0 ? found.slice(0, query.limit) : found;
+      const page: typeof found = [];
+      let [size, isFull] = [0, false];
+      for (const one of found) {
+        isFull = page.length > 0 && size >= (query.maxSize ?? Infinity);
+        if (isFull) break;
+        page.push(one);
+        const parts = state.actors.get(one.id)?.parts ?? [];
+        size += sizeOfParts(
+          Object.fromEntries([...parts].filter(([key]) => wantsPart(key, query))),
+        );
+        isFull = query.limit > 0 && page.length === query.limit;
+        if (isFull) break;
+      }
       const end = query.limit > 0 ? all[(query.maxScan ?? Infinity) - 1] : undefined;
       const isCut = end !== undefined &&
-        (page.length < query.limit || comparePositions(end, page.at(-1) ?? end) < 0);
+        (!isFull || comparePositions(end, page.at(-1) ?? end) < 0);
       const shown = isCut ? page.filter((one) => comparePositions(one, end) <= 0) : page;
       const last = isCut ? end : shown.at(-1);
       const remaining = found.length - shown.length;

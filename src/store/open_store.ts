@@ -2,35 +2,69 @@
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { type Logger, maskUrl } from "../platform/log.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { openMemoryStore } from "./memory_store.ts";
 import type { Store } from "./port.ts";
 import { openRedisStore } from "./redis_store.ts";
 import { openSqliteStore } from "./sqlite_store.ts";
 
-type StoreSetting = Pick<Config, "store" | "durability">;
+type StoreSetting = Pick<Config, "store" | "durability" | "labelPrefix">;
 
-/** Opens the store; one that others run is waited for. @throws {unknown} why a local one can't be opened, or `stop` came */
+/** How long after a reason was told it is told again, ms; every time twice as long. */
+const REMIND_MS = 60_000;
+
+/**
+ * Opens the store; one that others run is waited for, longer from one attempt to the next.
+ * @throws {unknown} why a local one can't be opened, or `stop` came
+ */
 export async function reachStore(
   setting: StoreSetting,
   log: Logger,
   stop: AbortSignal,
+  onUnreadable: ReportUnreadable,
 ): Promise<Store> {
+  const tell = tellOnce(log, maskUrl(setting.store));
   for (let attempt = 0;; attempt++) {
+    // What is heard before it is open is part of the reason why it can't be reached, or is told when it could.
+    let early: string[] | undefined = [];
+    const warn = (text: string) => log.warn({ trouble: text }, "redis");
+    const onTrouble = (text: string) => void (early === undefined ? warn(text) : early.push(text));
     try {
-      return await openStore(setting, log);
+      const store = await openStore(setting, onTrouble, onUnreadable);
+      const heard = early;
+      early = undefined;
+      heard.forEach(warn);
+      return store;
     } catch (cause) {
       if (!setting.store.startsWith("redis") || stop.aborted) throw cause;
-      log.warn({ err: cause, store: maskUrl(setting.store) }, "the store cannot be reached");
+      tell(cause instanceof Error ? cause.message : String(cause));
       await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
     }
   }
 }
 
-function openStore({ store, durability }: StoreSetting, log: Logger): Promise<Store> {
+/** Writes each reason why a store can't be reached to the log once, and reminds of it more and more seldom. */
+function tellOnce(log: Logger, store: string): (reason: string) => void {
+  const told = new Map<string, { nextAt: number; restMs: number }>();
+  return (reason) => {
+    const now = systemClock.monotonic();
+    const { nextAt, restMs } = told.get(reason) ?? { nextAt: now, restMs: REMIND_MS };
+    if (now < nextAt) return;
+    told.set(reason, { nextAt: now + restMs, restMs: 2 * restMs });
+    log.warn({ store, reason }, "the store cannot be reached; trying again until it can");
+  };
+}
+
+function openStore(
+  { store, durability, labelPrefix }: StoreSetting,
+  onTrouble: (text: string) => void,
+  onUnreadable: ReportUnreadable,
+): Promise<Store> {
   if (store === "memory:") return Promise.resolve(openMemoryStore());
   if (store.startsWith("sqlite:")) {
     const synchronous = durability === "always" ? "FULL" : "NORMAL";
-    return openSqliteStore({ folder: store.slice("sqlite:".length), synchronous });
+    const folder = store.slice("sqlite:".length);
+    return openSqliteStore({ folder, synchronous, labelPrefix, onUnreadable });
   }
-  return openRedisStore({ url: store, onTrouble: (text) => log.warn({ trouble: text }, "redis") });
+  return openRedisStore({ url: store, labelPrefix, onTrouble, onUnreadable });
 }

@@ -9,6 +9,7 @@
  * - Times are epoch milliseconds of the STORE's clock where the store decides (leases, timers' due check uses the caller's).
  * - Trouble with the backend (down, read-only, out of memory, loading) is a `Problem` with code Unavailable.
  */
+import type { RawBytes } from "./raw_bytes.ts";
 import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
@@ -87,6 +88,11 @@ export interface ActorChange {
   index?: IndexEntry;
   /** Removes the actor, all its parts and its index entry. */
   remove?: boolean;
+  /**
+   * Of a removal: the parts stay under this name, where nobody finds them but `readRemains`, until they are dropped. For an
+   * actor that is too large to be read or removed in one step.
+   */
+  remains?: string;
   /** Must not exist yet: otherwise the whole commit fails with `ActorExists`. */
   create?: boolean;
   /** Kept out of the change feed (for example locks). */
@@ -155,6 +161,16 @@ export interface StoredActor {
   id: ActorId;
   version: Version;
   parts: Record<string, string>;
+  /** It has more nodes than were wanted: none of them is among the parts. */
+  withoutNodes?: true;
+}
+
+/** Bounds of what is loaded of an actor with its nodes. */
+export interface LoadBounds {
+  /** Most nodes. */
+  maxNodes: number;
+  /** Most characters of all parts. */
+  maxSize: number;
 }
 
 /** What a new owner of a shard starts from. */
@@ -190,7 +206,20 @@ export interface ShardStore {
   commit(commit: ShardCommit): Promise<CommitResult>;
   /** @param maxTimers so many timers are loaded, those that are due first. @default all */
   loadShard(shard: number, maxTimers?: number): Promise<ShardState>;
-  loadActor(shard: number, id: ActorId): Promise<StoredActor | undefined>;
+  /** @param bounds an actor beyond them comes without its nodes. @default none */
+  loadActor(shard: number, id: ActorId, bounds?: LoadBounds): Promise<StoredActor | undefined>;
+  /**
+   * Parts of what a removal has left under this name, at most about `max`, from a cursor on; "" is the beginning. Some may
+   * come twice. Without a next cursor there are no more.
+   */
+  readRemains(
+    shard: number,
+    name: string,
+    cursor: string,
+    max: number,
+  ): Promise<{ parts: Record<string, string>; next?: string }>;
+  /** Drops all of it, in pieces: others get their turn in between. */
+  dropRemains(shard: number, name: string): Promise<void>;
   /** Stored answers that are not expired, by key. */
   findAnswers(shard: number, keys: string[]): Promise<Record<string, Answer>>;
   /** Tells a replica the answer to a request it waits for; lost when nobody listens. */
@@ -228,6 +257,11 @@ export interface ListQuery {
    * from. @default all
    */
   maxScan?: number;
+  /**
+   * Characters of parts to load, roughly: a page of more ends there with a token to go on from, but has one item at least.
+   * @default all
+   */
+  maxSize?: number;
   /** Opaque token of the page before; any other text is InvalidArgument. */
   continue?: string;
   /** Keys of the only parts to load. @default all parts */
@@ -258,10 +292,15 @@ export interface Change {
   /** The change itself: parts written and dropped; for manifests the one part `m`. DELETED carries nothing. */
   put: Record<string, string>;
   drop: string[];
-  /** Texts of the parts that it wrote or dropped as they were before, of all parts for DELETED; absent when there was none. */
+  /**
+   * Texts of the parts that it wrote or dropped as they were before, of all parts for DELETED, without nodes where the
+   * removal has left remains; absent when there was none.
+   */
   before?: Record<string, string>;
   /** The index entry after the change (the last one for DELETED), also when the change did not touch it. */
   index?: IndexEntry;
+  /** What it wrote can't be read: whoever follows the actor loads it again. */
+  unreadable?: true;
 }
 
 /** Thrown by a watch whose start is no longer in the feed. The caller lists again. */
@@ -328,6 +367,8 @@ export interface ManifestStore {
       labels?: LabelTerm[];
       nameContains?: string;
       limit: number;
+      /** As in `ListQuery`. */
+      maxSize?: number;
       continue?: string;
     },
   ): Promise<{ items: StoredManifest[]; continue?: string; version: Version }>;
@@ -363,6 +404,11 @@ export interface QueuedEvent {
   size?: number;
   /** Version of all manifests when it was taken, after it was accepted; absent where the store can't tell. */
   manifests?: Version;
+  /**
+   * What lies in the queue can't be read: why, and its bytes. The other facts are what could be found out. To be ended with
+   * `unreadableDelivery`.
+   */
+  unreadable?: RawBytes & { reason: string };
 }
 
 /** What became of an accepted event. */
@@ -385,6 +431,8 @@ export interface Delivery {
   }[];
   /** Kept for dead letters, so that they can be replayed. */
   event?: string;
+  /** The stored event, or this record itself, can't be read: its bytes. Such a dead letter can't be replayed. */
+  unreadable?: RawBytes;
 }
 
 export interface EventStore {
@@ -406,7 +454,8 @@ export interface EventStore {
   /**
    * Some `max` events for this worker, oldest first; before them those whose worker neither took nor touched them for
    * `claimAfterMs`. Waits up to `waitMs` when there are none. Events that were offered at the same moment may be taken, and
-   * touched, together: they may be a few more than `max`, and who touches one touches all.
+   * touched, together: they may be a few more than `max`, and who touches one touches all. One that can't be read is
+   * among them as `unreadable`, and keeps no other one from being taken.
    */
   take(
     worker: string,

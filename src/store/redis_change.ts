@@ -26,7 +26,11 @@ export function encodeChange(change: Body): string {
 
 export function decodeChange(text: string): Body {
   const end = text.indexOf("\n");
-  const [keys, lengths, drop] = JSON.parse(text.slice(0, end)) as Header;
+  const header = JSON.parse(text.slice(0, end)) as Header;
+  if (!Array.isArray(header) || !header.every(Array.isArray)) {
+    throw new Error("A change does not begin as changes do");
+  }
+  const [keys, lengths, drop] = header;
   const put: Record<string, string> = {};
   let at = end + 1;
   keys.forEach((key, index) => {

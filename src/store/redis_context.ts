@@ -1,4 +1,5 @@
 /** What the parts of the Redis adapter share. */
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { RedisKeys } from "./redis_keys.ts";
 import type { RedisLink } from "./redis_link.ts";
 import type { Wakeups } from "./wakeups.ts";
@@ -12,6 +13,9 @@ export interface RedisContext {
   /** Number of shards; fixes it when it was not yet. */
   shardCount(): Promise<number>;
   isClosed(): boolean;
+  /** The label that says whether a workflow has ended. */
+  completedLabel: string;
+  onUnreadable: ReportUnreadable;
 }
 
 /** A waiter looks by itself after this time: messages that wake it may be lost with a connection. */

@@ -6,7 +6,9 @@
 import { CallBatches } from "./call_batches.ts";
 import type { Delivery, EventStore, QueuedEvent, Version } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
+import { contentOf, isSuspect, readContent } from "./redis_event_content.ts";
 import { FINISH, OFFER, TAKE } from "./redis_event_scripts.ts";
+import { createUnreadableEvents } from "./redis_unreadable_events.ts";
 import { listOf } from "./redis_replies.ts";
 
 /** How often silent workers are looked for in the time of their silence. */
@@ -50,6 +52,7 @@ export function createRedisEventQueue(
   let isLooking = false;
   let waiter: Waiter | undefined;
   const manifests = link.isOneServer ? keys.manifests : "";
+  const unreadable = createUnreadableEvents(context);
 
   function hear(): Promise<void> {
     subscription ??= link.subscribe(keys.eventChannel, () => {
@@ -73,39 +76,42 @@ export function createRedisEventQueue(
   }
 
   /** What a script took that was called when so many messages had come, with these offers. */
-  function takenOf(
+  async function takenOf(
     taker: Taker,
     reply: unknown,
     wakesBefore: number,
     offers: Offer[] = [],
-  ): QueuedEvent[] {
+  ): Promise<QueuedEvent[]> {
     const own = new Map(offers.map(([event]) => [event.id, event]));
     const [due, version, ...found] = listOf(reply);
     const manifests = String(version ?? "");
     const events: QueuedEvent[] = [];
+    const suspects = new Set<string>();
     for (let at = 0; at + 1 < found.length; at += 2) {
       const claims = Number(found[at + 1]);
       const content = String(found[at]);
       const offered = own.get(content);
       const event = offered === undefined
-        ? eventOf(content, claims)
+        ? readContent(content, claims)
         : { ...offered, attempts: 0 } as QueuedEvent;
-      if (manifests !== "") event.manifests = manifests;
-      events.push(event);
       // There may be more of silent workers.
       if (claims > 0) claimedAt = -Infinity;
+      if (typeof event === "string" || isSuspect(content, claims)) suspects.add(content);
+      else events.push(event);
     }
     const dueMs = Number(due ?? 0) < 0 ? Infinity : Number(due ?? 0);
     const restMs = Math.min(dueMs, taker.claimAfterMs / CLAIMS_PER_SILENCE, LOOK_AGAIN_MS);
-    const isEmpty = events.length < taker.max && wakes === wakesBefore;
+    const isEmpty = found.length / 2 < taker.max && wakes === wakesBefore;
     emptyUntil = isEmpty ? performance.now() + restMs : -Infinity;
+    if (suspects.size > 0) events.push(...await unreadable.lookAt(taker.worker, suspects));
+    if (manifests !== "") { for (const event of events) event.manifests = manifests; }
     return events;
   }
 
   async function takeNow(taker: Taker): Promise<QueuedEvent[]> {
     const wakesBefore = wakes;
     const reply = await link.run(TAKE, base, [keys.eventChannel, ...takeArgs(taker)]);
-    return takenOf(taker, reply, wakesBefore);
+    return await takenOf(taker, reply, wakesBefore);
   }
 
   /** Waits for events that are offered here, for a message, or until there may be some to look for. */
@@ -211,8 +217,9 @@ export function createRedisEventQueue(
     },
 
     async finish(deliveries) {
-      for (let at = 0; at < deliveries.length; at += MAX_ENDS) {
-        const some = deliveries.slice(at, at + MAX_ENDS);
+      const readable = await unreadable.bury(deliveries);
+      for (let at = 0; at < readable.length; at += MAX_ENDS) {
+        const some = readable.slice(at, at + MAX_ENDS);
         await new Promise((resolve) => {
           ends.push({ deliveries: some, resolve });
           endTimer ??= setTimeout(writeEnds, END_WAIT_MS);
@@ -274,19 +281,4 @@ function runsOf(facts: [string, string][]): string[] {
   }
   const told = runs.flatMap(({ length, first, second }) => [String(length), first, second]);
   return [String(runs.length), ...told];
-}
-
-/** An event as it lies in the queue: attempts before it was put there, space, what is known of it as JSON, new line, text. */
-function contentOf({ text, ...facts }: Omit<QueuedEvent, "attempts" | "manifests">): string {
-  return `0 ${JSON.stringify(facts)}\n${text}`;
-}
-
-/** An event from its content in the queue. */
-export function eventOf(content: string, claims: number): QueuedEvent {
-  const space = content.indexOf(" ");
-  const line = content.indexOf("\n", space);
-  const event = JSON.parse(content.slice(space + 1, line)) as QueuedEvent;
-  event.text = content.slice(line + 1);
-  event.attempts = Number(content.slice(0, space)) + claims;
-  return event;
 }

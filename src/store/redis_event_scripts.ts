@@ -80,17 +80,32 @@ local function append(events)
   end
 end
 
+-- The entry of a place; nil for events that lie in none.
+local function entry_of(place)
+  return place and string.match(place, '^(%d+%-%d+) %d+$')
+end
+
+-- True for a place that no program of ours writes: nobody knows where such an event lies.
+local function is_broken(place)
+  return place and place ~= '${LATER}' and not entry_of(place)
+end
+
+local function remove_entry(entry)
+  redis.call('XACK', queue, '${EVENT_GROUP}', entry)
+  redis.call('XDEL', queue, entry)
+end
+
 -- Notes that so many events have left an entry; with the last one it goes.
 local function leave(place, count)
-  local entry, size = string.match(place, '^(%S+) (%d+)$')
-  size = tonumber(size)
+  local entry = entry_of(place)
+  if not entry then return end
+  local size = tonumber(string.match(place, '%d+$'))
   if count < size then
     count = redis.call('HINCRBY', base .. '${EVENT_KEY.left}', entry, count)
     if count < size then return end
     redis.call('HDEL', base .. '${EVENT_KEY.left}', entry)
   end
-  redis.call('XACK', queue, '${EVENT_GROUP}', entry)
-  redis.call('XDEL', queue, entry)
+  remove_entry(entry)
 end
 
 -- How often a taken entry was claimed from a silent worker.
@@ -123,7 +138,7 @@ local function take(own, channel, worker, number, silence, looks, manifests)
   if #back > 0 then
     for i, content in ipairs(redis.call('HMGET', held, unpack(back))) do
       due[2 * i - 1] = back[i]
-      due[2 * i] = content
+      due[2 * i] = content or ''
     end
     append(due)
     redis.call('HDEL', held, unpack(back))
@@ -137,7 +152,7 @@ local function take(own, channel, worker, number, silence, looks, manifests)
     if redis.call('HEXISTS', base .. '${EVENT_KEY.left}', entry[1]) == 1 then
       for i = 1, #fields, 2 do ids[#ids + 1] = fields[i] end
       for i, place in ipairs(redis.call('HMGET', places, unpack(ids))) do
-        gone[2 * i] = not place or string.match(place, '^%S+') ~= entry[1]
+        gone[2 * i] = entry_of(place) ~= entry[1] and not is_broken(place)
       end
     end
     for i = 2, #fields, 2 do
@@ -157,7 +172,15 @@ local function take(own, channel, worker, number, silence, looks, manifests)
       local claimed = in_group('XAUTOCLAIM', queue, '${EVENT_GROUP}', worker, silence, from, 'COUNT', entries_left())
       from = claimed[1]
       for _, entry in ipairs(claimed[2]) do
-        if entry then add(entry, claims(entry[1])) end
+        if entry then
+          local before = taken
+          add(entry, claims(entry[1]))
+          -- Nothing of it is filed any more: somebody took it out in another way.
+          if taken == before then
+            redis.call('HDEL', base .. '${EVENT_KEY.left}', entry[1])
+            remove_entry(entry[1])
+          end
+        end
       end
     until from == '0-0' or taken >= wanted
   end
@@ -279,9 +302,9 @@ ${COMMON}
 local touched, seen = 0, {}
 for i = 2, #ARGV do
   local place = redis.call('HGET', places, ARGV[i])
-  if place and place ~= '${LATER}' and not seen[place] then
+  local entry = entry_of(place)
+  if entry and not seen[place] then
     seen[place] = true
-    local entry = string.match(place, '^%S+')
     if #in_group('XPENDING', queue, '${EVENT_GROUP}', entry, entry, 1, ARGV[1]) > 0 then
       redis.call('XCLAIM', queue, '${EVENT_GROUP}', ARGV[1], 0, entry, 'JUSTID')
       touched = touched + 1
@@ -332,6 +355,83 @@ return count
 `);
 
 /**
+ * What a worker has taken and not ended yet, as it lies in the queue: for what could not be read.
+ *
+ * KEYS  1 base
+ * ARGV  1 worker
+ * Returns  for each event: its entry, its id, its content, how often it was claimed, '1' when it is filed as lying there
+ */
+export const TAKEN = defineScript(`
+${COMMON}
+local reply = {}
+for _, pending in ipairs(in_group('XPENDING', queue, '${EVENT_GROUP}', '-', '+', 1000, ARGV[1])) do
+  local entry = pending[1]
+  local found = redis.call('XRANGE', queue, entry, entry)[1]
+  local fields = found and found[2] or {}
+  local has_left = redis.call('HEXISTS', base .. '${EVENT_KEY.left}', entry) == 1
+  for i = 1, #fields, 2 do
+    local place = redis.call('HGET', places, fields[i])
+    local is_placed = entry_of(place) == entry
+    if is_placed or not has_left or is_broken(place) then
+      reply[#reply + 1] = entry
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+      reply[#reply + 1] = tostring(pending[4] - 1)
+      reply[#reply + 1] = is_placed and '1' or ''
+    end
+  end
+end
+return reply
+`);
+
+/**
+ * Namespaces and times under which events are filed as queued.
+ *
+ * KEYS  1 base
+ * ARGV  event ids
+ * Returns  for each: its namespace and its time, or two times nil
+ */
+export const WHOSE = defineScript(`
+${COMMON}
+local namespaces, reply = redis.call('SMEMBERS', base .. '${EVENT_KEY.namespaces}'), {}
+for i, id in ipairs(ARGV) do
+  reply[2 * i - 1], reply[2 * i] = false, false
+  for _, namespace in ipairs(namespaces) do
+    local time = redis.call('ZSCORE', by_time(namespace, 'queued'), id)
+    if time then reply[2 * i - 1], reply[2 * i] = namespace, time end
+  end
+end
+return reply
+`);
+
+/**
+ * Ends an event that can't be read, whether it is filed as queued or not, and writes its delivery record. An entry of which
+ * nothing is filed goes as a whole.
+ *
+ * KEYS  1 base
+ * ARGV  1 entry, 2 event id as it lies there, 3 namespace, 4 id of the record, 5 time, 6 delivery record as JSON
+ * Returns  nil
+ */
+export const BURY = defineScript(`
+${COMMON}
+local entry, id = ARGV[1], ARGV[2]
+local place = redis.call('HGET', places, id)
+save_deliveries(ARGV[3], 'dead', {ARGV[4], ARGV[5], ARGV[6]}, {'queued'})
+redis.call('SADD', base .. '${EVENT_KEY.namespaces}', ARGV[3])
+local lies = entry_of(place)
+if lies == entry or is_broken(place) then
+  redis.call('HDEL', places, id)
+  redis.call('ZREM', by_time(ARGV[3], 'queued'), id)
+end
+if lies == entry then return leave(place, 1) end
+for other in pairs(contents_of(entry)) do
+  if entry_of(redis.call('HGET', places, other)) == entry then return end
+end
+redis.call('HDEL', base .. '${EVENT_KEY.left}', entry)
+remove_entry(entry)
+`);
+
+/**
  * Writes over the record of an event that has ended.
  *
  * KEYS  1 base
@@ -360,10 +460,12 @@ local place = redis.call('HGET', places, id)
 if not place then return 0 end
 local attempts, event
 if place == '${LATER}' then
-  attempts, event = string.match(redis.call('HGET', held, id), '^(%d+) (.*)$')
+  attempts, event = string.match(redis.call('HGET', held, id) or '', '^(%d+) (.*)$')
+  if not attempts then return 0 end
 else
-  local entry = string.match(place, '^%S+')
-  attempts, event = string.match(contents_of(entry)[id], '^(%d+) (.*)$')
+  local entry = entry_of(place)
+  attempts, event = string.match(entry and contents_of(entry)[id] or '', '^(%d+) (.*)$')
+  if not attempts then return 0 end
   attempts = attempts + claims(entry)
   leave(place, 1)
 end
@@ -388,8 +490,7 @@ ${COMMON}
 local reply, read = {}, {}
 for i, record in ipairs(redis.call('HMGET', deliveries, unpack(ARGV))) do
   local id = ARGV[i]
-  local place = not record and redis.call('HGET', places, id)
-  local entry = place and place ~= '${LATER}' and string.match(place, '^%S+')
+  local entry = not record and entry_of(redis.call('HGET', places, id))
   if entry and not read[entry] then read[entry] = contents_of(entry) end
   reply[2 * i - 1] = record
   reply[2 * i] = entry and read[entry][id] or false

@@ -1,9 +1,15 @@
 /** The event queue and the delivery records of the Redis adapter. */
-import { queuedDelivery } from "./delivery_record.ts";
+import {
+  queuedDelivery,
+  readDelivery,
+  type RecordPlace,
+  unreadableRecord,
+} from "./delivery_record.ts";
 import { comparePositions, continueAfter, parseContinue } from "./list_query.ts";
 import type { Delivery, EventStore } from "./port.ts";
 import type { RedisContext } from "./redis_context.ts";
-import { createRedisEventQueue, eventOf } from "./redis_event_queue.ts";
+import { readContent } from "./redis_event_content.ts";
+import { createRedisEventQueue } from "./redis_event_queue.ts";
 import { AMEND, RECORDS, RETRY_LATER, TOUCH, TRIM_DELIVERIES } from "./redis_event_scripts.ts";
 import { EVENT_KEY } from "./redis_keys.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
@@ -17,20 +23,15 @@ export function createRedisEvents(context: RedisContext): EventStore {
   const base = keys.events;
 
   /** What is known of events; an event of which nothing became yet has no record of its own. */
-  async function recordsOf(ids: string[]): Promise<(Delivery | undefined)[]> {
+  async function recordsOf(places: RecordPlace[]): Promise<(Delivery | undefined)[]> {
     const found: (Delivery | undefined)[] = [];
-    for (let at = 0; at < ids.length; at += RECORDS_AT_ONCE) {
-      const some = ids.slice(at, at + RECORDS_AT_ONCE);
-      const reply = textsOf(await link.run(RECORDS, base, some));
-      some.forEach((_, index) => {
-        const [record, event] = reply.slice(2 * index, 2 * index + 2);
-        found.push(
-          record !== undefined
-            ? JSON.parse(record) as Delivery
-            : event === undefined
-            ? undefined
-            : queuedDelivery(eventOf(event, 0)),
-        );
+    for (let at = 0; at < places.length; at += RECORDS_AT_ONCE) {
+      const some = places.slice(at, at + RECORDS_AT_ONCE);
+      const reply = textsOf(await link.run(RECORDS, base, some.map(({ id }) => id)));
+      some.forEach((place, index) => {
+        const [record, content] = reply.slice(2 * index, 2 * index + 2);
+        if (record !== undefined) found.push(readDelivery(record, place));
+        else found.push(content === undefined ? undefined : queuedRecord(content, place));
       });
     }
     return found;
@@ -70,7 +71,9 @@ export function createRedisEvents(context: RedisContext): EventStore {
         .map(([id, time]) => ({ id, createdAt: Number(time) }))
         .sort(comparePositions)
         .slice(0, count);
-      const items = await recordsOf(page.map(({ id }) => id));
+      const items = await recordsOf(
+        page.map(({ id, createdAt }) => ({ id, namespace, receivedAt: createdAt })),
+      );
       const last = page.at(-1);
       return {
         items: items.filter((item) => item !== undefined),
@@ -79,7 +82,7 @@ export function createRedisEvents(context: RedisContext): EventStore {
     },
 
     async delivery(namespace, id) {
-      const [delivery] = await recordsOf([id]);
+      const [delivery] = await recordsOf([{ id, namespace, receivedAt: 0 }]);
       return delivery?.namespace === namespace ? delivery : undefined;
     },
 
@@ -91,6 +94,14 @@ export function createRedisEvents(context: RedisContext): EventStore {
       }
     },
   };
+}
+
+/** The record of an event that waits; what can't be read becomes a dead letter when its turn comes. */
+function queuedRecord(content: string, place: RecordPlace): Delivery {
+  const event = readContent(content, 0);
+  return typeof event === "string"
+    ? { ...unreadableRecord(place, content), state: "queued" }
+    : queuedDelivery(event);
 }
 
 /** Arguments of the scripts that write one delivery record. */

@@ -2,7 +2,8 @@
  * Index entries as Redis holds them: a JSON list without what the actor's id says already, because there is one for every
  * workflow. The commit script reads the list too, to find the terms of the entry before.
  */
-import { shortLabelKey, wholeLabelKey } from "./list_query.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
+import { areLabels, shortLabelKey, wholeLabelKey } from "./list_query.ts";
 import type { IndexEntry } from "./port.ts";
 
 type Encoded = [
@@ -20,9 +21,11 @@ export function encodeIndex(entry: IndexEntry): string {
   return JSON.stringify([uid, phase, createdAt, startedAt, finishedAt, labels] satisfies Encoded);
 }
 
-/** Reads the entry of the actor `<kind>/<namespace>/<name>`. */
-export function decodeIndex(id: string, text: string): IndexEntry {
-  const [uid, phase, createdAt, startedAt, finishedAt, labels] = JSON.parse(text) as Encoded;
+/** Reads the entry of the actor `<kind>/<namespace>/<name>`; undefined when it cannot be read. */
+export function decodeIndex(id: string, text: string): IndexEntry | undefined {
+  const value = parseOrUndefined(text);
+  if (!isEncoded(value)) return undefined;
+  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value;
   const [, namespace = "", ...name] = id.split("/");
   return {
     namespace,
@@ -34,6 +37,14 @@ export function decodeIndex(id: string, text: string): IndexEntry {
     ...(startedAt !== null && { startedAt }),
     ...(finishedAt !== null && { finishedAt }),
   };
+}
+
+function isEncoded(value: unknown): value is Encoded {
+  if (!Array.isArray(value)) return false;
+  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value as unknown[];
+  const areTimes = [startedAt, finishedAt].every((at) => at === null || typeof at === "number");
+  return typeof uid === "string" && typeof phase === "string" && typeof createdAt === "number" &&
+    areTimes && areLabels(labels);
 }
 
 function mapKeys(labels: Record<string, string>, map: (key: string) => string) {

@@ -27,6 +27,8 @@ export const SHARD_KEY = {
   uids: "uids",
   /** `a:<actor id>`: hash of parts, and the fields of ACTOR_FIELD. */
   actor: "a:",
+  /** `g:<name>`: hash of parts that a removal has left. */
+  remains: "g:",
   /** `x:<term>`: sorted set of actor ids by creation time. */
   term: "x:",
   /** `r:<key>`: an answer, as JSON, that expires. */

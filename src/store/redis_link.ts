@@ -14,6 +14,8 @@ import { Deadlines } from "../platform/deadlines.ts";
 import { systemClock } from "../platform/clock.ts";
 import { lateAnswer, problemOf } from "./redis_trouble.ts";
 
+const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+
 export interface RedisLink {
   /** True when one command may name keys of several hash tags. */
   readonly isOneServer: boolean;
@@ -27,6 +29,8 @@ export interface RedisLink {
   scan(pattern: string): AsyncIterable<string[]>;
   /** Runs a script on one key. */
   run(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown>;
+  /** The same; texts of the answer are bytes. */
+  runForBytes(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown>;
   subscribe(channel: string, hear: (message: string) => void): Promise<void>;
   unsubscribe(channel: string, hear: (message: string) => void): Promise<void>;
   close(): Promise<void>;
@@ -48,12 +52,26 @@ export async function openRedisLink(options: RedisConnectionOptions): Promise<Re
       throw problemOf(error);
     }
   };
+  const run = async (
+    { sha, source }: RedisScript,
+    key: string,
+    args: RedisArgument[],
+    more: object,
+  ) => {
+    try {
+      return await bounded(connection.send(key, ["EVALSHA", sha, "1", key, ...args], more));
+    } catch (error) {
+      if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {
+        throw problemOf(error);
+      }
+      return await send(key, ["EVAL", source, "1", key, ...args], more);
+    }
+  };
   return {
     isOneServer: address.topology !== "cluster",
     send,
     async sendForBytes(key, args) {
-      const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer };
-      const reply = await send(key, args, { typeMapping });
+      const reply = await send(key, args, AS_BYTES);
       return Buffer.isBuffer(reply) ? reply : null;
     },
     async sendToAll(args) {
@@ -82,16 +100,8 @@ export async function openRedisLink(options: RedisConnectionOptions): Promise<Re
         throw problemOf(error);
       }
     },
-    async run({ sha, source }, key, args) {
-      try {
-        return await bounded(connection.send(key, ["EVALSHA", sha, "1", key, ...args], {}));
-      } catch (error) {
-        if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {
-          throw problemOf(error);
-        }
-        return await send(key, ["EVAL", source, "1", key, ...args]);
-      }
-    },
+    run: (script, key, args) => run(script, key, args, {}),
+    runForBytes: (script, key, args) => run(script, key, args, AS_BYTES),
     async subscribe(channel, hear) {
       try {
         await bounded(connection.subscribe(channel, hear));

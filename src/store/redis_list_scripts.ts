@@ -53,15 +53,15 @@ return found
 `);
 
 /**
- * Numbers of entries of sorted sets.
+ * Numbers of entries of sorted sets, or of fields of hashes.
  *
- * KEYS  1 first sorted set
- * ARGV  keys of the sorted sets
- * Returns  for each its number of entries
+ * KEYS  1 first key
+ * ARGV  1 ZCARD or HLEN, then keys of sorted sets or hashes
+ * Returns  for each its number of entries or fields
  */
 export const COUNT_ENTRIES = defineScript(`
 local counts = {}
-for i, key in ipairs(ARGV) do counts[i] = redis.call('ZCARD', key) end
+for i = 2, #ARGV do counts[i - 1] = redis.call(ARGV[1], ARGV[i]) end
 return counts
 `);
 

@@ -3,10 +3,11 @@
  * from the shards that have something. A shard is known to be empty only as long as nobody published on its channel since
  * it was read to the end from the same cursor.
  */
-import type { Command, MailboxEntry, ShardStore } from "./port.ts";
+import type { MailboxEntry, ShardStore } from "./port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./redis_context.ts";
 import { SHARD_KEY } from "./redis_keys.ts";
 import { streamEntriesOf } from "./redis_replies.ts";
+import { mailboxEntry } from "./stored_command.ts";
 import { takeTurns } from "./take_turns.ts";
 
 type Place = { shard: number; cursor: string };
@@ -45,11 +46,9 @@ export function createMailboxReader(context: RedisContext): ShardStore["readMail
       const reply = await link.send(stream, ["XRANGE", stream, from, "+", "COUNT", String(max)]);
       const entries = streamEntriesOf(reply);
       if (entries.length > 0) emptyFrom.delete(shard);
-      return entries.map(({ id, fields }) => ({
-        shard,
-        cursor: id,
-        command: JSON.parse(fields["c"] ?? "null") as Command,
-      }));
+      return entries.map(({ id, fields }) =>
+        mailboxEntry(shard, id, fields["c"], context.onUnreadable)
+      );
     } catch (error) {
       emptyFrom.delete(shard);
       throw error;

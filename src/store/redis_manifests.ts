@@ -1,8 +1,11 @@
 /** Stored manifests of the Redis adapter. */
+import { isJsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 import { CallBatches } from "./call_batches.ts";
 import {
   continueManifests,
+  labelsFrom,
   manifestId,
   manifestOrder,
   matchesManifest,
@@ -74,16 +77,20 @@ export function createRedisManifests(context: RedisContext): ManifestStore {
       const begin = namespace === undefined ? "-" : `[${namespace}\0`;
       let from = after === undefined ? begin : `(${after}`;
       const items: StoredManifest[] = [];
+      let size = 0;
       while (true) {
         const places = await placesAfter(kind, from, to);
         for (const manifest of await load(kind, places)) {
           if (!matchesManifest(manifest, query)) continue;
           const last = items.at(-1);
-          if (limit > 0 && items.length === limit && last !== undefined) {
+          const isFull = size >= (query.maxSize ?? Infinity) ||
+            (limit > 0 && items.length === limit);
+          if (isFull && last !== undefined) {
             const token = continueManifests(manifestOrder(last.namespace, last.name));
             return { items, continue: token, version };
           }
           items.push(manifest);
+          size += manifest.text.length;
         }
         const last = places.at(-1);
         if (last === undefined || places.length < CHUNK) {
@@ -166,10 +173,10 @@ class KnownManifests {
 
 function manifestOf(kind: ManifestKind, place: string, stored: string): StoredManifest {
   const [namespace = "", name = ""] = place.split("\0");
-  const space = stored.indexOf(" ");
-  const { text, labels } = JSON.parse(stored.slice(space + 1)) as {
-    text: string;
-    labels: Record<string, string>;
-  };
-  return { kind, namespace, name, version: stored.slice(0, space), text, labels };
+  const [, version = "0", record = stored] = /^(\d+) (.*)$/s.exec(stored) ?? [];
+  const value = parseOrUndefined(record);
+  const { text, labels } = isJsonObject(value) ? value : {};
+  // What cannot be read is no text of an object either: whoever wants the object finds out.
+  const whole = typeof text === "string" ? text : record;
+  return { kind, namespace, name, version, text: whole, labels: labelsFrom(labels) };
 }

@@ -15,9 +15,11 @@ import {
   type ListPosition,
   matchesEntry,
   matchesId,
+  sizeOfParts,
+  unreadableEntry,
   wantsPart,
 } from "./list_query.ts";
-import type { ListPage, ListQuery, QueryStore } from "./port.ts";
+import type { IndexEntry, ListPage, ListQuery, QueryStore } from "./port.ts";
 import type { RedisContext } from "./redis_context.ts";
 import { decodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
@@ -57,6 +59,8 @@ const MAX_FETCH = 1_000;
 const [MIN_BATCH, MAX_BATCH] = [64, 1_000];
 /** Items that are loaded together. */
 const MAX_LOAD = 250;
+/** Fields of items that are loaded together. */
+const MAX_FIELDS = 5_000;
 
 export function createRedisQuery(context: RedisContext): QueryStore {
   const { link, keys } = context;
@@ -98,10 +102,10 @@ export function createRedisQuery(context: RedisContext): QueryStore {
   }
 
   async function chooseWay(query: ListQuery, shards: number): Promise<string[]> {
-    const ways = drivingTerms(query);
+    const ways = drivingTerms(query, context.completedLabel);
     if (ways.length === 1) return ways[0] ?? [];
     const sets = ways.map((way) => termsOf(way, shards));
-    const counts = await ask(COUNT_ENTRIES, [], sets.flat(), ({ key }) => [key]);
+    const counts = await ask(COUNT_ENTRIES, ["ZCARD"], sets.flat(), ({ key }) => [key]);
     let [best, least, at] = [0, Infinity, 0];
     sets.forEach(({ length }, index) => {
       const count = counts.slice(at, at += length).reduce<number>((sum, n) => sum + Number(n), 0);
@@ -160,13 +164,15 @@ export function createRedisQuery(context: RedisContext): QueryStore {
     return keys.shard(shard) + SHARD_KEY.actor + id;
   }
 
+  const keyArg = (one: Candidate) => [actorKey(one)];
+
   async function select(candidates: Candidate[], query: ListQuery): Promise<Candidate[]> {
     const possible = candidates.filter(({ id }) => matchesId(id, query));
     const sets = possible.map((one) => ({ shard: one.shard, key: actorKey(one) }));
     const texts = await ask(FIND, ["HGET", ACTOR_FIELD.index], sets, ({ key }) => [key]);
-    return possible.filter(({ id }, index) => {
+    return possible.filter((one, index) => {
       const text = texts[index];
-      return typeof text === "string" && matchesEntry(decodeIndex(id, text), query);
+      return typeof text === "string" && matchesEntry(entryOf(one, text), query);
     });
   }
 
@@ -175,18 +181,47 @@ export function createRedisQuery(context: RedisContext): QueryStore {
     const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...parts ?? COMMON_PARTS];
     const mode = parts === undefined ? "others" : "";
     const first = [mode, String(names.length), ...names];
-    return ask(READ_FIELDS, first, candidates, (one) => [actorKey(one)]);
+    return ask(READ_FIELDS, first, candidates, keyArg);
   }
 
-  async function load(candidates: Candidate[], query: ListQuery): Promise<Item[]> {
-    const replies = query.parts === undefined && query.withoutNodes !== true
-      // Intentionally one by one: a workflow may be large, and others get their turn in between.
-      ? await Promise.all(candidates.map((one) => {
+  /** Fields of actors with their nodes, in order, a few at a time: others get their turn in between. */
+  async function* readWhole(candidates: Candidate[]): AsyncGenerator<unknown> {
+    const sizes = (await ask(COUNT_ENTRIES, ["HLEN"], candidates, keyArg)).map(Number);
+    for (let at = 0; at < candidates.length;) {
+      const group: Candidate[] = [];
+      for (let fields = 0; at < candidates.length; at++) {
+        fields += sizes[at] ?? 0;
+        const one = candidates[at];
+        if (one === undefined || (group.length > 0 && fields > MAX_FIELDS)) break;
+        group.push(one);
+      }
+      yield* await Promise.all(group.map((one) => {
         const key = actorKey(one);
         return link.send(key, ["HGETALL", key]);
-      }))
-      : await readNamed(candidates, query.parts);
-    return candidates.flatMap((one, at) => itemOf(one.id, textsOf(replies[at]), query));
+      }));
+    }
+  }
+
+  /** Loads what is shown; fewer than the candidates when there is no room for more. */
+  async function load(
+    candidates: Candidate[],
+    query: ListQuery,
+    room: number,
+  ): Promise<{ items: Item[]; count: number; size: number }> {
+    const items: Item[] = [];
+    let [count, size] = [0, 0];
+    const take = (fields: unknown): boolean => {
+      const one = candidates[count++];
+      for (const item of one === undefined ? [] : itemOf(one, textsOf(fields), query)) {
+        items.push(item);
+        if (room < Infinity) size += sizeOfParts(item.parts);
+      }
+      return size < room;
+    };
+    if (query.parts !== undefined || query.withoutNodes === true) {
+      for (const fields of await readNamed(candidates, query.parts)) if (!take(fields)) break;
+    } else for await (const fields of readWhole(candidates)) if (!take(fields)) break;
+    return { items, count, size };
   }
 
   async function countAfter(walks: Walk[], last: ListPosition, isWhole: boolean, query: ListQuery) {
@@ -225,20 +260,23 @@ export function createRedisQuery(context: RedisContext): QueryStore {
       let last: ListPosition | undefined;
       let scanned = 0;
       let batch = MIN_BATCH;
+      let room = query.maxSize ?? Infinity;
       while (next === undefined) {
         const missing = Math.min(MAX_LOAD, wanted - items.length);
         const candidates = await take(merge, query, isWhole ? missing : Math.max(missing, batch));
         if (candidates.length === 0) break;
         const selected = isWhole ? candidates : await select(candidates, query);
         const shown = selected.slice(0, Math.max(0, wanted - 1 - items.length));
-        next = selected[shown.length];
-        last = shown.at(-1) ?? last;
+        const loaded = await load(shown, query, room);
+        for (const item of loaded.items) items.push(item);
+        room -= loaded.size;
+        next = selected[loaded.count];
+        last = shown[loaded.count - 1] ?? last;
         scanned += candidates.length;
         if (next === undefined && scanned >= (query.maxScan ?? Infinity)) {
           next = candidates.at(-1);
           last = next;
         }
-        for (const item of await load(shown, query)) items.push(item);
         batch = Math.min(MAX_BATCH, 2 * batch);
       }
       const hasMore = next !== undefined && last !== undefined;
@@ -296,7 +334,8 @@ function nextOf(walks: Walk[]): Candidate[] {
 }
 
 /** The item of an actor's fields and values; none when it has gone meanwhile, or is of another kind. */
-function itemOf(id: string, texts: (string | undefined)[], query: ListQuery): Item[] {
+function itemOf(one: Candidate, texts: (string | undefined)[], query: ListQuery): Item[] {
+  const { id } = one;
   const parts: Record<string, string> = {};
   let version: string | undefined;
   let index: string | undefined;
@@ -307,6 +346,13 @@ function itemOf(id: string, texts: (string | undefined)[], query: ListQuery): It
     else if (name === ACTOR_FIELD.index) index = text;
     else if (name !== ACTOR_FIELD.others && wantsPart(name, query)) parts[name] = text;
   }
-  if (version === undefined || index === undefined || !id.startsWith(`${query.kind}/`)) return [];
-  return [{ id, version, parts, index: decodeIndex(id, index) }];
+  const isGone = version === undefined && index === undefined && Object.keys(parts).length === 0;
+  if (isGone || !id.startsWith(`${query.kind}/`)) return [];
+  return [{ id, version: version ?? "0", parts, index: entryOf(one, index) }];
+}
+
+/** The index entry of an actor that is listed; what stands for it when it cannot be read. */
+function entryOf(position: ListPosition, text: string | undefined): IndexEntry {
+  return (text === undefined ? undefined : decodeIndex(position.id, text)) ??
+    unreadableEntry(position);
 }

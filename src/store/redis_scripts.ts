@@ -4,9 +4,8 @@
  * always the base of the tag (it routes the call; nothing is stored under it), and the names under it come from
  * `redis_keys.ts`. Times are those of the server.
  */
-import { COMPLETED_LABEL } from "../spec/manifest.ts";
-import { OPEN_TERM, shortLabelKey } from "./list_query.ts";
-import { ACTOR_FIELD, BLOB_KEY, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
+import { OPEN_TERM, SHORT_PREFIX } from "./list_query.ts";
+import { ACTOR_FIELD, BLOB_KEY, COMMON_PARTS, MANIFEST_KEY, SHARD_KEY } from "./redis_keys.ts";
 import { defineScript } from "./redis_script.ts";
 
 /** Lua: `now()` in milliseconds. */
@@ -53,6 +52,7 @@ end
  * KEYS  1 base of the first shard
  * ARGV  1 channel of the feed
  *       2 length of the feed
+ *       3 the label that says whether a workflow has ended, as index entries write it
  *       then for each commit: how many arguments follow for it, then
  *       1 base of its shard
  *       2 epoch
@@ -61,8 +61,8 @@ end
  *       5 outbox row that must have a certain text, '' for none
  *       6 the text; '' when there must be no such row
  *       then lists, each after its length:
- *       actors: id, flags (c create, r remove, s silent), header of the change, index entry or '', its time, its uid,
- *               terms, other part keys, parts dropped, parts put (keys and texts)
+ *       actors: id, flags (c create, r remove, s silent), name of what a removal leaves or '', header of the change,
+ *               index entry or '', its time, its uid, terms, other part keys, parts dropped, parts put (keys and texts)
  *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
  *       answer keys, answers as JSON, times of expiry, and which actor's version they show
  * Returns  for each commit
@@ -76,7 +76,7 @@ end
 export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, find = redis.call, ARGV, string.find
-local at = 2
+local at = 3
 local function take()
   at = at + 1
   return arguments[at]
@@ -105,34 +105,63 @@ local function read_before(actor)
     for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
     for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
   end
-  if #names <= 1000 then return call('HMGET', actor.key, unpack(names)) end
   local found = {}
-  in_slices(names, function(...)
-    for _, text in ipairs(call('HMGET', actor.key, ...)) do found[#found + 1] = text end
-  end)
+  if #names <= 1000 then
+    found = call('HMGET', actor.key, unpack(names))
+  else
+    in_slices(names, function(...)
+      for _, text in ipairs(call('HMGET', actor.key, ...)) do found[#found + 1] = text end
+    end)
+  end
+  -- One that has lost its version is there all the same.
+  if not found[1] and call('EXISTS', actor.key) == 1 then found[1] = '0' end
   return found
 end
 
+-- The sets that every entry of an actor is in.
+local function common_terms(id)
+  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
+  return {[term_base .. '*'] = true, [term_base .. 'n:' .. namespace] = true}
+end
+
 -- The sets that a stored index entry is in; also the entry.
-local function terms_of(id, text)
-  local entry = cjson.decode(text)
-  local terms = {
-    [term_base .. '*'] = true,
-    [term_base .. 'n:' .. (string.match(id, '^[^/]*/([^/]*)') or '')] = true,
-    [term_base .. 'p:' .. entry[2]] = true
-  }
+local function read_entry(id, text)
+  local entry, terms = cjson.decode(text), common_terms(id)
+  terms[term_base .. 'p:' .. entry[2]] = true
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
-  if entry[6]['${
-  shortLabelKey(COMPLETED_LABEL)
-}'] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end
+  if entry[6][arguments[3]] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end
   return terms, entry
+end
+
+-- The sets that an entry may be in that cannot be read, as far as the header tells.
+local function guess_terms(id)
+  local terms = common_terms(id)
+  terms[term_base .. '${OPEN_TERM}'] = true
+  for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do
+    terms[term_base .. 'p:' .. phase] = true
+  end
+  pcall(function()
+    local header = cjson.decode(call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h'))
+    local prefix = '${SHORT_PREFIX}'
+    for key, value in pairs(header.metadata.labels) do
+      if string.sub(key, 1, #prefix) == prefix then key = '~' .. string.sub(key, #prefix + 1) end
+      terms[term_base .. 'l:' .. key .. '=' .. value] = true
+    end
+  end)
+  return terms, {}
+end
+
+local function terms_of(id, text)
+  local readable, terms, entry = pcall(read_entry, id, text)
+  if readable then return terms, entry end
+  return guess_terms(id)
 end
 
 local function file_under(actor, old)
   local before, entry = {}, nil
   if old then
     before, entry = terms_of(actor.id, old)
-    if entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
+    if entry[1] and entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
   end
   local same_time = entry and entry[3] == tonumber(actor.time)
   for _, term in ipairs(actor.terms) do
@@ -147,7 +176,7 @@ end
 local function unfile(id, text)
   local terms, entry = terms_of(id, text)
   for key in pairs(terms) do call('ZREM', key, id) end
-  call('HDEL', uids, entry[1])
+  if entry[1] then call('HDEL', uids, entry[1]) end
 end
 
 -- Texts of the touched parts as they were: their lengths in bytes, '-' for one that was not there, then the texts.
@@ -161,11 +190,20 @@ local function texts_before(before)
   return #texts > 0 and table.concat(lengths, ' ') .. '\\n' .. table.concat(texts) or ''
 end
 
--- All parts of an actor, as JSON.
-local function parts_of(key)
-  local parts, fields = {}, call('HGETALL', key)
-  for i = 1, #fields, 2 do
-    if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
+-- Parts of an actor, as JSON: all of them, or all but nodes.
+local function parts_of(key, others)
+  local parts = {}
+  if others then
+    local names = {${COMMON_PARTS.map((part) => `'${part}'`).join(", ")}}
+    for name in string.gmatch(others, '[^\\n]+') do names[#names + 1] = name end
+    for i, text in ipairs(call('HMGET', key, unpack(names))) do
+      if text then parts[names[i]] = text end
+    end
+  else
+    local fields = call('HGETALL', key)
+    for i = 1, #fields, 2 do
+      if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
+    end
   end
   return next(parts) and cjson.encode(parts) or ''
 end
@@ -215,7 +253,7 @@ if mark ~= '' and (call('HGET', outbox, mark) or '') ~= text then return {'lost'
 local actors, known = {}, {}
 for i = 1, tonumber(take()) do
   local actor = {
-    id = take(), flags = take(), change = take(), index = take(), time = take(), uid = take(),
+    id = take(), flags = take(), remains = take(), change = take(), index = take(), time = take(), uid = take(),
     terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
   }
   actor.removes = find(actor.flags, 'r', 1, true)
@@ -260,9 +298,17 @@ for i, actor in ipairs(actors) do
     in_slices(put, function(...) call('HSET', actor.key, ...) end)
     announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts_before(before))
   elseif before[1] then
-    local parts = is_silent(actor) and '' or parts_of(actor.key)
+    local leaves = actor.remains ~= ''
+    local parts = is_silent(actor) and '' or parts_of(actor.key, leaves and (before[3] or ''))
     if old then unfile(actor.id, old) end
-    call('UNLINK', actor.key)
+    if leaves then
+      call('HDEL', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+      if call('EXISTS', actor.key) == 1 then
+        call('RENAME', actor.key, base .. '${SHARD_KEY.remains}' .. actor.remains)
+      end
+    else
+      call('UNLINK', actor.key)
+    end
     announce(reply[i + 1], actor, 'D', old, parts)
   end
 end

@@ -8,13 +8,14 @@ import { ErrorReply } from "redis";
 import type { Json } from "../base/json.ts";
 import { unavailable } from "../base/problem.ts";
 import { CallBatches } from "./call_batches.ts";
-import { indexTerms } from "./list_query.ts";
-import type { ActorChange, Answer, ShardCommit, ShardStore } from "./port.ts";
+import { indexTerms, shortLabelKey, sizeOfParts } from "./list_query.ts";
+import type { ActorChange, Answer, ShardCommit, ShardStore, StoredActor } from "./port.ts";
 import { ActorExists, NODE_PART_PREFIX, StaleEpoch } from "./port.ts";
 import { encodeHeader, NO_CHANGE } from "./redis_change.ts";
 import { feedLengthOf, type RedisContext } from "./redis_context.ts";
 import { encodeIndex } from "./redis_index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./redis_keys.ts";
+import { READ_FIELDS } from "./redis_list_scripts.ts";
 import { createMailboxReader } from "./redis_mailboxes.ts";
 import { listOf, pairsOf, textsOf } from "./redis_replies.ts";
 import { APPEND, BEGIN_SESSION, COMMIT } from "./redis_scripts.ts";
@@ -22,9 +23,11 @@ import { problemOf, wasRefused } from "./redis_trouble.ts";
 
 /** Commits of shards that are written with one script. */
 const MAX_GROUP = 32;
+/** Fields that an actor may have besides its nodes, in a rough count. */
+const OTHER_FIELDS = 16;
 
 export function createRedisShards(context: RedisContext): ShardStore {
-  const { link, keys } = context;
+  const { link, keys, completedLabel } = context;
   /** The latest session of each shard that has one, and its epoch. */
   const sessions = new Map<number, { epoch: number; session: string }>();
   /** Shards with a commit of unknown outcome → its epoch. */
@@ -45,7 +48,7 @@ export function createRedisShards(context: RedisContext): ShardStore {
   /** Writes commits with one script; on a cluster they must be of one shard. */
   async function writeAll(commits: string[][]): Promise<(string | undefined)[][]> {
     const length = feedLengthOf(context.feedLength, await context.shardCount());
-    const args = [keys.feedChannel, String(length)];
+    const args = [keys.feedChannel, String(length), shortLabelKey(completedLabel)];
     for (const commit of commits) {
       args.push(String(commit.length));
       for (const argument of commit) args.push(argument);
@@ -72,7 +75,7 @@ export function createRedisShards(context: RedisContext): ShardStore {
       commit.cursor ?? "",
       commit.follows?.row ?? "",
       commit.follows?.text ?? "",
-      ...commitLists(commit),
+      ...commitLists(commit, completedLabel),
     ];
     try {
       const [outcome, ...rest] = await write(args);
@@ -94,6 +97,13 @@ export function createRedisShards(context: RedisContext): ShardStore {
       if (!isKnown) unknowns.set(shard, epoch);
       throw error;
     }
+  }
+
+  async function withoutNodes(key: string, id: string): Promise<StoredActor | undefined> {
+    const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...COMMON_PARTS];
+    const args = ["others", String(names.length), ...names, key];
+    const actor = actorOf(id, listOf(await link.run(READ_FIELDS, key, args))[0]);
+    return actor && { ...actor, withoutNodes: true };
   }
 
   return {
@@ -143,18 +153,31 @@ export function createRedisShards(context: RedisContext): ShardStore {
       };
     },
 
-    async loadActor(shard, id) {
+    async loadActor(shard, id, bounds) {
       await settle(shard);
       const key = keys.shard(shard) + SHARD_KEY.actor + id;
-      const fields = textsOf(await link.send(key, ["HGETALL", key]));
-      const parts: Record<string, string> = {};
-      let version: string | undefined;
-      for (let at = 0; at < fields.length; at += 2) {
-        const [field = "", text = ""] = [fields[at], fields[at + 1]];
-        if (field === ACTOR_FIELD.version) version = text;
-        else if (!field.startsWith("@")) parts[field] = text;
+      const most = bounds === undefined ? Infinity : bounds.maxNodes + OTHER_FIELDS;
+      if (most < Infinity && Number(await link.send(key, ["HLEN", key])) > most) {
+        return await withoutNodes(key, id);
       }
-      return version === undefined ? undefined : { id, version, parts };
+      const actor = actorOf(id, await link.send(key, ["HGETALL", key]));
+      const isLarge = actor !== undefined && bounds !== undefined &&
+        sizeOfParts(actor.parts) > bounds.maxSize;
+      return isLarge ? await withoutNodes(key, id) : actor;
+    },
+
+    async readRemains(shard, name, cursor, max) {
+      const key = keys.shard(shard) + SHARD_KEY.remains + name;
+      const args = ["HSCAN", key, cursor || "0", "COUNT", String(max)];
+      const [next, fields] = listOf(await link.send(key, args));
+      const parts = Object.fromEntries(pairsOf(fields));
+      return { parts, ...(String(next) !== "0" && { next: String(next) }) };
+    },
+
+    async dropRemains(shard, name) {
+      const key = keys.shard(shard) + SHARD_KEY.remains + name;
+      // Redis gives the memory back by itself, later.
+      await link.send(key, ["UNLINK", key]);
     },
 
     async findAnswers(shard, wanted) {
@@ -202,11 +225,27 @@ export function createRedisShards(context: RedisContext): ShardStore {
   };
 }
 
+/** An actor by the fields of its hash and their values. */
+function actorOf(id: string, reply: unknown): StoredActor | undefined {
+  const fields = textsOf(reply);
+  const parts: Record<string, string> = {};
+  let version: string | undefined;
+  for (let at = 0; at < fields.length; at += 2) {
+    const [field = "", text] = [fields[at], fields[at + 1]];
+    if (text === undefined) continue;
+    // One that has lost its version is there all the same.
+    version ??= "0";
+    if (field === ACTOR_FIELD.version) version = text;
+    else if (!field.startsWith("@")) parts[field] = text;
+  }
+  return version === undefined ? undefined : { id, version, parts };
+}
+
 /** The lists of the commit script, see its header. */
-function commitLists(commit: ShardCommit): string[] {
+function commitLists(commit: ShardCommit, completedLabel: string): string[] {
   const { actors, outboxDrop, outboxPut, timersClear, timersSet, answers } = commit;
   const lists = [String(actors.length)];
-  for (const change of actors) pushActor(lists, change);
+  for (const change of actors) pushActor(lists, change, completedLabel);
   push(lists, outboxDrop);
   pushPairs(lists, outboxPut);
   push(lists, timersClear);
@@ -220,15 +259,15 @@ function commitLists(commit: ShardCommit): string[] {
   return lists;
 }
 
-function pushActor(lists: string[], change: ActorChange): void {
-  const { id, put, drop, index, create, remove, silent } = change;
+function pushActor(lists: string[], change: ActorChange, completedLabel: string): void {
+  const { id, put, drop, index, create, remove, remains = "", silent } = change;
   const flags = (create ? "c" : "") + (remove ? "r" : "") + (silent ? "s" : "");
   const feed = silent ? "" : encodeHeader(remove ? NO_CHANGE : change);
-  lists.push(id, flags, feed);
+  lists.push(id, flags, remains, feed);
   if (index === undefined) lists.push("", "", "", "0");
   else {
     lists.push(encodeIndex(index), String(index.createdAt), index.uid);
-    push(lists, indexTerms(index));
+    push(lists, indexTerms(index, completedLabel));
   }
   push(lists, Object.keys(put).filter(isOtherPart));
   push(lists, drop);

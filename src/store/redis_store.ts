@@ -4,6 +4,7 @@
  * once a second in case the message was lost.
  */
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { BlobStore, Durability, Membership, Store } from "./port.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./redis_context.ts";
 import { createRedisEvents } from "./redis_events.ts";
@@ -25,6 +26,7 @@ import {
 import { createRedisShards } from "./redis_shards.ts";
 import { parseRedisUrl } from "./redis_url.ts";
 import { Wakeups } from "./wakeups.ts";
+import { completedLabel, STANDARD_NAMING } from "../spec/naming.ts";
 
 export interface RedisStoreOptions {
   /** See `redis_url.ts`. */
@@ -35,6 +37,10 @@ export interface RedisStoreOptions {
   feedLength?: number;
   /** Hears of lost connections and of settings that endanger the data, for the log; never of a password. */
   onTrouble?: (text: string) => void;
+  /** Hears of what lies in the store and can't be read. */
+  onUnreadable?: ReportUnreadable;
+  /** Prefix of the label that says whether a workflow has ended. @default that of the reference */
+  labelPrefix?: string;
 }
 
 /**
@@ -70,6 +76,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     feedLength,
     shardCount,
     isClosed: () => isClosed,
+    completedLabel: completedLabel({ ...STANDARD_NAMING, ...options }),
+    onUnreadable: options.onUnreadable ?? (() => {}),
   };
   const durability = await readSettings(context, onTrouble).catch((error) => {
     void link.close();
@@ -84,7 +92,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     blobs: createBlobs(context),
     async ping() {
       if (isClosed) throw unavailable("The store is closed");
-      await link.send(keys.shardCount, ["PING"]);
+      // Intentionally not PING, which is refused with the writes when Redis can't save.
+      await link.send(keys.shardCount, ["EXISTS", keys.shardCount]);
     },
     durability: () => durability,
     clear: () => clear(context),

@@ -1,6 +1,6 @@
 /** What goes wrong with Redis, in the words of the store: a `Problem` Unavailable that says why. */
 import { ClientOfflineError, ErrorReply } from "redis";
-import { Problem, unavailable } from "../base/problem.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
 
 /** Answers of the server that mean it can't now, and what to tell. */
 const REFUSALS: readonly [pattern: RegExp, text: string][] = [
@@ -26,7 +26,10 @@ export function wasRefused(error: unknown): boolean {
 
 /** What a caller is told whose call was not answered in time. */
 export function lateAnswer(timeoutMs: number): Problem {
-  return unavailable(`Redis did not answer within ${timeoutMs} ms`);
+  return new Problem(ProblemCode.Unavailable, `Redis did not answer within ${timeoutMs} ms`, {
+    retryAfterSeconds: 1,
+    mayBeDone: true,
+  });
 }
 
 /** Fails when the promise has not settled in time; it may still settle later, and nobody hears of it. */
@@ -66,6 +69,9 @@ export function textOf(error: unknown): string {
 }
 
 function withCause(text: string, cause: Error): Problem {
-  const problem = unavailable(text);
-  return new Problem(problem.code, problem.message, { retryAfterSeconds: 1, cause });
+  return new Problem(ProblemCode.Unavailable, text, {
+    retryAfterSeconds: 1,
+    mayBeDone: !wasRefused(cause),
+    cause,
+  });
 }

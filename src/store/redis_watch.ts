@@ -17,6 +17,7 @@ import { SHARD_KEY } from "./redis_keys.ts";
 import { FIND, READ_HISTORY } from "./redis_list_scripts.ts";
 import { listOf, streamEntriesOf } from "./redis_replies.ts";
 import { readVersion } from "./redis_version.ts";
+import { changeReader } from "./unreadable_change.ts";
 import { parseVersion } from "./watch_feed.ts";
 
 /** Entries of one feed that are read in one go, by the shared reader and for one that is behind it. */
@@ -29,6 +30,8 @@ const KEPT_CHANGES = 5_000;
 const KEPT_SIZE = 16 << 20;
 /** Pause between two reads, so that many commits are read at once. */
 const PAUSE_MS = 4;
+
+type Place = Pick<Change, "type" | "id" | "version">;
 
 interface Seen {
   version: number;
@@ -43,8 +46,21 @@ export function createRedisWatch(
 ): Pick<QueryStore, "watch" | "changes" | "history"> {
   const { link, keys, wakeups } = context;
   const tail = { seen: [] as Seen[], size: 0, floor: 0, at: 0, watchers: 0, isReading: false };
+  const readChange = changeReader(context.onUnreadable);
   let subscription: Promise<void> | undefined;
   let wakes = 0;
+
+  function seenOf(id: string, fields: Record<string, string>): Seen {
+    const { t = "M", a: actor = "", c = "", i = "", b = "" } = fields;
+    const version = id.slice(0, id.indexOf("-"));
+    const type = TYPES[t as keyof typeof TYPES];
+    const place: Place = { type, id: actor, version };
+    return {
+      version: Number(version),
+      size: c.length + b.length + i.length,
+      change: readChange(place, () => changeOf(place, fields)),
+    };
+  }
 
   function hear(): Promise<void> {
     subscription ??= link.subscribe(keys.feedChannel, () => {
@@ -241,23 +257,13 @@ export function createRedisWatch(
   };
 }
 
-function seenOf(id: string, fields: Record<string, string>): Seen {
-  const version = id.slice(0, id.indexOf("-"));
-  const { t: type = "M", a: actor = "", c: change = "", i: index, b: texts = "" } = fields;
+function changeOf(place: Place, fields: Record<string, string>): Change {
+  const { t: type = "M", c: change = "", i: index, b: texts = "" } = fields;
+  if (!(type in TYPES)) throw new Error(`A change is of type "${type}"`);
   const body = decodeChange(change);
   const before = type === "D" && texts !== ""
     ? JSON.parse(texts) as Record<string, string>
     : decodeBefore(body, texts);
-  return {
-    version: Number(version),
-    size: change.length + texts.length + (index?.length ?? 0),
-    change: {
-      type: TYPES[type as keyof typeof TYPES],
-      id: actor,
-      version,
-      ...body,
-      ...(before && { before }),
-      ...(index !== undefined && { index: decodeIndex(actor, index) }),
-    },
-  };
+  const entry = index === undefined ? undefined : decodeIndex(place.id, index);
+  return { ...place, ...body, ...(before && { before }), ...(entry && { index: entry }) };
 }

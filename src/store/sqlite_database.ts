@@ -245,7 +245,8 @@ const TROUBLE =
 
 function problemOf(error: unknown): unknown {
   if (error instanceof Problem || !TROUBLE.test(textOf(error))) return error;
-  return unavailable(`The store cannot be used: ${textOf(error)}`);
+  const { code, message } = unavailable(`The store cannot be used: ${textOf(error)}`);
+  return new Problem(code, message, { retryAfterSeconds: 1, cause: error });
 }
 
 function textOf(error: unknown): string {

@@ -1,7 +1,9 @@
 /** The event queue and the delivery records of the SQLite adapter. */
 import { continueAfter, parseContinue } from "./list_query.ts";
-import { deliveryPosition, queuedDelivery } from "./delivery_record.ts";
+import { deliveryPosition, queuedDelivery, readDelivery } from "./delivery_record.ts";
 import type { Delivery, EventStore, QueuedEvent } from "./port.ts";
+import { eventProblem, unreadableEvent } from "./queued_event.ts";
+import { textOf } from "./raw_bytes.ts";
 import type { Row, SqliteDatabase } from "./sqlite_database.ts";
 import type { Wakeups } from "./wakeups.ts";
 
@@ -9,12 +11,23 @@ import type { Wakeups } from "./wakeups.ts";
 const SWEEP_EVERY = 256;
 const FAR_MS = 1e15;
 
+/** Numbers that JavaScript takes; any other one, as anything else that has no business there, is NULL. */
+const NUMBERS = ["received_at", "size", "attempts"].map((name) =>
+  `CASE WHEN typeof(${name}) = 'integer' AND abs(${name}) < 9e15 THEN ${name} END AS ${name}`
+).join(", ");
+const TAKEABLE =
+  `SELECT seq, id, namespace, discriminator, text, ${NUMBERS}, touched_at IS NULL AS is_new FROM event`;
+/** Of a row whose times can't be read nobody knows when it was touched: it is taken at once. */
+const IS_BROKEN = "typeof(touched_at) IN ('text', 'blob') OR typeof(at) IN ('text', 'blob')";
+
 export function createSqliteEvents(
   database: SqliteDatabase,
   wakeups: Wakeups,
   now: () => number,
 ): EventStore {
   let offers = 0;
+  /** Events that were given out as unreadable and are not ended, and their rows. */
+  const unreadable = new Map<string, number>();
 
   function depth(): number {
     return Number(database.get("SELECT count(*) AS n FROM event")?.["n"]);
@@ -66,12 +79,12 @@ export function createSqliteEvents(
   /** Those that may be taken now: silent workers' first, then oldest first. */
   function takeable(max: number, claimAfterMs: number): Row[] {
     const silent = database.all(
-      "SELECT * FROM event WHERE touched_at <= ? ORDER BY seq LIMIT ?",
+      `${TAKEABLE} WHERE touched_at <= ? OR ${IS_BROKEN} ORDER BY seq LIMIT ?`,
       now() - claimAfterMs,
       max,
     );
     const ready = database.all(
-      "SELECT * FROM event WHERE touched_at IS NULL AND (at IS NULL OR at <= ?) ORDER BY seq LIMIT ?",
+      `${TAKEABLE} WHERE touched_at IS NULL AND (at IS NULL OR at <= ?) ORDER BY seq LIMIT ?`,
       now(),
       max - silent.length,
     );
@@ -80,7 +93,7 @@ export function createSqliteEvents(
 
   function takeNow(worker: string, max: number, claimAfterMs: number): QueuedEvent[] {
     return takeable(max, claimAfterMs).map((row) => {
-      const attempts = Number(row["attempts"]) + (row["touched_at"] === null ? 0 : 1);
+      const attempts = Number(row["attempts"]) + (row["is_new"] === 1 ? 0 : 1);
       database.run(
         "UPDATE event SET worker = ?, touched_at = ?, at = NULL, attempts = ? WHERE seq = ?",
         worker,
@@ -88,16 +101,48 @@ export function createSqliteEvents(
         attempts,
         row["seq"] ?? null,
       );
-      return {
-        id: String(row["id"]),
-        namespace: String(row["namespace"]),
-        discriminator: String(row["discriminator"]),
-        text: String(row["text"]),
-        receivedAt: Number(row["received_at"]),
-        attempts,
-        ...(row["size"] !== null && { size: Number(row["size"]) }),
-      };
+      return eventOf(row, attempts);
     });
+  }
+
+  /** The event of a row; one that stands for it when it can't be read. */
+  function eventOf(row: Row, attempts: number): QueuedEvent {
+    const { seq, id, namespace, discriminator, text, received_at: receivedAt, size } = row;
+    const facts = {
+      id,
+      namespace,
+      discriminator,
+      text,
+      receivedAt,
+      attempts,
+      ...(size !== null && { size }),
+    };
+    const isSuspect = typeof text === "string" && text.includes("\uFFFD");
+    const problem = eventProblem(facts);
+    if (problem === undefined && !isSuspect) return facts as QueuedEvent;
+    const sql = "SELECT CAST(text AS BLOB) AS raw FROM event WHERE seq = ?";
+    const raw = database.get(sql, seq ?? null)?.["raw"];
+    const bytes = raw instanceof Uint8Array ? raw : new Uint8Array();
+    if (problem === undefined && textOf(bytes) !== undefined) return facts as QueuedEvent;
+    const event = unreadableEvent({
+      reason: problem ?? "it is not UTF-8",
+      raw: bytes,
+      place: String(seq),
+      facts,
+      receivedAt: now(),
+      attempts,
+    });
+    unreadable.set(event.id, Number(seq));
+    return event;
+  }
+
+  /** Takes an event out of the queue; false when it is not there. */
+  function removeEvent({ id, unreadable: raw }: Delivery): boolean {
+    const row = raw && unreadable.get(id);
+    unreadable.delete(id);
+    return row === undefined
+      ? database.run("DELETE FROM event WHERE id = ?", id) > 0
+      : database.run("DELETE FROM event WHERE seq = ?", row) > 0;
   }
 
   function nextDueMs(claimAfterMs: number): number {
@@ -139,8 +184,7 @@ export function createSqliteEvents(
     async finish(deliveries) {
       await database.write(() => {
         for (const delivery of deliveries) {
-          const removed = database.run("DELETE FROM event WHERE id = ?", delivery.id);
-          if (removed > 0) saveDelivery(delivery);
+          if (removeEvent(delivery)) saveDelivery(delivery);
         }
       });
     },
@@ -176,7 +220,7 @@ export function createSqliteEvents(
     async deliveries({ namespace, state, limit, ...query }) {
       const after = parseContinue(query.continue) ?? { createdAt: FAR_MS, id: "" };
       const rows = database.all(
-        `SELECT record FROM delivery
+        `SELECT id, received_at, record FROM delivery
          WHERE namespace = ? ${state === undefined ? "" : "AND state = ?"}
            AND (received_at, id) < (?, ?)
          ORDER BY received_at DESC, id DESC LIMIT ?`,
@@ -186,7 +230,9 @@ export function createSqliteEvents(
         after.id,
         limit > 0 ? limit + 1 : -1,
       );
-      const found = rows.map(({ record }) => JSON.parse(String(record)) as Delivery);
+      const found = rows.map(({ id, received_at, record }) =>
+        readDelivery(String(record), { id: String(id), namespace, receivedAt: Number(received_at) })
+      );
       const items = limit > 0 ? found.slice(0, limit) : found;
       const last = items.at(-1);
       return {
@@ -198,9 +244,10 @@ export function createSqliteEvents(
 
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async delivery(namespace, id) {
-      const sql = "SELECT record FROM delivery WHERE id = ? AND namespace = ?";
+      const sql = "SELECT received_at, record FROM delivery WHERE id = ? AND namespace = ?";
       const row = database.get(sql, id, namespace);
-      return row && JSON.parse(String(row["record"])) as Delivery;
+      const receivedAt = Number(row?.["received_at"]);
+      return row && readDelivery(String(row["record"]), { id, namespace, receivedAt });
     },
 
     async trimDeliveries(maxCount, maxAgeMs) {

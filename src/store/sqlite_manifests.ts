@@ -1,8 +1,10 @@
 /** Stored manifests of the SQLite adapter. */
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 import {
   continueManifests,
   findConflict,
+  labelsFrom,
   manifestId,
   manifestOrder,
   matchesManifest,
@@ -40,6 +42,7 @@ export function createSqliteManifests(
       const after = parseManifestContinue(query.continue)?.split("\0") ?? ["", ""];
       const items: StoredManifest[] = [];
       let token: string | undefined;
+      let size = 0;
       const rows = database.iterate(
         `SELECT * FROM manifest WHERE kind = ? AND (namespace, name) > (?, ?)
          AND namespace >= ? ORDER BY namespace, name`,
@@ -53,11 +56,14 @@ export function createSqliteManifests(
         if (query.namespace !== undefined && manifest.namespace !== query.namespace) break;
         if (!matchesManifest(manifest, query)) continue;
         const last = items.at(-1);
-        if (query.limit > 0 && items.length === query.limit && last !== undefined) {
+        const isFull = size >= (query.maxSize ?? Infinity) ||
+          (query.limit > 0 && items.length === query.limit);
+        if (isFull && last !== undefined) {
           token = continueManifests(manifestOrder(last.namespace, last.name));
           break;
         }
         items.push(manifest);
+        size += manifest.text.length;
       }
       return {
         items,
@@ -115,6 +121,6 @@ function manifestOf(row: Row): StoredManifest {
     name: String(row["name"]),
     version: String(row["version"]),
     text: String(row["text"]),
-    labels: JSON.parse(String(row["labels"])) as Record<string, string>,
+    labels: labelsFrom(parseOrUndefined(String(row["labels"]))),
   };
 }

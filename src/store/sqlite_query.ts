@@ -2,6 +2,7 @@
  * Lists and watches of the SQLite adapter. A list walks the term that covers the query with the fewest entries thereabouts,
  * newest first, and looks at each entry until the page is full.
  */
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import {
   ALL_TERM,
   beginningOf,
@@ -13,12 +14,20 @@ import {
   type ListPosition,
   matchesEntry,
   matchesId,
+  sizeOfParts,
+  unreadableEntry,
 } from "./list_query.ts";
 import type { IndexEntry, ListPage, ListQuery, QueryStore } from "./port.ts";
-import { NODE_PART_PREFIX } from "./port.ts";
 import type { Row, SqliteDatabase } from "./sqlite_database.ts";
 import { readFeed, readHistory } from "./sqlite_feed.ts";
+import {
+  readParts,
+  readPartsWithoutNodes,
+  readWholeActor,
+  type WholeActor,
+} from "./sqlite_parts.ts";
 import { parseEntry } from "./sqlite_shards.ts";
+import { changeReader } from "./unreadable_change.ts";
 import type { Wakeups } from "./wakeups.ts";
 import { FEED_BATCH, parseVersion, watchFeed } from "./watch_feed.ts";
 
@@ -29,7 +38,14 @@ const LOOK_AHEAD = 100;
 const LATEST: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
 const EARLIEST_MS = -8.64e15;
 
-export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): QueryStore {
+export function createSqliteQuery(
+  database: SqliteDatabase,
+  wakeups: Wakeups,
+  completedLabel: string,
+  onUnreadable: ReportUnreadable,
+): QueryStore {
+  const readChange = changeReader(onUnreadable);
+
   /** Time of the entry that is so many ahead; the further back it is, the fewer entries are thereabouts. */
   function lookAhead(term: string, after: ListPosition): number {
     const sql = `SELECT created_at FROM term WHERE term = ? AND (created_at, id) < (?, ?)
@@ -40,7 +56,7 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 
   /** The way with the fewest entries after this position, as far as one sees; of equal ones the first. */
   function chooseWay(query: ListQuery, after: ListPosition): string[] {
-    const ways = drivingTerms(query);
+    const ways = drivingTerms(query, completedLabel);
     let [best, earliest] = [ways[0] ?? [ALL_TERM], Infinity];
     if (ways.length === 1) return best;
     for (const way of ways) {
@@ -56,7 +72,7 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
     if (exact !== undefined) {
       const sql = "SELECT row, id, version, index_entry FROM actor WHERE id = ?";
       return database.all(sql, exact)
-        .map((row) => ({ ...row, created_at: parseEntry(row["index_entry"])?.createdAt ?? 0 }))
+        .map((row) => ({ ...row, created_at: entryOf(row).createdAt }))
         .filter(({ created_at }) =>
           comparePositions({ createdAt: created_at, id: exact }, after) > 0
         );
@@ -76,31 +92,19 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
     return walks.length === 1 && walks[0] !== undefined ? walks[0] : mergeWalks(walks);
   }
 
-  function loadParts(actor: Row, query: ListQuery): Record<string, string> {
-    const all = "SELECT key, text FROM part WHERE actor = ?1";
-    const row = actor["row"] ?? null;
-    const end = NODE_PART_PREFIX.slice(0, -1) +
-      String.fromCharCode(NODE_PART_PREFIX.charCodeAt(NODE_PART_PREFIX.length - 1) + 1);
-    const rows = query.parts !== undefined
-      ? query.parts.flatMap((key) => database.all(`${all} AND key = ?2`, row, key))
-      : query.withoutNodes === true
-      ? database.all(
-        `${all} AND key < ?2 UNION ALL ${all} AND key >= ?3`,
-        row,
-        NODE_PART_PREFIX,
-        end,
-      )
-      : database.all(all, row);
-    return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
-  }
-
-  function itemOf(row: Row, query: ListQuery): ListPage["items"][number] {
-    return {
-      id: String(row["id"]),
-      version: String(row["version"]),
-      parts: loadParts(row, query),
-      index: parseEntry(row["index_entry"]) as IndexEntry,
-    };
+  /** The item of a row; undefined when it has gone meanwhile. */
+  async function load(row: Row, query: ListQuery, isFresh: boolean): Promise<Loaded | undefined> {
+    const id = String(row["id"]);
+    const item = { id, version: String(row["version"]), index: entryOf(row) };
+    if (query.parts === undefined && query.withoutNodes !== true) {
+      const whole = await readWholeActor(database, id, isFresh ? row : undefined);
+      return whole && { ...whole, item: { ...item, version: whole.version, parts: whole.parts } };
+    }
+    const actor = row["row"] ?? null;
+    const parts = query.parts === undefined
+      ? readPartsWithoutNodes(database, actor)
+      : readParts(database, actor, query.parts);
+    return { item: { ...item, parts }, parts, hasPaused: false };
   }
 
   /** The rows after a position, selected or not, in slices: others work between them. */
@@ -153,15 +157,22 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
       let last: ListPosition | undefined;
       let hasMore = false;
       let scanned = 0;
+      let size = 0;
       page: for await (const rows of slices(way, after, query)) {
+        let isFresh = true;
         for (const row of rows) {
           if (!isSelected(row, query)) continue;
-          if (query.limit > 0 && items.length === query.limit) {
+          const isFull = items.length > 0 && size >= (query.maxSize ?? Infinity);
+          if (isFull || (query.limit > 0 && items.length === query.limit)) {
             hasMore = true;
             break page;
           }
           last = positionOf(row);
-          items.push(itemOf(row, query));
+          const loaded = await load(row, query, isFresh);
+          if (loaded === undefined) continue;
+          if (loaded.hasPaused) isFresh = false;
+          items.push(loaded.item);
+          if (query.maxSize !== undefined) size += sizeOfParts(loaded.parts);
         }
         scanned += rows.length;
         const end = rows.at(-1);
@@ -190,7 +201,7 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 
     watch(after, signal) {
       const feed = {
-        read: (at: number, max: number) => readFeed(database, at, max),
+        read: (at: number, max: number) => readFeed(database, readChange, at, max),
         isClosed: () => database.isClosed,
         wakeups,
       };
@@ -199,24 +210,31 @@ export function createSqliteQuery(database: SqliteDatabase, wakeups: Wakeups): Q
 
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async changes(after) {
-      return readFeed(database, parseVersion(after), FEED_BATCH);
+      return readFeed(database, readChange, parseVersion(after), FEED_BATCH);
     },
 
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async history(_shard, id, after) {
-      return readHistory(database, parseVersion(after), id);
+      return readHistory(database, readChange, parseVersion(after), id);
     },
   };
 }
 
+/** An item that was loaded. */
+type Loaded = Omit<WholeActor, "version"> & { item: ListPage["items"][number] };
+
 function isSelected(row: Row, query: ListQuery): boolean {
-  if (!matchesId(String(row["id"]), query)) return false;
-  const entry = parseEntry(row["index_entry"]);
-  return entry !== undefined && matchesEntry(entry, query);
+  return matchesId(String(row["id"]), query) && row["index_entry"] !== null &&
+    matchesEntry(entryOf(row), query);
+}
+
+/** The entry of a listed actor; what stands for it when it cannot be read. */
+function entryOf(row: Row): IndexEntry {
+  return parseEntry(row["index_entry"]) ?? unreadableEntry(positionOf(row));
 }
 
 function positionOf(row: Row): ListPosition {
-  return { createdAt: Number(row["created_at"]), id: String(row["id"]) };
+  return { createdAt: Number(row["created_at"] ?? 0), id: String(row["id"]) };
 }
 
 function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {

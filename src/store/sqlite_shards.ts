@@ -1,25 +1,32 @@
 /** Mailboxes, commits and actors of the SQLite adapter. */
 import type { Json } from "../base/json.ts";
-import { indexTerms } from "./list_query.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
+import { indexTerms, isIndexEntry } from "./list_query.ts";
+import { mailboxEntry } from "./stored_command.ts";
 import { takeTurns } from "./take_turns.ts";
-import type {
-  ActorChange,
-  Answer,
-  Change,
-  Command,
-  IndexEntry,
-  ShardCommit,
-  ShardStore,
-} from "./port.ts";
+import type { ActorChange, Answer, Change, IndexEntry, ShardCommit, ShardStore } from "./port.ts";
 import { ActorExists, StaleEpoch } from "./port.ts";
 import type { Row, SqliteDatabase } from "./sqlite_database.ts";
 import { publishChange } from "./sqlite_feed.ts";
+import {
+  dropRemains,
+  isBeyond,
+  leaveRemains,
+  readAllParts,
+  readPartsWithoutNodes,
+  readRemains,
+  readWholeActor,
+} from "./sqlite_parts.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 export interface SqliteShardsOptions {
   now: () => number;
   wakeups: Wakeups;
   feedLength: number;
+  /** The label that says whether a workflow has ended. */
+  completedLabel: string;
+  onUnreadable: ReportUnreadable;
 }
 
 type Hear = (request: string, answer: Json) => void;
@@ -29,7 +36,7 @@ const SWEEP_EVERY = 256;
 
 export function createSqliteShards(
   database: SqliteDatabase,
-  { now, wakeups, feedLength }: SqliteShardsOptions,
+  { now, wakeups, feedLength, completedLabel, onUnreadable }: SqliteShardsOptions,
 ): ShardStore {
   const listeners = new Map<string, Set<Hear>>();
   let commits = 0;
@@ -74,11 +81,21 @@ export function createSqliteShards(
     const { id } = change;
     const before = database.get("SELECT row, index_entry FROM actor WHERE id = ?", id);
     const oldIndex = before && parseEntry(before["index_entry"]);
+    if (before !== undefined && oldIndex === undefined && before["index_entry"] !== null) {
+      // Nothing tells what it was filed under.
+      database.run("DELETE FROM term WHERE id = ?", id);
+    }
     if (change.remove === true) {
       if (before === undefined) return undefined;
-      const texts = textsOf("SELECT key, text FROM part WHERE actor = ?", before["row"] ?? null);
-      database.run("DELETE FROM part WHERE actor = ?", before["row"] ?? null);
-      database.run("DELETE FROM actor WHERE id = ?", id);
+      const row = before["row"] ?? null;
+      const { remains } = change;
+      const texts = remains === undefined
+        ? readAllParts(database, row)
+        : readPartsWithoutNodes(database, row);
+      if (remains === undefined) {
+        database.run("DELETE FROM part WHERE actor = ?", row);
+        database.run("DELETE FROM actor WHERE row = ?", row);
+      } else leaveRemains(database, row, remains);
       fileUnder(id, oldIndex, undefined);
       return announce(change, "DELETED", oldIndex, database.next("version"), texts);
     }
@@ -126,15 +143,22 @@ export function createSqliteShards(
     return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
   }
 
-  function fileUnder(id: string, before: IndexEntry | undefined, after: IndexEntry | undefined) {
-    const place = (entry: IndexEntry) => new Set(indexTerms(entry));
+  function fileUnder(
+    id: string,
+    before: IndexEntry | undefined,
+    after: IndexEntry | undefined,
+  ): void {
+    const place = (entry: IndexEntry) => new Set(indexTerms(entry, completedLabel));
     const same = before !== undefined && after?.createdAt === before.createdAt;
     const old = before === undefined ? new Set<string>() : place(before);
     const wanted = after === undefined ? new Set<string>() : place(after);
     for (const term of old) {
       if (same && wanted.has(term)) continue;
       const sql = "DELETE FROM term WHERE term = ? AND created_at = ? AND id = ?";
-      database.run(sql, term, before?.createdAt ?? 0, id);
+      if (database.run(sql, term, before?.createdAt ?? 0, id) > 0) continue;
+      // The entry is damaged, though it can be read: it was filed under something else.
+      database.run("DELETE FROM term WHERE id = ?", id);
+      return fileUnder(id, undefined, after);
     }
     for (const term of wanted) {
       if (same && old.has(term)) continue;
@@ -214,11 +238,7 @@ export function createSqliteShards(
             max - entries.length,
           );
           for (const { seq, command } of rows) {
-            entries.push({
-              shard,
-              cursor: String(seq),
-              command: JSON.parse(String(command)) as Command,
-            });
+            entries.push(mailboxEntry(shard, String(seq), command, onUnreadable));
           }
         }
         const leftMs = deadline - performance.now();
@@ -250,18 +270,23 @@ export function createSqliteShards(
       };
     },
 
-    // deno-lint-ignore require-await -- so that trouble is a rejection
-    async loadActor(_shard, id) {
+    async loadActor(_shard, id, bounds) {
       const actor = database.get("SELECT row, version FROM actor WHERE id = ?", id);
-      if (actor === undefined) return undefined;
-      const sql = "SELECT key, text FROM part WHERE actor = ?";
-      const parts = database.all(sql, actor["row"] ?? null);
-      return {
-        id,
-        version: String(actor["version"]),
-        parts: Object.fromEntries(parts.map(({ key, text }) => [key, String(text)])),
-      };
+      const row = actor?.["row"] ?? null;
+      if (actor !== undefined && bounds !== undefined && isBeyond(database, row, bounds)) {
+        const parts = readPartsWithoutNodes(database, row);
+        return { id, version: String(actor["version"]), parts, withoutNodes: true };
+      }
+      const whole = actor && await readWholeActor(database, id, actor);
+      return whole && { id, version: whole.version, parts: whole.parts };
     },
+
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async readRemains(_shard, name, cursor, max) {
+      return readRemains(database, name, cursor, max);
+    },
+
+    dropRemains: (_shard, name) => dropRemains(database, name),
 
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async findAnswers(shard, keys) {
@@ -308,7 +333,9 @@ export function createSqliteShards(
   };
 }
 
-/** Reads an index entry as it is stored; NULL for actors without one. */
+/** Reads an index entry as it is stored; undefined for actors without one, and for one that cannot be read. */
 export function parseEntry(text: unknown): IndexEntry | undefined {
-  return typeof text === "string" ? JSON.parse(text) as IndexEntry : undefined;
+  if (typeof text !== "string") return undefined;
+  const value = parseOrUndefined(text);
+  return isIndexEntry(value) ? value : undefined;
 }

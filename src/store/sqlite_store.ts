@@ -2,6 +2,8 @@
  * The embedded store: one SQLite database in a folder that one process has open. Whoever waits is woken in the process;
  * nothing is polled. Leases of a process that is gone are void as soon as the folder is opened again.
  */
+import type { ReportUnreadable } from "../platform/unreadable.ts";
+import { completedLabel, STANDARD_NAMING } from "../spec/naming.ts";
 import type { BlobStore, Membership, Store } from "./port.ts";
 import { SqliteDatabase, type SqliteOptions } from "./sqlite_database.ts";
 import { createSqliteEvents } from "./sqlite_events.ts";
@@ -11,8 +13,14 @@ import { createSqliteShards } from "./sqlite_shards.ts";
 import { Wakeups } from "./wakeups.ts";
 
 export interface SqliteStoreOptions extends SqliteOptions {
+  /** An open database, for tests that break what is in it. @default that of the folder */
+  database?: SqliteDatabase;
   /** Clock of the store, epoch ms. @default {Date.now} */
   now?: () => number;
+  /** Hears of what lies in the store and can't be read. */
+  onUnreadable?: ReportUnreadable;
+  /** Prefix of the label that says whether a workflow has ended. @default that of the reference */
+  labelPrefix?: string;
   /** Changes that the feed keeps for watches that resume. @default {20_000} */
   feedLength?: number;
 }
@@ -40,7 +48,9 @@ const DATA_TABLES = [
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { now = Date.now, feedLength = 20_000, synchronous = "FULL" } = options;
-  const database = new SqliteDatabase(options);
+  const { onUnreadable = () => {} } = options;
+  const completed = completedLabel({ ...STANDARD_NAMING, ...options });
+  const { database = new SqliteDatabase(options) } = options;
   await database.write(() => {
     database.run("UPDATE shard SET owner = NULL");
     database.run("DELETE FROM replica");
@@ -48,8 +58,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const wakeups = new Wakeups();
   return {
     membership: createMembership(database, now),
-    shards: createSqliteShards(database, { now, wakeups, feedLength }),
-    query: createSqliteQuery(database, wakeups),
+    shards: createSqliteShards(database, {
+      now,
+      wakeups,
+      feedLength,
+      completedLabel: completed,
+      onUnreadable,
+    }),
+    query: createSqliteQuery(database, wakeups, completed, onUnreadable),
     manifests: createSqliteManifests(database, wakeups, feedLength),
     events: createSqliteEvents(database, wakeups, now),
     blobs: createBlobs(database),

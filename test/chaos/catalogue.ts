@@ -1,5 +1,8 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
 import { CLIENT_SCENARIOS } from "./clients.ts";
+import { HOSTILE_SCENARIOS } from "./hostile.ts";
+import { EXPLOSION_SCENARIOS } from "./explosions.ts";
+import { EXPRESSION_SCENARIOS } from "./expressions.ts";
 import { REDIS_SCENARIOS } from "./redis.ts";
 import { REPLICA_SCENARIOS } from "./replicas.ts";
 import { TIME_SCENARIOS } from "./time.ts";
@@ -12,5 +15,8 @@ export const CATALOGUE: readonly Scenario[] = [
   ...REDIS_SCENARIOS,
   ...CLIENT_SCENARIOS,
   ...TIME_SCENARIOS,
+  ...HOSTILE_SCENARIOS,
+  ...EXPLOSION_SCENARIOS,
+  ...EXPRESSION_SCENARIOS,
 ]
   .sort((a, b) => numberOf(a) - numberOf(b));

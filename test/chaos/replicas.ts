@@ -93,7 +93,7 @@ async function hitReplicas(
 }
 
 /** How a server learnt that others have its shards: by a commit that was refused, or when it renewed its leases. */
-function lossesOf({ log }: ServerProcess): { refusedWrites: number; leasesLost: number } {
+export function lossesOf({ log }: ServerProcess): { refusedWrites: number; leasesLost: number } {
   return {
     refusedWrites:
       log.filter((line) => line.includes("shard lost") && line.includes("StaleEpoch")).length,

@@ -2,7 +2,7 @@
 import { hasEnded } from "../../src/executors/kubernetes_outcome.ts";
 import type { Pod } from "../../src/executors/kubernetes_outcome.ts";
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
-import { LABEL_PREFIX } from "../../src/spec/manifest.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 interface PodTimes {
   workflow: string;
@@ -37,19 +37,19 @@ export class PodEvents {
   }
 
   async #follow(resourceVersion: string): Promise<void> {
-    const query = { resourceVersion, labelSelector: `${LABEL_PREFIX}workflow` };
+    const query = { resourceVersion, labelSelector: `${STANDARD_NAMING.labelPrefix}workflow` };
     const events = this.#client.watch(this.#path, query, this.#stop.signal);
     for await (const { type, object } of events) {
       if (type === "BOOKMARK" || type === "ERROR") continue;
       const now = performance.now();
       const pod = object as unknown as Pod;
       const { uid, labels = {} } = pod.metadata;
-      const workflow = labels[`${LABEL_PREFIX}workflow`] ?? "";
+      const workflow = labels[`${STANDARD_NAMING.labelPrefix}workflow`] ?? "";
       const known = this.pods.get(uid) ?? { workflow, uid, created: now, restarts: 0 };
       this.pods.set(uid, known);
       if (pod.status?.phase === "Running") known.running ??= now;
       if (hasEnded(pod)) known.ended ??= now;
-      if (labels[`${LABEL_PREFIX}completed`] === "true") known.taken ??= now;
+      if (labels[`${STANDARD_NAMING.labelPrefix}completed`] === "true") known.taken ??= now;
       const statuses = (pod.status?.containerStatuses ?? []) as { restartCount?: number }[];
       known.restarts = Math.max(
         known.restarts,

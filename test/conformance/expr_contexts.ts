@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { isDeepStrictEqual } from "node:util";
 
-import type { Json } from "../../src/base/json.ts";
+import { isJsonObject, type Json } from "../../src/base/json.ts";
 import { ARGO_FUNCTIONS } from "../../src/expr/argo_functions.ts";
 import {
   evaluateCondition,
@@ -25,6 +25,7 @@ import { scopeOf } from "../../src/expr/scope.ts";
 import { substituteText, TemplateError } from "../../src/expr/template.ts";
 import { evaluateWhen, WhenError } from "../../src/expr/when.ts";
 import { readLines } from "./expr_cases.ts";
+import { inCommonWords } from "./own_words.ts";
 import type { ConformanceResult } from "./result.ts";
 
 interface ContextCase {
@@ -65,11 +66,16 @@ export function runContextCases(dir: string): ConformanceResult {
   const lines: string[] = [];
   const quirks = { like: 0, better: 0 };
   let total = 0;
+  let failed = 0;
   const cases = readLines<ContextCase>(join(dir, "contexts.jsonl"));
   for (const [index, item] of cases.entries()) {
     const want = wantOf(item);
     const got = resultOf(item);
     const isLike = isSame(want, got);
+    if (!isLike && isPurpose(item, want, got)) {
+      lines.push(`contexts.jsonl:${index + 1}: different on purpose: ${PURPOSE}`);
+      continue;
+    }
     if (item.quirk !== undefined) {
       if (isLike) quirks.like++;
       else if (isSame(withoutEscapes(want), got)) quirks.better++;
@@ -78,6 +84,7 @@ export function runContextCases(dir: string): ConformanceResult {
     }
     const isFine = isLike || (item.quirk !== undefined && isSame(withoutEscapes(want), got));
     if (isFine) continue;
+    failed++;
     if (item.quirk !== undefined) total++;
     const subject = item.kind === "dispatch" ? JSON.stringify(item.binding) : item.expr;
     lines.push(
@@ -86,10 +93,20 @@ export function runContextCases(dir: string): ConformanceResult {
       }\n  got  ${JSON.stringify(got)}`,
     );
   }
-  return { passed: total - lines.length, total, lines, quirks };
+  return { passed: total - failed, total, lines, quirks };
 }
 
 type Result = Record<string, unknown>;
+
+const PURPOSE =
+  "a member of a payload that is no object is nil, and no error of the kinds of one payload";
+
+/** The reference checks an expression against the kind of each payload anew. */
+function isPurpose(item: ContextCase, want: Result, got: Result): boolean {
+  return item.kind === "dispatch" && !isJsonObject(item.event.payload) &&
+    got["error"] === undefined &&
+    /type \w+ has no field|array elements can only be selected/.test(String(want["error"]));
+}
 
 function wantOf(item: ContextCase): Result {
   if (item.kind === "dispatch") return item.want as Result;
@@ -198,7 +215,9 @@ function dispatch({ event, binding }: ContextCase): Result {
 function isSame(want: Result, got: Result): boolean {
   const headOf = (result: Result) => {
     const error = result["error"];
-    return typeof error === "string" ? { ...result, error: error.split(": ", 1)[0] } : result;
+    return typeof error === "string"
+      ? { ...result, error: inCommonWords(error).split(": ", 1)[0] }
+      : result;
   };
   return isDeepStrictEqual(headOf(want), headOf(got));
 }

@@ -125,7 +125,7 @@ describe.each(Object.entries(STORES))("on %s", (_name, open) => {
     await until(async () => names(await call("GET", "/workflows/default")).length === 2);
     expect(await call("PUT", `/archived-workflows/${old}/retry`, {})).toMatchObject({
       code: 6,
-      message: "Workflow already exists on cluster, use argo retry twice instead",
+      message: "Workflow twice is still there: retry it instead of its archived copy",
     });
     await call("DELETE", "/workflows/default/twice");
     expect(await call("PUT", `/archived-workflows/${old}/retry`, {})).toMatchObject({ code: 3 });

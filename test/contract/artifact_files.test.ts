@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createArtifactStore } from "../../src/artifacts/artifact_store.ts";
 import { powerlessCaller } from "../../src/auth/caller.ts";
@@ -25,10 +26,10 @@ const node = {
   inputs: { artifacts: [{ name: "seed", raw: { data: "hello" } }] },
   outputs: {
     artifacts: [
-      { name: "report", s3: { key: "w/report" } },
-      { name: "site", s3: { key: "w/site" } },
-      { name: "packed", s3: { key: "w/packed.tgz" } },
-      { name: "gone", s3: { key: "w/gone" } },
+      { name: "report", s3: { key: "files/w/report" } },
+      { name: "site", s3: { key: "files/w/site" } },
+      { name: "packed", s3: { key: "files/w/packed.tgz" } },
+      { name: "gone", s3: { key: "files/w/gone" } },
     ],
   },
 };
@@ -72,13 +73,13 @@ beforeAll(async () => {
     repository: { type: "folder", path: folder },
     config: { configMap: none, secret: none },
   });
-  await mkdir(join(folder, "w/report/deep er"), { recursive: true });
-  await writeFile(join(folder, "w/report/a&b.txt"), "text");
-  await writeFile(join(folder, "w/report/deep er/x.html"), "<b>x</b>");
-  await mkdir(join(folder, "w/site"), { recursive: true });
-  await writeFile(join(folder, "w/site/index.html"), "<h1>hi</h1>");
-  await writeFile(join(folder, "w/packed.tgz"), "not really");
-  await writeFile(join(folder, "w/reporter"), "a neighbour whose key begins alike");
+  await mkdir(join(folder, "files/w/report/deep er"), { recursive: true });
+  await writeFile(join(folder, "files/w/report/a&b.txt"), "text");
+  await writeFile(join(folder, "files/w/report/deep er/x.html"), "<b>x</b>");
+  await mkdir(join(folder, "files/w/site"), { recursive: true });
+  await writeFile(join(folder, "files/w/site/index.html"), "<h1>hi</h1>");
+  await writeFile(join(folder, "files/w/packed.tgz"), "not really");
+  await writeFile(join(folder, "files/w/reporter"), "a neighbour whose key begins alike");
   const { server, stop } = await startApiServer({
     gatekeeper: {
       server: true,
@@ -214,6 +215,36 @@ test("the client uploads too", async () => {
   let stored = "";
   for await (const chunk of createReadStream(join(folder, key), "utf8")) stored += chunk;
   expect(stored).toBe("hot");
+});
+
+test.each([
+  ["too long", "n".repeat(300)],
+  ["too long in bytes", "é".repeat(200)],
+  ["too long behind a path", `/a/b/${"n".repeat(300)}`],
+  ["a way up", "../.."],
+  ["no name", "a/"],
+  ["a control character", "a\u0001b"],
+])("a file name that is %s is refused, and nothing of the server is shown", async (_, name) => {
+  const body = new FormData();
+  body.append("file", new Blob(["x"]), name);
+  const answer = await get("/upload-artifacts/files/eat/food", { method: "POST", body });
+  expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(/name/)]);
+  expect(answer.text).not.toContain(folder);
+});
+
+test("what the system says about a file is not shown to callers", async () => {
+  const key = `files/${"n".repeat(300)}`;
+  const stored = createArtifactStore({
+    repository: { type: "folder", path: folder },
+    config: { configMap: none, secret: none },
+  });
+  const failing = stored.write({ name: "a", s3: { key } }, Readable.from(["x"]), {
+    namespace: "files",
+  });
+  const error = await failing.catch((error: Error) => error);
+  expect(error).toBeInstanceOf(Error);
+  expect((error as Error).message).toMatch(/^Artifact "a" in .*255 bytes/);
+  expect((error as Error).message).not.toContain(folder);
 });
 
 test("uploads are refused before they are read, and leave nothing behind", async () => {

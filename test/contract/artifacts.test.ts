@@ -50,7 +50,7 @@ describe("repository in a folder", () => {
     });
     await writeFile(join(dir, "outside"), "x");
     const artifact = { name: "a", s3: { key: "../outside" } };
-    await expect(store.open(artifact, SCOPE)).rejects.toThrow("is not a path below the repository");
+    await expect(store.open(artifact, SCOPE)).rejects.toThrow("is not a path");
   });
 });
 
@@ -169,10 +169,15 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
   }
 
   test.each([
-    ["tar", {}, "/out/tree", "wf/pod/tar.tgz"],
-    ["level", { archive: { tar: { compressionLevel: 9 } } }, "/out/tree", "wf/pod/level.tgz"],
-    ["zip", { archive: { zip: {} } }, "/out/tree", "wf/pod/zip.zip"],
-    ["none", { archive: { none: {} } }, "/out/tree", "wf/pod/tree"],
+    ["tar", {}, "/out/tree", "default/wf/pod/tar.tgz"],
+    [
+      "level",
+      { archive: { tar: { compressionLevel: 9 } } },
+      "/out/tree",
+      "default/wf/pod/level.tgz",
+    ],
+    ["zip", { archive: { zip: {} } }, "/out/tree", "default/wf/pod/zip.zip"],
+    ["none", { archive: { none: {} } }, "/out/tree", "default/wf/pod/tree"],
   ])("a folder comes back as it was (%s)", async (name, more, path, key) => {
     const artifact = { name, path, ...more };
     const saved = await store.save(artifact, join(work, "tree"), "wf/pod", SCOPE);
@@ -194,10 +199,10 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
   });
 
   test("a key of its own is kept, and a gzipped tar is unpacked without a word", async () => {
-    const artifact = { name: "own", path: "/x", s3: { key: "my/key.tgz" } };
+    const artifact = { name: "own", path: "/x", s3: { key: "default/my/key.tgz" } };
     const saved = await store.save(artifact, join(work, "tree"), "wf/pod", SCOPE);
     expect(saved).toEqual(artifact);
-    const plain = { name: "b", s3: { key: "my/key.tgz" } };
+    const plain = { name: "b", s3: { key: "default/my/key.tgz" } };
     expect(await store.fetch(plain, join(work, "own"), SCOPE)).toBe(true);
     expect((await readdir(join(work, "own"))).sort()).toEqual(["deep", "link", "run.sh"]);
     const packed = { ...plain, archive: { none: {} } };
@@ -207,12 +212,12 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
 
   test("subPath is below the key", async () => {
     await store.save(
-      { name: "s", path: "/out/tree", archive: { none: {} }, s3: { key: "sub" } },
+      { name: "s", path: "/out/tree", archive: { none: {} }, s3: { key: "default/sub" } },
       join(work, "tree"),
       "",
       SCOPE,
     );
-    const artifact = { name: "s", s3: { key: "sub" }, subPath: "deep" };
+    const artifact = { name: "s", s3: { key: "default/sub" }, subPath: "deep" };
     expect(await store.fetch(artifact, join(work, "sub"), SCOPE)).toBe(true);
     expect(await readFile(join(work, "sub/ü.txt"), "utf8")).toBe("deep");
   });
@@ -225,7 +230,7 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
   });
 
   test("what is not there is false, undefined or an empty list", async () => {
-    const artifact = { name: "no", s3: { key: "nowhere/at/all" } };
+    const artifact = { name: "no", s3: { key: "default/nowhere/at/all" } };
     expect(await store.fetch(artifact, join(work, "no"), SCOPE)).toBe(false);
     expect(await store.open(artifact, SCOPE)).toBeUndefined();
     expect(await store.list(artifact, SCOPE)).toEqual([]);
@@ -233,7 +238,7 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
   });
 
   test("open(), list() and remove() see what is stored", async () => {
-    for (const key of ["gc/b", "gc/a/c", "gcx"]) {
+    for (const key of ["default/gc/b", "default/gc/a/c", "default/gcx"]) {
       await store.save(
         { name: "f", archive: { none: {} }, s3: { key } },
         join(work, "one"),
@@ -241,11 +246,16 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
         SCOPE,
       );
     }
-    expect(await content(store, { name: "f", s3: { key: "gc/b" } })).toBe("one");
-    expect((await store.open({ name: "f", s3: { key: "gc/b" } }, SCOPE))?.name).toBe("b");
-    expect(await store.list({ name: "l", s3: { key: "gc/" } }, SCOPE)).toEqual(["gc/a/c", "gc/b"]);
-    await store.remove({ name: "f", s3: { key: "gc" } }, SCOPE);
-    expect(await store.list({ name: "l", s3: { key: "gc" } }, SCOPE)).toEqual(["gcx"]);
+    expect(await content(store, { name: "f", s3: { key: "default/gc/b" } })).toBe("one");
+    expect((await store.open({ name: "f", s3: { key: "default/gc/b" } }, SCOPE))?.name).toBe("b");
+    expect(await store.list({ name: "l", s3: { key: "default/gc/" } }, SCOPE)).toEqual([
+      "default/gc/a/c",
+      "default/gc/b",
+    ]);
+    await store.remove({ name: "f", s3: { key: "default/gc" } }, SCOPE);
+    expect(await store.list({ name: "l", s3: { key: "default/gc" } }, SCOPE)).toEqual([
+      "default/gcx",
+    ]);
   });
 }
 
@@ -382,7 +392,7 @@ describe("other locations", () => {
     ]);
     const repository = { type: "folder" as const, path: join(dir, "evil-repository") };
     const local = createArtifactStore({ repository, config: noConfig });
-    const artifact = { name: "e", archive: { none: {} }, s3: { key: "evil.tgz" } };
+    const artifact = { name: "e", archive: { none: {} }, s3: { key: "default/evil.tgz" } };
     await local.save(artifact, evil, "", SCOPE);
     const { archive: _archive, ...packed } = artifact;
     await local.fetch(packed, join(dir, "into/deep/evil"), SCOPE).catch(() => {});

@@ -1,4 +1,8 @@
-/** Every declared route × {no token, bad token, no right, right elsewhere, right}: none can be missing, since the table is asked. */
+/**
+ * Every route × every identity: no token, a wrong one in the header or in a cookie, one without rights, with rights
+ * elsewhere, with all rights. Each route has a rule here, also those that are not declared, such as the probes: one
+ * without a rule fails. And nobody's body is read before it is known who sends it.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { parseAccessRules } from "../../src/auth/access_rules.ts";
@@ -7,21 +11,145 @@ import {
   createTokenFileAuthenticator,
   parseTokenFile,
 } from "../../src/auth/token_file.ts";
+import { KINDS } from "../../src/spec/decode_manifest.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { startInstance } from "../support/api_server.ts";
 
-const RULES = parseAccessRules(`
+const ACCESS = parseAccessRules(`
 rules:
   - { subjects: [admin], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
   - { subjects: [elsewhere], namespaces: [other], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
 `);
-/** Routes that need to know who calls, but no right. */
-const AUTHENTICATION_ONLY = new Set([
-  "InfoService_GetInfo",
-  "InfoService_GetVersion",
-  "InfoService_GetUserInfo",
-  "InfoService_CollectEvent",
-]);
+/** Who may use a route, besides those who have all rights. */
+const RULES = {
+  /** Nobody without the right in its namespace. */
+  right: `
+    WorkflowService_CreateWorkflow
+    WorkflowService_ListWorkflows
+    WorkflowService_GetWorkflow
+    WorkflowService_DeleteWorkflow
+    WorkflowService_SubmitWorkflow
+    WorkflowService_SuspendWorkflow
+    WorkflowService_ResumeWorkflow
+    WorkflowService_StopWorkflow
+    WorkflowService_TerminateWorkflow
+    WorkflowService_SetWorkflow
+    WorkflowService_RetryWorkflow
+    WorkflowService_ResubmitWorkflow
+    WorkflowService_WorkflowLogs
+    WorkflowService_PodLogs
+    WorkflowService_WatchWorkflows
+    WorkflowService_WatchEvents
+    WorkflowTemplateService_CreateWorkflowTemplate
+    WorkflowTemplateService_UpdateWorkflowTemplate
+    WorkflowTemplateService_ListWorkflowTemplates
+    WorkflowTemplateService_GetWorkflowTemplate
+    WorkflowTemplateService_DeleteWorkflowTemplate
+    ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate
+    ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate
+    ClusterWorkflowTemplateService_ListClusterWorkflowTemplates
+    ClusterWorkflowTemplateService_GetClusterWorkflowTemplate
+    ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate
+    CronWorkflowService_CreateCronWorkflow
+    CronWorkflowService_UpdateCronWorkflow
+    CronWorkflowService_ListCronWorkflows
+    CronWorkflowService_GetCronWorkflow
+    CronWorkflowService_DeleteCronWorkflow
+    CronWorkflowService_SuspendCronWorkflow
+    CronWorkflowService_ResumeCronWorkflow
+    EventService_CreateWorkflowEventBinding
+    EventService_UpdateWorkflowEventBinding
+    EventService_ListWorkflowEventBindings
+    EventService_GetWorkflowEventBinding
+    EventService_DeleteWorkflowEventBinding
+    ArchivedWorkflowService_ListArchivedWorkflows
+    ArchivedWorkflowService_ListArchivedWorkflowLabelKeys
+    ArchivedWorkflowService_ListArchivedWorkflowLabelValues
+    EventService_ReceiveEvent
+    EventService_ListEventDeliveries
+    EventService_ReplayEventDeliveries
+    EventService_ReplayEventDelivery
+    EventService_GetEventDelivery
+    SyncService_CreateSyncLimit
+    SyncService_GetSyncLimit
+    SyncService_UpdateSyncLimit
+    SyncService_DeleteSyncLimit
+    ArtifactService_GetOutputArtifact
+    ArtifactService_GetInputArtifact
+    ArtifactService_GetArtifactFile
+    ArtifactService_GetFileOfArtifact
+    ArtifactService_UploadArtifact
+    EventSourceService_ListEventSources
+    EventSourceService_GetEventSource
+    EventSourceService_CreateEventSource
+    EventSourceService_UpdateEventSource
+    EventSourceService_DeleteEventSource
+    EventSourceService_WatchEventSources
+    EventSourceService_EventSourcesLogs
+    SensorService_ListSensors
+    SensorService_GetSensor
+    SensorService_CreateSensor
+    SensorService_UpdateSensor
+    SensorService_DeleteSensor
+    SensorService_WatchSensors
+    SensorService_SensorsLogs
+    WorkflowService_LintWorkflow
+    WorkflowTemplateService_LintWorkflowTemplate
+    ClusterWorkflowTemplateService_LintClusterWorkflowTemplate
+    CronWorkflowService_LintCronWorkflow
+    EventService_LintWorkflowEventBinding
+  `,
+  /** Whose object it is shows only when there is one: an unknown uid is not found, whoever asks. */
+  object: `
+    ArchivedWorkflowService_GetArchivedWorkflow
+    ArchivedWorkflowService_DeleteArchivedWorkflow
+    ArchivedWorkflowService_RetryArchivedWorkflow
+    ArchivedWorkflowService_ResubmitArchivedWorkflow
+    ArtifactService_GetOutputArtifactByUID
+    ArtifactService_GetInputArtifactByUID
+  `,
+  /** Every known caller. */
+  known: `
+    InfoService_GetInfo
+    InfoService_GetVersion
+    InfoService_GetUserInfo
+    InfoService_CollectEvent
+  `,
+};
+/** Routes that refuse members which they do not know. */
+const STRICT = /\/(suspend|resume|stop|terminate|set|retry|resubmit|replay)$/;
+
+type Rule = keyof typeof RULES;
+const ruleOf = new Map(
+  Object.entries(RULES).flatMap(([rule, operations]) =>
+    operations.trim().split(/\s+/).map((operation) => [operation, rule as Rule] as const)
+  ),
+);
+
+/** What is not declared as a route: status without a token, and with all rights. */
+const UNDECLARED: Record<string, [without: number, withAll: number]> = {
+  "GET /healthz": [200, 200],
+  "GET /readyz": [200, 200],
+  "GET /metrics": [403, 200],
+  "GET /": [302, 302],
+  "GET /openapi.json": [200, 200],
+  "GET /apidocs": [200, 200],
+  "GET /apidocs/page.js": [200, 200],
+  ...Object.fromEntries(
+    [...KINDS, "Manifest"].map((kind) => [`GET /schema/${kind}.json`, [200, 200]]),
+  ),
+};
+/** Where nothing is: nobody learns more from it than that. */
+const NOWHERE = [
+  "/nothing",
+  "/api/v1/nothing",
+  "/api/v1/tasks/x",
+  "/api/v2/workflows/here",
+  "/artifacts/here",
+  "/metrics/x",
+  "/.git/config",
+  "/schema/Nothing.json",
+];
 
 const SPEC = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
 /** One body that every route can read: members that a route does not know are ignored. */
@@ -63,7 +191,7 @@ beforeAll(async () => {
   const tokens = parseTokenFile(stringify({ tokens: made.map(({ entry }) => entry) }));
   const authenticator = createTokenFileAuthenticator({
     tokens: () => tokens,
-    rules: () => RULES,
+    rules: () => ACCESS,
     now: () => 0,
   });
   server = await startInstance({
@@ -73,49 +201,139 @@ beforeAll(async () => {
 });
 afterAll(async () => await server.stop());
 
-async function statusOf(
-  route: (typeof ROUTES)[number],
-  token: string | undefined,
-): Promise<{ status: number; body: string }> {
-  const path = route.path.replaceAll(
-    /\{(\w+)\}/g,
-    (_, name: string) => SEGMENTS[name] ?? "x",
-  );
+/** Headers of each identity. */
+const IDENTITIES: Record<string, () => Record<string, string>> = {
+  "no token": () => ({}),
+  "an empty token": () => ({ authorization: "" }),
+  "a wrong token": () => ({ authorization: "Bearer sluice_wrong" }),
+  "a wrong cookie": () => ({ cookie: "a=b; authorization=Bearer%20sluice_wrong" }),
+  "another cookie": () => ({ cookie: "session=x" }),
+  "no right": () => ({ authorization: `Bearer ${tokenOf("nobody")}` }),
+  "rights elsewhere": () => ({ authorization: `Bearer ${tokenOf("elsewhere")}` }),
+  "all rights": () => ({ authorization: `Bearer ${tokenOf("admin")}` }),
+};
+const UNKNOWN = ["no token", "an empty token", "a wrong token", "a wrong cookie", "another cookie"];
+
+interface Asked {
+  method: string;
+  path: string;
+  identity: string;
+  body?: string;
+  isStream?: boolean;
+}
+
+/** @returns what was answered, and whether anything of the body was read */
+async function ask(
+  { method, path, identity, body, isStream = false }: Asked,
+): Promise<{ status: number; text: string; isRead: boolean }> {
   const controller = new AbortController();
-  const request = new Request(`http://127.0.0.1${path}?${QUERY}`, {
-    method: route.method,
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    ...(route.method === "GET" || route.method === "DELETE"
-      ? {}
-      : { body: route.path.endsWith("/replay") ? "{}" : BODY }),
+  let isRead = false;
+  const source = new ReadableStream<Uint8Array>({
+    pull(to) {
+      isRead = true;
+      to.enqueue(new TextEncoder().encode(body));
+      to.close();
+    },
+  }, { highWaterMark: 0 });
+  const request = new Request(`http://127.0.0.1${path}`, {
+    method,
+    headers: IDENTITIES[identity]?.() ?? {},
+    ...(body === undefined ? {} : { body: source, duplex: "half" }),
     signal: controller.signal,
-  });
+  } as RequestInit);
   const response = await server.fetch(request);
   // A stream that was let in need not be read to its end.
-  const body = route.kind === "stream" && response.ok ? "" : await response.text();
+  const text = isStream && response.ok ? "" : await response.text();
   controller.abort();
-  return { status: response.status, body };
+  return { status: response.status, text, isRead };
 }
+
+function pathOf({ path }: { path: string }): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => SEGMENTS[name] ?? "x");
+}
+
+test("every declared route has one rule, and no rule is without its route", () => {
+  expect([...ruleOf.keys()].sort()).toEqual(ROUTES.map(({ operation }) => operation).sort());
+});
 
 for (const route of ROUTES) {
   test(`${route.method} ${route.path}`, async () => {
-    // The event route may also refuse as a webhook sender without a proof.
-    const unknown = route.operation === "EventService_ReceiveEvent" ? [401, 403] : [401];
-    expect(unknown, "no token").toContain((await statusOf(route, undefined)).status);
-    expect((await statusOf(route, "sluice_wrong")).status, "bad token").toBe(401);
-    const admin = await statusOf(route, tokenOf("admin"));
-    expect([401, 403], `right token: ${admin.body}`).not.toContain(admin.status);
-    expect(admin.status, `right token: ${admin.body}`).not.toBe(500);
-    // A verdict on a manifest stores and shows nothing.
-    if (AUTHENTICATION_ONLY.has(route.operation) || route.path.endsWith("/lint")) return;
-    if (route.path.includes("{uid}")) {
-      // Whose object it is shows only when there is one: an unknown uid is not found, whoever asks.
-      expect((await statusOf(route, tokenOf("nobody"))).status, "unknown uid").toBe(404);
-      return;
+    const takesBody = route.method === "POST" || route.method === "PUT";
+    const asAny = (identity: string) =>
+      ask({
+        method: route.method,
+        path: `${pathOf(route)}?${QUERY}`,
+        identity,
+        ...(takesBody ? { body: STRICT.test(route.path) ? "{}" : BODY } : {}),
+        isStream: route.kind === "stream",
+      });
+    for (const identity of UNKNOWN) {
+      const { status, isRead } = await asAny(identity);
+      // Without any credential an event is refused as that of a webhook sender without a proof.
+      const isEvent = route.operation === "EventService_ReceiveEvent" &&
+        !identity.includes("wrong");
+      expect(status, identity).toBe(isEvent ? 403 : 401);
+      expect(isRead, `the body of ${identity} is read`).toBe(false);
     }
-    expect((await statusOf(route, tokenOf("nobody"))).status, "no right").toBe(403);
-    expect((await statusOf(route, tokenOf("elsewhere"))).status, "right in another namespace").toBe(
-      403,
-    );
+    const admin = await asAny("all rights");
+    expect([401, 403, 500], `all rights: ${admin.text}`).not.toContain(admin.status);
+    const rule = ruleOf.get(route.operation);
+    for (const identity of ["no right", "rights elsewhere"]) {
+      const { status, text } = await asAny(identity);
+      const told = `${identity}: ${text}`;
+      if (rule === "right") expect(status, told).toBe(403);
+      else if (rule === "object") expect([403, 404], told).toContain(status);
+      else expect([401, 403, 500], told).not.toContain(status);
+    }
+    expect((await asAny("no right")).status === 404).toBe(rule === "object");
   });
+}
+
+test("everything that is mounted has a rule", async () => {
+  const declared = new Set(
+    ROUTES.flatMap(({ path }) => {
+      const plain = path.replace(/\{path\}$/, ":path{.+}").replace(/\{(\w+)\}/g, ":$1");
+      return path.endsWith("}") ? [plain, plain.slice(0, plain.lastIndexOf("/") + 1)] : [plain];
+    }),
+  );
+  const others = server.mounted.filter(({ path }) => !declared.has(path));
+  expect(others.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
+    Object.keys(UNDECLARED).sort(),
+  );
+  for (const [route, [without, withAll]] of Object.entries(UNDECLARED)) {
+    const [method = "", path = ""] = route.split(" ");
+    for (const identity of UNKNOWN) {
+      expect((await ask({ method, path, identity })).status, `${route} ${identity}`).toBe(without);
+    }
+    expect((await ask({ method, path, identity: "all rights" })).status, route).toBe(withAll);
+  }
+});
+
+test("where no route is, nothing is read and nothing is told", async () => {
+  const wanted = ROUTES.map((route) => `${route.method} ${pathOf(route)}`);
+  const methods = ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+  const paths = [
+    ...NOWHERE,
+    ...ROUTES.map(pathOf),
+    ...Object.keys(UNDECLARED).map((one) => one.slice(4)),
+  ];
+  for (const path of new Set(paths)) {
+    for (const method of methods) {
+      if (wanted.includes(`${method} ${path}`) || isElsewhere(method, path)) continue;
+      for (const identity of ["no token", "all rights"]) {
+        const { status, isRead } = await ask({ method, path, identity, body: "{}" });
+        expect([404, 405, 501], `${method} ${path}`).toContain(status);
+        expect(isRead, `the body of ${method} ${path} is read`).toBe(false);
+      }
+    }
+  }
+});
+
+/** Another route's parameter takes the segment: `lint` is also a name. */
+function isElsewhere(method: string, path: string): boolean {
+  return ROUTES.some((route) =>
+    route.method === method &&
+    new RegExp(`^${route.path.replaceAll(/\{path\}/g, ".+").replaceAll(/\{\w+\}/g, "[^/]*")}$`)
+      .test(path)
+  );
 }

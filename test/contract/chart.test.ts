@@ -9,6 +9,10 @@ import { parseAllDocuments } from "yaml";
 import { parseAccessRules } from "../../src/auth/access_rules.ts";
 import { createPodMetrics } from "../../src/executors/pod_metrics.ts";
 import { parseConfig } from "../../src/platform/config.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createLogger } from "../../src/platform/log.ts";
+import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { watchWrites } from "../../src/store/write_watch.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serverSchema, serverSettings, VALUES_SCHEMA } from "../../tools/chart_values.ts";
 import { findProgram } from "../cluster/programs.ts";
@@ -160,6 +164,7 @@ function sampleSettings(): Record<string, unknown> {
       if (row.type === "integer") return [name, row.max];
       if (row.type === "duration") return [name, `${row.max}ms`];
       if (row.type === "switch") return [name, !row.default];
+      if (row.type === "choice") return [name, row.choices.find((one) => one !== row.default)];
       if (row.type === "text") return [name, "pattern" in row ? "flows.example/" : "team=a"];
       throw new Error(`no sample of a ${row.type}`);
     }),
@@ -447,6 +452,8 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     });
     const pods = createMetrics();
     createPodMetrics(pods, () => 0);
+    const log = createLogger("silent");
+    watchWrites(openMemoryStore(), { clock: systemClock, log, metrics: pods }).stop();
     try {
       await instance.fetch(
         new Request("http://x/api/v1/events/default/x", { method: "POST", body: "{}" }),

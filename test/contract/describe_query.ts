@@ -217,6 +217,35 @@ export function describeQuery(open: OpenStore): void {
       expect(await walk({ maxScan: 20 }, 2)).toHaveLength(300);
     });
 
+    test("a page that holds enough text ends, with a token to go on from", async () => {
+      const ids = Array.from({ length: 30 }, (_, i) => `wf/a/w${String(i).padStart(2, "0")}`);
+      for (const [i, id] of ids.entries()) {
+        const parts = { h: "h".repeat(100), "n:1": "n".repeat(i === 20 ? 5_000 : 400) };
+        await put(id, { createdAt: 1_000 + i }, parts);
+      }
+      for (const more of [{}, { limit: 7 }, { namespace: "a", maxScan: 4, limit: 3 }]) {
+        const seen: string[] = [];
+        let pages = 0;
+        for (let token: string | undefined = ""; token !== undefined; pages++) {
+          const query: ListQuery = { kind: "wf", limit: 0, maxSize: 1_000, continue: token };
+          const page = await store().query.list({ ...query, ...more });
+          const size = page.items
+            .flatMap(({ parts }) => Object.values(parts))
+            .reduce((sum, { length }) => sum + length, 0);
+          expect(page.items.length).toBeLessThanOrEqual(2);
+          expect(size).toBeLessThanOrEqual(6_000);
+          seen.push(...page.items.map(({ id }) => id));
+          token = page.continue;
+        }
+        expect(seen).toEqual(ids.toReversed());
+        expect(pages).toBeGreaterThan(14);
+      }
+      const page = await store().query.list({
+        ...{ kind: "wf", limit: 0, maxSize: 1_000, withoutNodes: true },
+      });
+      expect(page.items).toHaveLength(10);
+    });
+
     test("changes between pages make it neither skip nor repeat what stays", async () => {
       const stay: string[] = [];
       for (let i = 0; i < 40; i++) {

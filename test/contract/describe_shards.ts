@@ -462,6 +462,61 @@ export function describeShards(open: OpenStore): void {
       expect((await shards.loadActor(1, "wf/a/big"))?.parts).toEqual({ h: "header" });
     });
 
+    test("an actor beyond the bounds of a load comes without its nodes", async () => {
+      const { shards } = store();
+      const epoch = await acquired(store(), 1);
+      const put: Record<string, string> = { h: "header", a: "", other: "x" };
+      for (let i = 0; i < 100; i++) put[`n:${i}`] = "1234567890";
+      await shards.commit(commitOf(1, epoch, {
+        actors: [changeOf("wf/a/one", { put, index: entryOf("wf/a/one") })],
+      }));
+      const bounds = { maxNodes: 100, maxSize: 10_000 };
+      expect((await shards.loadActor(1, "wf/a/one", bounds))?.parts).toEqual(put);
+      const others = { h: "header", a: "", other: "x" };
+      for (const less of [{ maxNodes: 50 }, { maxSize: 900 }]) {
+        expect(await shards.loadActor(1, "wf/a/one", { ...bounds, ...less }))
+          .toMatchObject({ id: "wf/a/one", parts: others, withoutNodes: true });
+      }
+      expect(await shards.loadActor(1, "wf/a/two", bounds)).toBeUndefined();
+    });
+
+    test("a removal may leave the parts under a name, for one to read and to drop in pieces", async () => {
+      const { shards, query } = store();
+      const epoch = await acquired(store(), 1);
+      const put: Record<string, string> = { h: "header", other: "x" };
+      for (let i = 0; i < 2_500; i++) put[`n:${i}`] = `node ${i}`;
+      const index = entryOf("wf/a/one", { labels: { team: "x" } });
+      await shards.commit(commitOf(1, epoch, { actors: [changeOf("wf/a/one", { put, index })] }));
+      const before = await query.version();
+      const remains = "wf/a/one#1";
+      await shards.commit(commitOf(1, epoch, {
+        actors: [changeOf("wf/a/one", { remove: true, remains })],
+      }));
+      expect(await shards.loadActor(1, "wf/a/one")).toBeUndefined();
+      expect((await query.list({ kind: "wf", limit: 0 })).items).toEqual([]);
+      expect(await query.findByUid(index.uid)).toBeUndefined();
+      const [change] = await query.changes(before);
+      expect(change).toMatchObject({ type: "DELETED", index });
+      expect(change?.before).toEqual({ h: "header", other: "x" });
+      // Its name is free at once.
+      await shards.commit(commitOf(1, epoch, {
+        actors: [changeOf("wf/a/one", { put: { h: "new" }, index, create: true })],
+      }));
+      const found: Record<string, string> = {};
+      let reads = 0;
+      for (let cursor: string | undefined = ""; cursor !== undefined; reads++) {
+        const { parts, next } = await shards.readRemains(1, remains, cursor, 300);
+        Object.assign(found, parts);
+        cursor = next;
+      }
+      expect(found).toEqual(put);
+      expect(reads).toBeGreaterThan(4);
+      await shards.dropRemains(1, remains);
+      await shards.dropRemains(1, remains);
+      expect(await shards.readRemains(1, remains, "", 300)).toEqual({ parts: {} });
+      expect((await shards.loadActor(1, "wf/a/one"))?.parts).toEqual({ h: "new" });
+    });
+
     test("committed data is there when the store is opened again", async ({ skip }) => {
       const { reopen } = setting;
       if (reopen === undefined) return skip("nothing outlives a store in memory");

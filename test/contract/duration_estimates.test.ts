@@ -5,6 +5,7 @@ import { DurationEstimates } from "../../src/service/duration_estimates.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
 import { startInstance } from "../support/api_server.ts";
 import { ManualClock } from "../support/manual_clock.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const PREFIX = "workflows.argoproj.io/";
 
@@ -32,7 +33,11 @@ function made(spec: Workflow["spec"], labels: Record<string, string> = {}): Work
 test("of() tells what the last success from the same template took", async () => {
   const instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
   const clock = new ManualClock();
-  const estimates = new DurationEstimates(instance.service.store, clock);
+  const estimates = new DurationEstimates(
+    instance.service.store,
+    clock,
+    STANDARD_NAMING.labelPrefix,
+  );
   await instance.seed([
     ran("1", "workflow-template", 1, 100),
     ran("2", "workflow-template", 5, 42),

@@ -7,6 +7,7 @@ import type { ServiceDeps } from "../../src/service/deps.ts";
 import { createEventFeed, type EventFeed } from "../../src/service/event_feed.ts";
 import { watchEvents } from "../../src/service/event_stream.ts";
 import { Deployment, until } from "../support/deployment.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const HOLD = { entrypoint: "hold", templates: [{ name: "hold", suspend: {} }] };
 let deployment: Deployment;
@@ -25,7 +26,7 @@ afterEach(() => {
 
 function newFeed(): EventFeed {
   const { store, clock } = deployment;
-  return createEventFeed({ store, clock, log: createLogger("silent"), group: "argoproj.io" });
+  return createEventFeed({ store, clock, log: createLogger("silent"), naming: STANDARD_NAMING });
 }
 
 /** Reads a stream of this replica into a list that grows. */

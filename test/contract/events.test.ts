@@ -28,6 +28,7 @@ import type { QueuedEvent } from "../../src/store/port.ts";
 import { startInstance, TEST_SETTINGS } from "../support/api_server.ts";
 import { Deployment, until } from "../support/deployment.ts";
 import { seededIds } from "../support/seeded_ids.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const NAMESPACE = "default";
 const LABEL = "workflows.argoproj.io/workflow-event-binding";
@@ -53,7 +54,7 @@ beforeEach(async () => {
     settings: TEST_SETTINGS,
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventFeed({ store, clock, log, group: "argoproj.io" }),
+    events: createEventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
   bindings = new BindingSource(store.manifests, log);
   stop = new AbortController();
@@ -85,8 +86,8 @@ const submitting = (selector: string, more: JsonObject = {}, name = "t"): JsonOb
 
 /** Accepts an event and takes it from the queue. */
 async function taken(payload: Json, caller: Caller = everybody): Promise<QueuedEvent> {
-  const headers = new Headers({ "X-Kind": "test" });
-  await receiveEvent(deps, caller, { namespace: NAMESPACE, discriminator: "d", payload, headers });
+  const metadata = { "x-kind": ["test"] };
+  await receiveEvent(deps, caller, { namespace: NAMESPACE, discriminator: "d", payload, metadata });
   const [event] = await deps.store.events.take("w", 1, 60_000, 0, stop.signal);
   if (event === undefined) throw new Error("nothing was queued");
   return event;
@@ -126,7 +127,7 @@ describe("dispatchEvent()", () => {
     expect(name).toMatch(/^t-\d{14}-[a-z0-9]{8}$/);
     const { metadata, spec } = await deployment.workflow(name);
     expect(metadata.labels).toMatchObject({ l: "v", [LABEL]: "b" });
-    expect(metadata.annotations).toEqual({ "a.b/c": "x" });
+    expect(metadata.annotations).toMatchObject({ "a.b/c": "x" });
     expect(spec.arguments?.parameters).toEqual([{ name: "p", value: '{"a":1,"text":"x"}' }]);
     expect(await workflows()).toContain("my-x");
   });
@@ -333,7 +334,7 @@ test("testEvent() says what would happen and does nothing", async () => {
     namespace: NAMESPACE,
     discriminator: "",
     payload: { a: 1 },
-    headers: new Headers(),
+    metadata: {},
   });
   expect(previews.map(({ binding, outcome }) => `${binding} ${outcome}`))
     .toEqual(["b submit", "c resume", "d error"]);
@@ -452,9 +453,18 @@ test("a signed event needs no credential, and is queued with its sender's identi
     const post = async (headers: Record<string, string>) => {
       const url = "http://app/api/v1/events/default/";
       const request = new Request(url, { method: "POST", headers, body });
-      return (await instance.fetch(request)).status;
+      return await instance.fetch(request);
     };
-    expect(await post({})).toBe(403);
+    const statusOf = async (headers: Record<string, string>) => (await post(headers)).status;
+    const bare = await post({});
+    expect(bare.status).toBe(403);
+    expect(bare.headers.get("content-type")).toBe("application/json");
+    expect(await bare.json()).toEqual({
+      code: 7,
+      message:
+        'nothing proves who sends the event: send a token in the header Authorization: namespace "default" ' +
+        "has no webhook senders whose signature could stand for one",
+    });
     const entry = "{type: hmac, secret: shh, header: X-Proof, algorithm: sha512, encoding: base64}";
     await service.store.manifests.put({
       kind: ManifestKind.Secret,
@@ -463,9 +473,25 @@ test("a signed event needs no credential, and is queued with its sender's identi
       text: JSON.stringify({ metadata: { name: WEBHOOK_SECRET }, stringData: { robot: entry } }),
       labels: {},
     }, "*");
-    expect(await post({ "x-proof": sign("other") })).toBe(401);
-    expect(await post({ "x-proof": sign("shh"), authorization: "Bearer no" })).toBe(401);
-    expect(await post({ "x-proof": sign("shh") })).toBe(200);
+    expect(await statusOf({ "x-proof": sign("other") })).toBe(401);
+    expect(await statusOf({ "x-proof": sign("shh"), authorization: "Bearer no" })).toBe(401);
+    expect(await statusOf({ "x-proof": sign("shh") })).toBe(200);
+    await service.store.manifests.put({
+      kind: ManifestKind.Secret,
+      namespace: "broken",
+      name: WEBHOOK_SECRET,
+      text: JSON.stringify({ metadata: { name: WEBHOOK_SECRET }, stringData: { robot: "{" } }),
+      labels: {},
+    }, "*");
+    const url = "http://app/api/v1/events/broken/";
+    const broken = await instance.fetch(new Request(url, { method: "POST", body }));
+    expect(broken.status).toBe(403);
+    expect(await broken.json()).toMatchObject({
+      code: 7,
+      message: expect.stringContaining(
+        'the webhook senders of namespace "broken" can\'t be read from secret',
+      ),
+    });
     const [event] = await service.store.events.take("w", 1, 60_000, 0, stop.signal);
     const { sender, payload } = JSON.parse(event?.text ?? "{}");
     expect(sender.subject).toBe("system:serviceaccount:default:robot");

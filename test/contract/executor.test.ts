@@ -36,6 +36,8 @@ describeExecutor(
       ...options,
       command: "command" in box ? box.command : [],
       network: "none",
+      allow: ["count", "adopted", "ended"]
+        .map((volume) => `hostPath=${join(options.dir, "../volumes", volume)}`).join(),
     }),
   "missing" in box ? box.missing : undefined,
 );
@@ -58,6 +60,7 @@ function describeExecutor(
     ? `executor ${name}`
     : `executor ${name} (skipped: ${missing})`;
   describe.skipIf(missing !== undefined)(title, () => {
+    const namespace = name === "kubernetes" ? deployment.namespace : "default";
     let dir = "";
     let executor: Executor;
     let options: LocalExecutorOptions;
@@ -506,9 +509,9 @@ function describeExecutor(
         phase: "Succeeded",
         outputs: {
           artifacts: [
-            { name: "folder", path: "/out/d", s3: { key: "wf/wf-make/folder.tgz" } },
-            { name: "file", s3: { key: "wf/wf-make/file.tgz" } },
-            { name: "plain", s3: { key: "wf/wf-make/p" } },
+            { name: "folder", path: "/out/d", s3: { key: `${namespace}/wf/wf-make/folder.tgz` } },
+            { name: "file", s3: { key: `${namespace}/wf/wf-make/file.tgz` } },
+            { name: "plain", s3: { key: `${namespace}/wf/wf-make/p` } },
           ],
         },
       });
@@ -520,7 +523,7 @@ function describeExecutor(
             { ...given.get("file"), name: "file", path: "/in/file" },
             { ...given.get("plain"), name: "plain", path: "/in/plain", mode: 0o600 },
             { name: "raw", path: "/in/raw", raw: { data: "raw\n" } },
-            { name: "none", path: "/in/none", optional: true, s3: { key: "nowhere" } },
+            { name: "none", path: "/in/none", optional: true, s3: { key: `${namespace}/nowhere` } },
           ],
         },
       });
@@ -536,7 +539,7 @@ function describeExecutor(
         message: 'Cannot save output artifact "a": /out/none no such file or directory',
       });
       const into = shell("true", {
-        inputs: { artifacts: [{ name: "a", path: "/in/a", s3: { key: "nowhere" } }] },
+        inputs: { artifacts: [{ name: "a", path: "/in/a", s3: { key: `${namespace}/nowhere` } }] },
       });
       expect((await run(taskSpec("noin", into))).outcome).toMatchObject({
         phase: "Error",
@@ -547,7 +550,7 @@ function describeExecutor(
     test("logs are archived where it is asked for", async () => {
       const task = taskSpec("archive", shell("echo hello"), { archiveLogs: true });
       expect((await run(task)).outcome.outputs?.artifacts).toEqual([
-        { name: "main-logs", s3: { key: "wf/wf-archive/main.log" } },
+        { name: "main-logs", s3: { key: `${namespace}/wf/wf-archive/main.log` } },
       ]);
     });
 

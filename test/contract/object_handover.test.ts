@@ -6,6 +6,7 @@ import { factsOf } from "../../src/service/workflow_object.ts";
 import { WorkflowObjects } from "../../src/service/workflow_objects.ts";
 import { startInstance } from "../support/api_server.ts";
 import { type ClusterKinds, defineKinds } from "../support/cluster_kinds.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const NAMESPACE = "handover";
 
@@ -39,14 +40,18 @@ test("the next leader shows what the one before has claimed and not shown", asyn
   };
   // The first one claims and submits, and never comes to writing.
   await first?.sink(NAMESPACE).see(await read());
-  expect(factsOf(await read()).run).toMatchObject({ store: "store", version: "" });
+  expect(factsOf(await read(), STANDARD_NAMING.labelPrefix).run).toMatchObject({
+    store: "store",
+    version: "",
+  });
   expect(await instance.service.workflows.find(NAMESPACE, place.name)).toBeDefined();
 
   // What the workflow did then was told before the second one knew the object.
   await second?.sink(NAMESPACE).see(await read());
   const stop = new AbortController();
   const writing = second?.run(stop.signal);
-  await expect.poll(async () => factsOf(await read()).run?.version).not.toBe("");
+  await expect.poll(async () => factsOf(await read(), STANDARD_NAMING.labelPrefix).run?.version).not
+    .toBe("");
   stop.abort();
   await writing;
   await instance.stop();

@@ -4,11 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { createClient, type RedisClientType } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.ts";
+import { emptyState } from "../../src/store/memory_state.ts";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
 import type { ActorChange, Delivery, ListQuery, Store } from "../../src/store/port.ts";
 import { openRedisStore } from "../../src/store/redis_store.ts";
+import { SqliteDatabase } from "../../src/store/sqlite_database.ts";
 import { openSqliteStore } from "../../src/store/sqlite_store.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { changeOf, collect, commitOf, entryOf, never } from "./store_setting.ts";
@@ -257,7 +260,19 @@ const manifests: fc.Arbitrary<Operation> = fc.record({
 }));
 
 const events: fc.Arbitrary<Operation> = fc.record({
-  act: fc.constantFrom("offer", "offer", "take", "claim", "touch", "finish", "retry", "deliveries"),
+  act: fc.constantFrom(
+    ...([
+      "offer",
+      "offer",
+      "take",
+      "claim",
+      "touch",
+      "finish",
+      "retry",
+      "break",
+      "deliveries",
+    ] as const),
+  ),
   number: fc.nat(6),
   worker: fc.constantFrom("w1", "w2"),
   dedupe: fc.option(
@@ -291,8 +306,13 @@ const events: fc.Arbitrary<Operation> = fc.record({
         const taken = await store.events.take(worker, 100, silence, 0, never);
         // Only some stores tell a version of the manifests.
         return taken.map(({ manifests: _manifests, ...event }) => event)
+          // How much is left of a broken one is a matter of how it is stored.
+          .map((event) => event.unreadable ? { id: event.id, unreadable: true } : event)
           .sort((a, b) => a.id < b.id ? -1 : 1);
       }
+      case "break":
+        await breakers.get(store)?.(id);
+        return undefined;
       case "touch":
         return await store.events.touch(worker, [id]);
       case "finish":
@@ -307,6 +327,9 @@ const events: fc.Arbitrary<Operation> = fc.record({
     }
   },
 }));
+
+/** Makes what is stored of an event that waits for a retry unreadable, if there is one. */
+const breakers = new WeakMap<Store, (id: string) => unknown>();
 
 /** Epoch of each shard as far as the test knows it. */
 const epochs = new WeakMap<Store, Map<number, number>>();
@@ -344,22 +367,41 @@ async function observe(store: Store, sequence: Operation[], changes?: number) {
 }
 
 async function compare(sequence: Operation[], other: Store): Promise<void> {
-  const memory = await observe(openMemoryStore(), sequence);
+  const state = emptyState(Date.now, 10_000, undefined);
+  const model = openMemoryStore({ state });
+  breakers.set(model, (id) => {
+    const known = state.events.get(id);
+    if (known?.at !== undefined) known.event.receivedAt = "broken" as never;
+  });
+  const memory = await observe(model, sequence);
   const observed = await observe(other, sequence, memory.feed.length);
   expect(observed).toEqual(memory);
 }
 
 let server: RedisServer;
+let client: RedisClientType;
 beforeAll(async () => {
   server = await startRedisServer();
+  client = createClient({ url: server.url });
+  await client.connect();
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  client.destroy();
+  await server.stop();
+});
 
 test("sqlite answers as memory does", async () => {
   await fc.assert(
     fc.asyncProperty(operations(), async (sequence) => {
       const folder = mkdtempSync(join(tmpdir(), "sluice-model-"));
-      const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+      const options = { folder, synchronous: "NORMAL" } as const;
+      const database = new SqliteDatabase(options);
+      const store = await openSqliteStore({ ...options, database });
+      breakers.set(store, (id) =>
+        database.write(() => {
+          const sql = "UPDATE event SET received_at = 'broken' WHERE id = ? AND at IS NOT NULL";
+          database.run(sql, id);
+        }));
       try {
         await compare(sequence, store);
       } finally {
@@ -376,6 +418,10 @@ test("redis answers as memory does", async () => {
   await fc.assert(
     fc.asyncProperty(operations(), async (sequence) => {
       const store = await openRedisStore({ url: `${server.url}?prefix=m${++prefix}:` });
+      breakers.set(store, async (id) => {
+        const held = `m${prefix}:{events}:held`;
+        if (await client.hExists(held, id)) await client.hSet(held, id, "broken");
+      });
       try {
         await compare(sequence, store);
       } finally {

@@ -5,6 +5,7 @@ import { KubernetesClaims } from "../../src/executors/kubernetes_claims.ts";
 import { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { clusterMissing, loadTestKubeConfig } from "../support/cluster_executor.ts";
 import { taskSpec } from "../support/task_spec.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const NAMESPACE = `claims-test-${Date.now()}`;
 const PATH = `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`;
@@ -27,7 +28,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     client.close();
   });
 
-  const claims = () => new KubernetesClaims(client, "test");
+  const claims = () => new KubernetesClaims(client, "test", STANDARD_NAMING.labelPrefix);
   const spec = {
     accessModes: ["ReadWriteOnce"],
     resources: { requests: { storage: "1Mi" } },

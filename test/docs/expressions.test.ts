@@ -7,7 +7,8 @@ import { evaluateDepends, expandDepends } from "../../src/expr/depends.ts";
 import { ExprCompileError, ExprRuntimeError } from "../../src/expr/error.ts";
 import { evaluateForUser } from "../../src/expr/evaluate_for_user.ts";
 import { MAX_NESTING, MAX_NODES, MAX_SOURCE_LENGTH } from "../../src/expr/plugin.ts";
-import { MAX_PATTERN_LENGTH } from "../../src/expr/regex.ts";
+import { MAX_PATTERN_LENGTH, MAX_PATTERN_SIZE } from "../../src/expr/regex.ts";
+import { MAX_SELECTOR_LENGTH, MAX_SELECTOR_TERMS } from "../../src/expr/selector_limits.ts";
 import { MEMORY_BUDGET, STEP_BUDGET, TEXT_BUDGET } from "../../src/expr/run_context.ts";
 import { scopeOf } from "../../src/expr/scope.ts";
 import { substituteText, TemplateError } from "../../src/expr/template.ts";
@@ -106,6 +107,9 @@ test("limits are the ones in force", () => {
       TEXT_BUDGET,
       STEP_BUDGET,
       MAX_PATTERN_LENGTH,
+      MAX_PATTERN_SIZE,
+      MAX_SELECTOR_LENGTH,
+      MAX_SELECTOR_TERMS,
     ],
   ];
   const section = PAGE.slice(PAGE.indexOf("## Limits"));

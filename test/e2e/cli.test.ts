@@ -131,6 +131,119 @@ describe("workflows", () => {
   });
 });
 
+describe("what a command did is told", () => {
+  const WAITS = `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: { name: waits }
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{ name: one, template: gate }], [{ name: two, template: gate }]]
+  - { name: gate, suspend: {} }
+`;
+
+  test("resume and stop name the steps, retry what its options made of it", async () => {
+    await writeFile(join(folder, "waits.txt"), WAITS);
+    await sluice("submit", "waits.txt");
+    const selected = (name: string) => ["--node-field-selector", `displayName=${name}`];
+    expect(await sluice("resume", "waits", ...selected("one"))).toMatchObject({
+      out: "workflow waits resumed\n",
+      err: "only this waiting step succeeded: one\n",
+    });
+    expect(await sluice("stop", "waits", ...selected("two"), "--message", "no")).toMatchObject({
+      out: "workflow waits stopped\n",
+      err: "only this waiting step failed: two\n",
+    });
+    expect(await sluice("wait", "waits")).toMatchObject({ status: 1 });
+    for (
+      const [options, note] of [
+        [selected("one"), "--node-field-selector has no effect without --restart-successful"],
+        [
+          ["--restart-successful"],
+          "--restart-successful has no effect without --node-field-selector",
+        ],
+        [["--restart-successful", ...selected("zzz")], "no node of waits matches displayName=zzz"],
+        [["--restart-successful", ...selected("one")], "selected to run again: one"],
+      ] as const
+    ) {
+      const { err, status } = await sluice("retry", "waits", ...options);
+      expect({ err, status }).toEqual({ err: expect.stringContaining(note), status: 0 });
+      const stopped = await sluice("stop", "waits", "--message", "again");
+      expect(stopped.err).toContain("no further step begins");
+      await sluice("wait", "waits");
+    }
+    expect((await sluice("get", "waits")).out).toContain("Stopped with strategy 'Stop': again");
+    expect((await sluice("retry", "--help")).out).toMatch(/templateRef\.template=\S+,phase=Failed/);
+    await sluice("delete", "waits");
+  });
+
+  test("apply tells which manifest was refused, and what was applied before it", async () => {
+    const file = join(folder, "several.txt");
+    const kept = WORKFLOW.replace("kind: Workflow", "kind: WorkflowTemplate");
+    const bad = kept.replace("name: hello,", "name: second,").replace(
+      "entrypoint: say",
+      "entrypoint: nowhere",
+    );
+    const last = kept.replace("name: hello,", "name: third,");
+    await writeFile(file, [kept, bad, last].join("\n---\n"));
+    const { out, err, status } = await sluice("apply", "-f", file);
+    expect(out).toBe("WorkflowTemplate hello created\n");
+    expect(err).toMatch(/several\.txt: WorkflowTemplate second: .*nowhere/);
+    expect(err).toContain("applied before it: 1, not tried: 1");
+    expect(status).toBe(1);
+    await writeFile(file, "kind: Pod\nmetadata: { name: p }\n");
+    expect(await sluice("apply", "--no-strict", "-f", file)).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/several\.txt: Pod p: expected one of Workflow, /),
+    });
+    await sluice("template", "delete", "hello");
+    await rm(file);
+  });
+
+  test("event list has one line for each event, whatever was sent", async () => {
+    await sluice("event", "send", "two\nlines\u001b[31m", "--data", "1");
+    await expect.poll(async () => (await sluice("event", "list")).out, { timeout: 30_000 })
+      .toMatch(/ done /);
+    const { out } = await sluice("event", "list");
+    expect(out.trimEnd().split("\n")).toHaveLength(2);
+    expect(out).toContain("two\\u000alines\\u001b[31m");
+  });
+
+  test("a reader that leaves early is no failure", async () => {
+    const script = '"$@" completion bash | head -1; echo "${PIPESTATUS[0]}"';
+    const command = [process.execPath, ...RUNTIME, MAIN];
+    for (const args of [["completion", "bash"], ["--help"], ["list"]]) {
+      const piped = script.replace("completion bash", args.join(" "));
+      const { out, err } = await run("bash", ["-c", piped, "bash", ...command], {
+        SLUICE_SERVER: server.url,
+      });
+      expect({ args, err, status: out.trimEnd().split("\n").at(-1) }).toEqual({
+        args,
+        err: "",
+        status: "0",
+      });
+    }
+    const closed = await run("bash", [
+      "-c",
+      '{ sleep 1; "$@" list -A; echo "$?" >&2; } | true',
+      "bash",
+      ...command,
+    ], {
+      SLUICE_SERVER: server.url,
+    });
+    expect(closed.err).toBe("0\n");
+  });
+
+  test("lengths of time are readable in the help of the server", async () => {
+    const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+    const { out } = await run(process.execPath, [...RUNTIME, main, "--help"]);
+    expect(out).toContain("Default 7d; variable SLUICE_DELIVERY_AGE");
+    expect(out).not.toMatch(/Default \d{4,}ms/);
+  });
+});
+
 describe("cron workflows", () => {
   test("backfill makes the workflows of passed times, each once", async () => {
     expect((await sluice("cron", "create", "cron.yaml")).out).toMatch(

@@ -17,6 +17,7 @@ import type { Store } from "../../src/store/port.ts";
 import { seededIds } from "../support/seeded_ids.ts";
 import { tallyKind } from "../support/tally_kind.ts";
 import type { SimProcess } from "./sim_clock.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 export const TTL_MS = 3_000;
 export const CLAIM_MS = 3_000;
@@ -64,7 +65,7 @@ export function createReplica(
     leaseTtlMs: TTL_MS,
     hotActors: HOT_ACTORS,
     taskStarts: 4,
-    labelPrefix: "workflows.argoproj.io/",
+    naming: STANDARD_NAMING,
   });
   const workflows = createWorkflowSource(store);
   const service: ServiceDeps = {
@@ -74,6 +75,7 @@ export function createReplica(
     ids,
     log,
     settings: {
+      naming: STANDARD_NAMING,
       build: {
         version: "",
         buildDate: "",
@@ -91,7 +93,7 @@ export function createReplica(
     },
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventFeed({ store, clock, log, group: "argoproj.io" }),
+    events: createEventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
   return { process, host, service, events: undefined, cron: undefined, isLeaving: false, clock };
 }

@@ -296,7 +296,7 @@ export class World {
           namespace: NAMESPACE,
           discriminator: "",
           payload: { ...payload },
-          headers: NO_HEADERS,
+          metadata: {},
           idempotency,
         }),
     );
@@ -469,5 +469,3 @@ export class World {
     return this.#random() < share;
   }
 }
-
-const NO_HEADERS = new Headers();

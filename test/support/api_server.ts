@@ -6,18 +6,22 @@ import process from "node:process";
 import { Host } from "../../src/actors/host.ts";
 import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { MAX_JSON_MEMBERS } from "../../src/base/json_text.ts";
+import type { Executor } from "../../src/executors/port.ts";
 import { createApp } from "../../src/http/app.ts";
-import { createOriginRule } from "../../src/http/origin.ts";
+import { createOriginRule, type HostRule } from "../../src/http/origin.ts";
 import { createRateLimiter } from "../../src/http/rate_limit.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemIds } from "../../src/platform/ids.ts";
+import { unreadableReporter } from "../../src/platform/unreadable.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource } from "../../src/service/artifacts.ts";
 import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { DurationEstimates } from "../../src/service/duration_estimates.ts";
+import { createCheckThread } from "../../src/service/manifest_check.ts";
 import { createEventFeed } from "../../src/service/event_feed.ts";
 import { createEventMetrics } from "../../src/service/event_metrics.ts";
 import { startEventProcessing } from "../../src/service/event_processing.ts";
@@ -29,7 +33,9 @@ import { normalForm } from "../../src/spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../../src/spec/schema_kinds.ts";
 import { openMemoryStore } from "../../src/store/memory_store.ts";
 import type { Store } from "../../src/store/port.ts";
+import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow_actor.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 export interface ApiServerOptions {
   gatekeeper: GatekeeperOptions;
@@ -40,26 +46,37 @@ export interface ApiServerOptions {
   rateLimit?: number;
   /** Largest upload, bytes. @default {1 Gi} */
   maxUploadBytes?: number;
+  /** Largest body, bytes. @default {4 Mi} */
+  maxBodyBytes?: number;
+  /** Most bytes of all bodies at a time. @default {64 Mi} */
+  maxBodiesBytes?: number;
+  /** Most members of a body. @default as the server has it */
+  maxBodyMembers?: number;
   /** How long bodies may take. @default {30_000} */
   bodyTimeoutMs?: number;
   /** How long heads may take; absent: as the runtime has it. */
   headerTimeoutMs?: number;
   /** Origins whose pages may call. @default none */
   origins?: string[];
+  /** By which names it may be called. @default those of this machine */
+  hosts?: HostRule;
   /** Bytes of artifacts. @default none are kept */
   artifacts?: ArtifactSource;
   /** With whose rights queued events work. @default all rights where authentication is off, else none */
   callerOf?: NonNullable<ServiceDeps["callerOf"]>;
   /** Workers on the event queue. @default {0} */
   eventWorkers?: number;
+  /** What runs steps. Absent: the host is frozen, and nothing follows from a command. */
+  executors?: readonly Executor[];
 }
 
 /** Longest wait for accepted events to be worked on. */
 const MAX_IDLE_WAIT_MS = 400;
 
 /** One store with a host and an application on it. */
-interface Instance {
+export interface Instance {
   fetch: (request: Request, env?: unknown) => Response | Promise<Response>;
+  mounted: ReturnType<typeof createApp>["mounted"];
   service: ServiceDeps;
   seed(objects: JsonObject[]): Promise<void>;
   /** Resolves when accepted events have been worked on. */
@@ -68,6 +85,7 @@ interface Instance {
 }
 
 export const TEST_SETTINGS: ServiceSettings = {
+  naming: STANDARD_NAMING,
   build: {
     version: "v0.0.0",
     buildDate: "1970-01-01T00:00:00Z",
@@ -91,15 +109,19 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
   const metrics = createMetrics();
   const shared = { store, clock: systemClock, ids: systemIds, log };
   const host = new Host(
-    { ...shared, metrics, executors: [], kinds: [workflowKind] },
+    { ...shared, metrics, executors: options.executors ?? [], kinds: [workflowKind, locksKind] },
     {
       replica: "test",
       shards: 8,
       leaseTtlMs: 60_000,
       hotActors: 1_000,
       taskStarts: 1,
-      labelPrefix: "workflows.argoproj.io/",
-      frozen: true,
+      naming: STANDARD_NAMING,
+      // Where steps run, many workflows grow in one process.
+      limits: options.executors === undefined
+        ? { nodes: 100_000, bytes: 64 * 2 ** 20 }
+        : { nodes: 2_000, bytes: 16 * 2 ** 20 },
+      frozen: options.executors === undefined,
     },
   );
   await host.start();
@@ -109,9 +131,10 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     host,
     workflows,
     watches: createWatchHub(store, workflows),
-    events: createEventFeed({ ...shared, group: "argoproj.io" }),
-    eventMetrics: createEventMetrics(metrics),
-    estimates: new DurationEstimates(store, shared.clock),
+    events: createEventFeed({ ...shared, naming: STANDARD_NAMING }),
+    eventMetrics: createEventMetrics(metrics, unreadableReporter(metrics, log)),
+    checks: createCheckThread(),
+    estimates: new DurationEstimates(store, shared.clock, STANDARD_NAMING.labelPrefix),
     settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     ...(options.callerOf === undefined ? {} : { callerOf: options.callerOf }),
@@ -121,10 +144,12 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     service,
     gatekeeper: createGatekeeper(options.gatekeeper),
     metrics,
-    maxBodyBytes: 16 * 1024 * 1024,
+    maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
+    maxBodiesBytes: options.maxBodiesBytes ?? 64 * 1024 * 1024,
+    maxBodyMembers: options.maxBodyMembers ?? MAX_JSON_MEMBERS,
     maxUploadBytes: options.maxUploadBytes ?? 2 ** 30,
     bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000,
-    origin: createOriginRule({ allowed: options.origins ?? [], isLocal: true }),
+    origin: createOriginRule({ allowed: options.origins ?? [], hosts: options.hosts ?? "local" }),
     ready: () => store.ping(),
     closing: closing.signal,
     ...(options.rateLimit === undefined
@@ -140,6 +165,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
   });
   return {
     fetch: (request, env) => app.fetch(request, env as object),
+    mounted: app.mounted,
     service,
     seed: (objects) => seedObjects(service, objects),
     async idle() {
@@ -154,6 +180,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
       closing.abort();
       await events.stop();
       service.watches.close();
+      service.checks?.close();
       host.halt();
       await store.close();
     },

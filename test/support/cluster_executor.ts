@@ -18,6 +18,7 @@ import type { TaskMemory } from "../../src/executors/task_report.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve } from "../../src/platform/serve.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 const { SLUICE_TEST_KUBECONFIG, SLUICE_TEST_HOST = "10.99.0.1" } = process.env;
 
@@ -88,11 +89,20 @@ export async function openClusterExecutor(
   });
   const secret = `secret of ${instance}`;
   const server = await serve(
-    createTaskCallback({ client, artifacts, memory, secret }),
+    createTaskCallback({
+      client,
+      artifacts,
+      memory,
+      secret,
+      log: createLogger("warn"),
+      labelPrefix: STANDARD_NAMING.labelPrefix,
+      maxArtifactBytes: 2 ** 30,
+    }),
     SLUICE_TEST_HOST,
     0,
   );
   const executor = new KubernetesExecutor({
+    labelPrefix: STANDARD_NAMING.labelPrefix,
     client,
     clock,
     memory,

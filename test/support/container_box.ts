@@ -10,7 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 
 const APPLETS =
-  "sh echo cat sleep ls env mkdir cp touch wc printf tail head cut chmod pwd rm true test date dd kill seq [";
+  "sh echo cat sleep ls env mkdir cp touch wc printf tail head cut chmod pwd rm true test date dd kill seq ln mkfifo mv truncate [";
 
 export interface ContainerBox {
   command: string[];

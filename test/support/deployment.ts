@@ -15,6 +15,7 @@ import { type Fault, faultStore } from "./fault_store.ts";
 import { ManualClock, settle } from "./manual_clock.ts";
 import { type Script, ScriptedExecutor } from "./scripted_executor.ts";
 import { seededIds } from "./seeded_ids.ts";
+import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 export const TTL_MS = 3_000;
 export const SHARDS = 8;
@@ -47,7 +48,7 @@ export class Deployment {
       leaseTtlMs: TTL_MS,
       hotActors: 100,
       taskStarts: 8,
-      labelPrefix: "workflows.argoproj.io/",
+      naming: STANDARD_NAMING,
       ...options,
     });
     this.#hosts.push(host);

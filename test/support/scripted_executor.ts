@@ -90,7 +90,7 @@ export class ScriptedExecutor implements Executor {
 
   async *logs(): AsyncIterable<LogLine> {}
 
-  clean(): Promise<void> {
+  clean(_tasks: string[]): Promise<void> {
     return Promise.resolve();
   }
 

@@ -88,6 +88,10 @@ class Tally implements HotActor {
     return 1;
   }
 
+  isGrowing(): boolean {
+    return false;
+  }
+
   rests(): boolean {
     return this.#tasks.size === 0;
   }

@@ -59,6 +59,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{/* Names by which the service may be called where it asks for no credential. */}}
+{{- define "sluice.allowedHosts" -}}
+{{- $service := printf "%s.%s" (include "sluice.fullname" .) .Release.Namespace -}}
+{{- $hosts := list $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
+{{- if and .Values.ingress.enabled .Values.ingress.host -}}
+{{- $hosts = append $hosts .Values.ingress.host -}}
+{{- end -}}
+{{- if .Values.httpRoute.enabled -}}
+{{- $hosts = concat $hosts .Values.httpRoute.hostnames -}}
+{{- end -}}
+{{- concat $hosts .Values.auth.allowedHosts | uniq | join "," -}}
+{{- end -}}
+
 {{/* The ConfigMap with the access rules; nothing where there are none. */}}
 {{- define "sluice.accessConfigMap" -}}
 {{- if .Values.auth.accessConfigMap -}}

@@ -1,0 +1,55 @@
+/**
+ * How the actors of a replica share its one thread. A turn of one actor is short, and after some turns everybody else, from
+ * requests to the renewal of leases, gets the thread before the next.
+ */
+import type { Clock } from "../platform/clock.ts";
+
+/** Longest turn of one actor, ms. It is as much longer as the piece of work that it ends with. */
+const TURN_MS = 20;
+/** Questions in a turn, where time alone would allow more: also bounds what it commits. */
+const TURN_QUESTIONS = 1_250;
+/** Work of all actors after which others are let in, ms. */
+const WORK_MS = 30;
+
+export class LoopShare {
+  readonly #clock: Clock;
+  #worked = 0;
+  #turnEnds = Infinity;
+  #questionsLeft = 0;
+  #resting: Promise<void> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether the present turn may go on; asked after every few pieces of work. */
+  readonly mayGoOn = (): boolean =>
+    --this.#questionsLeft > 0 && this.#clock.monotonic() < this.#turnEnds;
+
+  /** Runs work of one actor that ends by itself, or when `mayGoOn` says so. */
+  run<T>(work: () => T): T {
+    const begun = this.#clock.monotonic();
+    this.#turnEnds = begun + TURN_MS;
+    this.#questionsLeft = TURN_QUESTIONS;
+    try {
+      return work();
+    } finally {
+      this.#worked += this.#clock.monotonic() - begun;
+    }
+  }
+
+  /** True when others are to be let in before the next turn begins. */
+  get isTired(): boolean {
+    return this.#worked > WORK_MS;
+  }
+
+  /** Lets others in; of those who wait together, only as many go on as have room. */
+  async rest(): Promise<void> {
+    while (this.isTired) {
+      await (this.#resting ??= this.#clock.sleep(0).then(() => {
+        this.#resting = undefined;
+        this.#worked = 0;
+      }));
+    }
+  }
+}

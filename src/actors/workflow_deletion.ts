@@ -1,0 +1,99 @@
+/** What is decided when a workflow is deleted, whether its nodes are in memory or not. */
+import type { Json } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { MAX_NODES_TO_VISIT } from "../engine/deletion.ts";
+import type { EngineEnv } from "../engine/engine.ts";
+import type { WorkflowState } from "../engine/state.ts";
+import { rfc3339 } from "../engine/time_text.ts";
+import { viewWorkflow } from "../engine/view.ts";
+import type { Workflow } from "../spec/manifest.ts";
+import { archivingStatusLabel, type Naming, STANDARD_NAMING } from "../spec/naming.ts";
+import type { ActorId, Version } from "../store/port.ts";
+import { archivedActorId, isArchivedActor, parseWorkflowActorId } from "./actor_ids.ts";
+import type { Answer, HostEffect } from "./hot_actor.ts";
+import type { WorkflowCommand } from "./port.ts";
+
+type DeleteCommand = Extract<WorkflowCommand, { type: "delete" }>;
+
+export interface WorkflowKindOptions {
+  /** Names of the deployment. @default those of the reference */
+  naming?: Naming;
+  /** Tells by its labels whether a finished workflow stays in the archive when it is deleted. @default none does */
+  isKept?: (labels: Record<string, string>) => boolean;
+  /** One with more nodes is not loaded to be terminated: only its header ends. @default {100_000} */
+  maxNodes?: number;
+}
+
+/** A sentence about a workflow, as the reference has them. */
+export function textAbout(
+  id: ActorId,
+  { naming = STANDARD_NAMING }: WorkflowKindOptions,
+  what: string,
+): string {
+  return `workflows.${naming.apiGroup} "${parseWorkflowActorId(id)?.name ?? id}" ${what}`;
+}
+
+/** @throws {Problem} when another life of the workflow is meant */
+export function checkDeletion(
+  id: ActorId,
+  state: WorkflowState,
+  { uid }: DeleteCommand,
+  options: WorkflowKindOptions,
+): void {
+  const { metadata, isAside } = state.header;
+  if (uid === undefined || uid === metadata.uid) return;
+  // Of a header that could not be read the uid is not known.
+  if (isAside === true && metadata.uid === undefined) return;
+  throw new Problem(ProblemCode.Aborted, textAbout(id, options, `has another uid than "${uid}"`));
+}
+
+/** As in Kubernetes: it stays until nothing holds it any more, and shows that it is to be deleted. */
+export function heldByFinalizers(
+  state: WorkflowState,
+  { force }: DeleteCommand,
+  env: EngineEnv,
+): boolean {
+  const { metadata } = state.header;
+  if (force === true || (metadata.finalizers ?? []).length === 0) return false;
+  metadata.deletionTimestamp ??= rfc3339(env.now);
+  state.pending.header = true;
+  return true;
+}
+
+/** Keeps a finished workflow in the archive when it is deleted, if it is to be kept; a large one without its nodes. */
+export function archiving(
+  id: ActorId,
+  state: WorkflowState,
+  { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
+): HostEffect[] {
+  const { metadata, finishedAt } = state.header;
+  const { namespace = "", name = "", uid = "", labels = {} } = metadata;
+  // Nothing of one that was put aside is sure to be whole.
+  if (state.header.isAside === true) return [];
+  if (isArchivedActor(id) || uid === "" || finishedAt === undefined) return [];
+  if (isKept?.(labels) !== true) return [];
+  const workflow = viewWorkflow(state, { withoutNodes: state.nodes.size > MAX_NODES_TO_VISIT });
+  const { finalizers: _finalizers, deletionTimestamp: _deletion, ...kept } = workflow.metadata;
+  const body = {
+    type: "import",
+    workflow: {
+      ...workflow,
+      metadata: { ...kept, labels: { ...labels, [archivingStatusLabel(naming)]: "Persisted" } },
+    },
+  };
+  return [{
+    type: "send",
+    id: `archive/${uid}`,
+    to: archivedActorId(namespace, name, uid),
+    body: body as unknown as Json,
+  }];
+}
+
+/** Answers with a view of the workflow. It shares what lies below its first levels with the state, which never changes there. */
+export function answerWith(view: Workflow): Answer {
+  const workflow = { ...view, metadata: { ...view.metadata } };
+  return (version: Version | undefined) => {
+    if (version !== undefined) workflow.metadata.resourceVersion = version;
+    return workflow;
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * A repository as the workflows of one namespace see it: below the prefix of the deployment, and without the keys of other
+ * namespaces. Whatever reads, writes, lists or removes in a repository goes through this.
+ */
+import type { Readable } from "node:stream";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { foreignKeyText, isKeyOf, isPath, isPrefixOf } from "../spec/artifact_key.ts";
+import type { ObjectStore, StoredObject } from "./object_store.ts";
+
+export interface ViewOptions {
+  /** How messages call it. @default {the store's name} */
+  name?: string;
+  /** What every key in the store begins with; the view's keys don't show it. */
+  keyPrefix: string;
+  /** Whose keys are seen; absent: every key. */
+  namespace?: string;
+  /** Further keys that are seen, with what lies below them. */
+  formerKeys?: readonly string[];
+}
+
+export class RepositoryView implements ObjectStore {
+  readonly name: string;
+  readonly #objects: ObjectStore;
+  readonly #options: ViewOptions;
+
+  constructor(objects: ObjectStore, options: ViewOptions) {
+    this.name = options.name ?? objects.name;
+    this.#objects = objects;
+    this.#options = options;
+  }
+
+  /** Asks for a key without touching it. Rejects with PermissionDenied. */
+  // deno-lint-ignore require-await -- so that a refusal is a rejection
+  async check(key: string): Promise<void> {
+    this.#own(key);
+  }
+
+  // deno-lint-ignore require-await -- so that a refusal is a rejection
+  async read(key: string): Promise<StoredObject | undefined> {
+    return this.#objects.read(this.#own(key));
+  }
+
+  // deno-lint-ignore require-await -- so that a refusal is a rejection
+  async write(key: string, body: Readable): Promise<void> {
+    return this.#objects.write(this.#own(key), body);
+  }
+
+  async *list(prefix: string): AsyncGenerator<string> {
+    const { keyPrefix, namespace } = this.#options;
+    if (namespace !== undefined && !isPrefixOf(namespace, prefix) && !this.#isFormer(prefix)) {
+      throw refused(namespace, prefix);
+    }
+    for await (const found of this.#objects.list(keyPrefix + prefix)) {
+      const key = found.slice(keyPrefix.length);
+      if (this.#isSeen(key)) yield key;
+    }
+  }
+
+  // deno-lint-ignore require-await -- so that a refusal is a rejection
+  async remove(key: string): Promise<void> {
+    return this.#objects.remove(this.#own(key));
+  }
+
+  /** The key in the store. @throws {Problem} PermissionDenied for one that is not seen */
+  #own(key: string): string {
+    const { keyPrefix, namespace = "" } = this.#options;
+    if (!this.#isSeen(key)) throw refused(namespace, key);
+    return keyPrefix + key;
+  }
+
+  #isSeen(key: string): boolean {
+    const { namespace } = this.#options;
+    return namespace === undefined || isKeyOf(namespace, key) || this.#isFormer(key);
+  }
+
+  #isFormer(key: string): boolean {
+    const { formerKeys = [] } = this.#options;
+    return isPath(key) && formerKeys.some((one) => key === one || key.startsWith(`${one}/`));
+  }
+}
+
+function refused(namespace: string, key: string): Problem {
+  return new Problem(ProblemCode.PermissionDenied, foreignKeyText(namespace, key));
+}

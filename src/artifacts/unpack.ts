@@ -1,0 +1,274 @@
+/**
+ * Unpacks archives into a folder that only the server writes to. While files are written there is no link in it: links are
+ * made at the end, and only those that stay inside what the archive becomes. Everything streams and is counted.
+ */
+import { constants, createReadStream } from "node:fs";
+import { link, lstat, mkdir, open, rm, symlink } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { configure, Reader, ZipReader } from "@zip.js/zip.js";
+import { createTarDecoder } from "modern-tar";
+import { invalid } from "../base/problem.ts";
+import { namesOf } from "../platform/inside.ts";
+import type { Budget } from "./budget.ts";
+import { webStream } from "../platform/web_stream.ts";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+/** Longest text of a link that Linux takes. */
+const MAX_TARGET_BYTES = 4_096;
+/** Most bytes of a zip that are read in one piece: its directory is. */
+const MAX_ZIP_PIECE_BYTES = 64 * 1024 * 1024;
+/** File type bits of a zip entry's mode. */
+const TYPE_BITS = 0o170000;
+const LINK_BITS = 0o120000;
+const FILE_BITS = 0o100000;
+
+export interface UnpackOptions {
+  /** Links that leave the archive are refused unless they are to stay as they are, in what is only packed again. */
+  links?: "as they are";
+}
+
+/** Unpacks a tar as it comes. What is neither file, folder nor link is left out. */
+export async function unpackTar(
+  content: AsyncIterable<Uint8Array>,
+  folder: string,
+  budget: Budget,
+  { links }: UnpackOptions = {},
+): Promise<void> {
+  const tree = new UnpackedTree(folder, budget);
+  for await (
+    const { header, body } of webStream(budget.count(content)).pipeThrough(createTarDecoder())
+  ) {
+    const { name, type = "file", mode, mtime, linkname = "" } = header;
+    budget.expect(header.size);
+    if (type === "directory") await tree.folder(name, mode);
+    else if (type === "symlink") tree.link(name, linkname);
+    else if (type === "link") tree.hardLink(name, linkname);
+    else if (type === "file") await tree.file(name, mode, mtime, body);
+    // An entry is over when its body is read.
+    if (type !== "file") { for await (const _ of body); }
+  }
+  await tree.finish(links === undefined);
+}
+
+/** Unpacks a gzipped tar. */
+export async function unpackTarGz(file: string, folder: string, budget: Budget): Promise<void> {
+  const source = createReadStream(file);
+  const gunzip = createGunzip();
+  // What fails is told to whoever reads the second one.
+  pipeline(source, gunzip).catch(() => {});
+  try {
+    await unpackTar(checked(gunzip, () => budget.checkRatio(source.bytesRead)), folder, budget);
+  } finally {
+    gunzip.destroy();
+    source.destroy();
+  }
+}
+
+async function* checked(
+  body: AsyncIterable<Uint8Array>,
+  check: () => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    check();
+    yield chunk;
+  }
+}
+
+/** Unpacks a zip. */
+export async function unpackZip(file: string, folder: string, budget: Budget): Promise<void> {
+  configure({ useWebWorkers: false });
+  const tree = new UnpackedTree(folder, budget);
+  const handle = await open(file);
+  const { size } = await handle.stat();
+  const reader = new ZipReader(new FileReader(handle, size));
+  const check = () => budget.checkRatio(size);
+  try {
+    for await (const entry of reader.getEntriesGenerator()) {
+      if (entry.directory) {
+        await tree.folder(entry.filename, undefined);
+        continue;
+      }
+      budget.expect(entry.uncompressedSize);
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const reading = entry.getData(writable);
+      // What fails is told to whoever reads the stream, too.
+      reading.catch((error) => writable.abort(error).catch(() => {}));
+      const body = checked(budget.count(readable), check);
+      const mode = entry.externalFileAttributes >>> 16;
+      const type = mode & TYPE_BITS;
+      try {
+        if (type === LINK_BITS) tree.link(entry.filename, await readTarget(body));
+        else if (type === 0 || type === FILE_BITS) {
+          const bits = (mode & 0o777) === 0 ? undefined : mode;
+          await tree.file(entry.filename, bits, entry.lastModDate, body);
+        } else for await (const _ of body);
+      } finally {
+        // Where nothing was read, whoever writes would wait for ever.
+        if (!readable.locked) await readable.cancel().catch(() => {});
+      }
+      await reading;
+    }
+    await tree.finish(true);
+  } finally {
+    await reader.close();
+    await handle.close();
+  }
+}
+
+async function readTarget(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > MAX_TARGET_BYTES) throw invalid("The archive has a link with too long a text");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Random access to a zip file. */
+class FileReader extends Reader<void> {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle, size: number) {
+    super();
+    this.#handle = handle;
+    this.size = size;
+  }
+
+  override async readUint8Array(index: number, length: number): Promise<Uint8Array> {
+    const wanted = Math.min(length, Math.max(0, this.size - index));
+    if (wanted > MAX_ZIP_PIECE_BYTES) throw invalid("The zip has a directory that is too large");
+    const bytes = new Uint8Array(wanted);
+    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, index);
+    return bytes.subarray(0, bytesRead);
+  }
+}
+
+interface WantedLink {
+  names: string[];
+  target: string;
+}
+
+/** What an archive becomes on the disk. */
+class UnpackedTree {
+  readonly #root: string;
+  readonly #budget: Budget;
+  readonly #folders = new Set<string>([""]);
+  readonly #tops = new Set<string>();
+  readonly #links: WantedLink[] = [];
+  readonly #hardLinks: WantedLink[] = [];
+
+  constructor(root: string, budget: Budget) {
+    this.#root = root;
+    this.#budget = budget;
+  }
+
+  #enter(name: string): string[] {
+    this.#budget.takeEntry();
+    const names = namesOf(name);
+    if (names[0] !== undefined) this.#tops.add(names[0]);
+    return names;
+  }
+
+  #at(names: readonly string[]): string {
+    return join(this.#root, ...names);
+  }
+
+  async folder(name: string, mode: number | undefined): Promise<void> {
+    const names = this.#enter(name);
+    await this.#makeFolder(names, mode);
+  }
+
+  async #makeFolder(names: readonly string[], mode?: number): Promise<void> {
+    const key = names.join("/");
+    if (this.#folders.has(key)) return;
+    await this.#makeFolder(names.slice(0, -1));
+    // Ours to write to until the end.
+    await mkdir(this.#at(names), { mode: ((mode ?? 0o755) & 0o777) | 0o700 }).catch((error) => {
+      throw error.code === "EEXIST" ? twice(names) : error;
+    });
+    this.#folders.add(key);
+  }
+
+  async file(
+    name: string,
+    mode: number | undefined,
+    mtime: Date | undefined,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const names = this.#enter(name);
+    if (names.length === 0) throw invalid("The archive has a file without a name");
+    await this.#makeFolder(names.slice(0, -1));
+    const path = this.#at(names);
+    // The later one counts. A folder there is not removed by this, and refused below.
+    await rm(path, { force: true }).catch(() => {});
+    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+      .catch((error) => {
+        throw error.code === "EEXIST" ? twice(names) : error;
+      });
+    try {
+      for await (const chunk of body) await file.writeFile(chunk);
+      // Not what lets a program run with another user's rights.
+      await file.chmod((mode ?? 0o644) & 0o777);
+      if (mtime !== undefined) await file.utimes(mtime, mtime);
+    } finally {
+      await file.close();
+    }
+  }
+
+  link(name: string, target: string): void {
+    this.#links.push({ names: this.#enter(name), target });
+  }
+
+  hardLink(name: string, target: string): void {
+    this.#hardLinks.push({ names: this.#enter(name), target });
+  }
+
+  /** Makes the links. */
+  async finish(onlyInside: boolean): Promise<void> {
+    for (const { names, target } of this.#hardLinks) {
+      const from = this.#at(namesOf(target));
+      if (!await lstat(from).then((found) => found.isFile(), () => false)) {
+        throw invalid(`Archive entry "${names.join("/")}" links to "${target}", which is no file`);
+      }
+      await this.#make(names, (path) => link(from, path));
+    }
+    // An archive with one entry at its top becomes that entry.
+    const base = this.#tops.size === 1 ? 1 : 0;
+    for (const { names, target } of this.#links) {
+      if (onlyInside && !staysInside(target, names.length - 1 - base)) {
+        throw invalid(
+          `Archive entry "${names.join("/")}" is a link that leaves the archive: "${target}"`,
+        );
+      }
+      await this.#make(names, (path) => symlink(target, path));
+    }
+  }
+
+  async #make(names: readonly string[], act: (path: string) => Promise<void>): Promise<void> {
+    await this.#makeFolder(names.slice(0, -1));
+    await act(this.#at(names)).catch((error) => {
+      throw error.code === "EEXIST" ? twice(names) : error;
+    });
+  }
+}
+
+/**
+ * True when a link can only lead to what is inside. It may go up first, as far as its own folder is deep, and then down by
+ * names: whatever other links are there, each is true to this, too. What goes up after a name might go up from elsewhere.
+ */
+function staysInside(target: string, depth: number): boolean {
+  if (target === "" || target.startsWith("/") || target.includes("\0")) return false;
+  const names = target.split("/").filter((name) => name !== "" && name !== ".");
+  const ups = names.findIndex((name) => name !== "..");
+  const count = ups < 0 ? names.length : ups;
+  return count <= depth && !names.slice(count).includes("..");
+}
+
+function twice(names: readonly string[]): Error {
+  return invalid(`Archive entry "${names.join("/")}" stands where another one is`);
+}

@@ -1,0 +1,46 @@
+/** Which of the known names somebody meant who wrote another one. */
+
+/** Longer names are not compared, since that costs their length times the length of each known one. */
+const MAX_LENGTH = 64;
+/** Share of the letters that may differ. */
+const MAX_DIFFERENCE = 0.4;
+
+/**
+ * The known name that was probably meant: one that holds the other one or the reverse, or the one with the fewest differences if
+ * they are less than two fifths of it. Case, `-`, `_` and `.` don't count.
+ */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined;
+  const wanted = plain(name);
+  if (wanted === "") return undefined;
+  let nearest: string | undefined;
+  let least = Infinity;
+  for (const one of known) {
+    const other = plain(one);
+    const length = Math.max(wanted.length, other.length);
+    const isPart = Math.min(wanted.length, other.length) >= 3 &&
+      (other.includes(wanted) || wanted.includes(other));
+    const share = editDistance(wanted, other) / length;
+    const score = isPart ? Math.min(share, MAX_DIFFERENCE) : share;
+    if (score <= MAX_DIFFERENCE && score < least) [nearest, least] = [one, score];
+  }
+  return nearest;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[-_.]/g, "");
+}
+
+/** How many letters must be inserted, removed or replaced to make one text of the other. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[b.length] ?? 0;
+}

@@ -1,0 +1,84 @@
+/**
+ * Ends a workflow that cannot be carried on: nothing of it is read but its header, and that only as far as it can be. Its
+ * nodes stay as they were stored.
+ */
+import { isJsonObject } from "../base/json.ts";
+import { encodePart, indexEntry } from "./codec.ts";
+import type { Effect } from "./effect.ts";
+import type { IndexEntry } from "./index_entry.ts";
+import type { Header } from "./state.ts";
+
+/** What is known without its stored parts. */
+interface Known {
+  namespace: string;
+  name: string;
+  now: number;
+  labelPrefix: string;
+}
+
+export interface PutAside {
+  put: Record<string, string>;
+  index: IndexEntry;
+  effects: Effect[];
+}
+
+/** What is to be stored and done. @param parts as they are stored, maybe damaged */
+export function putAside(parts: Record<string, string>, reason: string, known: Known): PutAside {
+  const { namespace, name, now, labelPrefix } = known;
+  const found = readHeader(parts["h"]);
+  const metadata = { ...found?.metadata, namespace, name };
+  const { closing: _closing, isCut: _isCut, lock: _lock, ...rest } = found ?? {};
+  const header: Header = {
+    sequence: 0,
+    ...rest,
+    metadata: {
+      ...metadata,
+      labels: {
+        ...metadata.labels,
+        [`${labelPrefix}phase`]: "Error",
+        [`${labelPrefix}completed`]: "true",
+      },
+    },
+    phase: "Error",
+    message: `put aside: ${reason}`,
+    startedAt: found?.startedAt ?? now,
+    finishedAt: now,
+    isAside: true,
+    machine: "error",
+  };
+  const effects: Effect[] = [
+    { type: "clear-timer", id: "go-on" },
+    { type: "clear-timer", id: "workflow-deadline" },
+  ];
+  // Its nodes, which nobody reads, may hold some too.
+  const { uid = "" } = metadata;
+  effects.push({
+    type: "release-all-locks",
+    id: `release-all/${uid}`,
+    namespace,
+    workflow: name,
+    uid,
+  });
+  const put: Record<string, string> = { h: encodePart(header) };
+  // Something has to be there to be shown.
+  if (parts["s"] === undefined) put["s"] = encodePart({ spec: {} });
+  return { put, index: indexEntry({ header }), effects };
+}
+
+/** The header of a workflow that was put aside, else undefined. */
+export function asideHeader(text: string | undefined): Header | undefined {
+  if (text?.includes('"isAside":true') !== true) return undefined;
+  const header = readHeader(text);
+  return header?.isAside === true ? header : undefined;
+}
+
+function readHeader(text: string | undefined): Header | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    if (!isJsonObject(value) || !isJsonObject(value["metadata"])) return undefined;
+    const { schema: _schema, ...header } = value;
+    return header as unknown as Header;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,41 @@
+/** Bodies of pods' calls, read no further than their bound: whether they say how long they are or not. */
+import { Transform } from "node:stream";
+
+/** A body is larger than it may be. */
+export class TooLarge extends Error {
+  override name = "TooLarge";
+
+  constructor(what: string, maxBytes: number) {
+    super(`${what} has more than ${maxBytes} bytes`);
+  }
+}
+
+/** Reads a whole body. @throws {TooLarge} as soon as it is; nothing beyond is kept */
+export async function readBounded(
+  { headers, body }: Request,
+  maxBytes: number,
+  what: string,
+): Promise<Uint8Array> {
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw new TooLarge(what, maxBytes);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop cancels the body.
+  for await (const part of body ?? []) {
+    size += part.length;
+    if (size > maxBytes) throw new TooLarge(what, maxBytes);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Passes bytes on; fails with TooLarge at the first beyond the bound. */
+export function bounded(maxBytes: number, what: string): Transform {
+  let size = 0;
+  return new Transform({
+    transform(part: Uint8Array, _encoding, done) {
+      size += part.length;
+      if (size > maxBytes) done(new TooLarge(what, maxBytes));
+      else done(null, part);
+    },
+  });
+}

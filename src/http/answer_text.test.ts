@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json_text.ts";
+import { answerStream, isLargeAnswer } from "./answer_text.ts";
+
+const nodes = (count: number): JsonObject =>
+  Object.fromEntries(
+    Array.from(
+      { length: count },
+      (_, i) => [`n-${i}`, { id: `n-${i}`, name: `<é${i}>&`, no: null }],
+    ),
+  );
+const workflow = (count: number): JsonObject => ({
+  metadata: { name: "w", none: undefined as never },
+  spec: {},
+  status: { phase: "Running", nodes: nodes(count), message: "m" },
+});
+
+const LARGE: Record<string, JsonObject> = {
+  "one workflow": workflow(10_000),
+  "a list of small ones": { metadata: {}, items: Array.from({ length: 300 }, () => workflow(1)) },
+  "a list of large ones": { metadata: {}, items: [workflow(1_000), workflow(300)] },
+  "small and large ones in turns": {
+    items: [1, 400, 2, 3, 500, 0, 4].map(workflow),
+    metadata: { continue: "1" },
+  },
+  "members that are not there": Object.fromEntries(
+    Array.from({ length: 300 }, (_, i) => [`m${i}`, undefined as never]),
+  ),
+};
+
+test.each(Object.entries(LARGE))(
+  "%s has the same text, and never much at a time",
+  async (_, answer) => {
+    expect(isLargeAnswer(answer)).toBe(true);
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of answerStream(answer)) {
+      expect(chunk.length).toBeLessThan(100_000);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    expect(text).toBe(writeJson(answer));
+  },
+);
+
+test("an ordinary answer is written as a whole", () => {
+  expect(isLargeAnswer(workflow(200))).toBe(false);
+  expect(isLargeAnswer({ items: Array.from({ length: 200 }, () => workflow(10)) })).toBe(false);
+  expect(isLargeAnswer({ items: null })).toBe(false);
+});

@@ -1,0 +1,106 @@
+/** Texts of answers. Those of large ones are written piece by piece, so that others get their turn. */
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json_text.ts";
+import { Turns } from "../platform/turns.ts";
+
+/** An object or a list with more members is written in pieces. */
+const MAX_MEMBERS = 250;
+/** How deep wide objects and lists are looked for: `items`, one of them, its `status`, its `nodes`. */
+const DEPTH = 4;
+
+/** Tells whether an answer is so large that it is to be written in pieces. */
+export function isLargeAnswer(answer: Json | undefined, depth: number = DEPTH): boolean {
+  if (Array.isArray(answer)) {
+    if (answer.length > MAX_MEMBERS) return true;
+    return depth > 0 && answer.some((item) => isLargeAnswer(item, depth - 1));
+  }
+  if (!isJsonObject(answer)) return false;
+  let count = 0;
+  for (const key in answer) {
+    if (++count > MAX_MEMBERS) return true;
+    const member = answer[key];
+    if (depth > 0 && typeof member === "object" && isLargeAnswer(member, depth - 1)) return true;
+  }
+  return false;
+}
+
+/** The text of an answer as a stream: nothing is written before it is wanted, and never much at a time. */
+export function answerStream(answer: JsonObject): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const pieces = piecesOf(answer, DEPTH);
+  const turns = new Turns();
+  return new ReadableStream({
+    async pull(controller) {
+      await turns.pause();
+      let text = "";
+      while (text.length < CHUNK) {
+        const { done, value } = pieces.next();
+        if (done === true) {
+          if (text !== "") controller.enqueue(encoder.encode(text));
+          controller.close();
+          return;
+        }
+        text += value;
+      }
+      controller.enqueue(encoder.encode(text));
+    },
+  });
+}
+
+/** Characters that are sent together. */
+const CHUNK = 2 ** 16;
+/** Members that are written together. */
+const GROUP = 20;
+
+/** The text that `writeJson` makes, in pieces. */
+function* piecesOf(value: Json | undefined, depth: number): Generator<string> {
+  if (Array.isArray(value) && isLargeAnswer(value, depth)) {
+    yield* listPieces(value, depth);
+  } else if (isJsonObject(value) && isLargeAnswer(value, depth)) {
+    yield* objectPieces(value, depth);
+  } else yield writeJson(value ?? null);
+}
+
+function* listPieces(items: Json[], depth: number): Generator<string> {
+  let open = "[";
+  let group: Json[] = [];
+  for (const item of items) {
+    const isLarge = isLargeAnswer(item, depth - 1);
+    if (!isLarge) group.push(item);
+    if (group.length === GROUP || (isLarge && group.length > 0)) {
+      yield open + writeJson(group).slice(1, -1);
+      [open, group] = [",", []];
+    }
+    if (!isLarge) continue;
+    yield open;
+    yield* piecesOf(item, depth - 1);
+    open = ",";
+  }
+  if (group.length > 0 || items.length === 0) yield open + writeJson(group).slice(1, -1);
+  yield "]";
+}
+
+function* objectPieces(object: JsonObject, depth: number): Generator<string> {
+  let open = "{";
+  let group: JsonObject = {};
+  let size = 0;
+  for (const key in object) {
+    const member = object[key];
+    if (member === undefined) continue;
+    const isLarge = isLargeAnswer(member, depth - 1);
+    if (!isLarge) {
+      group[key] = member;
+      size++;
+    }
+    if (size === GROUP || (isLarge && size > 0)) {
+      yield open + writeJson(group).slice(1, -1);
+      [open, group, size] = [",", {}, 0];
+    }
+    if (!isLarge) continue;
+    yield `${open}${writeJson(key)}:`;
+    yield* piecesOf(member, depth - 1);
+    open = ",";
+  }
+  if (size > 0 || open === "{") yield open + writeJson(group).slice(1, -1);
+  yield "}";
+}

@@ -1,0 +1,138 @@
+/**
+ * What the bodies of all requests hold at a time, in bytes: for the whole process, and for each sender. A body counts from
+ * the moment it is read until its request is answered, also while nothing of it arrives.
+ */
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+
+/** What one sender may hold, as a part of what all may hold together. */
+const SENDER_SHARE = 1 / 2;
+/** What all senders that have not proved who they are may hold together. */
+const UNPROVED_SHARE = 1 / 4;
+/** What one address may hold of that. */
+const ADDRESS_SHARE = 1 / 4;
+/** When what is held now may have been given back, s. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Whose bytes they are. */
+export type BodySender =
+  /** Proved who it is. */
+  | { type: "identity"; key: string }
+  /** Must prove who it is, and does so by the body itself. */
+  | { type: "unproved"; address: string }
+  /** Nobody has to prove anything here. */
+  | { type: "anyone" };
+
+/** The bytes of one body. */
+export interface HeldBytes {
+  /**
+   * Counts more bytes.
+   * @throws {Problem} ResourceExhausted (429) when the sender holds too much, Unavailable (503) when all together do; then
+   * nothing more is counted
+   */
+  add(bytes: number): void;
+  /** Counts what is held for somebody else from now on. @throws {Problem} as `add`; then nothing is held any more */
+  moveTo(sender: BodySender): void;
+  /** Gives all of it back; what is added later no longer counts. */
+  release(): void;
+}
+
+/** A sum with a bound. */
+interface Account {
+  held: number;
+  readonly most: number;
+}
+
+export interface LedgerOptions {
+  /** Of all bodies together. */
+  maxBytes: number;
+  /** Of one body: no share of a sender is smaller. */
+  maxBodyBytes: number;
+  /** Of one body that proves its sender. */
+  maxEventBytes: number;
+}
+
+export class BodyLedger {
+  readonly #all: Account;
+  readonly #unproved: Account;
+  /** Only those that hold something. */
+  readonly #senders = new Map<string, Account>();
+  readonly #senderMost: number;
+  readonly #addressMost: number;
+
+  constructor({ maxBytes, maxBodyBytes, maxEventBytes }: LedgerOptions) {
+    const most = Math.max(maxBytes, maxBodyBytes, maxEventBytes);
+    const unproved = Math.max(most * UNPROVED_SHARE, maxEventBytes);
+    this.#all = { held: 0, most };
+    this.#unproved = { held: 0, most: unproved };
+    this.#senderMost = Math.max(most * SENDER_SHARE, maxBodyBytes, maxEventBytes);
+    this.#addressMost = Math.max(unproved * ADDRESS_SHARE, maxEventBytes);
+  }
+
+  /** Bytes that are held now. */
+  get held(): number {
+    return this.#all.held;
+  }
+
+  /** Opens the account of one body, with nothing in it. */
+  open(sender: BodySender): HeldBytes {
+    let bytes = 0;
+    let isOver = false;
+    let owner = sender;
+    const give = () => {
+      if (bytes > 0) this.#take(owner, -bytes);
+      bytes = 0;
+    };
+    return {
+      add: (more) => {
+        if (isOver) return;
+        this.#take(owner, more);
+        bytes += more;
+      },
+      moveTo: (next) => {
+        const moved = bytes;
+        give();
+        owner = next;
+        this.#take(owner, moved);
+        bytes = moved;
+      },
+      release: () => {
+        give();
+        isOver = true;
+      },
+    };
+  }
+
+  #take(sender: BodySender, bytes: number): void {
+    const all = this.#all;
+    if (bytes > 0 && all.held + bytes > all.most) {
+      throw unavailable(
+        `the bodies of other requests take all of --max-bodies-bytes (${all.most}); try again`,
+        RETRY_AFTER_SECONDS,
+      );
+    }
+    if (sender.type !== "anyone") {
+      const isUnproved = sender.type === "unproved";
+      const key = isUnproved ? `address ${sender.address}` : `identity ${sender.key}`;
+      const most = isUnproved ? this.#addressMost : this.#senderMost;
+      const own = this.#senders.get(key) ?? { held: 0, most };
+      const group = isUnproved ? this.#unproved : own;
+      for (const account of [own, group]) {
+        if (bytes > 0 && account.held + bytes > account.most) throw tooMuch(account, isUnproved);
+      }
+      own.held += bytes;
+      if (isUnproved) this.#unproved.held += bytes;
+      if (own.held > 0) this.#senders.set(key, own);
+      else this.#senders.delete(key);
+    }
+    all.held += bytes;
+  }
+}
+
+function tooMuch({ most }: Account, isUnproved: boolean): Problem {
+  const whose = isUnproved ? "of senders without a credential" : "of your other requests";
+  return new Problem(
+    ProblemCode.ResourceExhausted,
+    `the bodies ${whose} take all of the ${most} bytes that they may; try again when some are answered`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

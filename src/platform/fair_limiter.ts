@@ -1,0 +1,134 @@
+/**
+ * Bounds how many of a kind of work run at once, and shares the places between those for whom it is done (namespaces, say).
+ * Somebody gets a free place as long as he holds less than three times as many as are free. So one alone has three quarters
+ * of all at most, a second one three quarters of the rest, and so on: whoever comes next finds a place at once, however
+ * many wait and however long the work of others takes. Those who wait get their turn one after the other, each in the order
+ * of his own.
+ */
+
+/** Places that one may hold for each that is free. */
+const SHARE = 3;
+
+/** One for whom work is done. Kept only while he holds or waits. */
+interface Party {
+  held: number;
+  /** Ends of a list of those that wait. */
+  first: Waiter | undefined;
+  last: Waiter | undefined;
+}
+
+interface Waiter {
+  begin: () => void;
+  before: Waiter | undefined;
+  after: Waiter | undefined;
+}
+
+export class FairLimiter {
+  #free: number;
+  readonly #parties = new Map<string, Party>();
+  /** Those who wait, next first. */
+  readonly #turns = new Map<string, Party>();
+
+  /** @param limit places, at least 1 */
+  constructor(limit: number) {
+    this.#free = limit;
+  }
+
+  /** True when the next `enter` for this one would wait. */
+  isFull(name: string): boolean {
+    const held = this.#parties.get(name)?.held ?? 0;
+    return this.#turns.has(name) || held >= SHARE * this.#free;
+  }
+
+  /**
+   * Runs `work` when there is a place for it.
+   * @throws {unknown} the reason of the signal when that aborts before; then nothing was run
+   */
+  async run<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.enter(name, signal);
+    try {
+      return await work();
+    } finally {
+      this.leave(name);
+    }
+  }
+
+  /**
+   * Waits for a place and takes it; `leave` gives it back.
+   * @throws {unknown} the reason of the signal when that aborts before; then no place is held
+   */
+  enter(name: string, signal?: AbortSignal): Promise<void> | void {
+    signal?.throwIfAborted();
+    const isFull = this.isFull(name);
+    let party = this.#parties.get(name);
+    if (party === undefined) {
+      party = { held: 0, first: undefined, last: undefined };
+      this.#parties.set(name, party);
+    }
+    if (isFull) return this.#wait(name, party, signal);
+    this.#free--;
+    party.held++;
+  }
+
+  leave(name: string): void {
+    const party = this.#parties.get(name);
+    if (party === undefined || party.held === 0) throw new Error(`${name} holds no place`);
+    this.#free++;
+    party.held--;
+    while (this.#admitNext());
+    this.#forget(name, party);
+  }
+
+  #wait(name: string, party: Party, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        begin() {
+          signal?.removeEventListener("abort", stop);
+          resolve();
+        },
+        before: party.last,
+        after: undefined,
+      };
+      const stop = () => {
+        remove(party, waiter);
+        this.#forget(name, party);
+        reject(signal?.reason);
+      };
+      if (party.last === undefined) party.first = waiter;
+      else party.last.after = waiter;
+      party.last = waiter;
+      if (!this.#turns.has(name)) this.#turns.set(name, party);
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  /** Gives a free place to the next one who may have it; false when there is none. */
+  #admitNext(): boolean {
+    if (this.#free === 0) return false;
+    for (const [name, party] of this.#turns) {
+      const { first } = party;
+      if (first === undefined || party.held >= SHARE * this.#free) continue;
+      this.#free--;
+      party.held++;
+      remove(party, first);
+      this.#turns.delete(name);
+      if (party.first !== undefined) this.#turns.set(name, party);
+      first.begin();
+      return true;
+    }
+    return false;
+  }
+
+  #forget(name: string, party: Party): void {
+    if (party.first !== undefined) return;
+    this.#turns.delete(name);
+    if (party.held === 0) this.#parties.delete(name);
+  }
+}
+
+function remove(party: Party, { before, after }: Waiter): void {
+  if (before === undefined) party.first = after;
+  else before.after = after;
+  if (after === undefined) party.last = before;
+  else after.before = before;
+}

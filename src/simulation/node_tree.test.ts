@@ -1,0 +1,238 @@
+/** What nodes and workflows show in the less common cases, as clients of the reference expect it. */
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { ControlRequest } from "../engine/command.ts";
+import { decodeManifest } from "../spec/decode_manifest.ts";
+import type { ManifestKind } from "../spec/manifest.ts";
+import { Simulation } from "./simulation.ts";
+import type { TaskRule } from "./task_rule.ts";
+
+const WORK = "container: { image: busybox, command: [work] }";
+
+/** A workflow `w` of this spec, run until nothing happens any more. */
+function run(spec: string, rules: TaskRule[] = [], stored: Record<string, unknown>[] = []) {
+  const simulation = new Simulation({ rules });
+  for (const manifest of stored) {
+    const kind = manifest["kind"] as ManifestKind;
+    simulation.addManifest(kind, manifest as { metadata: { name?: string } });
+  }
+  simulation.submit(decodeManifest("Workflow", {
+    kind: "Workflow",
+    metadata: { name: "w" },
+    spec: parse(spec),
+  }));
+  const settle = () => {
+    simulation.settle();
+    for (let idle = 0; idle < 30 && !simulation.isComplete();) {
+      const isBusy = simulation.tick();
+      idle = simulation.settle() || isBusy ? 0 : idle + 1;
+    }
+  };
+  settle();
+  return {
+    ask(request: ControlRequest) {
+      simulation.control("w", request);
+      settle();
+    },
+    status: () => simulation.view("w").status,
+    node: (name: string) =>
+      Object.values(simulation.view("w").status?.nodes ?? {}).find((node) => node.name === name),
+  };
+}
+
+describe("a template's timeout", () => {
+  const spec = (extra = "") => `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: a, template: inner }]] }
+  - { name: inner, steps: [[{ name: b, template: work }${extra}]] }
+  - { name: work, timeout: 5s, ${WORK} }
+  - { name: other, ${WORK} }`;
+  const pending: TaskRule = { node: "b$", outcome: "Pending" };
+
+  test("is the message of everything above it that fails by it", () => {
+    const { status, node } = run(spec(), [pending]);
+    for (const name of ["w[0].a[0].b", "w[0].a[0]", "w[0].a"]) {
+      expect(node(name)).toMatchObject({ phase: "Failed", message: "timeout" });
+    }
+    expect(status()).toMatchObject({
+      phase: "Failed",
+      message: `child '${node("w[0].a")?.id}' failed`,
+    });
+  });
+
+  test("waits for the steps beside it", () => {
+    const { node } = run(spec(", { name: c, template: other }"), [pending, {
+      node: "c$",
+      after: 9,
+    }]);
+    expect(node("w[0].a[0].c")).toMatchObject({ phase: "Succeeded" });
+    expect(node("w[0].a[0]")).toMatchObject({ phase: "Failed", message: "timeout" });
+  });
+});
+
+test("outputs of steps and DAGs keep their global names and descriptions", () => {
+  const { status, node } = run(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{ name: a, template: inner }]]
+    outputs:
+      parameters: [{ name: o, globalName: top, valueFrom: { parameter: "{{steps.a.outputs.parameters.t}}" } }]
+  - name: inner
+    dag: { tasks: [{ name: x, template: work }] }
+    outputs:
+      parameters:
+        - { name: t, globalName: mid, description: why, valueFrom: { expression: "tasks.x.outputs.parameters.t" } }
+  - { name: work, ${WORK}, outputs: { parameters: [{ name: t, valueFrom: { path: /t } }] } }`,
+    [{ node: "x$", parameters: { t: "v" } }],
+  );
+  expect(node("w")?.outputs?.parameters).toEqual([{ name: "o", globalName: "top", value: "v" }]);
+  expect(node("w[0].a")?.outputs?.parameters).toEqual([
+    { name: "t", globalName: "mid", description: "why", value: "v" },
+  ]);
+  expect(status()?.outputs?.parameters).toEqual([
+    { name: "mid", value: "v" },
+    { name: "top", value: "v" },
+  ]);
+});
+
+describe("an input from a ConfigMap", () => {
+  const map = {
+    kind: "ConfigMap",
+    metadata: { name: "cm", labels: { "workflows.argoproj.io/configmap-type": "Parameter" } },
+    data: { k: "v" },
+  };
+  const from = "valueFrom: { configMapKeyRef: { name: cm, key: k } }";
+  const shown = { valueFrom: { configMapKeyRef: { name: "cm", key: "k" } }, value: "v" };
+  const one = (input: string, step = "") => `
+entrypoint: main
+arguments: { parameters: [{ name: m, ${from} }, { name: where, value: cm }] }
+templates:
+  - name: main
+    inputs: { parameters: [{ name: m }] }
+    steps: [[{ name: a, template: work${step} }]]
+  - { name: work, inputs: { parameters: [{ name: x${input} }] }, ${WORK} }`;
+
+  test.each([
+    ["the input says it", `, ${from}`, "", { name: "x", ...shown }],
+    ["the step says it", "", `, arguments: { parameters: [{ name: x, ${from} }] }`, {
+      name: "x",
+      ...shown,
+    }],
+    [
+      "its name is a tag",
+      `, valueFrom: { configMapKeyRef: { name: "{{workflow.parameters.where}}", key: k } }`,
+      "",
+      { name: "x", ...shown },
+    ],
+    [
+      "a default stands in",
+      ", valueFrom: { default: d, configMapKeyRef: { name: cm, key: no } }",
+      "",
+      {
+        name: "x",
+        valueFrom: { default: "d", configMapKeyRef: { name: "cm", key: "no" } },
+        value: "d",
+      },
+    ],
+    ["a value is passed", `, ${from}`, ", arguments: { parameters: [{ name: x, value: q }] }", {
+      name: "x",
+      value: "q",
+    }],
+  ])("shows where it came from: %s", (_, input, step, wanted) => {
+    const { node } = run(one(input, step), [], [map]);
+    expect(node("w[0].a")?.inputs?.parameters).toEqual([wanted]);
+    expect(node("w")?.inputs?.parameters).toEqual([{ name: "m", ...shown }]);
+  });
+
+  test("says which input it is when there is none", () => {
+    const { node } = run(
+      one(", valueFrom: { configMapKeyRef: { name: cm, key: no } }"),
+      [],
+      [map],
+    );
+    expect(node("w[0].a")?.message).toBe(
+      "unable to retrieve inputs.parameters.x from ConfigMap: ConfigMap 'cm' does not have the key 'no'",
+    );
+  });
+});
+
+describe("exit handlers", () => {
+  const spec = (workflow: string, step = "") => `
+entrypoint: main
+${workflow}
+arguments: { parameters: [{ name: p, value: of-the-run }] }
+templates:
+  - { name: main, steps: [[{ name: a, template: work${step} }]] }
+  - { name: work, ${WORK} }
+  - { name: bye, inputs: { parameters: [{ name: p }] }, retryStrategy: { limit: 1 }, ${WORK} }
+  - { name: old, inputs: { parameters: [{ name: p }] }, ${WORK} }`;
+  const given = "{ template: bye, arguments: { parameters: [{ name: p, value: own }] } }";
+
+  test.each([
+    ["onExit: old", "", "w.onExit", "old", "of-the-run"],
+    ["hooks: { exit: { template: bye } }", "", "w.onExit", "bye", "of-the-run"],
+    ["{ onExit: old, hooks: { exit: { template: bye } } }", "", "w.onExit", "bye", "of-the-run"],
+    [`{ onExit: old, hooks: { exit: ${given} } }`, "", "w.onExit", "bye", "own"],
+    ["", ", hooks: { exit: { template: bye } }", "w[0].a.onExit", "bye", "of-the-run"],
+    ["", ", onExit: old, hooks: { exit: { template: bye } }", "w[0].a.onExit", "bye", "of-the-run"],
+    ["", `, hooks: { exit: ${given} }`, "w[0].a.onExit", "bye", "own"],
+  ])("%s%s: %s runs %s with %s", (workflow, step, name, templateName, value) => {
+    const members = workflow.replace(/^\{ (.*) \}$/, "$1").replace("old, ", "old\n");
+    const { status, node } = run(spec(members, step));
+    expect(status()?.phase).toBe("Succeeded");
+    expect(node(name)).toMatchObject({
+      phase: "Succeeded",
+      templateName,
+      inputs: { parameters: [{ name: "p", value }] },
+    });
+  });
+
+  const hang: TaskRule = { node: "onExit", outcome: "Hang" };
+  const stopped = "workflow shutdown with strategy:  Terminate";
+
+  test("with a retry strategy are marked as hook and as attempt, and say how they were ended", () => {
+    const { ask, status, node } = run(spec("hooks: { exit: { template: bye } }"), [hang]);
+    const nodeFlag = { hooked: true, retried: true };
+    expect(node("w.onExit")).toMatchObject({ type: "Retry", phase: "Running", nodeFlag });
+    ask({ type: "terminate" });
+    expect(node("w.onExit(0)")).toMatchObject({ phase: "Failed", message: stopped, nodeFlag });
+    expect(node("w.onExit")).toMatchObject({
+      phase: "Failed",
+      message: "Stopped with strategy 'Terminate'",
+      nodeFlag,
+    });
+    expect(status()).toMatchObject({
+      phase: "Failed",
+      message: "Stopped with strategy 'Terminate'",
+    });
+  });
+
+  test("that are cut off tell the workflow's message, unless whoever stopped it did", () => {
+    const cut = run(spec("onExit: old"), [hang]);
+    cut.ask({ type: "terminate" });
+    expect(cut.node("w.onExit")).toMatchObject({ message: stopped, nodeFlag: { hooked: true } });
+    expect(cut.status()).toMatchObject({ phase: "Failed", message: stopped });
+    const told = run(spec("onExit: ask").concat("\n  - { name: ask, suspend: {} }"));
+    told.ask({ type: "stop", message: "enough" });
+    told.ask({ type: "stop", nodeFieldSelector: "name=w.onExit", message: "no answer" });
+    expect(told.node("w.onExit")).toMatchObject({ phase: "Failed", message: "no answer" });
+    expect(told.status()?.message).toBe("Stopped with strategy 'Stop': enough");
+  });
+});
+
+test("a waiting step can be set to Skipped: what depends on that goes on", () => {
+  const { ask, status, node } = run(`
+entrypoint: main
+templates:
+  - name: main
+    dag: { tasks: [{ name: s, template: wait }, { name: b, template: work, depends: s.Skipped }] }
+  - { name: wait, suspend: {} }
+  - { name: work, ${WORK} }`);
+  ask({ type: "set", nodeFieldSelector: "displayName=s", phase: "Skipped", message: "not now" });
+  expect(node("w.s")).toMatchObject({ type: "Suspend", phase: "Skipped", message: "not now" });
+  expect(node("w.b")?.phase).toBe("Succeeded");
+  expect(status()?.phase).toBe("Succeeded");
+});

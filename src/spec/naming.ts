@@ -1,0 +1,41 @@
+/**
+ * By which names the service goes in labels, error texts and manifests: settings of the deployment, one value each, that
+ * are handed down to whatever writes or reads such a name.
+ */
+export interface Naming {
+  /** Prefix of the labels and annotations that the service sets, with its slash: `workflows.argoproj.io/`. */
+  labelPrefix: string;
+  /** Group in the `apiVersion` of manifests, in access rules and in error texts: `argoproj.io`. */
+  apiGroup: string;
+}
+
+/** The names of the reference, which count where nothing else is set. */
+export const STANDARD_NAMING: Naming = {
+  labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
+};
+
+/** The `apiVersion` of manifests. */
+export function apiVersionOf({ apiGroup }: Pick<Naming, "apiGroup">): string {
+  return `${apiGroup}/v1alpha1`;
+}
+
+/** Label: whether a workflow has ended, "true" or "false". */
+export function completedLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}completed`;
+}
+
+/** Label with the value `Persisted` on workflows that only the archive has. */
+export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}workflow-archiving-status`;
+}
+
+/** Label of workflows that a cron workflow made: its name. */
+export function cronLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}cron-workflow`;
+}
+
+/** Annotation of workflows that a cron workflow made: the time for which. */
+export function scheduledTimeAnnotation({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}scheduled-time`;
+}

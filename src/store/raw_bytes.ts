@@ -1,0 +1,29 @@
+/** Bytes that nobody could read, as they are kept in a record: as text where they are UTF-8, else in base64. */
+
+/** What is kept of them at most. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface RawBytes {
+  /** How many there were. */
+  bytes: number;
+  text?: string;
+  base64?: string;
+  /** The end is missing: there were too many. */
+  isCut?: true;
+}
+
+export function rawBytesOf(all: Uint8Array): RawBytes {
+  const kept = all.subarray(0, MAX_BYTES);
+  const facts = { bytes: all.length, ...(kept.length < all.length && { isCut: true as const }) };
+  const text = textOf(kept);
+  return text === undefined
+    ? { ...facts, base64: Buffer.from(kept).toString("base64") }
+    : { ...facts, text };
+}
+
+/** The text of bytes; undefined when they are no UTF-8. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = buffer.toString("utf8");
+  return text.includes("\uFFFD") && !Buffer.from(text).equals(buffer) ? undefined : text;
+}

@@ -1,0 +1,40 @@
+/** Commands as the mailboxes hold them: JSON text. */
+import { isJsonObject, type Json } from "../base/json.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
+import type { Command, MailboxEntry } from "./port.ts";
+
+/** Actor that nobody is: its commands are refused, and the mailbox goes on behind them. */
+const NOBODY = "unreadable";
+
+/** An entry of a mailbox; one that can't be read is a command that is refused. */
+export function mailboxEntry(
+  shard: number,
+  cursor: string,
+  text: unknown,
+  onUnreadable: ReportUnreadable,
+): MailboxEntry {
+  const command = readCommand(text);
+  if (command !== undefined) return { shard, cursor, command };
+  onUnreadable("mailbox", { shard, cursor, characters: String(text ?? "").length });
+  return { shard, cursor, command: { id: cursor, actor: NOBODY, body: null } };
+}
+
+function readCommand(text: unknown): Command | undefined {
+  try {
+    const command = JSON.parse(String(text)) as Json;
+    if (!isJsonObject(command)) return undefined;
+    const { id, actor, body, replyTo, idempotency } = command;
+    const isCommand = typeof id === "string" && typeof actor === "string" && body !== undefined &&
+      isAbsentOr(replyTo, ["replica", "request"]) &&
+      isAbsentOr(idempotency, ["key", "fingerprint"]);
+    return isCommand ? command as unknown as Command : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for no value, and for an object in which these members are texts. */
+function isAbsentOr(value: Json | undefined, members: readonly string[]): boolean {
+  if (value === undefined) return true;
+  return isJsonObject(value) && members.every((name) => typeof value[name] === "string");
+}

@@ -1,0 +1,44 @@
+/**
+ * Messages that say something else than the reference's on purpose: they speak of this product, fit the call, and have no
+ * traces of a programming language. Both wordings become the same text before they are compared.
+ */
+const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = [
+  [
+    "token not valid",
+    /token not valid\. see https:\S+/g,
+    /token not valid: send a token .* before it/g,
+  ],
+  ["", /currently, set only targets suspend nodes: (?=no suspend nodes)/g],
+  [
+    "set needs a selector",
+    /'set' currently only targets suspend nodes, use a node field selector to target them/g,
+    /say which waiting suspend steps are to be set: nodeFieldSelector is empty/g,
+  ],
+  [
+    "still there",
+    /Workflow already exists on cluster, use argo retry \S+ instead/g,
+    /Workflow \S+ is still there: retry it instead of its archived copy/g,
+  ],
+  [
+    "recursion too deep",
+    /Maximum recursion depth exceeded\. See https:\S+/g,
+    /Maximum recursion depth exceeded: templates call each other more than \d+ levels deep/g,
+  ],
+  [
+    "not a boolean",
+    /unable to cast expression result '.*' to bool/gs,
+    /the expression must give true or false, not (.*?)(?=\]?$)/gs,
+  ],
+  ["", /; write FIELD=VALUE or .*$/gs],
+  ["Resumed", /Resumed by: map\[[^\]]*\]/g, /Resumed by: .*$/gs],
+  ["raw output", /(timed out waiting for the condition: |step \S+: )?raw output parameter/g],
+];
+
+/** A message in words that are the same for the reference and this product. */
+export function inCommonWords(message: string): string {
+  return WORDINGS.reduce(
+    (text, [common, ...wordings]) =>
+      wordings.reduce((one, wording) => one.replace(wording, common), text),
+    message,
+  );
+}

@@ -1,0 +1,72 @@
+/** Stored workflows with any number of nodes, without running them. */
+import type { IndexEntry } from "../../src/engine/index_entry.ts";
+
+const AT = Date.UTC(2026, 0, 1);
+
+/**
+ * Parts and index entry of a finished workflow in namespace `default`: a step group with so many pods.
+ * @param padding characters that each pod has more
+ */
+export function manyNodes(
+  name: string,
+  nodes: number,
+  padding = 0,
+): { parts: Record<string, string>; index: IndexEntry } {
+  const uid = `uid-${name}`;
+  const labels = {
+    "workflows.argoproj.io/phase": "Failed",
+    "workflows.argoproj.io/completed": "true",
+  };
+  const creationTimestamp = new Date(AT).toISOString().replace(".000", "");
+  const metadata = { name, namespace: "default", uid, labels, creationTimestamp };
+  const pod = { name: "work", container: { image: "x", command: ["true"] } };
+  const steps = [[{ name: "one", template: "work", withSequence: { count: String(nodes) } }]];
+  const spec = { entrypoint: "main", templates: [{ name: "main", steps }, pod] };
+  const times = { phase: "Failed", startedAt: AT, finishedAt: AT + 1_000 };
+  const part = (value: object) => JSON.stringify({ schema: 2, ...value });
+  const group = `${name}-group`;
+  const parts: Record<string, string> = {
+    h: part({ metadata, ...times, sequence: nodes + 2, progress: `${nodes}/${nodes}` }),
+    s: part({ spec }),
+    a: part({}),
+  };
+  const add = (node: { id: string } & Record<string, unknown>) => {
+    parts[`n:${node.id}`] = part({ templateScope: `local/${name}`, ...times, ...node });
+  };
+  const root = { id: name, name, displayName: name, type: "Steps", role: "root", order: 0 };
+  add({ ...root, templateName: "main" });
+  const inRoot = { owner: name, boundary: name, parents: [name] };
+  add({
+    ...inRoot,
+    ...{ id: group, name: `${name}[0]`, displayName: "[0]", type: "StepGroup", role: "group" },
+    ...{ order: 1, index: 0 },
+  });
+  for (let i = 0; i < nodes; i++) {
+    const display = `one(${i}:${i})`;
+    add({
+      id: `${name}-${3_000_000_000 + i}`,
+      name: `${name}[0].${display}`,
+      displayName: display,
+      ...{ type: "Pod", role: "member", order: i + 2, owner: group, boundary: name },
+      ...{ parents: [group], step: "one", index: i, templateName: "work", progress: "1/1" },
+      ...{ starts: 1, taskResultSynced: true, resourcesDuration: { cpu: 1, memory: 1 } },
+      inputs: { parameters: [{ name: "item", value: String(i) }] },
+      outputs: {
+        exitCode: "1",
+        parameters: [{ name: "out", value: `value of ${i}${" ".repeat(padding)}` }],
+      },
+      message: i % 10 === 0 ? "Error (exit code 1)" : undefined,
+    });
+  }
+  const index: IndexEntry = {
+    namespace: "default",
+    name,
+    uid,
+    labels,
+    phase: times.phase,
+    createdAt: AT,
+    startedAt: times.startedAt,
+    finishedAt: times.finishedAt,
+  };
+  return { parts, index };
+}

@@ -1,0 +1,30 @@
+/** Prometheus' own parser, to judge what `/metrics` answers. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import process from "node:process";
+
+/** Why the parser can't be had here; undefined when it is there. Installs it where that is possible. */
+export function promtoolMissing(): string | undefined {
+  if (isThere()) return undefined;
+  if (process.getuid?.() === 0 && existsSync("/etc/debian_version")) {
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const args = ["install", "-y", "-q", "--no-install-recommends", "prometheus"];
+    spawnSync("apt-get", ["update", "-q"], { env, stdio: "ignore" });
+    spawnSync("apt-get", args, { env, stdio: "ignore" });
+  }
+  return isThere() ? undefined : "promtool is not installed (Debian: apt-get install prometheus)";
+}
+
+function isThere(): boolean {
+  return spawnSync("promtool", ["--version"], { stdio: "ignore" }).error === undefined;
+}
+
+/** What the parser can't read of a page of metrics; "" for a good one. Matters of style don't count. */
+export function unparseable(page: string): string {
+  const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+    input: page,
+    encoding: "utf8",
+  });
+  // 3: it could be read, and the linter would like something else.
+  return status === 0 || status === 3 ? "" : `${stdout}${stderr}`;
+}
