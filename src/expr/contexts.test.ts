@@ -14,6 +14,7 @@ import {
 } from "./contexts.ts";
 import { ExprCompileError } from "./error.ts";
 import { evaluateForUser } from "./evaluate_for_user.ts";
+import { RunContext } from "./run_context.ts";
 import { ARGO_FUNCTIONS } from "./argo_functions.ts";
 import { scopeOf } from "./scope.ts";
 import { substituteText } from "./template.ts";
@@ -194,6 +195,14 @@ test("results that are too long for a text are errors", () => {
     "step budget exceeded",
   );
   expect(evaluateForUser("1..900000", {}).text).toBe("(too long to show)");
+});
+
+test("the text of a result is paid for by its evaluation", () => {
+  const context = new RunContext();
+  const document = "[".repeat(1_000) + "]".repeat(1_000);
+  const { text } = evaluateForUser("jsonpath(document, '$..')", { document }, context);
+  expect(text).toBe("(too long to show)");
+  expect(() => context.step()).toThrow("step budget exceeded");
 });
 
 test("evaluateForUser() shows type and text", () => {

@@ -5,7 +5,7 @@ import { typeOf } from "./builtins_convert.ts";
 import { compileExpr } from "./compile.ts";
 import { isFailure } from "./error.ts";
 import { goString, toJsonText, unescapeHtml } from "./go_text.ts";
-import type { RunOptions } from "./run_context.ts";
+import { RunContext, type RunOptions } from "./run_context.ts";
 import { fromJson, type Value, type ValueMap } from "./values.ts";
 
 /** What an expression gives, in words. */
@@ -23,16 +23,19 @@ export interface UserResult {
  */
 export function evaluateForUser(source: string, env: JsonObject, run?: RunOptions): UserResult {
   const values = fromJson(structuredClone(env)) as ValueMap;
-  const value = compileExpr(source, { env: values, functions: ARGO_FUNCTIONS }).run(values, run);
-  return { type: typeOf(value), text: textOf(value) };
+  const context = RunContext.of(run);
+  const program = compileExpr(source, { env: values, functions: ARGO_FUNCTIONS });
+  const value = program.run(values, context);
+  return { type: typeOf(value), text: textOf(value, context) };
 }
 
-function textOf(value: Value): string {
+/** @param context the evaluation, which pays for the text of its value too */
+function textOf(value: Value, context: RunContext): string {
   if (typeof value === "string") return value;
   for (
     const write of [
-      (value: Value) => unescapeHtml(toJsonText(value)),
-      (value: Value) => goString(value),
+      (value: Value) => unescapeHtml(toJsonText(value, 0, context)),
+      (value: Value) => goString(value, context),
     ]
   ) {
     try {
