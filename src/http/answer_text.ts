@@ -10,11 +10,16 @@ const DEPTH = 4;
 
 /** Tells whether an answer is so large that it is to be written in pieces. */
 export function isLargeAnswer(answer: Json | undefined, depth: number = DEPTH): boolean {
+  // Asked of every answer, so plain loops.
+  if (typeof answer !== "object" || answer === null) return false;
   if (Array.isArray(answer)) {
     if (answer.length > MAX_MEMBERS) return true;
-    return depth > 0 && answer.some((item) => isLargeAnswer(item, depth - 1));
+    if (depth === 0) return false;
+    for (const item of answer) {
+      if (typeof item === "object" && isLargeAnswer(item, depth - 1)) return true;
+    }
+    return false;
   }
-  if (!isJsonObject(answer)) return false;
   let count = 0;
   for (const key in answer) {
     if (++count > MAX_MEMBERS) return true;

@@ -75,34 +75,10 @@ export class BodyLedger {
 
   /** Opens the account of one body, with nothing in it. */
   open(sender: BodySender): HeldBytes {
-    let bytes = 0;
-    let isOver = false;
-    let owner = sender;
-    const give = () => {
-      if (bytes > 0) this.#take(owner, -bytes);
-      bytes = 0;
-    };
-    return {
-      add: (more) => {
-        if (isOver) return;
-        this.#take(owner, more);
-        bytes += more;
-      },
-      moveTo: (next) => {
-        const moved = bytes;
-        give();
-        owner = next;
-        this.#take(owner, moved);
-        bytes = moved;
-      },
-      release: () => {
-        give();
-        isOver = true;
-      },
-    };
+    return new Held(sender, this.#take);
   }
 
-  #take(sender: BodySender, bytes: number): void {
+  readonly #take = (sender: BodySender, bytes: number): void => {
     const all = this.#all;
     if (bytes > 0 && all.held + bytes > all.most) {
       throw unavailable(
@@ -125,6 +101,42 @@ export class BodyLedger {
       else this.#senders.delete(key);
     }
     all.held += bytes;
+  };
+}
+
+class Held implements HeldBytes {
+  #owner: BodySender;
+  readonly #take: (sender: BodySender, bytes: number) => void;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(owner: BodySender, take: (sender: BodySender, bytes: number) => void) {
+    this.#owner = owner;
+    this.#take = take;
+  }
+
+  add(bytes: number): void {
+    if (this.#isOver) return;
+    this.#take(this.#owner, bytes);
+    this.#bytes += bytes;
+  }
+
+  moveTo(next: BodySender): void {
+    const bytes = this.#bytes;
+    this.#give();
+    this.#owner = next;
+    this.#take(next, bytes);
+    this.#bytes = bytes;
+  }
+
+  release(): void {
+    this.#give();
+    this.#isOver = true;
+  }
+
+  #give(): void {
+    if (this.#bytes > 0) this.#take(this.#owner, -this.#bytes);
+    this.#bytes = 0;
   }
 }
 
