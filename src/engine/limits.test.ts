@@ -271,8 +271,8 @@ test("wide loops that depend on each other have a graph of bounded size", () => 
   expect(edges).toBeLessThan(1_100_000);
 });
 
-/** Of a turn in which the clock is asked whether it may go on, and says no at once. */
-function turnsOf(spec: WorkflowSpec): { state: WorkflowState; turns: number } {
+/** A new workflow, in an environment in which a turn is over when it first asks whether it may go on. */
+function begunHastily(spec: WorkflowSpec): { state: WorkflowState; env: EngineEnv } {
   const metadata = { name: "x", namespace: "default", uid: "u" };
   const env: EngineEnv = {
     now: Date.UTC(2024, 0, 1),
@@ -281,7 +281,11 @@ function turnsOf(spec: WorkflowSpec): { state: WorkflowState; turns: number } {
     ...STANDARD_NAMING,
     mayGoOn: () => false,
   };
-  const state = createWorkflow({ metadata, spec }, env, true);
+  return { state: createWorkflow({ metadata, spec }, env, true), env };
+}
+
+function turnsOf(spec: WorkflowSpec): { state: WorkflowState; turns: number } {
+  const { state, env } = begunHastily(spec);
   let turns = 0;
   do {
     advance(state, env);
@@ -316,16 +320,10 @@ test("between elements of a loop whose expressions are dear a turn may end", () 
 test("a wide DAG is begun in time that grows with its tasks, not with their square", () => {
   const begin = (count: number) => {
     const tasks = Array.from({ length: count }, (_, at) => ({ name: `t${at}`, template: "w" }));
-    const metadata = { name: "x", namespace: "default", uid: "u" };
-    const spec = { entrypoint: "main", templates: [{ name: "main", dag: { tasks } }, waiting] };
-    const env: EngineEnv = {
-      now: Date.UTC(2024, 0, 1),
-      randomSuffix: (length) => "x".repeat(length),
-      findManifest: () => null,
-      ...STANDARD_NAMING,
-      mayGoOn: () => false,
-    };
-    const state = createWorkflow({ metadata, spec }, env, true);
+    const { state, env } = begunHastily({
+      entrypoint: "main",
+      templates: [{ name: "main", dag: { tasks } }, waiting],
+    });
     const before = process.cpuUsage();
     advance(state, env);
     const { user, system } = process.cpuUsage(before);
