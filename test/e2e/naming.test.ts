@@ -352,7 +352,11 @@ test("pods, claims and objects of a cluster have only the names of the deploymen
             },
             {
               name: "object",
-              resource: { action: "create", setOwnerReference: true, manifest: JSON.stringify(own) },
+              resource: {
+                action: "create",
+                setOwnerReference: true,
+                manifest: JSON.stringify(own),
+              },
             },
           ],
         },
