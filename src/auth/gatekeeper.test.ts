@@ -41,6 +41,9 @@ describe("createGatekeeper()", () => {
     await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toBeInstanceOf(
       Problem,
     );
+    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toThrow(
+      "token not valid: send a token that this server knows in the Authorization header",
+    );
     const caller = await gatekeeper(new Headers({ cookie: "authorization=Bearer good" }));
     expect(caller.identity.subject).toBe("ann");
   });

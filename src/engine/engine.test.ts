@@ -172,9 +172,20 @@ describe("a step that waits for an outside job", () => {
     const story = given(JOB.replace("inputs: {parameters: [{name: uuid}]}", declared));
     story.end("wf[0].trigger", { outputs: { exitCode: "0", result: "6f1c" } });
     const ask = () => story.ask({ type: "resume", nodeFieldSelector: "displayName=wait" });
+    expect(() => story.ask({ type: "resume" })).toThrow("raw output parameter");
     if (goesOn) ask();
     else expect(ask).toThrow("step wait: raw output parameter 'verdict' has not been set");
     expect(story.node("wf[1].wait")?.phase).toBe(goesOn ? "Succeeded" : "Running");
+  });
+
+  test.each([
+    [{ subject: "s-1", preferredUsername: "ops", email: "o@x.org" }, "ops (o@x.org)"],
+    [{ subject: "s-1" }, "s-1"],
+    [{ email: "o@x.org" }, "o@x.org"],
+  ])("says by whom it was resumed: %j", (user, name) => {
+    const story = waiting();
+    story.ask({ type: "resume", nodeFieldSelector: "displayName=wait", user });
+    expect(story.node("wf[1].wait")?.message).toBe(`Resumed by: ${name}`);
   });
 
   test("goes on waiting when only the workflow is to go on", () => {
@@ -227,8 +238,24 @@ describe("a step that waits for an outside job", () => {
         expect.objectContaining({ name: "Problem", status: code }),
       );
     }
+    expect(() => story.ask({ type: "set", phase: "Failed" })).toThrow(
+      "say which waiting suspend steps are to be set: nodeFieldSelector is empty",
+    );
     expect(JSON.stringify(story.view())).toBe(before);
   });
+});
+
+test("templates that call themselves for ever are ended, and told how deep they may go", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - {name: main, steps: [[{name: again, template: main}]]}`);
+  const told = Object.values(story.status()?.nodes ?? {}).map(({ message }) => message);
+  expect(told).toContain(
+    "Maximum recursion depth exceeded: templates call each other more than 100 levels deep",
+  );
 });
 
 describe("facts", () => {

@@ -43,6 +43,9 @@ const GUARDED = [
   'payload.message == "x"',
   'payload["message"] == "x"',
   '$env.payload.message == "x"',
+  'let p = payload; p.message == "x"',
+  'let p = payload; let q = p?.x; q != nil && type(q) == "map" && q.y == 1',
+  '(payload.message ?? "d") == "d"',
   "payload.x == 1",
   "payload?.x == nil",
   "payload.x != nil && type(payload.x) == 'map' && payload.x.y == 1",
@@ -124,4 +127,8 @@ test("deeper access on nil fails, and only where it is reached", () => {
   expect(() => selects(reached, [1])).toThrow("cannot fetch y from <nil>");
   expect(selects(`discriminator == "other" && ${reached}`, [1])).toBe(false);
   expect(selects("payload.x?.y == 1", "s")).toBe(false);
+  expect(() => selects("payload.message.x == 1", { message: "a text" })).toThrow(
+    "cannot fetch x from string",
+  );
+  expect(() => selects("payload.list.x == 1", { list: [1] })).toThrow("cannot fetch x from []");
 });

@@ -25,6 +25,7 @@ import { readResourceFlags, type ResourceFlags } from "./resource_flags.ts";
 import { collectionOfKind, collectionOfWord, collectionPath } from "./resource_place.ts";
 import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
+import { STANDARD_NAMING } from "../spec/naming.ts";
 
 const MAX_WAIT_MS = 10_000;
 /** More than a cluster stores of one object. */
@@ -44,7 +45,7 @@ export interface ResourceExecutorOptions {
   artifacts?: ArtifactStore;
   /** Service account of workflows that name none. @default {"default"} */
   serviceAccount?: string;
-  /** API group of Workflow objects. @default {"argoproj.io"} */
+  /** API group of Workflow objects. @default that of the reference */
   group?: string;
 }
 
@@ -182,7 +183,7 @@ class ResourceAction {
   /** With `setOwnerReference`: the object as one that goes when the Workflow object does. */
   async #withOwner(body: Json): Promise<Json> {
     if (this.#resource.setOwnerReference !== true || !isJsonObject(body)) return body;
-    const { client, group = "argoproj.io" } = this.#options;
+    const { client, group = STANDARD_NAMING.apiGroup } = this.#options;
     const { namespace, workflow, workflowUid: uid } = this.#task;
     const apiVersion = `${group}/v1alpha1`;
     const path = `/apis/${apiVersion}/namespaces/${namespace}/workflows/${workflow}`;

@@ -25,10 +25,9 @@ export function byteValue(byte: number): NamedInt {
 
 /** `container.name`, `container[key]`. @throws {Fault} when it cannot be */
 export function fetchMember(container: Value, key: Value): Value {
-  if (typeof container === "string" || Array.isArray(container)) {
-    return fetchElement(container, key);
-  }
-  if (container !== null && typeof container === "object") {
+  const isSequence = typeof container === "string" || Array.isArray(container);
+  if (isSequence && typeof key !== "string") return fetchElement(container, key);
+  if (!isSequence && container !== null && typeof container === "object") {
     if (typeof key === "string") {
       const method = findMethod(container, key);
       if (method !== undefined) return method;

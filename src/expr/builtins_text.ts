@@ -236,8 +236,7 @@ const join: Builtin = {
   run: ([list = null, glue = ""], context) => {
     const between = asString(glue);
     if (!Array.isArray(list)) {
-      const type = list === null ? "%!s(<nil>)" : goTypeName(list);
-      return fault(`invalid argument for join (type ${type})`);
+      return fault(`invalid argument for join (type ${goTypeName(list)})`);
     }
     const parts = list.map((item) => {
       const part = asString(item);

@@ -149,7 +149,7 @@ class Compiler {
   slots = 0;
   readonly functions: FunctionTable;
   readonly #open: ReadonlySet<string>;
-  readonly #variables: { name: string; slot: number }[] = [];
+  readonly #variables: { name: string; slot: number; isOpen: boolean }[] = [];
   readonly #predicates: PredicateSlots[] = [];
   readonly #context: RunContext;
 
@@ -234,7 +234,7 @@ class Compiler {
   #let(name: string, value: Node, body: Node): Run {
     const first = this.compile(value);
     const slot = this.slots++;
-    this.#variables.push({ name, slot });
+    this.#variables.push({ name, slot, isOpen: this.#isOpen(value) });
     const rest = this.compile(body);
     this.#variables.pop();
     return (s) => {
@@ -371,10 +371,13 @@ class Compiler {
     };
   }
 
-  /** `payload` or `$env.payload`, where that name is open. */
+  /** `payload` or `$env.payload`, where that name is open, or a variable that stands for it. */
   #isOpen(node: Node): boolean {
     if (node.kind === "chain") return this.#isOpen(node.body);
-    if (node.kind === "name") return this.#open.has(node.name);
+    if (node.kind === "name") {
+      const variable = this.#variables.findLast(({ name }) => name === node.name);
+      return variable?.isOpen ?? this.#open.has(node.name);
+    }
     if (node.kind !== "member" || !isEnv(node.object)) return false;
     const name = stringOf(node.property);
     return name !== undefined && this.#open.has(name);

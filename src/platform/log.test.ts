@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { invalid, unavailable } from "../base/problem.ts";
 import { createLogger, maskUrl } from "./log.ts";
 
 test("createLogger() hides fields that may hold a secret", () => {
@@ -14,4 +15,27 @@ test("maskUrl() hides the password and nothing else", () => {
   expect(maskUrl("rediss://user:se:cret@host:6379/1")).toBe("rediss://user:***@host:6379/1");
   expect(maskUrl("redis://:pw@host")).toBe("redis://:***@host");
   expect(maskUrl("sqlite:.sluice")).toBe("sqlite:.sluice");
+});
+
+test("createLogger() writes once what can't be reached, however many try", () => {
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line: string) => void lines.push(line) });
+  for (let n = 0; n < 50; n++) {
+    for (const worker of ["a", "b"]) {
+      log.child({ part: "queue" }).warn(
+        { worker, err: unavailable("Redis is away") },
+        "in trouble",
+      );
+    }
+    log.warn({ err: unavailable("Redis is away") }, "not read");
+  }
+  expect(lines.map((line) => JSON.parse(line)).map(({ worker, msg }) => [worker, msg])).toEqual([
+    ["a", "in trouble"],
+    ["b", "in trouble"],
+    [undefined, "not read"],
+  ]);
+  expect(lines[0]).toContain("Redis is away");
+  for (let n = 0; n < 3; n++) log.warn({ err: invalid("no number") }, "refused");
+  for (let n = 0; n < 3; n++) log.warn("said again");
+  expect(lines).toHaveLength(9);
 });

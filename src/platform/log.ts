@@ -2,8 +2,11 @@
 import process from "node:process";
 import { pino } from "pino";
 import { PinoPretty } from "pino-pretty";
-import type { DestinationStream, Logger } from "pino";
+import type { DestinationStream, Logger, LoggerOptions } from "pino";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import { systemClock } from "./clock.ts";
 import { openStdout } from "./log_destination.ts";
+import { Seldom } from "./seldom.ts";
 
 export type { Logger };
 
@@ -29,10 +32,35 @@ export function maskUrl(url: string): string {
   return url.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/@:]*):[^/]*@/i, "$1:***@");
 }
 
+/**
+ * What a line says that tells of something that can't be reached; undefined for any other line. While that lasts, everybody
+ * who needs it says so with every try.
+ */
+function unreachable([fields, message]: readonly unknown[]): string | undefined {
+  if (typeof fields !== "object" || fields === null || !("err" in fields)) return undefined;
+  const { err, ...facts } = fields;
+  if (!(err instanceof Problem)) return undefined;
+  if (err.code !== ProblemCode.Unavailable && err.code !== ProblemCode.DeadlineExceeded) {
+    return undefined;
+  }
+  // Lines about different things are different lines.
+  return JSON.stringify([message, err.message, ...Object.values(facts).map(String)]);
+}
+
 /** Makes the root logger. `destination` is stdout unless a test wants to read along. */
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
-  const options = {
+  const seldom = new Seldom(systemClock);
+  const options: LoggerOptions = {
     level,
+    hooks: {
+      logMethod(args, method) {
+        const trouble = unreachable(args);
+        const passedOver = trouble === undefined ? 0 : seldom.ask(trouble);
+        if (passedOver === undefined) return;
+        if (passedOver > 0) Object.assign(args, [{ ...args[0] as object, passedOver }]);
+        method.apply(this, args);
+      },
+    },
     base: null,
     redact: {
       paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),

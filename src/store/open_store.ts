@@ -2,6 +2,7 @@
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { type Logger, maskUrl } from "../platform/log.ts";
+import { Seldom } from "../platform/seldom.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { openMemoryStore } from "./memory_store.ts";
 import type { Store } from "./port.ts";
@@ -9,9 +10,6 @@ import { openRedisStore } from "./redis_store.ts";
 import { openSqliteStore } from "./sqlite_store.ts";
 
 type StoreSetting = Pick<Config, "store" | "durability" | "labelPrefix">;
-
-/** How long after a reason was told it is told again, ms; every time twice as long. */
-const REMIND_MS = 60_000;
 
 /**
  * Opens the store; one that others run is waited for, longer from one attempt to the next.
@@ -23,36 +21,28 @@ export async function reachStore(
   stop: AbortSignal,
   onUnreadable: ReportUnreadable,
 ): Promise<Store> {
-  const tell = tellOnce(log, maskUrl(setting.store));
+  const store = maskUrl(setting.store);
+  const seldom = new Seldom(systemClock);
   for (let attempt = 0;; attempt++) {
     // What is heard before it is open is part of the reason why it can't be reached, or is told when it could.
     let early: string[] | undefined = [];
     const warn = (text: string) => log.warn({ trouble: text }, "redis");
     const onTrouble = (text: string) => void (early === undefined ? warn(text) : early.push(text));
     try {
-      const store = await openStore(setting, onTrouble, onUnreadable);
+      const opened = await openStore(setting, onTrouble, onUnreadable);
       const heard = early;
       early = undefined;
       heard.forEach(warn);
-      return store;
+      return opened;
     } catch (cause) {
       if (!setting.store.startsWith("redis") || stop.aborted) throw cause;
-      tell(cause instanceof Error ? cause.message : String(cause));
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (seldom.ask(reason) !== undefined) {
+        log.warn({ store, reason }, "the store cannot be reached; trying again until it can");
+      }
       await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
     }
   }
-}
-
-/** Writes each reason why a store can't be reached to the log once, and reminds of it more and more seldom. */
-function tellOnce(log: Logger, store: string): (reason: string) => void {
-  const told = new Map<string, { nextAt: number; restMs: number }>();
-  return (reason) => {
-    const now = systemClock.monotonic();
-    const { nextAt, restMs } = told.get(reason) ?? { nextAt: now, restMs: REMIND_MS };
-    if (now < nextAt) return;
-    told.set(reason, { nextAt: now + restMs, restMs: 2 * restMs });
-    log.warn({ store, reason }, "the store cannot be reached; trying again until it can");
-  };
 }
 
 function openStore(

@@ -191,3 +191,31 @@ test("the endpoint answers in under 10 seconds when Redis hangs", async () => {
   expect(counts.get("every 100")).toBeGreaterThanOrEqual(1);
   for (let n = 0; n < 20; n++) expect(counts.get(`every ${n}`) ?? 0).toBeLessThanOrEqual(1);
 }, 120_000);
+
+test(
+  "a Redis that is gone is told of in a few lines, however long and often it is tried",
+  async () => {
+    const redis = await startRedisServer();
+    cleanUp.push(() => redis.stop());
+    const server = await started([`--store=${redis.url}`, `--work-dir=${await folder()}`]);
+    const warnings = () =>
+      server.log.filter((line) => /"level":"(warn|error)"/.test(line)).map((line) => {
+        const { msg, worker, trouble, err } = JSON.parse(line);
+        return [msg, worker, trouble, err?.message].join(" ");
+      });
+    const before = warnings().length;
+    await redis.kill("SIGKILL");
+    await expect.poll(() => warnings().length, { timeout: 30_000 }).toBeGreaterThan(before + 5);
+    // Everything is tried several times in this time, and would be told each time.
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    const told = warnings();
+    expect(told).toEqual([...new Set(told)]);
+    expect(told.length).toBeLessThan(40);
+    await redis.start();
+    await expect.poll(
+      async () => (await call(server.url, "POST", EVENT, { n: 1 })).status,
+      { timeout: 30_000, interval: 500 },
+    ).toBe(200);
+  },
+  120_000,
+);

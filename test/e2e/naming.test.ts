@@ -11,6 +11,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createToken } from "../../src/auth/token_file.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { collectionPath, objectPath } from "../../src/kubernetes/cluster_object.ts";
+import { defineKinds } from "../support/cluster_kinds.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
@@ -89,6 +91,7 @@ describe.each(["sqlite", "redis"])("a server with another prefix and group on %s
     child.stdout.on("data", (chunk) => (out += chunk));
     child.stderr.on("data", (chunk) => (out += chunk));
     await new Promise((resolve) => child.once("close", resolve));
+    said.push(`sluice ${args.join(" ")}: ${out}`);
     return out;
   }
 
@@ -298,6 +301,96 @@ describe.each(["sqlite", "redis"])("a server with another prefix and group on %s
     expect(said.at(-1)).toMatch(/"apiVersion":"example\.org\/v1alpha1"/);
     expect(said.filter((text) => STANDARD.test(text)).map((text) => around(text))).toEqual([]);
   });
+});
+
+test("pods, claims and objects of a cluster have only the names of the deployment", async () => {
+  const kinds = await defineKinds("example.org", "named", true);
+  const server = await startServer([
+    "--store=memory:",
+    "--executor=kubernetes",
+    "--manifest-source=kubernetes",
+    "--label-prefix=jobs.example.org/",
+    "--api-group=example.org",
+  ], { env: { KUBECONFIG: kinds.config } });
+  try {
+    const box = { image: "busybox", command: ["true"] };
+    const own = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "made-by-a-step" },
+    };
+    await kinds.client.call({
+      method: "POST",
+      path: collectionPath(kinds.group, "Workflow", kinds.namespace),
+      body: {
+        kind: "Workflow",
+        metadata: { name: "of-the-cluster" },
+        spec: {
+          entrypoint: "main",
+          volumeClaimTemplates: [{
+            metadata: { name: "work" },
+            spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },
+          }],
+          templates: [
+            {
+              name: "main",
+              steps: [[
+                { name: "pod", template: "pod" },
+                { name: "told", template: "told" },
+                { name: "object", template: "object" },
+              ]],
+            },
+            {
+              name: "pod",
+              container: { ...box, volumeMounts: [{ name: "work", mountPath: "/work" }] },
+            },
+            {
+              name: "told",
+              metadata: { annotations: { [`${PREFIX}progress`]: "0/10" } },
+              container: box,
+              outputs: { parameters: [{ name: "o", valueFrom: { path: "/o" } }] },
+            },
+            {
+              name: "object",
+              resource: {
+                action: "create",
+                setOwnerReference: true,
+                manifest: JSON.stringify(own),
+              },
+            },
+          ],
+        },
+      },
+    });
+    const at = (type: string) =>
+      kinds.client.call<{ items: JsonObject[] }>({
+        path: `/api/v1/namespaces/${kinds.namespace}/${type}`,
+      }).then(({ items }) => items);
+    await expect.poll(() => at("pods"), { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(() => at("configmaps"), { timeout: 30_000 }).toHaveLength(1);
+    const path = objectPath(kinds.group, "Workflow", kinds.namespace, "of-the-cluster");
+    const shown = () => kinds.client.call<JsonObject>({ path });
+    await expect.poll(async () => (await shown())["status"], { timeout: 30_000 })
+      .toMatchObject({ phase: "Running" });
+    const pods = await at("pods");
+    for (const { metadata } of pods) {
+      expect(metadata).toMatchObject({
+        labels: { [`${PREFIX}workflow`]: "of-the-cluster", [`${PREFIX}completed`]: "false" },
+        annotations: { [`${PREFIX}node-name`]: expect.stringContaining("of-the-cluster[0].") },
+      });
+    }
+    const [map] = await at("configmaps");
+    expect(map).toMatchObject({
+      metadata: { ownerReferences: [{ apiVersion: "example.org/v1alpha1", kind: "Workflow" }] },
+    });
+    const claims = await at("persistentvolumeclaims");
+    expect(claims).toHaveLength(1);
+    const everything = [...pods, ...claims, map, await shown()].map((one) => JSON.stringify(one));
+    expect(everything.filter((text) => STANDARD.test(text)).map(around)).toEqual([]);
+  } finally {
+    await server.kill();
+    await kinds.remove();
+  }
 });
 
 /** What stands beside the first standard name. */
