@@ -18,6 +18,7 @@ import { StaleManifests } from "../service/event_intake.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
+import { belowArgoUi, mountArgoUi } from "./argo_ui.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, RequestBody } from "./body.ts";
 import { BodyLedger, type BodySender } from "./body_ledger.ts";
@@ -54,6 +55,8 @@ export interface AppDeps {
   closing: AbortSignal;
   /** Absent: no bound on requests. */
   rateLimiter?: RateLimiter;
+  /** Folder with built pages of the reference. Absent: there are none. */
+  argoUiDir?: string;
 }
 
 type RouteApp = Hono<{ Bindings: RequestEnv }>;
@@ -77,6 +80,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   const ledger = createLedger(deps);
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
+  if (deps.argoUiDir !== undefined) mountArgoUi(app, deps.argoUiDir);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
     const served = { route, paramsOf: paramsReader(route.path), deps, waits, ledger };
@@ -105,7 +109,8 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
     origin: deps.origin,
     fetch: (request, env) => app.fetch(request, env),
   });
-  return { fetch: edge, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
+  const fetch = deps.argoUiDir === undefined ? edge : belowArgoUi(edge);
+  return { fetch, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
 }
 
 /** Paths in Hono's form; a parameter at the end may also be empty, and `{path}` takes slashes. */
