@@ -18,7 +18,7 @@ import { StaleManifests } from "../service/event_intake.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
-import { belowArgoUi, mountArgoUi } from "./argo_ui.ts";
+import { mountArgoUi, servedPath, servedTarget } from "./argo_ui.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, RequestBody } from "./body.ts";
 import { BodyLedger, type BodySender } from "./body_ledger.ts";
@@ -28,6 +28,7 @@ import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import { addressOf, type RateLimiter } from "./rate_limit.ts";
+import { rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -75,7 +76,8 @@ export interface App {
 
 /** Makes the application with these routes. */
 export function createApp(deps: AppDeps, routes: readonly Route[]): App {
-  const app: RouteApp = new Hono();
+  const hasPages = deps.argoUiDir !== undefined;
+  const app: RouteApp = new Hono(hasPages ? { getPath: servedPath } : {});
   const waits = new Deadlines(deps.service.clock, deps.bodyTimeoutMs);
   const ledger = createLedger(deps);
   mountProbes(app, deps);
@@ -107,10 +109,10 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
     ids: deps.service.ids,
     rateLimiter: deps.rateLimiter,
     origin: deps.origin,
+    targetOf: hasPages ? servedTarget : rawTarget,
     fetch: (request, env) => app.fetch(request, env),
   });
-  const fetch = deps.argoUiDir === undefined ? edge : belowArgoUi(edge);
-  return { fetch, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
+  return { fetch: edge, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
 }
 
 /** Paths in Hono's form; a parameter at the end may also be empty, and `{path}` takes slashes. */

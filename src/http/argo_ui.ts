@@ -5,11 +5,12 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Hono } from "hono";
 import { getMimeType } from "hono/utils/mime";
+import { getPath } from "hono/utils/url";
 import { ConfigError } from "../platform/config.ts";
 import { openInside, readTextInside } from "../platform/inside.ts";
 import { webStream } from "../platform/web_stream.ts";
 import type { RequestEnv } from "./edge.ts";
-import { rawTarget, type RequestContext } from "./request_path.ts";
+import { cleanPath, rawTarget } from "./request_path.ts";
 
 /** Where the pages are. */
 export const ARGO_UI_BASE = "/argo/";
@@ -22,9 +23,6 @@ const HASHED = /\.[0-9a-f]{16,}\./;
 /** Below the base, and yet of the service. */
 const OF_THE_SERVICE =
   /^\/argo\/(api|(input-)?artifacts(-by-uid)?|artifact-files|upload-artifacts|oauth2)\//;
-
-/** Methods that no request can be made with; they are refused on any path. */
-const UNMAKEABLE: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 /** The editor of the pages starts workers and sets styles; nothing may come from elsewhere. */
 const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
@@ -59,21 +57,20 @@ export function mountArgoUi(app: Hono<{ Bindings: RequestEnv }>, dir: string): v
   });
 }
 
-type Fetch = (request: Request, info: unknown) => Promise<Response>;
+/**
+ * What a request asks for. What pages ask of the service below their base is asked for without the base: everything that
+ * looks at a request goes by this.
+ */
+export function servedTarget(request: Request, server: unknown): RequestEnv["target"] {
+  const target = rawTarget(request, server);
+  const { path } = target;
+  const isOfTheService = OF_THE_SERVICE.test(path) && cleanPath(path) === path;
+  return isOfTheService ? { ...target, path: path.slice(ARGO_UI_BASE.length - 1) } : target;
+}
 
-/** Answers what pages ask of the service below their base as if it had been asked for without the base, by `next`. */
-export function belowArgoUi(next: Fetch): Fetch {
-  return (request, info) => {
-    const { path, query } = rawTarget(request, info);
-    const { method, headers } = request;
-    if (!OF_THE_SERVICE.test(path) || UNMAKEABLE.has(method)) return next(request, info);
-    const target = path.slice(ARGO_UI_BASE.length - 1) + (query === "" ? "" : `?${query}`);
-    const body = method === "GET" || method === "HEAD" ? null : request.body;
-    const init = { method, headers, body, duplex: "half" } as RequestInit;
-    const asked = new Request(new URL(target, request.url), init);
-    const { incoming, remoteAddr } = (info ?? {}) as RequestContext;
-    return next(asked, { incoming, remoteAddr, target } satisfies RequestContext);
-  };
+/** The path by which a request finds its route: the router's own reading of what is asked for. */
+export function servedPath(request: Request, { env }: { env?: RequestEnv } = {}): string {
+  return getPath(env === undefined ? request : { url: `http://-${env.target.path}` } as Request);
 }
 
 /** The file that a path names below the base; undefined when it can't be one that is to be shown. */

@@ -2,16 +2,12 @@
 
 /** What a server puts beside a request; on Node the untouched request line is in it. */
 export interface RequestContext {
-  incoming?: { url?: string } | undefined;
-  remoteAddr?: unknown;
-  /** Path and query, where others were asked for by the request line. */
-  target?: string;
+  incoming?: { url?: string };
 }
 
 /** Path and query as sent: the Request's own URL may already have lost its dot segments. */
 export function rawTarget(request: Request, env: unknown): { path: string; query: string } {
-  const context = env as RequestContext | undefined;
-  const sent = context?.target ?? context?.incoming?.url;
+  const sent = (env as RequestContext | undefined)?.incoming?.url;
   const target = sent !== undefined && sent.startsWith("/")
     ? sent
     : request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
