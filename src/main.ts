@@ -28,6 +28,7 @@ import { parseRepository } from "./artifacts/repository_setting.ts";
 import { KubeClient, KubeError } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
 import { createClusterManifests, withManifests } from "./kubernetes/cluster_manifests.ts";
+import { createClusterEvents } from "./kubernetes/pod_events.ts";
 import { ManifestMirror } from "./kubernetes/manifest_mirror.ts";
 import { ObjectLookup } from "./kubernetes/object_lookup.ts";
 import { openExecutor } from "./executors/open_executor.ts";
@@ -289,6 +290,14 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     records,
     watches: createWatchHub(store, workflows, records),
     events: createEventFeed({ store, clock, log, naming }),
+    ...(config.executor === "kubernetes" && {
+      // Streams stay open: with a client of their own they take no place from others.
+      clusterEvents: createClusterEvents({
+        client: new KubeClient(await loadKubeConfig(process.env)),
+        clock,
+        log,
+      }),
+    }),
     eventMetrics: createEventMetrics(metrics, onUnreadable),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
