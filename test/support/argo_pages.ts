@@ -60,8 +60,6 @@ export interface Browser {
   troubles(): string[];
   /** What streams have told the page that is open. */
   heard(): Promise<string>;
-  /** Requests that were answered so far, `METHOD path` without the query. */
-  answered: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
@@ -86,14 +84,12 @@ export async function openBrowser(): Promise<Browser> {
     timeout: 120_000,
   });
   const page = context.pages()[0] ?? await context.newPage();
-  page.setDefaultTimeout(Number(process.env["PAGE_TIMEOUT"] ?? 60_000));
+  page.setDefaultTimeout(60_000);
   await page.addInitScript({ content: LISTEN });
   let troubles: string[] = [];
-  const answered = new Set<string>();
   context.on("response", (response) => {
     const { pathname } = new URL(response.url());
     const method = response.request().method();
-    answered.add(`${method} ${pathname}`);
     if (response.status() >= 400) troubles.push(`${response.status()} ${method} ${pathname}`);
   });
   context.on("weberror", (error) => troubles.push(`page error: ${error.error().message}`));
@@ -112,7 +108,6 @@ export async function openBrowser(): Promise<Browser> {
       return found;
     },
     heard: () => page.evaluate<string>("globalThis.heard"),
-    answered,
     async close() {
       await context.close();
       await rm(profile, { recursive: true, force: true, maxRetries: 5 });
