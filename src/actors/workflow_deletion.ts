@@ -66,9 +66,9 @@ export function keptLabel(
   { header }: WorkflowState,
   { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
 ): Record<string, string> | undefined {
+  if (header.finishedAt === undefined || header.isAside === true) return undefined;
   const { labels = {} } = header.metadata;
   const key = archivingStatusLabel(naming);
-  if (header.finishedAt === undefined || header.isAside === true) return undefined;
   if (key in labels || isArchivedActor(id) || isKept?.(labels) !== true) return undefined;
   return { [key]: "Archived" };
 }

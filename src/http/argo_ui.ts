@@ -112,5 +112,7 @@ async function fileResponse(file: FileHandle, path: string, request: Request): P
     if (isKnown) delete headers["content-length"];
     return new Response(null, { status: isKnown ? 304 : 200, headers });
   }
-  return new Response(webStream(file.createReadStream()), { headers });
+  // What goes wrong while it is read is told to whoever reads.
+  const bytes = file.createReadStream().on("error", () => {});
+  return new Response(webStream(bytes), { headers });
 }
