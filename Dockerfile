@@ -23,4 +23,4 @@ ENV DENO_NO_UPDATE_CHECK=1
 ENV SLUICE_HOST=0.0.0.0
 ENV SLUICE_WORK_DIR=/tmp/work
 EXPOSE 2746/tcp
-ENTRYPOINT ["/usr/local/bin/deno", "run", "--cached-only", "--no-lock", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=/app,/tmp,/tls,/manifests,/var/run/secrets,/etc", "--allow-write=/tmp", "/app/src/main.ts"]
+ENTRYPOINT ["/usr/local/bin/deno", "run", "--cached-only", "--no-lock", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc", "--allow-write=/tmp", "/app/src/main.ts"]

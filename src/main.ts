@@ -28,6 +28,7 @@ import { parseRepository } from "./artifacts/repository_setting.ts";
 import { KubeClient, KubeError } from "./kubernetes/kube_client.ts";
 import { loadKubeConfig } from "./kubernetes/kube_config.ts";
 import { createClusterManifests, withManifests } from "./kubernetes/cluster_manifests.ts";
+import { createClusterEvents } from "./kubernetes/pod_events.ts";
 import { ManifestMirror } from "./kubernetes/manifest_mirror.ts";
 import { ObjectLookup } from "./kubernetes/object_lookup.ts";
 import { openExecutor } from "./executors/open_executor.ts";
@@ -37,6 +38,7 @@ import type { Executor } from "./executors/port.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "./expr/contexts.ts";
 import { matchesLabels, parseLabelSelector } from "./expr/label_selector.ts";
 import { createApp } from "./http/app.ts";
+import { ARGO_UI_BASE, checkArgoUi } from "./http/argo_ui.ts";
 import { createOriginRule, type HostRule, parseOrigins } from "./http/origin.ts";
 import { createRateLimiter } from "./http/rate_limit.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -118,6 +120,7 @@ export async function runServer(
   let config: Config;
   try {
     config = parseConfig(args, env);
+    if (config.argoUiDir !== "") await checkArgoUi(config.argoUiDir);
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause;
     for (const problem of cause.problems) process.stderr.write(`sluice: ${problem}\n`);
@@ -163,6 +166,9 @@ async function run(config: Config, log: Logger): Promise<number> {
   }
   handler = system.handler;
   log.info({ shards: system.host.shards }, "ready");
+  if (config.argoUiDir !== "") {
+    log.info(`pages of Argo Workflows on http://${server.hostname}:${server.port}${ARGO_UI_BASE}`);
+  }
   await new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     else stop.addEventListener("abort", () => resolve());
@@ -284,6 +290,14 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     records,
     watches: createWatchHub(store, workflows, records),
     events: createEventFeed({ store, clock, log, naming }),
+    ...(config.executor === "kubernetes" && {
+      // Streams stay open: with a client of their own they take no place from others.
+      clusterEvents: createClusterEvents({
+        client: new KubeClient(await loadKubeConfig(process.env)),
+        clock,
+        log,
+      }),
+    }),
     eventMetrics: createEventMetrics(metrics, onUnreadable),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
@@ -328,6 +342,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ...(config.apiRateLimit === 0
       ? {}
       : { rateLimiter: createRateLimiter(config.apiRateLimit, clock) }),
+    ...(config.argoUiDir === "" ? {} : { argoUiDir: config.argoUiDir }),
   }, ROUTES);
   if (config.manifests !== "") {
     await followManifestFolder(service, config.manifests, closing.signal);

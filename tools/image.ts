@@ -35,7 +35,7 @@ const PERMISSIONS: readonly string[] = [
   "--allow-net",
   "--allow-env",
   "--allow-sys",
-  "--allow-read=/app,/tmp,/tls,/manifests,/var/run/secrets,/etc",
+  "--allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc",
   "--allow-write=/tmp",
 ];
 

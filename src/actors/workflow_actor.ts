@@ -33,6 +33,7 @@ import {
   archiving,
   checkDeletion,
   heldByFinalizers,
+  keptLabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./workflow_deletion.ts";
@@ -289,6 +290,8 @@ class WorkflowActor implements HotActor {
     if (this.#life) this.#life = nextLife(this.#life, { ...event, turn } as LifeEvent);
     if (turn.error !== undefined) throw turn.error;
     this.#keepLife(state);
+    const kept = keptLabel(this.id, state, this.#options);
+    if (kept !== undefined) relabel(state, kept);
   }
 
   /** The machine's state value is stored with the header. */

@@ -60,6 +60,19 @@ export function heldByFinalizers(
   return true;
 }
 
+/** What tells clients of a finished workflow that it outlives its deletion; undefined when it doesn't, or tells so already. */
+export function keptLabel(
+  id: ActorId,
+  { header }: WorkflowState,
+  { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
+): Record<string, string> | undefined {
+  if (header.finishedAt === undefined || header.isAside === true) return undefined;
+  const { labels = {} } = header.metadata;
+  const key = archivingStatusLabel(naming);
+  if (key in labels || isArchivedActor(id) || isKept?.(labels) !== true) return undefined;
+  return { [key]: "Archived" };
+}
+
 /** Keeps a finished workflow in the archive when it is deleted, if it is to be kept; a large one without its nodes. */
 export function archiving(
   id: ActorId,

@@ -18,6 +18,7 @@ import { StaleManifests } from "../service/event_intake.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { downloadResponse } from "./download.ts";
 import { answerHeaders, createEdge, type RequestEnv } from "./edge.ts";
+import { mountArgoUi, servedPath, servedTarget } from "./argo_ui.ts";
 import { mountDescription } from "./description.ts";
 import { decodeBody, RequestBody } from "./body.ts";
 import { BodyLedger, type BodySender } from "./body_ledger.ts";
@@ -27,6 +28,7 @@ import type { OriginRule } from "./origin.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import { addressOf, type RateLimiter } from "./rate_limit.ts";
+import { rawTarget } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -54,6 +56,8 @@ export interface AppDeps {
   closing: AbortSignal;
   /** Absent: no bound on requests. */
   rateLimiter?: RateLimiter;
+  /** Folder with built pages of the reference. Absent: there are none. */
+  argoUiDir?: string;
 }
 
 type RouteApp = Hono<{ Bindings: RequestEnv }>;
@@ -72,11 +76,13 @@ export interface App {
 
 /** Makes the application with these routes. */
 export function createApp(deps: AppDeps, routes: readonly Route[]): App {
-  const app: RouteApp = new Hono();
+  const hasPages = deps.argoUiDir !== undefined;
+  const app: RouteApp = new Hono(hasPages ? { getPath: servedPath } : {});
   const waits = new Deadlines(deps.service.clock, deps.bodyTimeoutMs);
   const ledger = createLedger(deps);
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
+  if (deps.argoUiDir !== undefined) mountArgoUi(app, deps.argoUiDir);
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
     const served = { route, paramsOf: paramsReader(route.path), deps, waits, ledger };
@@ -103,6 +109,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
     ids: deps.service.ids,
     rateLimiter: deps.rateLimiter,
     origin: deps.origin,
+    targetOf: hasPages ? servedTarget : rawTarget,
     fetch: (request, env) => app.fetch(request, env),
   });
   return { fetch: edge, mounted: app.routes.map(({ method, path }) => ({ method, path })) };

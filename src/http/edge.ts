@@ -6,7 +6,7 @@ import type { Ids } from "../platform/ids.ts";
 import type { OriginRule } from "./origin.ts";
 import { problemResponse } from "./problems.ts";
 import { CountedRequest, type RateLimiter } from "./rate_limit.ts";
-import { cleanPath, rawTarget } from "./request_path.ts";
+import { cleanPath } from "./request_path.ts";
 
 /** What routes find in their environment. */
 export interface RequestEnv {
@@ -26,6 +26,8 @@ export interface EdgeOptions {
   /** Absent: no bound on requests. */
   rateLimiter: RateLimiter | undefined;
   origin: OriginRule;
+  /** What a request asks for. */
+  targetOf: (request: Request, server: unknown) => RequestEnv["target"];
   /** The routes. */
   fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>;
 }
@@ -46,12 +48,12 @@ const PAGE_HEADERS = { "referrer-policy": "no-referrer", "x-frame-options": "DEN
 
 /** Puts the edge around the routes. */
 export function createEdge(
-  { ids, rateLimiter, origin, fetch }: EdgeOptions,
+  { ids, rateLimiter, origin, targetOf, fetch }: EdgeOptions,
 ): (request: Request, server: unknown) => Promise<Response> {
   return async (request, server) => {
     const given = request.headers.get("x-request-id");
     const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
-    const target = rawTarget(request, server);
+    const target = targetOf(request, server);
     const env: RequestEnv = { server, target, requestId };
     if (rateLimiter !== undefined && target.path.startsWith("/api/")) {
       env.counted = new CountedRequest(rateLimiter, server);

@@ -28,6 +28,8 @@ export interface ObjectWatchOptions {
   clock: Clock;
   /** Of a collection. */
   path: string;
+  /** Selects objects. @default all */
+  query?: Record<string, string>;
   sink: ObjectSink;
   /** Called for each attempt that failed. */
   onTrouble(error: unknown): void;
@@ -44,6 +46,7 @@ export async function listObjects(
   path: string,
   sink: ObjectSink,
   signal?: AbortSignal,
+  query: Record<string, string> = {},
 ): Promise<string> {
   const keys = new Set<string>();
   let token = "";
@@ -54,7 +57,7 @@ export async function listObjects(
       items: JsonObject[];
     }>({
       path,
-      query: { limit: PAGE, ...(token !== "" && { continue: token }) },
+      query: { ...query, limit: PAGE, ...(token !== "" && { continue: token }) },
       ...(signal !== undefined && { signal }),
     });
     for (const item of answer.items) {
@@ -74,10 +77,10 @@ export async function followObjects(
   options: ObjectWatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, path, sink, onTrouble, onListed } = options;
+  const { client, clock, path, query, sink, onTrouble, onListed } = options;
   for (let failures = 0; !signal.aborted;) {
     try {
-      let version = await listObjects(client, path, sink, signal);
+      let version = await listObjects(client, path, sink, signal, query);
       onListed?.();
       failures = 0;
       for (let round = 0; round < WATCHES_PER_LIST && !signal.aborted; round++) {
@@ -97,12 +100,18 @@ export async function followObjects(
 
 /** One watch, until the server ends it; gives the version to go on from. */
 async function followOnce(
-  { client, path, sink }: ObjectWatchOptions,
+  { client, path, query, sink }: ObjectWatchOptions,
   from: string,
   signal: AbortSignal,
 ): Promise<string> {
   let version = from;
-  for await (const { type, object } of client.watch(path, { resourceVersion: from }, signal)) {
+  for await (
+    const { type, object } of client.watch(
+      path,
+      { ...query, resourceVersion: from },
+      signal,
+    )
+  ) {
     if (type === "ERROR") throw watchError(object);
     const seen = asObject(object);
     if (type === "DELETED") await sink.gone(seen);

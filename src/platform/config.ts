@@ -319,6 +319,13 @@ export const CONFIG_TABLE = {
     doc:
       "Namespace in which the pages of a caller begin whose token names none; empty: the pages choose",
   },
+  argoUiDir: {
+    type: "text",
+    env: "ARGO_UI_DIR",
+    default: "",
+    doc:
+      "Folder with a built copy of the pages of Argo Workflows, which are then served below /argo/; empty: there are none",
+  },
   helperImage: {
     type: "text",
     env: "HELPER_IMAGE",

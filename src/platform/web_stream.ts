@@ -1,4 +1,5 @@
 /** Streams of Node for what takes those of the web. */
+import { Readable } from "node:stream";
 
 /**
  * The same bytes. Unlike the runtimes' own conversion, which may go on to write into a stream that its reader has left, and
@@ -14,6 +15,8 @@ export function webStream(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8
     },
     async cancel(reason) {
       await pieces.return?.(reason);
+      // An iterator that was asked for nothing lets go of nothing.
+      if (body instanceof Readable) body.destroy();
     },
   }, { highWaterMark: 0 });
 }

@@ -3,7 +3,8 @@
  * the workflow and its nodes, so every replica can show them, also after a restart.
  */
 import { hashText } from "../actors/actor_ids.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { Header, NodeRecord } from "../engine/state.ts";
 import { NODE_PART_PREFIX, type Version } from "../store/port.ts";
 
@@ -16,6 +17,8 @@ export interface CoreEvent {
   at: number;
   labels: Record<string, string>;
   body: JsonObject;
+  /** Told by a node about its pod. */
+  isOfPod?: true;
 }
 
 /** What happened to an object. */
@@ -84,6 +87,14 @@ export function happeningsOf(parts: Record<string, string>, labelPrefix: string)
     for (const one of happeningsOfPart(key, text, labelPrefix)) found.push(one);
   }
   return found;
+}
+
+/** The nodes among parts of a stored workflow; what can't be read is left out. */
+export function nodesOf(parts: Record<string, string>): NodeRecord[] {
+  return Object.entries(parts).flatMap(([key, text]) => {
+    const node = key.startsWith(NODE_PART_PREFIX) ? parseOrUndefined(text) : undefined;
+    return isJsonObject(node) ? [node as unknown as NodeRecord] : [];
+  });
 }
 
 function happeningsOfPart(key: string, text: string, labelPrefix: string): Happening[] {

@@ -6,6 +6,7 @@ import type { Ids } from "../platform/ids.ts";
 import type { WorkThread } from "../platform/work_thread.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LabelTerm } from "../expr/label_selector.ts";
+import type { ClusterEvents } from "../kubernetes/pod_events.ts";
 import type { Naming } from "../spec/naming.ts";
 import type { Store } from "../store/port.ts";
 import type { ArtifactSource } from "./artifacts.ts";
@@ -67,6 +68,8 @@ export interface ServiceDeps {
   records?: UnreadableRecords;
   watches: WatchHub;
   events: EventFeed;
+  /** The cluster's events about pods; absent where no cluster runs them. */
+  clusterEvents?: ClusterEvents;
   /**
    * The rights of an identity that was proved before: of an event in the queue, of a webhook's sender. Absent: all rights
    * where authentication is off, none where it is on.

@@ -1,5 +1,5 @@
 /**
- * Events for `stream/events`, of all replicas on the store: about workflows as the change feed tells them, about event
+ * Events for `stream/events`, of all replicas on the store: about workflows and their pods as the change feed tells them, about event
  * bindings as whoever met the trouble stored them. One reading of the feed serves all readers of this process, and only
  * while there are some. Events are hints: a reader that is too slow loses the oldest.
  */
@@ -10,17 +10,20 @@ import { parseOrUndefined } from "../base/json_text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import { Turns } from "../platform/turns.ts";
+import type { NodeRecord } from "../engine/state.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { apiVersionOf, type Naming } from "../spec/naming.ts";
-import type { Change, Store, StoredManifest, Version } from "../store/port.ts";
+import type { Change, Store, StoredActor, StoredManifest, Version } from "../store/port.ts";
 import {
   type About,
   type CoreEvent,
   coreEvent,
   type Happening,
   happeningsOf,
+  nodesOf,
 } from "./core_event.ts";
 import { MAX_PORTION_SIZE } from "./page_size.ts";
+import { podHappenings, podOf, workflowsOfPod } from "./pod_happenings.ts";
 
 export interface EventFeed {
   /** Stores an event for all replicas. The same one again within seconds is passed over. */
@@ -34,6 +37,8 @@ export interface EventScope {
   namespace: string;
   /** Only what happened to this workflow is wanted of the past. */
   workflow?: string | undefined;
+  /** What nodes tell of their pods is wanted too; of the past only that of the pod with this name, where one is given. */
+  pods?: { name?: string | undefined };
   /** Of the past only what is newer than this version. */
   after?: Version | undefined;
 }
@@ -62,6 +67,7 @@ const REPORT_AGAIN_MS = 10_000;
 const STORED_PREFIX = `${ManifestKind.Event}/`;
 
 interface Reader {
+  wantsPods: boolean;
   queue: CoreEvent[];
   wake: () => void;
 }
@@ -105,6 +111,19 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       .map((happening) => coreEvent(about, happening, version));
   }
 
+  function podEvents(id: string, version: Version, parts: Record<string, string>): CoreEvent[] {
+    const place = parseWorkflowActorId(id);
+    if (place === undefined) return [];
+    return nodesOf(parts).flatMap((node) => {
+      try {
+        return podEventsOf(place, node, version);
+      } catch {
+        // What cannot be read has nothing to tell.
+        return [];
+      }
+    });
+  }
+
   function changeEvents({ id, type, version, put, index }: Change): CoreEvent[] {
     if (type === "DELETED") return [];
     if (id.startsWith(STORED_PREFIX)) {
@@ -114,7 +133,11 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       ];
     }
     const recent = clock.now() - NEWS_MS;
-    return workflowEvents(id, version, put).filter(({ at }) => at >= recent);
+    const wantsPods = [...readers].some((reader) => reader.wantsPods);
+    return [
+      ...workflowEvents(id, version, put),
+      ...(wantsPods ? podEvents(id, version, put) : []),
+    ].filter(({ at }) => at >= recent);
   }
 
   async function read(signal: AbortSignal, begun: () => void): Promise<void> {
@@ -142,23 +165,38 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     }
   }
 
-  async function past({ namespace, workflow, after }: EventScope): Promise<CoreEvent[]> {
-    const place = namespace === "" ? {} : { namespace };
-    const { items } = await store.query.list({
+  /** Workflows that tell of the past. */
+  async function workflowsIn({ namespace, workflow, pods }: EventScope): Promise<StoredActor[]> {
+    const query = {
       kind: "wf",
       limit: MAX_WORKFLOWS,
-      ...place,
-      ...(workflow === undefined
-        ? { withoutNodes: true, maxSize: MAX_PORTION_SIZE }
-        : { name: { value: workflow, match: "exact" } }),
-    });
+      ...(namespace === "" ? {} : { namespace }),
+    } as const;
+    const named = async (value: string) =>
+      (await store.query.list({ ...query, name: { value, match: "exact" } })).items;
+    if (pods?.name !== undefined) {
+      const found = [];
+      for (const name of workflowsOfPod(pods.name)) found.push(...await named(name));
+      return found;
+    }
+    if (workflow !== undefined) return await named(workflow);
+    const withoutNodes = pods === undefined;
+    const page = await store.query.list({ ...query, withoutNodes, maxSize: MAX_PORTION_SIZE });
+    return page.items;
+  }
+
+  async function past(scope: EventScope): Promise<CoreEvent[]> {
+    const { namespace, pods, after } = scope;
+    const place = namespace === "" ? {} : { namespace };
+    const items = await workflowsIn(scope);
+    const eventsOf = pods === undefined ? workflowEvents : podEvents;
     const recent = clock.now() - KEPT_MS;
     const told: CoreEvent[] = [];
     const turns = new Turns();
     for (const { id, version, parts } of items) {
       if (after !== undefined && !isOlder(after, version)) continue;
       for (const key in parts) {
-        for (const event of workflowEvents(id, version, { [key]: parts[key] ?? "" })) {
+        for (const event of eventsOf(id, version, { [key]: parts[key] ?? "" })) {
           if (event.at >= recent) told.push(event);
         }
         await turns.pause();
@@ -206,7 +244,8 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
 
     async *follow(scope, signal) {
       let awake = Promise.withResolvers<void>();
-      const reader: Reader = { queue: [], wake: () => awake.resolve() };
+      const wantsPods = scope.pods !== undefined;
+      const reader: Reader = { wantsPods, queue: [], wake: () => awake.resolve() };
       readers.add(reader);
       signal.addEventListener("abort", reader.wake);
       if (reading === undefined) {
@@ -225,7 +264,8 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
         }
         while (!signal.aborted) {
           for (const event of reader.queue.splice(0)) {
-            const isHere = scope.namespace === "" || event.namespace === scope.namespace;
+            const isHere = (scope.namespace === "" || event.namespace === scope.namespace) &&
+              (wantsPods || event.isOfPod !== true);
             if (isHere && !shown.has(keyOf(event))) yield event;
           }
           await awake.promise;
@@ -241,6 +281,21 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       }
     },
   };
+}
+
+function podEventsOf(
+  place: { namespace: string; name: string },
+  node: NodeRecord,
+  version: Version,
+): CoreEvent[] {
+  const name = podOf(place.name, node);
+  if (name === undefined) return [];
+  const { namespace } = place;
+  const about: About = { apiVersion: "v1", kind: "Pod", namespace, name, component: "executor" };
+  return podHappenings(node).map((happening): CoreEvent => ({
+    ...coreEvent(about, happening, version),
+    isOfPod: true,
+  }));
 }
 
 function keyOf({ namespace, name, body }: CoreEvent): string {

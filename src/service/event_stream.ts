@@ -1,4 +1,4 @@
-/** Watching events about workflows and event bindings. */
+/** Watching events about workflows, their pods and event bindings. */
 import type { Caller } from "../auth/port.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
@@ -51,12 +51,23 @@ export async function watchEvents(
   await requireAccess(caller, { verb: "watch", group: "", resource: "events", namespace });
   const valueOf = (field: string) =>
     terms.find((term) => term.field === field && term.operator === "=")?.value;
+  const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
+  const name = valueOf("involvedObject.name");
+  const isOfPods = valueOf("involvedObject.kind") === "Pod";
+  if (isOfPods && deps.clusterEvents !== undefined) {
+    const { labelSelector = "", fieldSelector = "" } = request;
+    const query = { namespace, labelSelector, fieldSelector };
+    const events = await deps.clusterEvents.follow(query, until);
+    return (async function* () {
+      for await (const event of events) yield eventWire(event);
+    })();
+  }
   const scope = {
     namespace,
-    workflow: valueOf("involvedObject.name"),
+    workflow: name,
+    ...(isOfPods && { pods: { name } }),
     after: resourceVersion === "" || resourceVersion === "0" ? undefined : resourceVersion,
   };
-  const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
   return (async function* () {
     for await (const event of deps.events.follow(scope, until)) {
       const isWanted = matchesLabels(labels, event.labels) &&

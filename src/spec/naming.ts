@@ -25,7 +25,7 @@ export function completedLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): st
   return `${labelPrefix}completed`;
 }
 
-/** Label with the value `Persisted` on workflows that only the archive has. */
+/** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */
 export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}workflow-archiving-status`;
 }

@@ -125,7 +125,12 @@ async function main(): Promise<void> {
     await step(
       "kinds",
       "manifests and Workflow objects in the cluster",
-      () => suites(cluster, ["cluster_manifests", "workflow_objects"], "on a real cluster"),
+      () =>
+        suites(
+          cluster,
+          ["cluster_manifests", "workflow_objects", "pod_events"],
+          "on a real cluster",
+        ),
     );
     const values = await installValues(cluster);
     await release.prepare();

@@ -81,6 +81,13 @@ describe.each(Object.entries(STORES))("on %s", (_name, open) => {
 
   test("a deleted workflow is found by name and uid, listed in rows, and comes back by a retry", async () => {
     const uid = await finished("first", "false");
+    const live = await call("GET", "/workflows/default/first");
+    expect(live.metadata.labels["workflows.argoproj.io/workflow-archiving-status"]).toBe(
+      "Archived",
+    );
+    const kept =
+      "listOptions.labelSelector=workflows.argoproj.io/workflow-archiving-status=Archived";
+    expect(names(await call("GET", `/workflows/default?${kept}`))).toEqual(["first"]);
     expect(await call("DELETE", "/workflows/default/first")).toEqual({ status: 200 });
     await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
     const got = await call("GET", "/workflows/default/first");
@@ -155,6 +162,8 @@ describe.each(Object.entries(STORES))("on %s", (_name, open) => {
       (await call("GET", "/workflows/default/out")).metadata
         .labels["workflows.argoproj.io/completed"] === "true"
     );
+    expect((await call("GET", "/workflows/default/out")).metadata.labels)
+      .not.toHaveProperty("workflows.argoproj.io/workflow-archiving-status");
     expect((await call("GET", `/archived-workflows/${metadata.uid}`)).code).toBe(5);
     await call("DELETE", "/workflows/default/out");
     expect((await call("GET", "/workflows/default/out")).code).toBe(5);

@@ -314,6 +314,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
         ).sort();
     const usual = [
       "configmaps: get",
+      "events: get list watch",
       "persistentvolumeclaims: create get delete",
       "pods/log: get",
       "pods: create get list watch delete patch",

@@ -62,6 +62,8 @@ export interface ApiServerOptions {
   hosts?: HostRule;
   /** Bytes of artifacts. @default none are kept */
   artifacts?: ArtifactSource;
+  /** Folder with pages. @default none are served */
+  argoUiDir?: string;
   /** With whose rights queued events work. @default all rights where authentication is off, else none */
   callerOf?: NonNullable<ServiceDeps["callerOf"]>;
   /** Workers on the event queue. @default {0} */
@@ -152,6 +154,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     origin: createOriginRule({ allowed: options.origins ?? [], hosts: options.hosts ?? "local" }),
     ready: () => store.ping(),
     closing: closing.signal,
+    ...(options.argoUiDir === undefined ? {} : { argoUiDir: options.argoUiDir }),
     ...(options.rateLimit === undefined
       ? {}
       : { rateLimiter: createRateLimiter(options.rateLimit, systemClock) }),

@@ -101,8 +101,9 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
   }
 
   function list({ type, namespace }: Place, query: URLSearchParams): JsonObject {
-    const all = [...objects].filter(([key, { metadata }]) =>
-      key.startsWith(`${type}/`) && (namespace === undefined || metadata.namespace === namespace)
+    const all = [...objects].filter(([key, object]) =>
+      key.startsWith(`${type}/`) && isSelected(object, query) &&
+      (namespace === undefined || object.metadata.namespace === namespace)
     ).map(([, object]) => object);
     const [from = "0", at = String(version)] = (query.get("continue") ?? "").split("@")
       .filter((part) => part !== "");
@@ -130,7 +131,7 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
       return void response.end();
     }
     const hear = ({ version, type, place: at, object }: Event) => {
-      if (version <= from || at.type !== place.type) return;
+      if (version <= from || at.type !== place.type || !isSelected(object, query)) return;
       if (place.namespace === undefined || at.namespace === place.namespace) send(type, object);
     };
     for (const event of history) hear(event);
@@ -276,6 +277,17 @@ function placeOf(path: string): Place {
   const namespace = isNamespaced ? rest[1] : undefined;
   const [plural = "", name] = isNamespaced ? rest.slice(2) : rest;
   return { type: [...head, plural].join("/"), namespace, name };
+}
+
+/** Field selectors with terms `a.b=c`; others are not known here. */
+function isSelected(object: JsonObject, query: URLSearchParams): boolean {
+  const terms = (query.get("fieldSelector") ?? "").split(",").filter((term) => term !== "");
+  return terms.every((term) => {
+    const [path = "", wanted] = term.split("=");
+    let value: Json | undefined = object;
+    for (const key of path.split(".")) value = isJsonObject(value) ? value[key] : undefined;
+    return value === wanted;
+  });
 }
 
 async function readText(request: IncomingMessage): Promise<string> {
