@@ -22,7 +22,7 @@ test.each([0, 1])(
   "webStream() lets go of a file whose reader leaves after %i pieces",
   async (pieces) => {
     const body = (await open(file)).createReadStream().on("error", () => {});
-    const closed = new Promise((resolve) => body.once("close", resolve));
+    const closed = new Promise<void>((resolve) => body.once("close", () => resolve()));
     const reader = webStream(body).getReader();
     for (let index = 0; index < pieces; index++) await reader.read();
     await reader.cancel();
