@@ -308,6 +308,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
       maxNodes: config.maxNodes,
       idempotencyTtlMs: config.idempotencyTtl,
       archive: config.archive,
+      archiveDeleted: config.archiveDeleted,
       syncApi: config.syncApi,
       userNamespace: config.userNamespace,
       archiveSelector,

@@ -4,7 +4,7 @@
  */
 import { archivedActorName } from "../actors/actor_ids.ts";
 import type { Caller } from "../auth/port.ts";
-import { invalid, notFound } from "../base/problem.ts";
+import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
 import { type LabelTerm, matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
 import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../spec/manifest.ts";
 import { Turns } from "../platform/turns.ts";
@@ -46,6 +46,10 @@ export interface ArchiveListRequest extends WorkflowListRequest {
   namePrefix?: string;
 }
 
+/** What is on its way into the archive is looked for again after so long, then after twice as long, and so on. */
+const FIRST_LOOK_MS = 50;
+/** The longest wait between two looks; together they take less than twice as long. */
+const LAST_LOOK_MS = 1_000;
 /** Objects that are looked at for label keys and values. */
 const LABEL_SCAN_LIMIT = 10_000;
 
@@ -142,18 +146,24 @@ export async function getArchived(
   return workflow;
 }
 
-/** Deletes an archived workflow; one that is still there goes as a whole. */
+/**
+ * Deletes an archived workflow; one that is still there goes as a whole. One that others delete at the same moment, as
+ * pages do that delete it in both places at once, is on its way into the archive: it is waited for.
+ */
 export async function deleteArchived(
   deps: ServiceDeps,
   caller: Caller,
   ref: ArchivedRef,
 ): Promise<void> {
-  const { metadata } = await getArchived(deps, caller, ref);
+  const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
   const { namespace = "", name = "", uid } = metadata;
   if (!isDeletedWorkflow(deps, metadata)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
       forGood: true,
       ...(uid === undefined ? {} : { uid }),
+    }).catch(async (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      await arriving(deps, () => archivedCopy(deps, metadata)).catch(passOver);
     });
   }
   await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
@@ -161,13 +171,41 @@ export async function deleteArchived(
 }
 
 /** Removes a workflow that only the archive has; nothing when it has none. */
-async function forget(
+async function forget(deps: ServiceDeps, metadata: ObjectMeta): Promise<void> {
+  const place = await archivedCopy(deps, metadata).catch(passOver);
+  if (place === undefined) return;
+  await deps.host.execute(metadata.namespace ?? "", place, { type: "delete", force: true });
+}
+
+/** Looks for what may be on its way into the archive until it is there, for a while. @throws what it threw last */
+async function arriving<T>(deps: ServiceDeps, look: () => Promise<T>): Promise<T> {
+  for (let wait = FIRST_LOOK_MS;; wait *= 2) {
+    try {
+      return await look();
+    } catch (error) {
+      const isLate = wait > LAST_LOOK_MS || deps.settings.archiveDeleted !== true;
+      if (isLate || !isNotFound(error)) throw error;
+    }
+    await deps.clock.sleep(wait);
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Problem && error.code === ProblemCode.NotFound;
+}
+
+function passOver(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
+/** The place of a workflow that only the archive has. @throws {Problem} NotFound when it has none */
+async function archivedCopy(
   deps: ServiceDeps,
   { namespace = "", name = "", uid = "" }: ObjectMeta,
-): Promise<void> {
+): Promise<string> {
   const place = archivedActorName(name, uid);
-  if (await deps.workflows.find(namespace, place) === undefined) return;
-  await deps.host.execute(namespace, place, { type: "delete", force: true });
+  if (await deps.workflows.find(namespace, place) === undefined) throw notFound("not found");
+  return place;
 }
 
 export interface ArchivedRetryRequest {

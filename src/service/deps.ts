@@ -44,6 +44,8 @@ export interface ServiceSettings {
   idempotencyTtlMs?: number;
   /** Finished workflows are also listed by the archive routes. */
   archive: boolean;
+  /** Finished workflows go into the archive when they are deleted. @default {false} */
+  archiveDeleted?: boolean;
   /** Labels of workflows that the archive has. @default all */
   archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */

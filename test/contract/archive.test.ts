@@ -143,6 +143,21 @@ describe.each(Object.entries(STORES))("on %s", (_name, open) => {
     expect((await call("GET", `/archived-workflows/${old}`)).code).toBe(5);
   });
 
+  test("what is deleted in both places at once is gone from both", async () => {
+    for (let round = 0; round < 10; round++) {
+      const uid = await finished(`both-${round}`, "true");
+      const [live, archived] = await Promise.all([
+        call("DELETE", `/workflows/default/both-${round}`),
+        call("DELETE", `/archived-workflows/${uid}?namespace=default`),
+      ]);
+      // Whoever comes second to one that is gone for good finds none.
+      expect([200, 404]).toContain(live.code === 5 ? 404 : live.status);
+      expect(archived).toEqual({ status: 200 });
+      expect((await call("GET", `/archived-workflows/${uid}`)).code).toBe(5);
+      expect((await call("GET", `/workflows/default/both-${round}`)).code).toBe(5);
+    }
+  });
+
   test("a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out", async () => {
     const uid = await finished("short", "true", { ttlStrategy: { secondsAfterCompletion: 0 } });
     const isThere = async () => (await call("GET", `/archived-workflows/${uid}`)).metadata;

@@ -102,6 +102,7 @@ interface Node {
   id: string;
   displayName: string;
   phase: string;
+  finishedAt: string;
   outputs?: { parameters?: { value?: string }[] };
 }
 interface Workflow {
@@ -362,6 +363,65 @@ describe.skipIf(missing !== undefined)(
       await button("Delete").click();
       await confirm();
       await expect.poll(inArchive, PATIENCE).toEqual([]);
+    });
+
+    test("the list follows what happens, and acts on several at once", async () => {
+      const phases = ["Pending", "Running", "Succeeded", "Failed", "Error"];
+      await open(
+        `workflows/default?label=at%3Donce&${phases.map((one) => `phase=${one}`).join("&")}`,
+      );
+      await shows("No workflows");
+      const two = ["both-a", "both-b"];
+      for (const name of two) {
+        await call(server, "POST", "workflows/default", {
+          workflow: { metadata: { name, labels: { at: "once" } }, spec: SPECS.waits },
+        });
+      }
+      for (const name of two) await row(name).waitFor();
+      const act = async (words: string) => {
+        for (const name of two) await row(name).locator("input[type=checkbox]").check();
+        await button(words).click();
+        await confirm();
+      };
+      await act("Terminate");
+      for (const name of two) {
+        await expect.poll(() => phase(name), PATIENCE).toBe("Failed");
+        await expect.poll(() => row(name).textContent(), PATIENCE).toMatch(/true$/);
+      }
+      await act("Delete");
+      await shows("Do you also want to delete them from the Archived Workflows database?");
+      await confirm();
+      for (const name of two) await row(name).waitFor({ state: "detached" });
+      await expect.poll(() => names("archived-workflows?namePrefix=both-"), PATIENCE).toEqual([]);
+      // The page deletes in both places at once; where the archive is first, nothing is left to delete.
+      const isSecond = (one: string) => /^404 DELETE .*\/workflows\/default\/both-/.test(one);
+      expect(browser.troubles().filter((one) => !isSecond(one))).toEqual([]);
+    });
+
+    test("a finished workflow that is deleted while it is shown stays on the page", async () => {
+      const spec = { entrypoint: "main", templates: [shell("main", "true")] };
+      const workflow = { metadata: { name: "kept" }, spec };
+      await call(server, "POST", "workflows/default", { workflow });
+      await expect.poll(() => phase("kept"), PATIENCE).toBe("Succeeded");
+      await openWorkflow("kept", "?tab=summary");
+      await shows("Archived");
+      await call(server, "DELETE", "workflows/default/kept");
+      await shows("Persisted");
+      expect(await text("Workflow gone").count()).toBe(0);
+    });
+
+    test("a node is run again by itself", async () => {
+      const last = () => node("bad", "break(1)");
+      const before = await last();
+      await openWorkflow("bad", `?nodeId=${before.id}`);
+      await button("Retry node").click();
+      const [answer] = await Promise.all([
+        browser.page.waitForResponse((response) => response.url().endsWith("/bad/retry")),
+        button("Retry").last().click(),
+      ]);
+      expect(await answer.json()).toMatchObject({ metadata: { name: "bad" } });
+      await expect.poll(() => phase("bad"), PATIENCE).toBe("Failed");
+      expect((await last()).finishedAt).not.toBe(before.finishedAt);
     });
 
     /** Changes what the editor shows. */
