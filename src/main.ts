@@ -73,7 +73,6 @@ import { type EventProcessing, startEventProcessing } from "./service/event_proc
 import { followManifestFolder } from "./service/manifest_folder.ts";
 import { ObjectCalls } from "./service/object_calls.ts";
 import { createStoredConfig } from "./service/stored_config.ts";
-import { createUnreadableRecords } from "./service/unreadable_records.ts";
 import { createWatchHub } from "./service/watch_hub.ts";
 import { createUnwantedPods } from "./service/unwanted_pods.ts";
 import { createWorkflowSource } from "./service/workflow_source.ts";
@@ -186,7 +185,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
   const watchdog = new Watchdog({ clock: systemClock, log, metrics, cpuMs });
   observeWork(watchdog.note);
   watchdog.start(closing.signal);
-  const onUnreadable = unreadableReporter(metrics, log);
+  const onUnreadable = unreadableReporter(metrics, log, systemClock);
   const reached = await reachStore(config, log, stop, onUnreadable);
   const writes = watchWrites(reached, { clock: systemClock, log, metrics });
   const ownStore = writes.store;
@@ -279,7 +278,6 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     rules,
     config.apiGroup,
   );
-  const records = createUnreadableRecords({ log, metrics, clock });
   const service: ServiceDeps = {
     host,
     store,
@@ -287,8 +285,8 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
     ids,
     log,
     workflows,
-    records,
-    watches: createWatchHub(store, workflows, records),
+    onUnreadable,
+    watches: createWatchHub(store, workflows, onUnreadable),
     events: createEventFeed({ store, clock, log, naming }),
     ...(config.executor === "kubernetes" && {
       // Streams stay open: with a client of their own they take no place from others.
@@ -298,7 +296,7 @@ async function build(config: Config, log: Logger, stop: AbortSignal): Promise<Sy
         log,
       }),
     }),
-    eventMetrics: createEventMetrics(metrics, onUnreadable),
+    eventMetrics: createEventMetrics(metrics),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
     settings: {
       naming,

@@ -329,7 +329,6 @@ async function runGroup(
   deps: BatchDeps,
 ): Promise<void> {
   const draft = new Draft(group);
-  workingOn("workflow", group.id);
   if (deps.share.isTired) await deps.share.rest();
   // Whoever can't go on by itself must not be taken for one whose command is to blame.
   if (stepwise) await settle(draft, env, deps);
@@ -338,8 +337,12 @@ async function runGroup(
       group.outcomes.set(item, { error: poison.get(item) });
       continue;
     }
+    // Many commands of one actor may take long together.
+    if (deps.share.isTired) await deps.share.rest();
+    workingOn("workflow", group.id);
     try {
-      group.outcomes.set(item, { answer: group.entry.actor.receive(item.body, env) });
+      const answer = deps.share.run(() => group.entry.actor.receive(item.body, env));
+      group.outcomes.set(item, { answer });
       draft.afterReceive();
       if (stepwise) await settle(draft, env, deps);
     } catch (cause) {

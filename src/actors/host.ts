@@ -149,7 +149,7 @@ export class Host implements WorkflowHost {
       log,
       cache: this.#cache,
       timers: this.#timers,
-      onUnreadable: unreadableReporter(metrics, log),
+      onUnreadable: unreadableReporter(metrics, log, clock),
       placeOf: (task) => this.#tasks.placeOf(task),
       kinds: deps.kinds,
       loads: new FairLimiter(MAX_LOADS),

@@ -119,3 +119,35 @@ test("locks of the nodes of a workflow that is put aside are free for others", a
   await expect(host.execute("default", "bad", resume)).rejects.toThrow(/put aside/);
   await until(async () => (await deployment.node("next", "w"))?.phase === "Running");
 });
+
+test("a damaged command out of a mailbox harms no workflow", async () => {
+  const { deployment } = deploy((stored) => workflowKind.hydrate(BAD, stored));
+  const host = await deployment.replica("a");
+  await deployment.submit(host, "bad", SPEC);
+  await until(async () => (await deployment.node("bad", "w"))?.phase === "Running");
+  const bodies = [
+    null,
+    { type: "control" },
+    { type: "submit", workflow: null },
+    { type: "task-ended", task: "x" },
+    { type: "locks-waiting", holder: 7 },
+  ];
+  for (const [at, body] of bodies.entries()) await host.deliver(`broken-${at}`, BAD, body);
+  await host.execute("default", "bad", resume);
+  await until(async () => (await deployment.node("bad", "c")) !== undefined);
+  expect((await deployment.stored("bad"))?.parts["h"]).not.toContain("isAside");
+});
+
+test.each<[string, string, unknown]>([
+  ["a time that is none", "h", { startedAt: "a" }],
+  ["a date that no calendar has", "h", { startedAt: 9e15 }],
+  ["labels that are no texts", "h", { metadata: { name: "bad", labels: { a: 1 } } }],
+  ["templates that are no list", "s", { spec: { templates: {} } }],
+])("a stored part with %s is damaged", async (_what, key, members) => {
+  const { deployment } = deploy((stored) => workflowKind.hydrate(BAD, stored));
+  const host = await deployment.replica("a");
+  await deployment.submit(host, "bad", SPEC);
+  const stored = await deployment.stored("bad") as StoredActor;
+  const text = JSON.stringify({ ...JSON.parse(stored.parts[key] ?? ""), ...members as object });
+  expect(() => withPart(stored, key, text)).toThrow(`part "${key}" is damaged`);
+});

@@ -119,7 +119,7 @@ export class ShardWorker {
     const { onUnreadable } = this.#deps;
     const rows = decodeRows(
       state.outbox,
-      (row) => onUnreadable("outbox", { shard: this.shard, row }),
+      (row) => onUnreadable("outbox", `${this.shard}/${row}`),
     );
     for (const row of rows) this.rows.add(row.id, row.actor);
     this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
@@ -321,7 +321,7 @@ export class ShardWorker {
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     this.#areTimersDue = false;
     const times = Object.entries(state.timers).filter(([id, at]) => {
-      if (!Number.isFinite(at)) onUnreadable("timer", { shard: this.shard, timer: id });
+      if (!Number.isFinite(at)) onUnreadable("timer", `${this.shard}/${id}`);
       return Number.isFinite(at);
     });
     timers.load(this.shard, max, Object.fromEntries(times));

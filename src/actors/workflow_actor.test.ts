@@ -241,16 +241,13 @@ test("a workflow deletes itself when its time to live is over", async () => {
 test("a user's text that looks like a part of XState stays as it is", async () => {
   const deployment = asyncJobs();
   const host = await deployment.replica("a");
-  const trap = { xstate$$type: 1, id: "x" } as unknown as Record<string, string>;
-  await deployment.submit(host, "job", {
-    ...ASYNC_JOB,
-    podMetadata: { annotations: trap },
-  });
+  const trap = { xstate$$type: 1, id: "x" };
+  await deployment.submit(host, "job", { ...ASYNC_JOB, executorPlugins: [trap] });
   await waits(deployment, "job");
   await host.drain();
   const next = await deployment.replica("b");
   const workflow = await resume(next, "job");
-  expect(workflow.spec.podMetadata?.annotations).toEqual(trap);
+  expect(workflow.spec.executorPlugins).toEqual([trap]);
 });
 
 test("a repeated request for a lock that arrives late blocks nobody", async () => {

@@ -8,6 +8,7 @@ import { loadSteps, loadWithoutNodes, loadWorkflow, takeChanges } from "../engin
 import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
 import { deletionEffects, deletionWithoutNodes, MAX_NODES_TO_VISIT } from "../engine/deletion.ts";
+import { claimsFact, isFact } from "../engine/fact_form.ts";
 import { asideHeader, putAside } from "../engine/put_aside.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { lockHolder } from "../engine/lock_holder.ts";
@@ -57,18 +58,6 @@ const MAX_SIZE = 2 ** 28;
 /** One with more characters is deleted without a look at its nodes. */
 const MAX_SIZE_TO_VISIT = 2 ** 22;
 
-const FACTS: ReadonlySet<string> = new Set<Fact["type"]>([
-  "task-started",
-  "task-progress",
-  "task-pending",
-  "task-ended",
-  "timer-fired",
-  "locks-granted",
-  "locks-waiting",
-  "locks-failed",
-  "wake",
-]);
-
 class WorkflowActor implements HotActor {
   readonly id: ActorId;
   #life: LifeSnapshot | undefined;
@@ -95,13 +84,13 @@ class WorkflowActor implements HotActor {
   }
 
   receive(body: Json, env: EngineEnv): Answer | undefined {
-    if (isJsonObject(body) && FACTS.has(String(body["type"]))) {
-      if (this.#state) {
-        this.#send(this.#state, { type: "fact", fact: body as unknown as Fact }, env);
-      } else this.#giveBack(body as unknown as Fact);
+    if (claimsFact(body)) {
+      if (!isFact(body)) throw unknownCommand(body);
+      if (this.#state) this.#send(this.#state, { type: "fact", fact: body }, env);
+      else this.#giveBack(body);
       return undefined;
     }
-    const command = body as unknown as WorkflowCommand;
+    const command = commandOf(body);
     switch (command.type) {
       case "submit":
         if (this.#state) throw alreadyExists(this.#text("already exists"));
@@ -351,16 +340,31 @@ function relabel(state: WorkflowState, labels: Record<string, string | null>): v
   state.pending.index = true;
 }
 
+/** @throws {Problem} InvalidArgument when it is none: an entry of a mailbox may be damaged */
+function commandOf(body: Json): WorkflowCommand {
+  if (!isJsonObject(body)) throw unknownCommand(body);
+  const { type, request, workflow } = body;
+  const isWhole = (type !== "control" && type !== "restore" || isJsonObject(request)) &&
+    (type !== "submit" && type !== "import" && type !== "restore" || isManifest(workflow));
+  if (!isWhole) throw unknownCommand(body);
+  return body as unknown as WorkflowCommand;
+}
+
+function isManifest(value: Json | undefined): boolean {
+  return isJsonObject(value) && isJsonObject(value.metadata) && isJsonObject(value.spec);
+}
+
 /** What must be known of a workflow to delete or to terminate it; undefined for commands that need all of it. */
 function enoughFor(
   body: Json,
   { maxNodes = MAX_NODES }: WorkflowKindOptions,
 ): LoadBounds | undefined {
-  const command = body as unknown as WorkflowCommand;
-  if (command.type === "delete") {
+  if (!isJsonObject(body)) return undefined;
+  const { type, request } = body;
+  if (type === "delete") {
     return { maxNodes: MAX_NODES_TO_VISIT, maxSize: MAX_SIZE_TO_VISIT };
   }
-  const isTerminate = command.type === "control" && command.request.type === "terminate";
+  const isTerminate = type === "control" && isJsonObject(request) && request.type === "terminate";
   return isTerminate ? { maxNodes, maxSize: MAX_SIZE } : undefined;
 }
 
@@ -370,7 +374,7 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
     prefix: "wf/",
     silent: false,
     creates: (body) => isJsonObject(body) && body["type"] === "submit",
-    mayRefuse: (body) => !(isJsonObject(body) && FACTS.has(String(body["type"]))),
+    mayRefuse: (body) => !claimsFact(body),
     putAside: (id, { parts }, reason, { now, labelPrefix }) => {
       const { namespace = "", name = "" } = parseWorkflowActorId(id) ?? {};
       const { put, index, effects } = putAside(parts, reason, {

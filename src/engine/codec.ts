@@ -3,7 +3,6 @@
  * Every part carries a schema number; a newer program reads what an older one wrote. Arguments are apart, because without
  * them workflows of one manifest have the same specs, which are then read once for all of them.
  */
-import { isJsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Arguments } from "../spec/manifest.ts";
@@ -12,6 +11,7 @@ import type { IndexEntry } from "./index_entry.ts";
 import { noSizes, noteNodeSize, notePartSize } from "./limits.ts";
 import { buildRuntime, parseProgress } from "./runtime.ts";
 import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
+import { isArguments, isHeader, isNode, isSpecs } from "./stored_form.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
 const SCHEMA = 2;
@@ -86,7 +86,7 @@ function stateOf(
     header,
     specs: withArguments(
       { ...decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared) },
-      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isJsonObject),
+      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isArguments),
     ),
     nodes,
     runtime: buildRuntime(nodes.values(), header.isCut),
@@ -98,23 +98,6 @@ function stateOf(
 /** A newer program has written this; an older one leaves it alone. */
 export class NewerSchema extends Error {
   override readonly name = "NewerSchema";
-}
-
-function isHeader(value: unknown): boolean {
-  if (!isJsonObject(value) || typeof value["phase"] !== "string") return false;
-  const { metadata } = value;
-  return isJsonObject(metadata) && typeof metadata["name"] === "string" &&
-    (metadata["labels"] === undefined || isJsonObject(metadata["labels"]));
-}
-
-function isSpecs(value: unknown): boolean {
-  return isJsonObject(value) && isJsonObject(value["spec"]);
-}
-
-function isNode(value: unknown): boolean {
-  return isJsonObject(value) && typeof value["id"] === "string" &&
-    typeof value["name"] === "string" && typeof value["type"] === "string" &&
-    typeof value["phase"] === "string";
 }
 
 function damaged(key: string, why: string): Error {
@@ -143,7 +126,7 @@ function decode<T>(
       `part "${key}" has schema ${schema}; this program reads up to ${SCHEMA}`,
     );
   }
-  if (!isWhole(rest)) throw damaged(key, "members are missing");
+  if (!isWhole(rest)) throw damaged(key, "members are missing or of another type");
   return rest as T;
 }
 

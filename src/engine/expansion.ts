@@ -38,6 +38,9 @@ const MAX_LOOP_ELEMENTS = 1_000_000;
 /** Elements of a loop that are worked out between two looks at what the turn may still do. */
 const STRIDE = 64;
 
+/** What a call takes besides its texts, in characters. */
+const CALL_SIZE = 64;
+
 /** Widest number of a sequence, and most characters of all its elements. */
 const MAX_FORMAT_WIDTH = 1_000;
 const MAX_SEQUENCE_CHARACTERS = 16_000_000;
@@ -130,7 +133,7 @@ function expandItems(
     const { item, label } = items[index] as LoopItem;
     const before = turn.budget?.characters ?? 0;
     calls.push(expandItem(turn, loop.step, { ...loop, item, label, index }, known));
-    const added = (turn.budget?.characters ?? 0) - before;
+    const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
     growing.characters += added;
     turn.state.runtime.callCharacters += added;
     const isDue = index % STRIDE === STRIDE - 1 || hasDearWork(turn);

@@ -4,14 +4,33 @@
  */
 import type { NodeRecord, WorkflowState } from "./state.ts";
 
+/** What was found out of groups while nothing changes: without it, looking at all groups costs the square of their depth. */
+export interface KnownOutbound {
+  own: Map<string, readonly string[]>;
+  all: Map<string, readonly string[]>;
+}
+
+export function nothingKnown(): KnownOutbound {
+  return { own: new Map(), all: new Map() };
+}
+
 /** The last nodes of what a node stands for: what comes next is their child. */
-export function outboundOf(state: WorkflowState, node: NodeRecord): string[] {
+export function outboundOf(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound = nothingKnown(),
+): string[] {
   const found: string[] = [];
-  collect(state, node, found);
+  collect(state, node, found, known);
   return found;
 }
 
-function collect(state: WorkflowState, node: NodeRecord, found: string[]): void {
+function collect(
+  state: WorkflowState,
+  node: NodeRecord,
+  found: string[],
+  known: KnownOutbound,
+): void {
   switch (node.type) {
     case "Skipped":
     case "Suspend":
@@ -37,21 +56,39 @@ function collect(state: WorkflowState, node: NodeRecord, found: string[]): void 
     case "StepGroup": {
       const members = membersOf(state, node);
       if (members.length === 0) found.push(node.id);
-      for (const member of members) collect(state, member, found);
+      for (const member of members) collect(state, member, found, known);
       return;
     }
     case "Steps":
     case "DAG":
       if (node.memoizationStatus?.hit === true) found.push(node.id);
-      else for (const id of ownOutbound(state, node)) collectId(state, id, found);
+      else for (const id of allOutbound(state, node, known)) found.push(id);
   }
 }
 
-function collectId(state: WorkflowState, id: string, found: string[]): void {
+function allOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound,
+): readonly string[] {
+  const before = known.all.get(node.id);
+  if (before !== undefined) return before;
+  const found: string[] = [];
+  for (const id of ownOutbound(state, node, known)) collectId(state, id, found, known);
+  known.all.set(node.id, found);
+  return found;
+}
+
+function collectId(
+  state: WorkflowState,
+  id: string,
+  found: string[],
+  known: KnownOutbound,
+): void {
   const node = state.nodes.get(id);
   if (node === undefined) return;
   if (node.type === "Retry") found.push(id);
-  else collect(state, node, found);
+  else collect(state, node, found, known);
 }
 
 /** Containers that no other one depends on. */
@@ -61,19 +98,35 @@ function lastContainers(containers: readonly NodeRecord[]): string[] {
 }
 
 /** What a Steps or DAG node shows as its outbound nodes. */
-export function ownOutbound(state: WorkflowState, node: NodeRecord): string[] {
+export function ownOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound = nothingKnown(),
+): readonly string[] {
   if (node.outbound !== undefined) return node.outbound;
+  const before = known.own.get(node.id);
+  if (before !== undefined) return before;
+  const found = findOwnOutbound(state, node, known);
+  known.own.set(node.id, found);
+  return found;
+}
+
+function findOwnOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound,
+): readonly string[] {
   const found: string[] = [];
   if (node.type === "Steps") {
     const last = membersOf(state, node).filter((member) => member.type === "StepGroup").at(-1);
     for (const member of last === undefined ? [] : membersOf(state, last)) {
-      collect(state, member, found);
+      collect(state, member, found, known);
     }
     return found;
   }
   for (const id of node.targets ?? []) {
     const target = state.nodes.get(id);
-    if (target !== undefined) collect(state, target, found);
+    if (target !== undefined) collect(state, target, found, known);
   }
   return found;
 }
@@ -88,7 +141,10 @@ function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
 const MAX_EDGES = 1_000_000;
 
 /** Children of every node, each once. Beyond so many edges, what comes next is the child of the group before. */
-export function allChildren(state: WorkflowState): Map<string, string[]> {
+export function allChildren(
+  state: WorkflowState,
+  known: KnownOutbound = nothingKnown(),
+): Map<string, string[]> {
   const children = new Map<string, Set<string>>();
   let edges = 0;
   const link = (parent: string, child: string) => {
@@ -104,7 +160,7 @@ export function allChildren(state: WorkflowState): Map<string, string[]> {
       const before = state.nodes.get(id);
       if (before === undefined) continue;
       if (edges > MAX_EDGES) link(id, node.id);
-      else for (const parent of outboundOf(state, before)) link(parent, node.id);
+      else for (const parent of outboundOf(state, before, known)) link(parent, node.id);
     }
   }
   return new Map([...children].map(([id, set]) => [id, [...set]]));

@@ -1,7 +1,7 @@
 /** Progress of groups: the sum over all nodes below, each counted once. Derived when somebody looks. */
 import { STEP_SIZE, type Steps } from "../base/steps.ts";
 import { parseProgress } from "./runtime.ts";
-import { outboundOf } from "./graph.ts";
+import { type KnownOutbound, outboundOf } from "./graph.ts";
 import { nodeId } from "./names.ts";
 import { isExecutable, type NodeRecord, workflowName, type WorkflowState } from "./state.ts";
 
@@ -10,6 +10,8 @@ interface Sum {
   total: number;
   resources: Record<string, number>;
 }
+
+type Following = NodeRecord | "nothing" | undefined;
 
 /**
  * Sums of a node and everything below it. Every step group stands above all later ones of its chain, so a walk for each
@@ -26,13 +28,20 @@ export class SumsBelow {
   readonly #seen: Uint32Array;
   #walk = 0;
   readonly #state: WorkflowState;
+  readonly #known: KnownOutbound;
   /** Sums of a node and of what it is made of, without what follows. */
   readonly #own: Sum[] = [];
   readonly #groups = new Map<string, Sum>();
+  readonly #next = new Map<string, Following>();
   readonly #hasImports: boolean;
 
-  private constructor(state: WorkflowState, nodes: readonly NodeRecord[]) {
+  private constructor(
+    state: WorkflowState,
+    nodes: readonly NodeRecord[],
+    known: KnownOutbound,
+  ) {
     this.#state = state;
+    this.#known = known;
     this.#hasImports = nodes.some(({ isImported }) => isImported === true);
     this.#index = new Map(nodes.map(({ id }, at) => [id, at]));
     this.#seen = new Uint32Array(nodes.length);
@@ -42,9 +51,10 @@ export class SumsBelow {
   static *over(
     state: WorkflowState,
     children: ReadonlyMap<string, readonly string[]>,
+    known: KnownOutbound,
   ): Steps<SumsBelow> {
     const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
-    const sums = new SumsBelow(state, nodes);
+    const sums = new SumsBelow(state, nodes, known);
     if (nodes.length > STEP_SIZE) yield;
     for (const [at, node] of nodes.entries()) {
       sums.#enter(node, children.get(node.id) ?? []);
@@ -109,10 +119,20 @@ export class SumsBelow {
   }
 
   /** The step group that follows what a node is made of; undefined where only a walk can tell. */
-  #following(node: NodeRecord): NodeRecord | "nothing" | undefined {
+  #following(node: NodeRecord): Following {
+    // The same for all that are passed on the way up, which is looked at once: recursion may go deep.
+    const passed: NodeRecord[] = [];
+    const found = this.#climb(node, passed);
+    for (const { id } of passed) this.#next.set(id, found);
+    return found;
+  }
+
+  #climb(node: NodeRecord, passed: NodeRecord[]): Following {
     const { nodes, runtime } = this.#state;
     let at = node;
     while (true) {
+      if (this.#next.has(at.id)) return this.#next.get(at.id);
+      passed.push(at);
       const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
       if (at.role === "hook" || owner === undefined) {
         return at.role === "root" ? undefined : "nothing";
@@ -125,12 +145,13 @@ export class SumsBelow {
       }
       const group = at.role === "group" ? at : owner;
       if (group.type !== "StepGroup") return undefined;
-      if (outboundOf(this.#state, at).length === 0) return "nothing";
+      if (outboundOf(this.#state, at, this.#known).length === 0) return "nothing";
       const steps = group.owner === undefined ? undefined : nodes.get(group.owner);
       if (steps === undefined) return undefined;
       const name = `${steps.name}[${(group.index ?? 0) + 1}]`;
       const next = nodes.get(nodeId(workflowName(this.#state), name));
-      if (next !== undefined) return next;
+      // A damaged index may name a group that is none of the later ones.
+      if (next !== undefined) return next.order > group.order ? next : undefined;
       // What follows a retry node is a child of its last attempt, not of what that is made of.
       if (steps.role === "root" || steps.role === "attempt") return "nothing";
       at = steps;

@@ -7,6 +7,7 @@ import { encodePart, indexEntry } from "./codec.ts";
 import type { Effect } from "./effect.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import type { Header } from "./state.ts";
+import { usableHeader } from "./stored_form.ts";
 
 /** What is known without its stored parts. */
 interface Known {
@@ -66,18 +67,19 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
 }
 
 /** The header of a workflow that was put aside, else undefined. */
-export function asideHeader(text: string | undefined): Header | undefined {
+export function asideHeader(text: string | undefined): Partial<Header> | undefined {
   if (text?.includes('"isAside":true') !== true) return undefined;
   const header = readHeader(text);
   return header?.isAside === true ? header : undefined;
 }
 
-function readHeader(text: string | undefined): Header | undefined {
+/** What can be read of a header: members that are damaged are left out. */
+function readHeader(text: string | undefined): Partial<Header> | undefined {
   try {
     const value: unknown = JSON.parse(text ?? "");
-    if (!isJsonObject(value) || !isJsonObject(value["metadata"])) return undefined;
+    if (!isJsonObject(value)) return undefined;
     const { schema: _schema, ...header } = value;
-    return header as unknown as Header;
+    return usableHeader(header);
   } catch {
     return undefined;
   }

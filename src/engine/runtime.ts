@@ -205,11 +205,12 @@ export function buildRuntime(nodes: Iterable<NodeRecord>, isCut = false): Runtim
 function ownersOf(ordered: readonly NodeRecord[]): string[] {
   const byId = new Map(ordered.map((node) => [node.id, node]));
   const owners: string[] = [];
-  for (
-    let at = ordered.at(-1);
-    at !== undefined;
-    at = at.owner === undefined ? undefined : byId.get(at.owner)
-  ) owners.push(at.id);
+  for (let at = ordered.at(-1); at !== undefined;) {
+    owners.push(at.id);
+    // Damaged nodes may own each other.
+    byId.delete(at.id);
+    at = at.owner === undefined ? undefined : byId.get(at.owner);
+  }
   return owners;
 }
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
-import { allChildren, ownOutbound } from "./graph.ts";
+import { allChildren, type KnownOutbound, nothingKnown, ownOutbound } from "./graph.ts";
 import { addResources, SumsBelow } from "./progress.ts";
 import {
   hasEnded,
@@ -97,13 +97,14 @@ function taskResults(state: WorkflowState): Record<string, boolean> | undefined 
 
 function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   if (state.nodes.size > STEP_SIZE) yield;
-  const children = allChildren(state);
+  const known = nothingKnown();
+  const children = allChildren(state, known);
   if (state.nodes.size > STEP_SIZE) yield;
   const nodes: Record<string, NodeStatus> = {};
-  const sums = yield* SumsBelow.over(state, children);
+  const sums = yield* SumsBelow.over(state, children, known);
   let count = 0;
   for (const node of state.nodes.values()) {
-    nodes[node.id] = viewNode(state, node, children.get(node.id), sums);
+    nodes[node.id] = viewNode({ state, sums, known }, node, children.get(node.id));
     if (++count % STEP_SIZE === 0) yield;
   }
   return nodes;
@@ -115,11 +116,17 @@ const MEMBERS = [
   ...["memoizationStatus", "synchronizationStatus", "taskResultSynced"],
 ] as const;
 
+/** What the views of nodes are made from. */
+interface Derived {
+  state: WorkflowState;
+  sums: SumsBelow;
+  known: KnownOutbound;
+}
+
 function viewNode(
-  state: WorkflowState,
+  { state, sums, known }: Derived,
   node: NodeRecord,
   children: string[] | undefined,
-  sums: SumsBelow,
 ): NodeStatus {
   const view: Record<string, unknown> = {};
   for (const member of MEMBERS) {
@@ -132,7 +139,7 @@ function viewNode(
   if (children !== undefined && children.length > 0) view["children"] = children;
   const isGroup = node.type === "Steps" || node.type === "DAG";
   const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
-    ? ownOutbound(state, node)
+    ? ownOutbound(state, node, known)
     : node.outbound ?? [];
   if (outbound.length > 0) view["outboundNodes"] = outbound;
   if (isExecutable(node.type) || (node.isImported === true && state.header.hasMoved !== true)) {

@@ -1,4 +1,5 @@
 /** Puts a fetch handler on a TCP port: with `Deno.serve` on Deno, with `@hono/node-server` on Node. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { endsWithin, systemClock } from "./clock.ts";
 
@@ -117,6 +118,13 @@ async function serveNode(
       connectionsCheckingInterval: Math.min(headerTimeoutMs, 1_000),
       keepAlive: true,
     },
+  });
+  // On Deno, the interim answer would come in the middle of the one to an earlier request of the connection. Whoever waits
+  // for it there sends the body after a while by itself.
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    const hasTurn = response.socket !== null;
+    if (hasTurn || !("Deno" in globalThis)) response.writeContinue();
+    server.emit("request", request, response);
   });
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -1,21 +1,47 @@
-/** What a store held that no program of ours could read: told in the log and counted, and passed over by itself. */
+/**
+ * Stored records that no program of ours can read: who hears of them. Nothing else may depend on one, so whoever meets it
+ * tells it here and goes on.
+ */
+import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Kinds of stored entries. */
-export type EntryKind = "event" | "mailbox" | "outbox" | "timer" | "feed" | "binding";
+/**
+ * Somebody met a record that cannot be read.
+ *
+ * @param kind `workflow`, `event`, `mailbox`, `outbox`, `timer`, `feed`, or the kind of a manifest
+ * @param id which one of its kind
+ * @param about what else the log is to say; never what the record holds, which may be secret
+ */
+export type ReportUnreadable = (kind: string, id: string, about?: Record<string, unknown>) => void;
 
-/** @param about where it lies; never what it holds, which may be secret */
-export type ReportUnreadable = (kind: EntryKind, about: Record<string, unknown>) => void;
+/** The same record is told again after so long. */
+const TELL_AGAIN_MS = 600_000;
+/** Records that are remembered; when more are damaged, some are told more often. */
+const MAX_REMEMBERED = 1_000;
 
-/** Makes what tells of unreadable entries. */
-export function unreadableReporter(metrics: Metrics, log: Logger): ReportUnreadable {
+/** Tells unreadable records in the log and in a metric, each now and then. */
+export function unreadableReporter(
+  metrics: Metrics,
+  log: Logger,
+  clock: Pick<Clock, "monotonic">,
+): ReportUnreadable {
+  const told = new Map<string, number>();
   const total = metrics.counter(
-    "sluice_unreadable_entries_total",
-    "Stored entries that could not be read and were passed over, by kind; the log says which",
+    "sluice_unreadable_records_total",
+    "Stored records that could not be read, by kind, each counted once in ten minutes; the log says which",
   );
-  return (kind, about) => {
+  return (kind, id, about = {}) => {
+    const now = clock.monotonic();
+    const key = `${kind} ${id}`;
+    if (now - (told.get(key) ?? -Infinity) < TELL_AGAIN_MS) return;
+    told.delete(key);
+    told.set(key, now);
+    if (told.size > MAX_REMEMBERED) {
+      const [oldest] = told.keys();
+      if (oldest !== undefined) told.delete(oldest);
+    }
     total.inc({ kind });
-    log.error({ kind, ...about }, "a stored entry cannot be read");
+    log.error({ kind, record: id, ...about }, "a stored record cannot be read");
   };
 }

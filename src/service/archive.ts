@@ -109,11 +109,11 @@ async function listNamed(
 
 /** Rows of a list, a few at a time. */
 async function rowsOf(deps: ServiceDeps, items: ListPage["items"]): Promise<Workflow[]> {
-  const { records } = deps;
+  const { onUnreadable } = deps;
   const turns = new Turns();
   const rows: Workflow[] = [];
   for (const item of items) {
-    const workflow = await turns.run(workflowSteps(item, { index: item.index, records }));
+    const workflow = await turns.run(workflowSteps(item, { index: item.index, onUnreadable }));
     rows.push(reducedWorkflow(workflow));
     await turns.pause();
   }

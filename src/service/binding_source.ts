@@ -90,7 +90,7 @@ export class BindingSource {
   #read(namespace: string, { name, version, text }: StoredManifest): Known {
     const binding = parseBinding(text);
     if (binding === undefined) {
-      this.#onUnreadable("binding", { namespace, binding: name, version });
+      this.#onUnreadable(ManifestKind.WorkflowEventBinding, `${namespace}/${name}`);
       const metadata = { name, namespace };
       return {
         version,

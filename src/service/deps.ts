@@ -16,7 +16,7 @@ import type { EventMetrics } from "./event_metrics.ts";
 import type { LogSource } from "./logs.ts";
 import type { WatchHub } from "./watch_hub.ts";
 import type { ObjectRemover } from "./object_calls.ts";
-import type { UnreadableRecords } from "./unreadable_records.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
 /** Facts about the running program, as `version` shows them. */
@@ -67,7 +67,7 @@ export interface ServiceDeps {
   settings: ServiceSettings;
   workflows: WorkflowSource;
   /** Hears of records that cannot be read; absent where nobody asks. */
-  records?: UnreadableRecords;
+  onUnreadable?: ReportUnreadable;
   watches: WatchHub;
   events: EventFeed;
   /** The cluster's events about pods; absent where no cluster runs them. */

@@ -1,5 +1,4 @@
 /** The metrics of events. */
-import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { Counter, Histogram, Labels, Metrics } from "../platform/metrics.ts";
 
 export interface EventMetrics {
@@ -9,13 +8,11 @@ export interface EventMetrics {
   evaluated(outcome: string): void;
   lag: Histogram;
   deadLetters: Counter;
-  unreadable: ReportUnreadable;
 }
 
 /** The metrics of events in a registry. */
-export function createEventMetrics(metrics: Metrics, unreadable: ReportUnreadable): EventMetrics {
+export function createEventMetrics(metrics: Metrics): EventMetrics {
   return {
-    unreadable,
     received: countBy(
       metrics.counter("sluice_events_received_total", "Events by the answer to their sender"),
       "result",

@@ -26,7 +26,7 @@ export function startEventProcessing(
   options: EventProcessingOptions,
 ): EventProcessing {
   const { store, clock, ids, log, eventMetrics } = deps;
-  const bindings = new BindingSource(store.manifests, log, eventMetrics?.unreadable);
+  const bindings = new BindingSource(store.manifests, log, deps.onUnreadable);
   const workers = new EventWorkers({
     events: store.events,
     clock,
@@ -37,12 +37,8 @@ export function startEventProcessing(
     onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
       if (unreadable !== undefined) {
         const { bytes } = unreadable;
-        eventMetrics?.unreadable("event", {
-          event: id,
-          namespace,
-          bytes,
-          reason: bindings[0]?.message,
-        });
+        const reason = bindings[0]?.message;
+        deps.onUnreadable?.("event", `${namespace}/${id}`, { bytes, reason });
       }
       eventMetrics?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
       if (state === "dead") eventMetrics?.deadLetters.inc();

@@ -89,7 +89,7 @@ export async function requireManifestAccess(
 
 /** What a list shows: an object that cannot be read as what its place tells, with the reason in an annotation. */
 function listedObject<T extends ManifestObject>(
-  { records, settings }: ServiceDeps,
+  { onUnreadable, settings }: ServiceDeps,
   stored: StoredManifest,
 ): T {
   try {
@@ -97,7 +97,7 @@ function listedObject<T extends ManifestObject>(
   } catch (error) {
     if (!(error instanceof UnreadableManifest)) throw error;
     const { kind, namespace, name, version, labels } = stored;
-    records?.met(kind, namespace === "" ? name : `${namespace}/${name}`, error.cause);
+    onUnreadable?.(kind, namespace === "" ? name : `${namespace}/${name}`, { err: error.cause });
     const metadata: ObjectMeta = {
       name,
       ...(namespace === "" ? {} : { namespace }),

@@ -19,7 +19,7 @@ import {
   type Store,
   type StoredActor,
 } from "../store/port.ts";
-import type { UnreadableRecords } from "./unreadable_records.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 
 /** Workflows that stand for records that cannot be read. */
 const standIns = new WeakSet<Workflow>();
@@ -40,7 +40,7 @@ export function requireReadable(workflow: Workflow): Workflow {
 /** What is known of a stored actor besides its parts. */
 interface Known {
   index?: IndexEntry | undefined;
-  records?: UnreadableRecords | undefined;
+  onUnreadable?: ReportUnreadable | undefined;
 }
 
 /** The workflow of a stored actor, with its version. Nodes that were not loaded are not shown. */
@@ -55,7 +55,7 @@ export function* workflowSteps(stored: StoredActor, known: Known = {}): Steps<Wo
     workflow = yield* viewSteps(yield* loadSteps(stored.parts));
     checkPlace(stored, workflow);
   } catch (cause) {
-    known.records?.met("workflow", stored.id, cause);
+    known.onUnreadable?.("workflow", stored.id, { err: cause });
     return standIn(stored, known.index, cause);
   }
   return {
@@ -67,10 +67,10 @@ export function* workflowSteps(stored: StoredActor, known: Known = {}): Steps<Wo
 /** Reads the workflow of a stored actor of which nothing else is known. */
 export async function readStoredWorkflow(
   stored: StoredActor,
-  { store, records }: { store: Store; records?: UnreadableRecords },
+  { store, onUnreadable }: { store: Store; onUnreadable?: ReportUnreadable },
   turns: Turns,
 ): Promise<Workflow> {
-  const workflow = await turns.run(workflowSteps(stored, { records }));
+  const workflow = await turns.run(workflowSteps(stored, { onUnreadable }));
   if (!isUnreadable(workflow)) return workflow;
   const index = await findIndex(store, stored);
   return index === undefined ? workflow : standIn(stored, index, workflow.status?.message ?? "");
@@ -155,10 +155,10 @@ export function changedWorkflow(
   stored: StoredActor,
   { index, version }: Change,
   place: { namespace: string; name: string },
-  records?: UnreadableRecords,
+  onUnreadable?: ReportUnreadable,
 ): Workflow {
   const isKnown = stored.parts["h"] !== undefined && stored.parts["s"] !== undefined;
-  if (isKnown) return workflowFromStored({ ...stored, version }, { index, records });
+  if (isKnown) return workflowFromStored({ ...stored, version }, { index, onUnreadable });
   const known = index === undefined ? {} : { uid: index.uid, labels: index.labels };
   return {
     spec: { arguments: {} },

@@ -9,7 +9,7 @@ import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { isOlder, Views } from "../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
-import type { UnreadableRecords } from "./unreadable_records.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { WorkflowChange } from "./workflow_change.ts";
 import type { WorkflowSource } from "./workflow_source.ts";
 
@@ -70,7 +70,7 @@ interface Watcher {
 export function createWatchHub(
   store: Store,
   source: WorkflowSource,
-  records?: UnreadableRecords,
+  onUnreadable?: ReportUnreadable,
 ): WatchHub {
   const watchers = new Watchers();
   const recent = new RecentChanges();
@@ -121,7 +121,7 @@ export function createWatchHub(
   }
 
   async function handOut(change: Change, signal: AbortSignal): Promise<void> {
-    const shown = new WorkflowChange(change, await views.after(change), records);
+    const shown = new WorkflowChange(change, await views.after(change), onUnreadable);
     if (signal.aborted) return;
     recent.add(shown);
     for (const watcher of watchers.of(shown)) push(watcher, shown);
@@ -160,7 +160,7 @@ export function createWatchHub(
         if (place !== undefined && inScope(place, scope)) {
           let shown = recent.find(change);
           if (shown === undefined) {
-            shown = new WorkflowChange(change, await own.after(change), records);
+            shown = new WorkflowChange(change, await own.after(change), onUnreadable);
           } else own.forget(change.id);
           if (!batch.hasRoomFor(shown)) {
             yield { shown: batch.changes, reached };

@@ -7,7 +7,7 @@ import { sizeOfParts } from "../store/list_query.ts";
 import { type Change, NODE_PART_PREFIX, type StoredActor, type Version } from "../store/port.ts";
 import { MAX_WATCHED_SIZE } from "./page_size.ts";
 import { changedWorkflow, labelsOf } from "./stored_workflow.ts";
-import type { UnreadableRecords } from "./unreadable_records.ts";
+import type { ReportUnreadable } from "../platform/unreadable.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -28,7 +28,7 @@ export class WorkflowChange {
   readonly size: number;
   #stored: StoredActor | undefined;
   #change: Change | undefined;
-  readonly #records: UnreadableRecords | undefined;
+  readonly #onUnreadable: ReportUnreadable | undefined;
   #text: string | undefined;
   #labels: Labels | undefined;
   #labelsBefore: Labels | undefined;
@@ -39,7 +39,7 @@ export class WorkflowChange {
    * @param change what the feed tells
    * @param stored the actor right after the change, right before it for DELETED
    */
-  constructor(change: Change, stored: StoredActor, records?: UnreadableRecords) {
+  constructor(change: Change, stored: StoredActor, onUnreadable?: ReportUnreadable) {
     const [, namespace = "", ...name] = change.id.split("/");
     this.type = change.type;
     this.id = change.id;
@@ -50,7 +50,7 @@ export class WorkflowChange {
     this.size = sizeOfParts(parts);
     this.#change = change;
     this.#stored = parts === stored.parts ? stored : { ...stored, parts };
-    this.#records = records;
+    this.#onUnreadable = onUnreadable;
   }
 
   /** The object after the change, before it for DELETED; with the version of the change. Not to be changed. */
@@ -67,7 +67,7 @@ export class WorkflowChange {
     const { namespace, name } = this;
     const [stored, change] = [this.#stored, this.#change];
     if (stored === undefined || change === undefined) throw new Error("A change has no state");
-    return changedWorkflow(stored, change, { namespace, name }, this.#records);
+    return changedWorkflow(stored, change, { namespace, name }, this.#onUnreadable);
   }
 
   /** The object as text; `write` is called once, whoever asks. */

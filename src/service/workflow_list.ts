@@ -64,7 +64,7 @@ export async function listWorkflows(
   const turns = new Turns();
   for (const item of page.items) {
     if (!deps.settings.archive && isArchivedActor(item.id)) continue;
-    const known = { index: item.index, records: deps.records };
+    const known = { index: item.index, onUnreadable: deps.onUnreadable };
     const workflow = await turns.run(workflowSteps(item, known));
     items.push(isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow);
     // A list of thousands leaves room for others.

@@ -108,7 +108,7 @@ export async function findDeletedWorkflow(
     limit: 1,
   });
   return newest && await new Turns().run(
-    workflowSteps(newest, { index: newest.index, records: deps.records }),
+    workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable }),
   );
 }
 

@@ -116,7 +116,7 @@ async function* fromTheBeginning(
       if (isArchivedActor(item.id)) continue;
       if (isOlder(version, item.version)) known.set(item.id, item.version);
       const shown = { ...item, parts: watchedParts(item.parts) };
-      const options = { index: item.index, records: deps.records };
+      const options = { index: item.index, onUnreadable: deps.onUnreadable };
       yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
     }
     cursor = page.continue;

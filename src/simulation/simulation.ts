@@ -11,6 +11,7 @@ import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { holderName } from "../engine/lock_holder.ts";
+import type { WorkflowLimits } from "../engine/limits.ts";
 import {
   acquireLocks,
   emptyLockTable,
@@ -41,7 +42,11 @@ export interface SimulationOptions {
   isLikeExecutors?: boolean;
   /** Names of the deployment. @default those of the reference */
   naming?: Naming;
+  /** The most that one workflow may hold. @default what a server allows where nothing is set */
+  limits?: WorkflowLimits;
 }
+
+const DEFAULT_LIMITS: WorkflowLimits = { nodes: 100_000, bytes: 64 * 2 ** 20 };
 
 /** One world: workflows, manifests, tasks, locks, timers and the clock. */
 export class Simulation {
@@ -60,6 +65,7 @@ export class Simulation {
   readonly #parts = new Map<string, Record<string, string>>();
   readonly #isForgetful: boolean;
   readonly #isLikeExecutors: boolean;
+  readonly #limits: WorkflowLimits;
   readonly #naming: Naming;
   #random = 0;
 
@@ -69,6 +75,7 @@ export class Simulation {
     this.rules = [...rules];
     this.#isForgetful = isForgetful;
     this.#isLikeExecutors = isLikeExecutors;
+    this.#limits = options.limits ?? DEFAULT_LIMITS;
   }
 
   /** What surrounds a call of the engine at this moment. */
@@ -79,6 +86,7 @@ export class Simulation {
       findManifest: (kind, namespace, name) =>
         this.#manifests.get(manifestKey(kind, namespace, name)) ?? null,
       ...this.#naming,
+      limits: this.#limits,
     };
   }
 

@@ -46,7 +46,8 @@ export interface DecodeOptions {
   onUnknown?: (field: UnknownField) => void;
 }
 
-const INT_LIMITS = {
+/** Least and largest number of each kind. */
+export const INT_LIMITS = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
   int64: [-(2 ** 63), 2 ** 63],
   uint64: [0, 2 ** 64],
@@ -55,7 +56,8 @@ const INT_LIMITS = {
 const QUANTITY = /^([+-]?[0-9.]+)([eEinumkKMGTPi]*[-+]?[0-9]*)$/;
 /** Longest text of a quantity: what its digits cost goes by the square of their number. */
 const MAX_QUANTITY = 256;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** An RFC 3339 time. */
+export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**

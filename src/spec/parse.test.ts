@@ -116,3 +116,14 @@ describe("parseManifests()", () => {
     );
   });
 });
+
+it("brackets that are opened without end are refused before they are parsed", () => {
+  for (const open of ["[", "{", "[{", '{"a": [']) {
+    expect(() => parseDocuments(`kind: Workflow\nspec: ${open.repeat(100_000)}`)).toThrow(
+      /nested deeper than 200/,
+    );
+  }
+  const text = "[".repeat(300);
+  expect(parseDocuments(`a: "${text}"\nb: |\n  ${text}\n`)[0]?.value)
+    .toEqual({ a: text, b: `${text}\n` });
+});

@@ -2,7 +2,7 @@
  * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to tell the line of a
  * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
  */
-import { type Document, isNode, LineCounter, parseAllDocuments, type Tags } from "yaml";
+import { type Document, isNode, Lexer, LineCounter, parseAllDocuments, type Tags } from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { DecodeError, type DecodeOptions, type Path } from "./decode.ts";
@@ -100,7 +100,27 @@ function parseJson(text: string): ParsedDocument[] | undefined {
   }
 }
 
+/**
+ * Brackets that are opened without end cost the parser much more than the lexer, so they are counted before.
+ * @throws {ParseError}
+ */
+function checkBrackets(text: string): void {
+  let depth = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme === "[" || lexeme === "{") depth++;
+    else if (lexeme === "]" || lexeme === "}") depth = Math.max(0, depth - 1);
+    if (depth > MAX_DEPTH) throw new ParseError(TOO_DEEP);
+  }
+}
+
+function hasManyBrackets(text: string): boolean {
+  let count = 0;
+  for (const _ of text.matchAll(/[[{]/g)) if (++count > MAX_DEPTH) return true;
+  return false;
+}
+
 function parseYaml(text: string): ParsedDocument[] {
+  if (hasManyBrackets(text)) checkBrackets(text);
   const lines = new LineCounter();
   let documents: Document.Parsed[];
   try {

@@ -66,15 +66,15 @@ const valueFields = (): Record<string, FieldInput> => ({
 
 export const ARGUMENTS: StructSchema = struct("Arguments", valueFields);
 
-const INPUTS = struct("Inputs", valueFields);
+export const INPUTS: StructSchema = struct("Inputs", valueFields);
 
-const OUTPUTS = struct("Outputs", () => ({
+export const OUTPUTS: StructSchema = struct("Outputs", () => ({
   ...valueFields(),
   result: string,
   exitCode: string,
 }));
 
-const TEMPLATE_REF = struct("TemplateRef", () => ({
+export const TEMPLATE_REF: StructSchema = struct("TemplateRef", () => ({
   name: string,
   template: string,
   clusterScope: flag,

@@ -1,6 +1,6 @@
 /** Delivery records as all adapters write, read and sort them. */
 import { isJsonObject } from "../base/json.ts";
-import type { ListPosition } from "./list_query.ts";
+import { isEntryTime, type ListPosition } from "./list_query.ts";
 import type { Delivery, QueuedEvent } from "./port.ts";
 import { rawBytesOf } from "./raw_bytes.ts";
 
@@ -55,5 +55,5 @@ function isDelivery(record: unknown): record is Delivery & Record<string, never>
   if (!isJsonObject(record as never)) return false;
   const { id, namespace, receivedAt, state, bindings } = record as Record<string, unknown>;
   return typeof id === "string" && typeof namespace === "string" &&
-    typeof receivedAt === "number" && typeof state === "string" && Array.isArray(bindings);
+    isEntryTime(receivedAt) && typeof state === "string" && Array.isArray(bindings);
 }

@@ -47,8 +47,15 @@ export function unreadableEntry({ id, createdAt }: ListPosition): IndexEntry {
 export function isIndexEntry(value: unknown): value is IndexEntry {
   if (typeof value !== "object" || value === null) return false;
   const { namespace, name, uid, phase, createdAt, labels } = value as Partial<IndexEntry>;
+  const { startedAt = 0, finishedAt = 0 } = value as Partial<IndexEntry>;
   return typeof namespace === "string" && typeof name === "string" && typeof uid === "string" &&
-    typeof phase === "string" && typeof createdAt === "number" && areLabels(labels);
+    typeof phase === "string" && [createdAt, startedAt, finishedAt].every(isEntryTime) &&
+    areLabels(labels);
+}
+
+/** Tells whether a value that was stored is a time that can be shown, epoch ms. */
+export function isEntryTime(value: unknown): boolean {
+  return typeof value === "number" && !Number.isNaN(new Date(value).getTime());
 }
 
 /** Tells whether a value that was stored is a map of texts. */

@@ -3,7 +3,7 @@
  * workflow. The commit script reads the list too, to find the terms of the entry before.
  */
 import { parseOrUndefined } from "../base/json_text.ts";
-import { areLabels, shortLabelKey, wholeLabelKey } from "./list_query.ts";
+import { areLabels, isEntryTime, shortLabelKey, wholeLabelKey } from "./list_query.ts";
 import type { IndexEntry } from "./port.ts";
 
 type Encoded = [
@@ -42,8 +42,8 @@ export function decodeIndex(id: string, text: string): IndexEntry | undefined {
 function isEncoded(value: unknown): value is Encoded {
   if (!Array.isArray(value)) return false;
   const [uid, phase, createdAt, startedAt, finishedAt, labels] = value as unknown[];
-  const areTimes = [startedAt, finishedAt].every((at) => at === null || typeof at === "number");
-  return typeof uid === "string" && typeof phase === "string" && typeof createdAt === "number" &&
+  const areTimes = [startedAt, finishedAt].every((at) => at === null || isEntryTime(at));
+  return typeof uid === "string" && typeof phase === "string" && isEntryTime(createdAt) &&
     areTimes && areLabels(labels);
 }
 

@@ -124,9 +124,10 @@ local function common_terms(id)
   return {[term_base .. '*'] = true, [term_base .. 'n:' .. namespace] = true}
 end
 
--- The sets that a stored index entry is in; also the entry.
+-- The sets that a stored index entry is in; also the entry. An error when it cannot be read.
 local function read_entry(id, text)
   local entry, terms = cjson.decode(text), common_terms(id)
+  assert(type(entry[1]) == 'string' and type(entry[3]) == 'number')
   terms[term_base .. 'p:' .. entry[2]] = true
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
   if entry[6][arguments[3]] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end

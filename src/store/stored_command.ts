@@ -15,7 +15,7 @@ export function mailboxEntry(
 ): MailboxEntry {
   const command = readCommand(text);
   if (command !== undefined) return { shard, cursor, command };
-  onUnreadable("mailbox", { shard, cursor, characters: String(text ?? "").length });
+  onUnreadable("mailbox", `${shard}/${cursor}`, { characters: String(text ?? "").length });
   return { shard, cursor, command: { id: cursor, actor: NOBODY, body: null } };
 }
 
@@ -24,7 +24,7 @@ function readCommand(text: unknown): Command | undefined {
     const command = JSON.parse(String(text)) as Json;
     if (!isJsonObject(command)) return undefined;
     const { id, actor, body, replyTo, idempotency } = command;
-    const isCommand = typeof id === "string" && typeof actor === "string" && body !== undefined &&
+    const isCommand = typeof id === "string" && typeof actor === "string" && isJsonObject(body) &&
       isAbsentOr(replyTo, ["replica", "request"]) &&
       isAbsentOr(idempotency, ["key", "fingerprint"]);
     return isCommand ? command as unknown as Command : undefined;

@@ -290,10 +290,11 @@ describe("Redis", () => {
     expect(await ask("n/replay", "POST")).toMatchObject({ replayed: 0, remaining: 0 });
     const page = await (await fetch(`${sluice.url}/metrics`)).text();
     expect(page).toContain("sluice_dead_letters_total 2\n");
-    expect(page).toContain('sluice_unreadable_entries_total{kind="event"} 2\n');
-    expect(sluice.log.filter((line) => line.includes("a stored entry cannot be read")).length).toBe(
-      2,
-    );
+    expect(page).toContain('sluice_unreadable_records_total{kind="event"} 2\n');
+    expect(sluice.log.filter((line) => line.includes("a stored record cannot be read")).length)
+      .toBe(
+        2,
+      );
   });
 });
 

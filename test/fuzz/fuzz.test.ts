@@ -12,10 +12,7 @@ import { TargetProcess } from "./target_process.ts";
 const INPUTS = Number(process.env["SLUICE_FUZZ_INPUTS"] ?? 2_000);
 const SEED = Number(process.env["SLUICE_FUZZ_SEED"] ?? 14);
 
-/** These have findings that are not mended yet: `deno task fuzz record queue manifest`. */
-const NOT_IN_CI = new Set(["record", "queue", "manifest"]);
-
-describe.concurrent.each(KIND_NAMES.filter((name) => !NOT_IN_CI.has(name)))("%s", (name) => {
+describe.concurrent.each(KIND_NAMES)("%s", (name) => {
   test(`${INPUTS} inputs of seed ${SEED}`, async () => {
     const report = await fuzz(name, { inputs: INPUTS, seed: SEED, maxFindings: 2 });
     const found = report.findings.map(({ fault, input }) => ({ fault, input }));

@@ -145,6 +145,7 @@ async function ask(port: number, request: string): Promise<string> {
 function answersOf(text: string, sent: string): Answer[] {
   const answers: Answer[] = [];
   const isHead = /^HEAD /.test(sent);
+  const hasHead = /^HEAD /m.test(sent);
   let rest = text;
   while (rest !== "") {
     const end = rest.indexOf("\r\n\r\n");
@@ -162,7 +163,9 @@ function answersOf(text: string, sent: string): Answer[] {
     const length = headers.get("content-length");
     let body: string;
     const code = Number(status);
-    if (isHead || code < 200 || code === 204 || code === 304) body = "";
+    // Which of several requests an answer is to is not known: one to HEAD is followed by the next at once.
+    const isToHead = isHead || (hasHead && /^(HTTP\/1\.|$)/.test(rest));
+    if (isToHead || code < 200 || code === 204 || code === 304) body = "";
     else if (length !== undefined) body = rest.slice(0, Number(length));
     else if (/chunked/i.test(headers.get("transfer-encoding") ?? "")) {
       const [joined, used] = unchunked(rest);

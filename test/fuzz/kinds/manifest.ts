@@ -8,6 +8,7 @@ import { Simulation } from "../../../src/simulation/simulation.ts";
 import { lintManifests } from "../../../src/spec/lint.ts";
 import type { Workflow } from "../../../src/spec/manifest.ts";
 import { parseDocuments } from "../../../src/spec/parse.ts";
+import { openMemoryStore } from "../../../src/store/memory_store.ts";
 import { startInstance } from "../../support/api_server.ts";
 import { ScriptedExecutor } from "../../support/scripted_executor.ts";
 import { manifestText } from "../grammar/manifests.ts";
@@ -43,6 +44,8 @@ export const MANIFEST: FuzzKind<{ text: Piece[]; outcomes: Outcome[] }> = {
       outputs: { result: "[1,2]", parameters: [{ name: "o", value: "3" }] },
     }));
     const { fetch, service } = await startInstance({
+      // Full after a tenth of the inputs, so that what is held stays as much from then on.
+      store: openMemoryStore({ feedLength: 200 }),
       gatekeeper: { server: true, authenticators: [] },
       executors: [executor],
     });
@@ -123,6 +126,7 @@ function simulate(workflow: Workflow, outcomes: readonly Outcome[]): void {
     rules: outcomes.map((outcome, at) => ({ attempt: at + 1, outcome })),
     isForgetful: true,
     isLikeExecutors: true,
+    limits: { nodes: MAX_SIMULATED, bytes: 2 ** 20 },
   });
   try {
     simulation.submit({ ...workflow, metadata: { ...workflow.metadata, name: "w" } });

@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { type Damage, damage, damaged } from "../grammar/damage.ts";
 import { jsonValue, shortText } from "../grammar/texts.ts";
 import type { FuzzKind } from "../kind.ts";
-import { type Backend, BACKENDS, rawStoreOf } from "../stores/open_raw_store.ts";
+import { type Backend, BACKENDS, withRawStore } from "../stores/open_raw_store.ts";
+import type { RawStore } from "../stores/raw_store.ts";
 import { Life } from "../stores/session.ts";
 
 type Change =
@@ -18,10 +19,24 @@ interface Input {
   changes: Change[];
 }
 
+const COMMANDS = [
+  ...["submit", "import", "restore", "control", "delete", "task-started", "task-ended"],
+  ...["task-progress", "task-pending", "timer-fired", "locks-granted", "locks-waiting", "wake"],
+];
+const MEMBERS = [
+  ...["workflow", "request", "labels", "uid", "task", "outcome", "timer", "holder", "progress"],
+];
+
 const text = fc.oneof(
   jsonValue.map((value) => JSON.stringify(value)),
   jsonValue.map((payload) => JSON.stringify({ payload, metadata: {}, sender: { name: "x" } })),
   jsonValue.map((body) => JSON.stringify({ id: "x", actor: "wf/v/w0", body })),
+  fc.tuple(
+    fc.constantFrom(...COMMANDS),
+    fc.dictionary(fc.constantFrom(...MEMBERS), jsonValue, { maxKeys: 3 }),
+  ).map(([type, members]) =>
+    JSON.stringify({ id: "x", actor: "wf/v/w0", body: { ...members, type } })
+  ),
   fc.constantFrom(
     ...["", "{", '{"payload":1}', '{"payload":{"go":true},"metadata":null,"sender":7}'],
     '{"id":"x","actor":"wf/v/w0","body":{"type":"nothing"}}',
@@ -55,38 +70,39 @@ export const QUEUE: FuzzKind<Input> = {
   outcomes: ["kept"],
   sizeOf: ({ changes }) => changes.length,
   open: () => ({
-    async run({ backend, changes }) {
-      const raw = await rawStoreOf(backend);
-      const before = await Life.begin(raw, { isIdle: true });
-      try {
-        await raw.clear();
-        await before.seed();
-        // The first is damaged; the second was accepted after it, and must not wait for it.
-        await before.event("v");
-        await before.event("v");
-        await before.event("n");
-      } finally {
-        await before.end();
-        await raw.release();
-      }
-      for (const one of changes) {
-        if (one.type === "add") await raw.add(one.kind, one.text);
-        else {
-          const records = (await raw.records(one.kind)).filter(({ name, text }) =>
-            !`${name} ${text}`.includes('"n"') && !/\/n\//.test(name)
-          );
-          const record = records[one.at % Math.max(1, records.length)];
-          await record?.write(damaged(record.text, one.how));
-        }
-      }
-      const after = await Life.begin(raw);
-      try {
-        await after.checkEvent("n");
-        return await after.check();
-      } finally {
-        await after.end();
-        await raw.release();
-      }
-    },
+    run: (input) => withRawStore(input.backend, (raw) => run(raw, input)),
   }),
 };
+
+async function run(raw: RawStore, { changes }: Input): Promise<string> {
+  const before = await Life.begin(raw, { isIdle: true });
+  try {
+    await raw.clear();
+    await before.seed();
+    // The first is damaged; the second was accepted after it, and must not wait for it.
+    await before.event("v");
+    await before.event("v");
+    await before.event("n");
+  } finally {
+    await before.end();
+    await raw.release();
+  }
+  for (const one of changes) {
+    if (one.type === "add") await raw.add(one.kind, one.text);
+    else {
+      const records = (await raw.records(one.kind)).filter(({ name, text }) =>
+        !`${name} ${text}`.includes('"n"') && !/\/n\//.test(name)
+      );
+      const record = records[one.at % Math.max(1, records.length)];
+      await record?.write(damaged(record.text, one.how));
+    }
+  }
+  const after = await Life.begin(raw);
+  try {
+    await after.checkEvent("n");
+    return await after.check();
+  } finally {
+    await after.end();
+    await raw.release();
+  }
+}

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { type Damage, damage, damaged } from "../grammar/damage.ts";
 import type { FuzzKind } from "../kind.ts";
-import { type Backend, BACKENDS, rawStoreOf } from "../stores/open_raw_store.ts";
-import type { RecordKind } from "../stores/raw_store.ts";
+import { type Backend, BACKENDS, withRawStore } from "../stores/open_raw_store.ts";
+import type { RawStore, RecordKind } from "../stores/raw_store.ts";
 import { Life, VICTIM } from "../stores/session.ts";
 
 interface Input {
@@ -28,30 +28,31 @@ export const RECORD: FuzzKind<Input> = {
   outcomes: ["kept", "lost"],
   sizeOf: ({ damages }) => damages.length,
   open: () => ({
-    async run({ backend, damages }) {
-      const raw = await rawStoreOf(backend);
-      const before = await Life.begin(raw);
-      try {
-        await raw.clear();
-        await before.seed();
-      } finally {
-        await before.end();
-        await raw.release();
-      }
-      for (const { kind, at, how } of damages) {
-        const records = (await raw.records(kind)).filter(({ name, text }) =>
-          `${name} ${text}`.includes(`/${VICTIM}/`)
-        );
-        const record = records[at % Math.max(1, records.length)];
-        await record?.write(damaged(record.text, how));
-      }
-      const after = await Life.begin(raw);
-      try {
-        return await after.check();
-      } finally {
-        await after.end();
-        await raw.release();
-      }
-    },
+    run: (input) => withRawStore(input.backend, (raw) => run(raw, input)),
   }),
 };
+
+async function run(raw: RawStore, { damages }: Input): Promise<string> {
+  const before = await Life.begin(raw);
+  try {
+    await raw.clear();
+    await before.seed();
+  } finally {
+    await before.end();
+    await raw.release();
+  }
+  for (const { kind, at, how } of damages) {
+    const records = (await raw.records(kind)).filter(({ name, text }) =>
+      `${name} ${text}`.includes(`/${VICTIM}/`)
+    );
+    const record = records[at % Math.max(1, records.length)];
+    await record?.write(damaged(record.text, how));
+  }
+  const after = await Life.begin(raw);
+  try {
+    return await after.check();
+  } finally {
+    await after.end();
+    await raw.release();
+  }
+}

@@ -1,9 +1,10 @@
 /** The store in memory: it has no bytes, so its records are written over through the port. */
 import { shardOf } from "../../../src/actors/actor_ids.ts";
-import { isJsonObject, type Json } from "../../../src/base/json.ts";
+import type { Json } from "../../../src/base/json.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
 import { openMemoryStore } from "../../../src/store/memory_store.ts";
-import type { ActorChange, IndexEntry, ShardCommit, Store } from "../../../src/store/port.ts";
+import { isIndexEntry } from "../../../src/store/list_query.ts";
+import type { ActorChange, ShardCommit, Store } from "../../../src/store/port.ts";
 import type { RawRecord, RawStore, RecordKind } from "./raw_store.ts";
 
 /** The replica whose shards these are. */
@@ -48,10 +49,10 @@ async function recordsOf(store: Store, kind: RecordKind): Promise<RawRecord[]> {
             {
               name: id,
               text,
-              // It is an object there, whatever its members are.
+              // It is no text there that could be cut off: only what its type allows can be in its place.
               async write(text) {
                 const entry = readJson(text ?? "");
-                if (isJsonObject(entry)) await change({ index: entry as unknown as IndexEntry });
+                if (isIndexEntry(entry)) await change({ index: entry });
               },
             } satisfies RawRecord,
           ];

@@ -9,15 +9,29 @@ export const BACKENDS: readonly Backend[] = ["memory", "sqlite", "redis"];
 
 const stores = new Map<Backend, RawStore>();
 
-/** The process's store of a sort. */
-export async function rawStoreOf(backend: Backend): Promise<RawStore> {
-  const known = stores.get(backend);
-  if (known !== undefined) return known;
-  const made = backend === "memory"
-    ? memoryRawStore()
-    : backend === "sqlite"
-    ? sqliteRawStore()
-    : await redisRawStore();
-  stores.set(backend, made);
-  return made;
+/** Uses the process's store of a sort. After a failure the next one is a new one, so that nothing is found twice. */
+export async function withRawStore<T>(
+  backend: Backend,
+  use: (raw: RawStore) => Promise<T>,
+): Promise<T> {
+  const raw = stores.get(backend) ?? await open(backend);
+  stores.set(backend, raw);
+  try {
+    return await use(raw);
+  } catch (error) {
+    stores.delete(backend);
+    await raw.leave?.();
+    throw error;
+  }
+}
+
+async function open(backend: Backend): Promise<RawStore> {
+  switch (backend) {
+    case "memory":
+      return memoryRawStore();
+    case "sqlite":
+      return sqliteRawStore();
+    case "redis":
+      return await redisRawStore();
+  }
 }

@@ -40,4 +40,6 @@ export interface RawStore {
   add(kind: "event" | "mail", text: string): Promise<void>;
   /** Everything gone. */
   clear(): Promise<void>;
+  /** Ends what runs for it. */
+  leave?(): Promise<void>;
 }

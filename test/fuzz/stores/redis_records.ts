@@ -116,5 +116,9 @@ export async function redisRawStore(): Promise<RawStore> {
     async clear() {
       await store?.clear();
     },
+    async leave() {
+      client.destroy();
+      await server.stop();
+    },
   };
 }

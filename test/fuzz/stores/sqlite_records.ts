@@ -68,16 +68,18 @@ export function sqliteRawStore(): RawStore {
     // deno-lint-ignore require-await -- the port's form
     async add(kind, text) {
       withDatabase((database) => {
+        // As the store counts: what lies behind a made-up number would never be read.
+        const seq = database.prepare(
+          "INSERT INTO counter VALUES ('seq', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
+        ).get()?.["value"] ?? null;
         if (kind === "mail") {
-          const seq = 1_000_000 + text.length;
-          database.prepare("INSERT OR REPLACE INTO mail VALUES (?, ?, ?)")
-            .run(text.length % 8, seq, text);
+          database.prepare("INSERT INTO mail VALUES (?, ?, ?)").run(text.length % 8, seq, text);
           return;
         }
         database.prepare(
-          "INSERT OR IGNORE INTO event (id, namespace, discriminator, text, received_at, attempts) " +
-            "VALUES (?, 'v', 'x', ?, 1, 0)",
-        ).run(`made-up-${text.length}`, text);
+          "INSERT OR IGNORE INTO event (seq, id, namespace, discriminator, text, received_at, attempts) " +
+            "VALUES (?, ?, 'v', 'x', ?, 1, 0)",
+        ).run(seq, `made-up-${text.length}`, text);
       });
     },
     async clear() {
@@ -98,5 +100,10 @@ function nameOf(database: DatabaseSync, kind: RecordKind, row: Record<string, un
     );
     return String(found?.["id"]);
   }
-  return Object.values(row).slice(0, -1).join("/");
+  const key = Object.values(row).slice(0, -1).join("/");
+  if (kind !== "event" && kind !== "delivery") return key;
+  const [name, value] = kind === "event" ? ["seq", row["seq"]] : ["id", row["id"]];
+  const found = database.prepare(`SELECT namespace FROM ${kind} WHERE ${name} = ?`)
+    .get(value as string | number);
+  return `${key}/${found?.["namespace"]}/`;
 }

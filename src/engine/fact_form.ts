@@ -1,0 +1,68 @@
+/** What facts look like: they come out of mailboxes, where one may be damaged, and must then harm no workflow. */
+import { isJsonObject } from "../base/json.ts";
+import { OUTPUTS } from "../spec/schema_template.ts";
+import type { Fact, TaskOutcome } from "./command.ts";
+import {
+  type Check,
+  isList,
+  isMap,
+  isNumber,
+  isOf,
+  isRecord,
+  isText,
+  isTruth,
+  type Members,
+} from "./shape.ts";
+
+const isOutcome = isRecord<TaskOutcome>({
+  phase: isText,
+  message: isText,
+  outputs: isOf(OUTPUTS),
+  resourcesDuration: isMap(isNumber),
+  hostNodeName: isText,
+  containers: isMap(isRecord<NonNullable<TaskOutcome["containers"]>[string]>(
+    { phase: isText, message: isText, exitCode: isText },
+    ["phase"],
+  )),
+}, ["phase"]);
+
+type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
+
+/** A fact of this type: all members but those that may be absent are needed. */
+function fact<T extends Fact["type"]>(
+  members: Omit<Members<Of<T>>, "type">,
+  optional: readonly string[] = [],
+): Check {
+  const needed = Object.keys(members).filter((name) => !optional.includes(name));
+  const all = { ...members, type: isText } as Members<Of<T>>;
+  return isRecord<Of<T>>(all, needed as (keyof Of<T> & string)[]);
+}
+
+const FACTS: { [T in Fact["type"]]: Check } = {
+  "task-started": fact<"task-started">(
+    { task: isText, podIP: isText, hostNodeName: isText, ready: isTruth },
+    ["podIP", "hostNodeName", "ready"],
+  ),
+  "task-progress": fact<"task-progress">({ task: isText, progress: isText }),
+  "task-pending": fact<"task-pending">({ task: isText, message: isText }),
+  "task-ended": fact<"task-ended">({ task: isText, outcome: isOutcome }),
+  "timer-fired": fact<"timer-fired">({ timer: isText }),
+  "locks-granted": fact<"locks-granted">({ holder: isText }),
+  "locks-waiting": fact<"locks-waiting">(
+    { holder: isText, message: isText, waiting: isText, holders: isMap(isList(isText)) },
+    ["holders"],
+  ),
+  "locks-failed": fact<"locks-failed">({ holder: isText, message: isText }),
+  wake: fact<"wake">({}),
+};
+
+/** Tells whether a command says that it is a fact. */
+export function claimsFact(body: unknown): boolean {
+  return isJsonObject(body) && typeof body["type"] === "string" &&
+    Object.hasOwn(FACTS, body["type"]);
+}
+
+/** Tells whether a command is a fact, and whole. */
+export function isFact(body: unknown): body is Fact {
+  return claimsFact(body) && FACTS[(body as Fact).type](body);
+}

@@ -1,0 +1,38 @@
+/** Whether a value that comes from a store is what the types say: the checks that the tables of stored things are made of. */
+import { isJsonObject } from "../base/json.ts";
+import { fits } from "../spec/fits.ts";
+import type { Schema } from "../spec/schema.ts";
+
+/** Tells whether a value is of a type. */
+export type Check = (value: unknown) => boolean;
+/** What each member must be. */
+export type Members<T> = { readonly [K in keyof Required<T>]: Check };
+
+/** Largest distance from the epoch that a date can have, ms. */
+const MAX_TIME = 8.64e15;
+
+// Values as JSON.parse made them.
+export const isText: Check = (value) => typeof value === "string";
+export const isTruth: Check = (value) => typeof value === "boolean";
+export const isNumber: Check = (value) => Number.isFinite(value);
+export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const isTime: Check = (value) => isNumber(value) && Math.abs(value as number) <= MAX_TIME;
+export const isAny: Check = () => true;
+export const isList = (isItem: Check): Check => (value) =>
+  Array.isArray(value) && value.every(isItem);
+export const isMap = (isItem: Check): Check => (value) =>
+  isJsonObject(value) && Object.values(value).every(isItem);
+export const isOf = (schema: Schema): Check => (value) => fits(value, schema);
+
+/** Whether all members that are there pass, and none is missing that is needed. */
+export function isRecord<T>(members: Members<T>, needed: readonly (keyof T & string)[]): Check {
+  return (value) => {
+    if (!isJsonObject(value)) return false;
+    for (const name of needed) if (value[name] === undefined) return false;
+    for (const name in value) {
+      const check = Object.hasOwn(members, name) ? members[name as keyof T] : undefined;
+      if (check !== undefined && !check(value[name])) return false;
+    }
+    return true;
+  };
+}

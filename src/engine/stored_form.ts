@@ -1,0 +1,163 @@
+/**
+ * What stored parts of a workflow look like, member by member: whatever was written over or cut off is noticed before
+ * anything is made of it. Members that are not named here may be there; a newer program may have written them.
+ */
+import { isJsonObject } from "../base/json.ts";
+import { isShared } from "../base/shared_json.ts";
+import { fits, fittingMembers } from "../spec/fits.ts";
+import { WORKFLOW_SPEC } from "../spec/schema_kinds.ts";
+import { OBJECT_META } from "../spec/schema_kubernetes.ts";
+import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../spec/schema_template.ts";
+import {
+  type Check,
+  isAny,
+  isCount,
+  isList,
+  isMap,
+  isNumber,
+  isOf,
+  isRecord,
+  isText,
+  isTime,
+  isTruth,
+  type Members,
+} from "./shape.ts";
+import type { Header, LockNote, NodeRecord, StoredSpecs } from "./state.ts";
+
+const isLockNote = isRecord<LockNote>({
+  isHeld: isTruth,
+  keys: isList(isRecord<LockNote["keys"][number]>(
+    { kind: isText, key: isText, limit: isNumber },
+    ["kind", "key", "limit"],
+  )),
+  round: isCount,
+  waiting: isText,
+  holders: isList(isText),
+}, ["isHeld", "keys"]);
+
+const HEADER: Members<Header> = {
+  metadata: (value) => fits(value, OBJECT_META) && isText((value as Header["metadata"]).name),
+  apiVersion: isText,
+  kind: isText,
+  phase: isText,
+  progress: isText,
+  message: isText,
+  startedAt: isTime,
+  finishedAt: isTime,
+  outputs: isOf(OUTPUTS),
+  conditions: isList(isRecord<NonNullable<Header["conditions"]>[number]>(
+    { type: isText, status: isText, message: isText },
+    ["type", "status"],
+  )),
+  resourcesDuration: isMap(isNumber),
+  lock: isLockNote,
+  isPrepared: isTruth,
+  stopMessage: isText,
+  shutdownDone: isText,
+  outputWriters: isMap(isNumber),
+  isCut: isTruth,
+  isAside: isTruth,
+  closing: isRecord<NonNullable<Header["closing"]>>({ phase: isText, message: isText }, ["phase"]),
+  sequence: isCount,
+  imported: isJsonObject,
+  hasMoved: isTruth,
+  machine: isAny,
+};
+
+/** Tells whether a value is a header. */
+export const isHeader: Check = isRecord(HEADER, ["metadata", "phase", "sequence"]);
+
+/** What can be used of a header that is damaged. @param value without the number of its form */
+export function usableHeader(value: Record<string, unknown>): Partial<Header> {
+  const { metadata, ...rest } = value;
+  const usable = Object.entries(rest).filter(([name, member]) => {
+    const check = Object.hasOwn(HEADER, name) ? HEADER[name as keyof Header] : undefined;
+    return check === undefined || check(member);
+  });
+  return {
+    ...Object.fromEntries(usable),
+    ...(isJsonObject(metadata) ? { metadata: fittingMembers(metadata, OBJECT_META) } : {}),
+  };
+}
+
+/** Tells whether a value is a node. */
+export const isNode: Check = isRecord<NodeRecord>({
+  id: isText,
+  name: isText,
+  displayName: isText,
+  type: isText,
+  phase: isText,
+  role: isText,
+  order: isCount,
+  owner: isText,
+  boundary: isText,
+  step: isText,
+  index: isCount,
+  hook: isText,
+  parents: isList(isText),
+  after: isList(isText),
+  outbound: isList(isText),
+  targets: isList(isText),
+  templateName: isText,
+  templateRef: isOf(TEMPLATE_REF),
+  templateScope: isText,
+  message: isText,
+  startedAt: isTime,
+  finishedAt: isTime,
+  progress: isText,
+  resourcesDuration: isMap(isNumber),
+  podIP: isText,
+  hostNodeName: isText,
+  daemoned: isTruth,
+  nodeFlag: isRecord<NonNullable<NodeRecord["nodeFlag"]>>(
+    { hooked: isTruth, retried: isTruth },
+    [],
+  ),
+  inputs: isOf(INPUTS),
+  outputs: isOf(OUTPUTS),
+  memoizationStatus: isRecord<NonNullable<NodeRecord["memoizationStatus"]>>(
+    { hit: isTruth, key: isText, cacheName: isText },
+    [],
+  ),
+  synchronizationStatus: isRecord<NonNullable<NodeRecord["synchronizationStatus"]>>(
+    { waiting: isText },
+    [],
+  ),
+  taskResultSynced: isTruth,
+  starts: isCount,
+  lock: isLockNote,
+  dueAt: isTime,
+  deadline: isTime,
+  deadlineMessage: isText,
+  isErrored: isTruth,
+  isTimedOut: isTruth,
+  isLostDaemon: isTruth,
+  isImported: isTruth,
+  isExit: isTruth,
+}, ["id", "name", "displayName", "type", "phase", "role", "order"]);
+
+// Specs that are shared are looked at once.
+const seen = new WeakSet();
+
+const areSpecs = isRecord<StoredSpecs>({
+  spec: isOf(WORKFLOW_SPEC),
+  storedTemplates: isMap(isOf(TEMPLATE)),
+  storedWorkflowTemplateSpec: isOf(WORKFLOW_SPEC),
+  parameterValues: isMap(isText),
+  pastStarts: isMap(isCount),
+}, ["spec"]);
+
+/** Tells whether a value holds the specs of a workflow. */
+export function isSpecs(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { spec } = value;
+  const isFrozen = isJsonObject(spec) && isShared(spec);
+  // The rest of the value is of the same text.
+  if (isFrozen && seen.has(spec)) return true;
+  if (!areSpecs(value)) return false;
+  if (isFrozen) seen.add(spec);
+  return true;
+}
+
+/** Arguments of the specs, by the member that has them. */
+export const isArguments: Check = isMap(isOf(ARGUMENTS));

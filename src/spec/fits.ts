@@ -1,0 +1,78 @@
+/**
+ * Tells whether a value that was decoded before, and stored since, still has the shape that its schema describes. Members
+ * that the schema does not know may be there: a newer program may have written them.
+ */
+import { isJsonObject } from "../base/json.ts";
+import { INT_LIMITS, TIME } from "./decode.ts";
+import type { ScalarSchema, Schema, StructSchema } from "./schema.ts";
+
+/** @param value as JSON.parse made it */
+export function fits(value: unknown, schema: Schema): boolean {
+  switch (schema.kind) {
+    case "struct":
+      return isJsonObject(value) && hasFittingMembers(value, schema);
+    case "list":
+      return Array.isArray(value) && value.every((item) => fits(item, schema.items));
+    case "stepGroup":
+      return Array.isArray(value) && value.every((item) => fits(item, schema.step));
+    case "map":
+      return isJsonObject(value) &&
+        Object.values(value).every((item) => fits(item, schema.values));
+    default:
+      return fitsScalar(value, schema);
+  }
+}
+
+/** The members of an object that have the shape that the schema describes, each looked at by itself. */
+export function fittingMembers(
+  value: Record<string, unknown>,
+  schema: StructSchema,
+): Record<string, unknown> {
+  const fields = schema.fields();
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, member]) => {
+      const field = fields.get(name);
+      return field === undefined || fits(member, field.schema);
+    }),
+  );
+}
+
+function hasFittingMembers(value: Record<string, unknown>, schema: StructSchema): boolean {
+  const fields = schema.fields();
+  for (const name in value) {
+    const field = fields.get(name);
+    if (field !== undefined && !fits(value[name], field.schema)) return false;
+  }
+  return true;
+}
+
+function fitsScalar(value: unknown, { kind }: ScalarSchema): boolean {
+  switch (kind) {
+    case "string":
+    case "anyString":
+    case "quantity":
+    case "bytes":
+      return typeof value === "string";
+    case "boolean":
+      return typeof value === "boolean";
+    case "int32":
+    case "int64":
+    case "uint64":
+      return isInteger(value, kind);
+    case "intOrString":
+      return typeof value === "string" || isInteger(value, "int32");
+    case "time":
+      return value === null ||
+        (typeof value === "string" && TIME.test(value) && !Number.isNaN(Date.parse(value)));
+    case "object":
+    case "plugin":
+      return isJsonObject(value);
+    case "json":
+      return true;
+  }
+}
+
+function isInteger(value: unknown, kind: keyof typeof INT_LIMITS): boolean {
+  const [least, most] = INT_LIMITS[kind];
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
