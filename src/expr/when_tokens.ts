@@ -210,7 +210,7 @@ export function scanWhen(source: string, context: RunContext): WhenToken[] {
     const { text, isClosed } = readWhile((char) => !isQuote(char), "keep");
     if (!isClosed) throw new WhenFault("Unclosed string literal");
     at++;
-    const time = parseWhenTime(text);
+    const time = parseWhenTime(text, context);
     if (time !== undefined) return { kind: "TIME", value: time.seconds, text: time.text };
     return { kind: "STRING", value: text, text };
   }
