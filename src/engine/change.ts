@@ -68,6 +68,13 @@ export function dropNode(turn: Turn, node: NodeRecord): void {
   state.pending.dropped.add(node.id);
 }
 
+/** Nothing of a retry is left, or will be done. */
+export function dropRetrying(state: Turn["state"]): void {
+  if (state.retrying === undefined) return;
+  delete state.retrying;
+  state.pending.retrying = true;
+}
+
 /**
  * Ends a node: time, progress, its locks and timers, and the daemons inside it. Ending an ended node changes nothing.
  */

@@ -4,6 +4,7 @@ import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
 import {
   cancelTask,
+  dropRetrying,
   emit,
   end,
   markHeader,
@@ -23,6 +24,7 @@ import { nodeByName } from "./call.ts";
 import { startCall } from "./start.ts";
 import { isFailure } from "./failure.ts";
 import { noteWork } from "./limits.ts";
+import { dropOrders } from "./orders.ts";
 import {
   executedSpec,
   hasEnded,
@@ -131,6 +133,8 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
     return;
   }
   delete header.closing;
+  dropRetrying(turn.state);
+  dropOrders(turn.state);
   header.phase = phase;
   if (message === undefined || message === "") delete header.message;
   else header.message = message;

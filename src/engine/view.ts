@@ -2,7 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
-import { allChildren, ownOutbound } from "./graph.ts";
+import { edgeSteps, ownOutbound } from "./graph.ts";
 import { addResources, SumsBelow } from "./progress.ts";
 import {
   hasEnded,
@@ -97,7 +97,7 @@ function taskResults(state: WorkflowState): Record<string, boolean> | undefined 
 
 function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   if (state.nodes.size > STEP_SIZE) yield;
-  const children = allChildren(state);
+  const { children } = yield* edgeSteps(state);
   if (state.nodes.size > STEP_SIZE) yield;
   const nodes: Record<string, NodeStatus> = {};
   const sums = yield* SumsBelow.over(state, children);
