@@ -9,6 +9,7 @@ import {
   end,
   markHeader,
   markIndex,
+  refreshProgress,
   releaseLocks,
   stopDaemons,
 } from "./change.ts";
@@ -127,7 +128,9 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
   for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
-  if (!endLeftovers(turn)) {
+  // That it ends is something that happens, too.
+  runtime.revision++;
+  if (!endLeftovers(turn) || !refreshProgress(turn)) {
     header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
     markHeader(turn);
     return;

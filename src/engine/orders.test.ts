@@ -65,8 +65,8 @@ function waiting(width: number, questions = Infinity) {
       }
     },
     nodes: () =>
-      [...state.nodes.values()].map(({ name, type, phase, message, outbound }) => ({
-        ...{ name, type, phase, message, outbound },
+      [...state.nodes.values()].map(({ name, type, phase, message, progress }) => ({
+        ...{ name, type, phase, message, progress },
       })),
     parts,
   };
@@ -108,6 +108,19 @@ test.each(Object.entries(REQUESTS))("%s", (_title, request) => {
     expect(cut.parts["o"]).toBeUndefined();
     expect(cut.nodes()).toEqual(whole.nodes());
   }
+});
+
+test("at the end, progress of as many nodes is brought up to date in turns", () => {
+  const story = waiting(2_500);
+  story.ask({ type: "resume" });
+  story.rest();
+  story.ask({ type: "resume" });
+  let most = 0;
+  for (let turns = 0; turns < 20; turns++) most = Math.max(most, story.turn());
+  expect(most).toBeLessThan(1_500);
+  const pods = story.nodes().filter(({ type }) => type === "Suspend");
+  expect(pods).toHaveLength(2_501);
+  expect(new Set(pods.map(({ progress }) => progress))).toEqual(new Set(["1/1"]));
 });
 
 test("between its turns, a node can be ended by somebody else, and all by a stop", () => {
