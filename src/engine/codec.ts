@@ -72,6 +72,7 @@ export function* loadSteps(parts: Record<string, string>): Steps<WorkflowState> 
     noteNodeSize(sizes, node.id, text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
+  if (nodes.size > STEP_SIZE) yield;
   return stateOf(parts, nodes, sizes);
 }
 
