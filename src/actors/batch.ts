@@ -15,6 +15,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { Turns } from "../platform/turns.ts";
 import { manifestObject } from "../store/manifest_object.ts";
 import type {
   ActorChange,
@@ -341,7 +342,12 @@ async function runGroup(
     if (deps.share.isTired) await deps.share.rest();
     workingOn("workflow", group.id);
     try {
-      const answer = deps.share.run(() => group.entry.actor.receive(item.body, env));
+      let answer = deps.share.run(() => group.entry.actor.receive(item.body, env));
+      if (typeof answer === "object") {
+        const turns = new Turns();
+        answer = await turns.run(answer);
+        await turns.pause();
+      }
       group.outcomes.set(item, { answer });
       draft.afterReceive();
       if (stepwise) await settle(draft, env, deps);

@@ -4,6 +4,7 @@
  * becomes visible; when a commit is lost the actor is thrown away and hydrated again.
  */
 import type { Json } from "../base/json.ts";
+import type { Steps } from "../base/steps.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
 import type { ActorId, IndexEntry, LoadBounds, StoredActor, Version } from "../store/port.ts";
@@ -46,11 +47,12 @@ export interface HotActor {
   /** False before it was created and after it was removed. */
   exists(): boolean;
   /**
-   * Applies one command.
+   * Applies one command; for a large actor step by step, so that others get their turn. Nothing else is asked of it before
+   * the last step.
    *
-   * @throws {Problem} when the command is refused; then nothing changed
+   * @throws {Problem} when the command is refused, also by a step; then nothing changed
    */
-  receive(body: Json, env: EngineEnv): Answer | undefined;
+  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined;
   /** Goes on until nothing more can be done now. */
   advance(env: EngineEnv): void;
   take(): Taken;

@@ -3,17 +3,26 @@
  * the machine's events. Decides nothing itself.
  */
 import { isJsonObject, type Json } from "../base/json.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { alreadyExists, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import { loadSteps, loadWithoutNodes, loadWorkflow, takeChanges } from "../engine/codec.ts";
+import {
+  loadSteps,
+  loadWithoutNodes,
+  loadWorkflow,
+  ORDERS_PART,
+  RETRY_PART,
+  takeChanges,
+} from "../engine/codec.ts";
 import type { Fact } from "../engine/command.ts";
 import { createWorkflow } from "../engine/create.ts";
 import { deletionEffects, deletionWithoutNodes, MAX_NODES_TO_VISIT } from "../engine/deletion.ts";
 import { claimsFact, isFact } from "../engine/fact_form.ts";
+import { prepareRetry } from "../engine/manual_retry.ts";
 import { asideHeader, putAside } from "../engine/put_aside.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { lockHolder } from "../engine/lock_holder.ts";
 import type { WorkflowState } from "../engine/state.ts";
-import { viewWorkflow } from "../engine/view.ts";
+import { viewSteps, viewWorkflow } from "../engine/view.ts";
 import { Turns } from "../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../spec/manifest.ts";
 import {
@@ -83,7 +92,7 @@ class WorkflowActor implements HotActor {
     return this.#state !== undefined;
   }
 
-  receive(body: Json, env: EngineEnv): Answer | undefined {
+  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
     if (claimsFact(body)) {
       if (!isFact(body)) throw unknownCommand(body);
       if (this.#state) this.#send(this.#state, { type: "fact", fact: body }, env);
@@ -98,9 +107,11 @@ class WorkflowActor implements HotActor {
       case "import":
         return this.#import(command.workflow, env);
       case "restore":
-        return this.#restore(command, env);
-      case "control":
-        return this.#control(this.#existing(), command, env);
+        return atOnceIfSmall(sizeOf(command.workflow), this.#restore(command, env));
+      case "control": {
+        const state = this.#existing();
+        return atOnceIfSmall(state.nodes.size, this.#control(state, command, env));
+      }
       case "delete":
         return this.#delete(this.#existing(), command, env);
       default:
@@ -192,8 +203,10 @@ class WorkflowActor implements HotActor {
     return state;
   }
 
-  #import(workflow: Workflow, env: EngineEnv): Answer {
+  #import(workflow: Workflow, env: EngineEnv): Answer | Steps<Answer> {
     const before = this.#state;
+    if (before?.retrying !== undefined) this.#leftOver.push(RETRY_PART);
+    if (before?.orders !== undefined) this.#leftOver.push(ORDERS_PART);
     const state = this.#create(workflow, env);
     for (const id of before?.nodes.keys() ?? []) {
       if (!state.nodes.has(id)) this.#leftOver.push(NODE_PART_PREFIX + id);
@@ -202,17 +215,17 @@ class WorkflowActor implements HotActor {
   }
 
   /** All of it or nothing: a retry that is refused leaves no workflow behind. */
-  #restore(
+  *#restore(
     { workflow, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
     env: EngineEnv,
-  ): Answer {
+  ): Steps<Answer> {
     if (this.#state) {
       const { name } = this.#state.header.metadata;
       throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
     }
     const state = this.#create(workflow, env);
     try {
-      return this.#control(state, { ...control, type: "control" }, env);
+      return yield* this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
       this.#life = undefined;
       this.#state = undefined;
@@ -220,27 +233,32 @@ class WorkflowActor implements HotActor {
     }
   }
 
-  #control(
+  *#control(
     state: WorkflowState,
     { request, labels }: Extract<WorkflowCommand, { type: "control" }>,
     env: EngineEnv,
-  ): Answer {
+  ): Steps<Answer> {
     if (state.header.isAside === true) {
       throw new Problem(
         ProblemCode.FailedPrecondition,
         this.#text(`was ${state.header.message ?? "put aside"}; delete it, or submit it again`),
       );
     }
-    this.#send(state, { type: request.type, request }, env);
+    const prepared = request.type === "retry"
+      ? { prepared: yield* prepareRetry(state, request) }
+      : {};
+    yield;
+    this.#send(state, { type: request.type, request, ...prepared }, env);
     if (labels) relabel(state, labels);
-    return this.#view(state);
+    yield;
+    return answerWith(yield* viewSteps(state));
   }
 
   #delete(
     state: WorkflowState,
     command: Extract<WorkflowCommand, { type: "delete" }>,
     env: EngineEnv,
-  ): Answer {
+  ): Answer | Steps<Answer> {
     checkDeletion(this.id, state, command, this.#options);
     if (heldByFinalizers(state, command, env)) return this.#view(state);
     const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
@@ -300,9 +318,22 @@ class WorkflowActor implements HotActor {
     return textAbout(this.id, this.#options, what);
   }
 
-  #view(state: WorkflowState): Answer {
-    return answerWith(viewWorkflow(state));
+  #view(state: WorkflowState): Answer | Steps<Answer> {
+    return atOnceIfSmall(state.nodes.size, viewed(state));
   }
+}
+
+function* viewed(state: WorkflowState): Steps<Answer> {
+  return answerWith(yield* viewSteps(state));
+}
+
+/** Does work about so many nodes at once, unless they are many. */
+function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
+  return nodes > STEP_SIZE ? steps : runToEnd(steps);
+}
+
+function sizeOf({ status }: Workflow): number {
+  return Object.keys(status?.nodes ?? {}).length;
 }
 
 /** Events without what surrounds them. */

@@ -14,6 +14,7 @@ import { advance } from "../engine/advance.ts";
 import type { ControlRequest, Fact } from "../engine/command.ts";
 import { control } from "../engine/control.ts";
 import type { EngineEnv } from "../engine/engine.ts";
+import type { PreparedRetry } from "../engine/manual_retry.ts";
 import type { WorkflowState } from "../engine/state.ts";
 
 export const LifeState = [
@@ -35,7 +36,13 @@ export interface Turn {
 }
 
 export type LifeEvent =
-  | { type: ControlRequest["type"]; request: ControlRequest; turn: Turn }
+  | {
+    type: ControlRequest["type"];
+    request: ControlRequest;
+    /** Of a retry, when it is known. */
+    prepared?: PreparedRetry;
+    turn: Turn;
+  }
   | { type: "fact"; fact: Fact; turn: Turn }
   | { type: "goOn"; turn: Turn };
 
@@ -87,7 +94,8 @@ const life = setup({
   actions: {
     control: ({ context, event }) => {
       if (event.type === "fact" || event.type === "goOn") return;
-      attempt(event.turn, () => control(context.cell.state, event.request, event.turn.env));
+      const { request, prepared, turn } = event;
+      attempt(turn, () => control(context.cell.state, request, turn.env, prepared));
     },
     accept: ({ context, event }) => {
       if (event.type !== "fact") return;

@@ -31,6 +31,8 @@ import {
 } from "./limits.ts";
 import { createdAt, globalScope } from "./globals.ts";
 import { lockKeys } from "./lock_keys.ts";
+import { goOnRetrying } from "./manual_retry.ts";
+import { goOnWithOrders } from "./orders.ts";
 import { lookAtMember } from "./member.ts";
 import { observeMetrics } from "./metrics.ts";
 import { evaluateRetry } from "./retry.ts";
@@ -109,6 +111,7 @@ function goOn(turn: Turn): void {
   beginEvaluation(turn.env);
   try {
     if (turn.state.header.closing !== undefined) return goOnClosing(turn);
+    if (!goOnRetrying(turn) || !goOnWithOrders(turn)) return;
     checkBytes(turn);
     forgetFilled(turn);
     if (!prepare(turn) || !holdsLocks(turn)) return;

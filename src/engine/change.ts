@@ -68,6 +68,13 @@ export function dropNode(turn: Turn, node: NodeRecord): void {
   state.pending.dropped.add(node.id);
 }
 
+/** Nothing of a retry is left, or will be done. */
+export function dropRetrying(state: Turn["state"]): void {
+  if (state.retrying === undefined) return;
+  delete state.retrying;
+  state.pending.retrying = true;
+}
+
 /**
  * Ends a node: time, progress, its locks and timers, and the daemons inside it. Ending an ended node changes nothing.
  */
@@ -104,19 +111,29 @@ export function end(
   if (node.type === "Steps" || node.type === "DAG") stopDaemons(turn, node.id);
 }
 
+/** Nodes whose progress a turn brings up to date: each is also a record of its commit. */
+const MAX_STALE_IN_TURN = 1_000;
+
 /**
- * Brings progress up to date after a round in which something happened. A node that a user has ended shows its old
- * progress until then, as in the reference.
+ * Brings progress up to date after a round in which something happened, as far as the turn goes; true when nothing is left.
+ * A node that a user has ended shows its old progress until then, as in the reference.
  */
-export function refreshProgress(turn: Turn): void {
-  const { runtime, nodes, specs } = turn.state;
+export function refreshProgress(turn: Turn): boolean {
+  const { budget, state: { runtime, nodes, specs } } = turn;
   if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
+    let changed = 0;
     for (const id of [...runtime.stale]) {
+      if (budget !== undefined && (budget.isOver || changed++ >= MAX_STALE_IN_TURN)) {
+        budget.isOver = budget.isCut = true;
+        return false;
+      }
       const node = nodes.get(id);
       if (node !== undefined) change(turn, node, { progress: fullProgress(node.progress) });
+      noteWork(turn);
     }
   }
   runtime.seenRevision = runtime.revision;
+  return true;
 }
 
 /** Ends the daemons inside a boundary ("" = those without one): they have done their duty. */

@@ -1,5 +1,6 @@
 /**
- * The stored form of a workflow: part `h` is the header, `s` the specs, `a` the arguments in them, `n:<id>` one node each.
+ * The stored form of a workflow: part `h` is the header, `s` the specs, `a` the arguments in them, `n:<id>` one node each,
+ * `r` a retry that is under way, and `o` what else was asked about many nodes.
  * Every part carries a schema number; a newer program reads what an older one wrote. Arguments are apart, because without
  * them workflows of one manifest have the same specs, which are then read once for all of them.
  */
@@ -9,6 +10,16 @@ import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import { noSizes, noteNodeSize, notePartSize } from "./limits.ts";
+import {
+  areOrders,
+  isPlan,
+  packOrders,
+  packPlan,
+  type StoredOrders,
+  type StoredPlan,
+  unpackOrders,
+  unpackPlan,
+} from "./ongoing_record.ts";
 import { buildRuntime, parseProgress } from "./runtime.ts";
 import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
 import { isArguments, isHeader, isNode, isSpecs } from "./stored_form.ts";
@@ -16,6 +27,10 @@ import { isArguments, isHeader, isNode, isSpecs } from "./stored_form.ts";
 /** Number of the stored form. In 1, arguments were in the specs. */
 const SCHEMA = 2;
 const NODE_PREFIX = "n:";
+/** Part of a retry that is under way. */
+export const RETRY_PART = "r";
+/** Part of requests about many nodes that are under way. */
+export const ORDERS_PART = "o";
 /** What a part of this schema that is not empty begins with. */
 const PREFIX = `{"schema":${SCHEMA},`;
 
@@ -24,6 +39,8 @@ export function emptyPending(): Pending {
     header: false,
     specs: false,
     index: false,
+    retrying: false,
+    orders: false,
     nodes: new Set(),
     dropped: new Set(),
     effects: [],
@@ -55,6 +72,7 @@ export function* loadSteps(parts: Record<string, string>): Steps<WorkflowState> 
     noteNodeSize(sizes, node.id, text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
+  if (nodes.size > STEP_SIZE) yield;
   return stateOf(parts, nodes, sizes);
 }
 
@@ -92,7 +110,35 @@ function stateOf(
     runtime: buildRuntime(nodes.values(), header.isCut),
     pending: emptyPending(),
     sizes,
+    ...loadOngoing(parts, nodes),
   };
+}
+
+function loadOngoing(
+  { [RETRY_PART]: retry, [ORDERS_PART]: orders }: Record<string, string>,
+  nodes: ReadonlyMap<string, NodeRecord>,
+): Pick<WorkflowState, "retrying" | "orders"> {
+  const loaded: Pick<WorkflowState, "retrying" | "orders"> = {};
+  if (retry !== undefined) {
+    loaded.retrying = { plan: unpackPlan(nodes, decode<StoredPlan>(retry, RETRY_PART, isPlan)) };
+  }
+  if (orders !== undefined) {
+    loaded.orders = unpackOrders(nodes, decode<StoredOrders>(orders, ORDERS_PART, areOrders));
+  }
+  return loaded;
+}
+
+/** What is to be stored of what is under way; "" when it is to be dropped. */
+function ongoingParts(state: WorkflowState, pending: Pending): Record<string, string> {
+  const { nodes, retrying, orders } = state;
+  const parts: Record<string, string> = {};
+  if (pending.retrying) {
+    parts[RETRY_PART] = retrying === undefined ? "" : encodePart(packPlan(nodes, retrying.plan));
+  }
+  if (pending.orders) {
+    parts[ORDERS_PART] = orders === undefined ? "" : encodePart(packOrders(nodes, orders));
+  }
+  return parts;
 }
 
 /** A newer program has written this; an older one leaves it alone. */
@@ -180,6 +226,14 @@ export function takeChanges(state: WorkflowState): Changes {
     put["s"] = encodePart(specs);
     put["a"] = encodePart(given);
   }
+  const drop = pending.dropped.size === 0 ? [] : droppedParts(state, pending);
+  for (const [key, text] of Object.entries(ongoingParts(state, pending))) {
+    if (text !== "") put[key] = text;
+    else {
+      drop.push(key);
+      notePartSize(state.sizes, key, 0);
+    }
+  }
   for (const key in put) notePartSize(state.sizes, key, put[key]?.length ?? 0);
   for (const id of pending.nodes) {
     const node = state.nodes.get(id);
@@ -190,7 +244,7 @@ export function takeChanges(state: WorkflowState): Changes {
   }
   return {
     put,
-    drop: pending.dropped.size === 0 ? [] : droppedParts(state, pending),
+    drop,
     ...(pending.index ? { index: indexEntry(state) } : {}),
     effects: pending.effects,
     needs: [...pending.needs.values()],

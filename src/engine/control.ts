@@ -2,10 +2,10 @@
  * What users ask. Each request makes the change to the object that the API promises, or is refused with nothing changed;
  * what follows from it is `advance`'s business.
  */
-import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import type { NodePhase, Outputs } from "../spec/manifest.ts";
-import { change, end, markHeader } from "./change.ts";
-import type { ControlRequest, User } from "./command.ts";
+import { invalid, notFound, Problem } from "../base/problem.ts";
+import { runToEnd } from "../base/steps.ts";
+import { markHeader } from "./change.ts";
+import type { ControlRequest } from "./command.ts";
 import type { EngineEnv } from "./engine.ts";
 import {
   beginEvaluation,
@@ -14,8 +14,8 @@ import {
   parseNodeFieldSelector,
 } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
-import { publishGlobals } from "./global_outputs.ts";
-import { retryWorkflow } from "./manual_retry.ts";
+import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
+import { applyTo, conflict, parseOutputs, setOutputs } from "./orders.ts";
 import { wake } from "./runtime.ts";
 import {
   isCompleted,
@@ -25,20 +25,26 @@ import {
   workflowNamespace,
   type WorkflowState,
 } from "./state.ts";
-import { resumeNode, withDefaults } from "./suspend.ts";
+import { withDefaults } from "./suspend.ts";
 
 /**
  * Carries out a request.
+ * @param prepared what a retry does, when that is known
  * @throws {Problem} InvalidArgument, FailedPrecondition or NotFound; nothing has changed then
  */
-export function control(state: WorkflowState, request: ControlRequest, env: EngineEnv): void {
+export function control(
+  state: WorkflowState,
+  request: ControlRequest,
+  env: EngineEnv,
+  prepared?: PreparedRetry,
+): void {
   const turn: Turn = { state, env };
   beginEvaluation(env);
-  carryOut(turn, request);
+  carryOut(turn, request, prepared);
   state.runtime.seenRevision = state.runtime.revision;
 }
 
-function carryOut(turn: Turn, request: ControlRequest): void {
+function carryOut(turn: Turn, request: ControlRequest, prepared?: PreparedRetry): void {
   switch (request.type) {
     case "suspend":
       return suspend(turn);
@@ -46,13 +52,13 @@ function carryOut(turn: Turn, request: ControlRequest): void {
       return resume(turn, request);
     case "stop":
       if ((request.nodeFieldSelector ?? "") === "") return shutDown(turn, "Stop", request.message);
-      return stopNodes(turn, request.nodeFieldSelector ?? "", request.message);
+      return applyTo(turn, request, selected(turn, request.nodeFieldSelector ?? ""));
     case "terminate":
       return shutDown(turn, "Terminate");
     case "set":
       return set(turn, request);
     case "retry":
-      return retryWorkflow(turn, request);
+      return retryWorkflow(turn, prepared ?? runToEnd(prepareRetry(turn.state, request)));
   }
 }
 
@@ -89,12 +95,11 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate", message = ""): voi
 
 function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>): void {
   const { state } = turn;
-  const { nodeFieldSelector: selector, user, onlyWorkflow } = request;
+  const { nodeFieldSelector: selector, onlyWorkflow } = request;
   if ((selector ?? "") !== "") {
     const nodes = selected(turn, selector ?? "");
     checkDefaults(nodes, true);
-    const options = { isByUser: true, isSelected: true };
-    for (const node of nodes) resumeNode(turn, node, resumedBy(user) ?? node.message, options);
+    applyTo(turn, request, nodes);
     return;
   }
   const nodes = onlyWorkflow === true ? [] : waitingNodes(turn);
@@ -106,12 +111,7 @@ function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>
     // Work that was held back is looked at again.
     for (const [id] of state.nodes) wake(state.runtime, id);
   }
-  for (const node of nodes) {
-    const text = resumedBy(user);
-    // Intentionally also without a user: clients know the text with its trailing separator.
-    const message = node.message === undefined ? text : `${node.message}; ${text ?? ""}`;
-    resumeNode(turn, node, message, { isByUser: true });
-  }
+  applyTo(turn, request, nodes);
 }
 
 /** Refuses before anything is changed when an open output has no default. */
@@ -128,25 +128,11 @@ function checkDefaults(nodes: readonly NodeRecord[], isSelected = false): void {
   }
 }
 
-/** `Resumed by: NAME (EMAIL)`; undefined when nobody is known. */
-function resumedBy(user: User | undefined): string | undefined {
-  const { email, preferredUsername, subject } = user ?? {};
-  const [name, ...more] = [preferredUsername, subject, email]
-    .filter((one) => one !== undefined && one !== "");
-  if (name === undefined) return undefined;
-  const isMail = email !== undefined && more.includes(email);
-  return `Resumed by: ${name}${isMail ? ` (${email})` : ""}`;
-}
-
-function stopNodes(turn: Turn, selector: string, message: string | undefined): void {
-  for (const node of selected(turn, selector)) end(turn, node, "Failed", message ?? node.message);
-}
-
 /** Phases that a waiting step can be given. */
 const SETTABLE: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error", "Skipped"]);
 
 function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): void {
-  const { nodeFieldSelector = "", phase = "", message = "", outputParameters = "", user } = request;
+  const { nodeFieldSelector = "", phase = "", message = "", outputParameters = "" } = request;
   if (nodeFieldSelector === "") {
     throw invalid(
       "say which waiting suspend steps are to be set: nodeFieldSelector is empty",
@@ -158,74 +144,9 @@ function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): voi
   const values = parseOutputs(outputParameters);
   const nodes = selected(turn, nodeFieldSelector);
   if (phase === "" && message === "" && values.size === 0) throw noMatch(nodeFieldSelector);
-  const outputs = nodes.map((node) => values.size === 0 ? node.outputs : setOutputs(node, values));
-  for (const [index, node] of nodes.entries()) {
-    const own = outputs[index];
-    if (values.size > 0 && own !== undefined) {
-      change(turn, node, { outputs: own });
-      publishGlobals(turn, node, own);
-    }
-    const text = textAfterSet(node.message, message, phase, user);
-    if (phase !== "") end(turn, node, phase as NodePhase, text, { isByUser: true });
-    else if (text !== node.message) change(turn, node, { message: text });
-  }
-}
-
-function textAfterSet(
-  before: string | undefined,
-  message: string,
-  phase: string,
-  user: User | undefined,
-): string | undefined {
-  if (message !== "") return before === undefined ? message : `${before}; ${message}`;
-  const resumed = phase === "Succeeded" ? resumedBy(user) : undefined;
-  return resumed ?? before;
-}
-
-function parseOutputs(text: string): Map<string, string> {
-  if (text === "") return new Map();
-  const refuse = (reason: string) =>
-    invalid(`unable to parse output parameter set request: ${reason}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw refuse("expected an object of strings");
-  }
-  return new Map(
-    Object.entries(value).map(([name, one]) => {
-      if (typeof one !== "string") throw refuse(`value of '${name}' is not a string`);
-      return [name, one];
-    }),
-  );
-}
-
-function setOutputs(node: NodeRecord, values: ReadonlyMap<string, string>): Outputs {
-  const parameters = node.outputs?.parameters ?? [];
-  if (node.outputs === undefined) {
-    throw conflict("cannot set output parameters because node is not expecting any raw parameters");
-  }
-  for (const name of values.keys()) {
-    const parameter = parameters.find((one) => one.name === name);
-    if (parameter === undefined) throw conflict(`node is not expecting output parameter '${name}'`);
-    if (parameter.valueFrom?.supplied === undefined) {
-      throw conflict(
-        `cannot set output parameter '${name}' because it does not use valueFrom.raw or it was already set`,
-      );
-    }
-  }
-  return {
-    ...node.outputs,
-    parameters: parameters.map((parameter) => {
-      const value = values.get(parameter.name);
-      if (value === undefined) return parameter;
-      const { valueFrom: _valueFrom, ...rest } = parameter;
-      return { ...rest, value };
-    }),
-  };
+  // Refused before anything is changed.
+  if (values.size > 0) { for (const node of nodes) setOutputs(node, values); }
+  applyTo(turn, request, nodes);
 }
 
 /** Suspend nodes that wait. */
@@ -248,8 +169,4 @@ function noMatch(selector: string): Problem {
   return notFound(
     `no suspend nodes matching nodeFieldSelector: ${selector}`,
   );
-}
-
-function conflict(message: string): Problem {
-  return new Problem(ProblemCode.FailedPrecondition, message);
 }

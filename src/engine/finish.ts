@@ -4,10 +4,12 @@ import { artifactsToCollect } from "./artifact_gc.ts";
 import { workflowHookCall } from "./call.ts";
 import {
   cancelTask,
+  dropRetrying,
   emit,
   end,
   markHeader,
   markIndex,
+  refreshProgress,
   releaseLocks,
   stopDaemons,
 } from "./change.ts";
@@ -23,6 +25,7 @@ import { nodeByName } from "./call.ts";
 import { startCall } from "./start.ts";
 import { isFailure } from "./failure.ts";
 import { noteWork } from "./limits.ts";
+import { dropOrders } from "./orders.ts";
 import {
   executedSpec,
   hasEnded,
@@ -125,12 +128,16 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
   for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
-  if (!endLeftovers(turn)) {
+  // That it ends is something that happens, too.
+  runtime.revision++;
+  if (!endLeftovers(turn) || !refreshProgress(turn)) {
     header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
     markHeader(turn);
     return;
   }
   delete header.closing;
+  dropRetrying(turn.state);
+  dropOrders(turn.state);
   header.phase = phase;
   if (message === undefined || message === "") delete header.message;
   else header.message = message;

@@ -2,6 +2,7 @@
  * The graph that clients see, derived from where nodes stand: which nodes a node leads to (`outbound`), and who its
  * children are. Nothing of it is stored, so a new child never rewrites a list.
  */
+import { STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeRecord, WorkflowState } from "./state.ts";
 
 /** What was found out of groups while nothing changes: without it, looking at all groups costs the square of their depth. */
@@ -140,28 +141,58 @@ function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
 /** Most edges of a graph that are worked out in full: a join of wide loops has the product of their lengths. */
 const MAX_EDGES = 1_000_000;
 
-/** Children of every node, each once. Beyond so many edges, what comes next is the child of the group before. */
-export function allChildren(
+/** Where a graph has too many edges: the order of a node, and of its predecessors the first that is not followed further. */
+export type EdgeLimit = readonly [order: number, predecessor: number];
+
+export interface Edges {
+  /** Children of every node that has some, each once, in the order of their creation. */
+  children: Map<string, string[]>;
+  /** From here on, what comes next is the child of the group before. Absent: all edges are there. */
+  limit?: EdgeLimit;
+}
+
+/** All edges of the graph, step by step. */
+export function* edgeSteps(
   state: WorkflowState,
   known: KnownOutbound = nothingKnown(),
-): Map<string, string[]> {
-  const children = new Map<string, Set<string>>();
+): Steps<Edges> {
+  const children = new Map<string, string[]>();
   let edges = 0;
+  let limit: EdgeLimit | undefined;
   const link = (parent: string, child: string) => {
     edges++;
     const list = children.get(parent);
-    if (list === undefined) children.set(parent, new Set([child]));
-    else list.add(child);
+    if (list === undefined) children.set(parent, [child]);
+    // All edges to a child are found together.
+    else if (list.at(-1) !== child) list.push(child);
   };
   const ordered = [...state.nodes.values()].sort((a, b) => a.order - b.order);
-  for (const node of ordered) {
+  let nextPause = STEP_SIZE;
+  for (const [at, node] of ordered.entries()) {
     for (const parent of node.parents ?? []) link(parent, node.id);
-    for (const id of node.after ?? []) {
+    for (const [index, id] of (node.after ?? []).entries()) {
       const before = state.nodes.get(id);
       if (before === undefined) continue;
-      if (edges > MAX_EDGES) link(id, node.id);
+      if (edges > MAX_EDGES) limit ??= [node.order, index];
+      if (limit !== undefined) link(id, node.id);
       else for (const parent of outboundOf(state, before, known)) link(parent, node.id);
     }
+    if (at + edges < nextPause) continue;
+    nextPause = at + edges + STEP_SIZE;
+    yield;
   }
-  return new Map([...children].map(([id, set]) => [id, [...set]]));
+  return limit === undefined ? { children } : { children, limit };
+}
+
+/** Parents of a node, each once. @param limit of the graph's edges */
+export function parentsOf(state: WorkflowState, node: NodeRecord, limit?: EdgeLimit): string[] {
+  const parents = new Set(node.parents);
+  const [order, predecessor] = limit ?? [Infinity, 0];
+  for (const [index, id] of (node.after ?? []).entries()) {
+    const before = state.nodes.get(id);
+    if (before === undefined) continue;
+    const isBeyond = node.order > order || (node.order === order && index >= predecessor);
+    for (const parent of isBeyond ? [id] : outboundOf(state, before)) parents.add(parent);
+  }
+  return [...parents];
 }

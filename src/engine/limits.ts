@@ -48,12 +48,22 @@ export interface TurnBudget {
   steps: number;
   /** Characters of inputs and outputs that are to be stored. */
   stored: number;
+  /** Characters of stored parts that are written anew or dropped. */
+  replaced: number;
   /** Pieces of work that were done. */
   pieces: number;
 }
 
 export function newBudget(): TurnBudget {
-  return { isOver: false, isCut: false, characters: 0, steps: 0, stored: 0, pieces: 0 };
+  return {
+    isOver: false,
+    isCut: false,
+    characters: 0,
+    steps: 0,
+    stored: 0,
+    replaced: 0,
+    pieces: 0,
+  };
 }
 
 /** Notes that something was looked at or made. @throws {LimitExceeded} when what is to be stored is too much */
@@ -68,10 +78,17 @@ export function noteWork(turn: Turn, stored = 0): void {
   if (++budget.pieces % STRIDE === 0 || hasDearWork(turn)) look(turn, budget);
 }
 
+/** Notes that a stored part of this size was written anew or dropped. */
+export function noteReplaced(turn: Turn, characters: number): void {
+  if (turn.budget === undefined) return;
+  turn.budget.replaced += characters;
+  noteWork(turn);
+}
+
 /** Finds out whether the turn may go on. */
 function look({ env }: Turn, budget: TurnBudget): void {
   budget.steps = -(env.evaluation?.stepsTaken ?? 0);
-  budget.isOver ||= budget.characters + budget.stored > TURN_CHARACTERS ||
+  budget.isOver ||= budget.characters + budget.stored + budget.replaced > TURN_CHARACTERS ||
     env.mayGoOn?.() === false;
 }
 

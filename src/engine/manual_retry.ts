@@ -2,61 +2,54 @@
  * Retry of a workflow that has ended: failed nodes are removed, the groups around them are opened again, everything else
  * stays as it is. Ids do not change. A failed suspend node is attempted again, the steps before it are not.
  */
-import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import type { NodeType, Parameter } from "../spec/manifest.ts";
-import { cancelTask, dropNode, emit, markIndex } from "./change.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { STEP_SIZE, type Steps } from "../base/steps.ts";
+import type { Parameter } from "../spec/manifest.ts";
+import { cancelTask, dropNode, dropRetrying, emit, markIndex, timerId } from "./change.ts";
 import type { ControlRequest } from "./command.ts";
-import { matchesNode, parseNodeFieldSelector } from "./expressions.ts";
 import { setCondition } from "./finish.ts";
-import { allChildren, ownOutbound } from "./graph.ts";
+import { ownOutbound, parentsOf } from "./graph.ts";
+import { noteReplaced } from "./limits.ts";
+import { planRetry, type RetryPlan } from "./retry_plan.ts";
 import { buildRuntime } from "./runtime.ts";
-import {
-  isFailedOrError,
-  type NodeRecord,
-  rootOf,
-  type Turn,
-  workflowName,
-  type WorkflowState,
-} from "./state.ts";
+import type { Deed, NodeRecord, Retrying, Turn, WorkflowState } from "./state.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
 
-/** Nodes of these types are attempted again when they failed. */
-const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>([
-  "Pod",
-  "Container",
-  "HTTP",
-  "Plugin",
-  "Suspend",
-]);
-/** Ancestors of these types are opened again. */
-const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "StepGroup", "DAG", "TaskGroup"]);
+/** A retry that may be carried out. */
+export interface PreparedRetry {
+  plan: RetryPlan;
+  parameters: readonly Parameter[];
+}
 
 /**
- * Makes a finished workflow ready to go on.
- * @throws {Problem} when its phase does not allow it, or the request is malformed; nothing has changed then
+ * Finds out what a retry does, step by step; changes nothing.
+ * @throws {Problem} when the workflow's phase does not allow it, or the request is malformed
  */
-export function retryWorkflow(turn: Turn, request: RetryRequest): void {
-  const { state } = turn;
+export function* prepareRetry(state: WorkflowState, request: RetryRequest): Steps<PreparedRetry> {
   checkPhase(state, request);
-  const graph = new Graph(state);
-  const plan = planRetry(state, graph, request);
-  const parameters = parseParameters(request.parameters ?? []);
-  if (parameters.length > 0) {
-    for (const id of plan.reset) {
-      const type = state.nodes.get(id)?.type;
-      if (type === "TaskGroup" || type === "StepGroup") {
-        for (const below of graph.below(id)) plan.remove.add(below);
-      }
-    }
-  }
-  const handler = `${workflowName(state)}.onExit`;
-  for (const node of state.nodes.values()) {
-    if (node.name.startsWith(handler)) plan.remove.add(node.id);
-  }
-  carryOut(turn, plan, graph);
+  const plan = yield* planRetry(state, request);
+  return { plan, parameters: parseParameters(request.parameters ?? []) };
+}
+
+/** A retry that changes so many nodes is carried out at once, else in turns. */
+const MAX_AT_ONCE = STEP_SIZE;
+
+/**
+ * Makes a finished workflow ready to go on. What is to be done to many nodes is left to `goOnRetrying`; until then the
+ * workflow has begun anew and no node begins.
+ */
+export function retryWorkflow(turn: Turn, { plan, parameters }: PreparedRetry): void {
+  const { state } = turn;
+  notePastStarts(state, plan);
   resetWorkflow(turn, parameters);
-  state.runtime = buildRuntime(state.nodes.values());
+  const retrying = { plan };
+  state.retrying = retrying;
+  state.pending.retrying = true;
+  if (workOf(state, retrying).length > MAX_AT_ONCE) return;
+  goOnRetrying({ state, env: turn.env });
+  // Nobody has heard of it.
+  state.pending.retrying = false;
 }
 
 function checkPhase({ header }: WorkflowState, request: RetryRequest): void {
@@ -74,140 +67,106 @@ function checkPhase({ header }: WorkflowState, request: RetryRequest): void {
   }
 }
 
-interface RetryPlan {
-  remove: Set<string>;
-  reset: Set<string>;
+/** Tasks of removed nodes keep their numbers. */
+function notePastStarts({ nodes, specs }: WorkflowState, { remove }: RetryPlan): void {
+  const pastStarts: Record<string, number> = { ...specs.pastStarts };
+  let isChanged = false;
+  for (const id of remove) {
+    const starts = nodes.get(id)?.starts;
+    if (starts === undefined) continue;
+    pastStarts[id] = starts;
+    isChanged = true;
+  }
+  if (isChanged) specs.pastStarts = pastStarts;
 }
 
-function planRetry(state: WorkflowState, graph: Graph, request: RetryRequest): RetryPlan {
-  const seeds = new Set<string>();
-  const selector = request.nodeFieldSelector ?? "";
-  const terms = parseNodeFieldSelector(selector);
-  if (request.restartSuccessful === true && selector !== "") {
-    for (const node of state.nodes.values()) if (matchesNode(terms, node)) seeds.add(node.id);
-  }
-  const wanted = new Set(seeds);
-  for (const node of state.nodes.values()) {
-    if (isFailedOrError(node) && RETRIED.has(node.type) && !graph.hasSucceededBelow(node, seeds)) {
-      wanted.add(node.id);
-    }
-  }
-  const plan: RetryPlan = { remove: new Set(), reset: new Set() };
-  for (const id of graph.breadthFirst()) {
-    if (wanted.has(id) && !plan.remove.has(id)) removeWithAncestors(state, graph, plan, id);
-  }
-  for (const id of plan.remove) plan.reset.delete(id);
-  return plan;
-}
+/** Nodes that a turn changes at most: each is also a record, and maybe an effect, of its commit. */
+const MAX_IN_TURN = 1_000;
 
-/** Removes a node and all below it, and opens the groups around it. */
-function removeWithAncestors(
-  state: WorkflowState,
-  graph: Graph,
-  plan: RetryPlan,
-  id: string,
-): void {
-  plan.remove.add(id);
-  for (const below of graph.below(id)) plan.remove.add(below);
-  let current: NodeRecord | undefined = state.nodes.get(id);
-  if (current === rootOf(state)) return;
-  while (current !== undefined) {
-    if (GROUPS.has(current.type) && current.id !== id) {
-      plan.reset.add(current.id);
-      current = climb(graph, plan, current);
-    } else if (GROUPS.has(current.type)) {
-      current = climb(graph, plan, current);
-    } else if (current.type === "Retry" && isFailedOrError(current)) {
-      plan.reset.add(current.id);
-      current = graph.parent(current);
-    } else if (current.type === "Container") {
-      let pod: NodeRecord | undefined = graph.parent(current);
-      while (pod !== undefined && pod.type !== "Pod") pod = graph.parent(pod);
-      if (pod !== undefined) {
-        plan.remove.add(pod.id);
-        for (const below of graph.below(pod.id)) plan.remove.add(below);
-        pod = graph.parent(pod);
-      }
-      current = pod;
-    } else {
-      current = graph.parent(current);
+/**
+ * Goes on with a retry as far as the turn goes; true when there is nothing left of it. Done again from any place after the
+ * process died it comes to the same: first survivors note their parents, then groups are opened from the outside to the
+ * inside, and only then nodes go, the youngest first.
+ */
+export function goOnRetrying(turn: Turn): boolean {
+  const { state, budget } = turn;
+  const { retrying } = state;
+  if (retrying === undefined) return true;
+  const work = workOf(state, retrying);
+  for (let changed = 0; work.length > 0; changed++) {
+    if (budget !== undefined && (budget.isOver || changed >= MAX_IN_TURN)) {
+      budget.isOver = budget.isCut = true;
+      return false;
     }
-  }
-}
-
-/** From a group to the next one above it that is opened as well. */
-function climb(graph: Graph, plan: RetryPlan, from: NodeRecord): NodeRecord | undefined {
-  let current = from;
-  while (true) {
-    let parent = graph.parent(current);
-    if (parent?.type === "Retry") {
-      plan.reset.add(parent.id);
-      current = parent;
-      parent = graph.parent(current);
-    }
-    if (parent !== undefined && (parent.type === "StepGroup" || parent.type === "TaskGroup")) {
-      plan.reset.add(parent.id);
-    }
-    const { boundary } = current;
-    if (boundary === undefined) return parent;
-    let at: NodeRecord | undefined = current;
-    while (at !== undefined && at.id !== boundary) at = graph.parent(at);
-    if (at === undefined) return undefined;
-    plan.reset.add(at.id);
-    current = at;
-  }
-}
-
-function carryOut(turn: Turn, plan: RetryPlan, graph: Graph): void {
-  const { state, env } = turn;
-  const outbound = new Map<string, string[]>();
-  for (const id of plan.reset) {
+    const [deed, id] = work.pop() as Deed;
     const node = state.nodes.get(id);
-    if (node !== undefined && (node.type === "Steps" || node.type === "DAG")) {
-      outbound.set(id, ownOutbound(state, node).filter((other) => !plan.remove.has(other)));
+    if (node !== undefined) deed(turn, node, retrying.plan);
+    noteReplaced(turn, state.sizes.nodes.get(id) ?? 0);
+  }
+  dropRetrying(state);
+  state.runtime = buildRuntime(state.nodes.values());
+  return true;
+}
+
+/** What is left to do, last things first. */
+function workOf(state: WorkflowState, retrying: Retrying): Deed[] {
+  if (retrying.work !== undefined) return retrying.work;
+  const { remove, reset } = retrying.plan;
+  const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  const gone: Deed[] = [];
+  const opened: Deed[] = [];
+  const kept: Deed[] = [];
+  for (const node of nodes) {
+    const { id } = node;
+    if (remove.has(id)) gone.push([removeNode, id]);
+    else {
+      if (node.after !== undefined) kept.push([keepParents, id]);
+      if (reset.has(id) && !isOpen(state, node)) opened.push([openGroup, id]);
     }
   }
-  // Survivors keep the parents they had, since what stood between may be gone.
-  for (const [id, node] of state.nodes) {
-    if (plan.remove.has(id) || node.after === undefined) continue;
-    const parents = graph.parentsOf(id).filter((parent) => !plan.remove.has(parent));
-    const { after: _after, ...rest } = node;
-    state.nodes.set(id, { ...rest, parents });
-    state.pending.nodes.add(id);
+  retrying.work = [...gone, ...opened.reverse(), ...kept];
+  return retrying.work;
+}
+
+/** Survivors keep the parents they had, since what stood between may be gone. */
+function keepParents({ state }: Turn, node: NodeRecord, { remove, limit }: RetryPlan): void {
+  const parents = parentsOf(state, node, limit).filter((parent) => !remove.has(parent));
+  const { after: _after, ...rest } = node;
+  state.nodes.set(node.id, { ...rest, parents });
+  state.pending.nodes.add(node.id);
+}
+
+/** An earlier turn has opened it. */
+function isOpen({ header }: WorkflowState, { phase, startedAt, finishedAt }: NodeRecord): boolean {
+  return phase === "Running" && startedAt === header.startedAt && finishedAt === undefined;
+}
+
+function openGroup({ state }: Turn, node: NodeRecord, { remove }: RetryPlan): void {
+  if (node.phase === "Skipped") return;
+  const isOuter = node.type === "Steps" || node.type === "DAG";
+  const outbound = isOuter ? ownOutbound(state, node).filter((id) => !remove.has(id)) : undefined;
+  const {
+    message: _message,
+    finishedAt: _finishedAt,
+    isErrored: _isErrored,
+    targets: _targets,
+    ...rest
+  } = node;
+  state.nodes.set(node.id, {
+    ...rest,
+    phase: "Running",
+    ...(state.header.startedAt === undefined ? {} : { startedAt: state.header.startedAt }),
+    ...(outbound === undefined ? {} : { outbound }),
+  });
+  state.pending.nodes.add(node.id);
+}
+
+function removeNode(turn: Turn, node: NodeRecord): void {
+  if (node.starts !== undefined) cancelTask(turn, node, "the node is attempted again");
+  if (node.lock !== undefined || node.dueAt !== undefined) {
+    emit(turn, { type: "clear-timer", id: timerId(node) });
   }
-  const pastStarts: Record<string, number> = { ...state.specs.pastStarts };
-  for (const id of plan.remove) {
-    const node = state.nodes.get(id);
-    if (node === undefined) continue;
-    if (node.starts !== undefined) {
-      pastStarts[id] = node.starts;
-      cancelTask(turn, node, "the node is attempted again");
-    }
-    if (node.lock !== undefined || node.dueAt !== undefined) {
-      emit(turn, { type: "clear-timer", id: `node/${id}` });
-    }
-    dropNode(turn, node);
-  }
-  for (const id of plan.reset) {
-    const node = state.nodes.get(id);
-    if (node === undefined || node.phase === "Skipped") continue;
-    const {
-      message: _message,
-      finishedAt: _finishedAt,
-      isErrored: _isErrored,
-      targets: _targets,
-      ...rest
-    } = node;
-    const kept = outbound.get(id);
-    state.nodes.set(id, {
-      ...rest,
-      phase: "Running",
-      startedAt: env.now,
-      ...(kept === undefined ? {} : { outbound: kept }),
-    });
-    state.pending.nodes.add(id);
-  }
-  if (Object.keys(pastStarts).length > 0) state.specs.pastStarts = pastStarts;
+  dropNode(turn, node);
 }
 
 function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
@@ -269,66 +228,4 @@ export function parseParameters(texts: readonly string[]): Parameter[] {
     if (at < 0) throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${text}`);
     return { name: text.slice(0, at), value: text.slice(at + 1) };
   });
-}
-
-/** Edges of the workflow as clients see them, in both directions. */
-class Graph {
-  readonly #state: WorkflowState;
-  readonly #children: Map<string, string[]>;
-  readonly #parents = new Map<string, string[]>();
-
-  constructor(state: WorkflowState) {
-    this.#state = state;
-    this.#children = allChildren(state);
-    for (const [id, children] of this.#children) {
-      for (const child of children) {
-        const parents = this.#parents.get(child);
-        if (parents === undefined) this.#parents.set(child, [id]);
-        else parents.push(id);
-      }
-    }
-    const root = workflowName(state);
-    for (const node of state.nodes.values()) {
-      const isFree = node.id === root || node.name.startsWith(`${root}.onExit`);
-      if (!isFree && !this.#parents.has(node.id)) {
-        throw notFound(`couldn't find parent node for ${node.id}`);
-      }
-    }
-  }
-
-  parentsOf(id: string): readonly string[] {
-    return this.#parents.get(id) ?? [];
-  }
-
-  /** Of several parents the one with the greatest id. */
-  parent(node: NodeRecord): NodeRecord | undefined {
-    const id = this.parentsOf(node.id).reduce<string | undefined>(
-      (best, next) => best === undefined || next > best ? next : best,
-      undefined,
-    );
-    return id === undefined ? undefined : this.#state.nodes.get(id);
-  }
-
-  /** Everything below a node, without itself. */
-  below(id: string): Set<string> {
-    const found = new Set(this.#children.get(id) ?? []);
-    for (const one of found) for (const child of this.#children.get(one) ?? []) found.add(child);
-    return found;
-  }
-
-  breadthFirst(): Set<string> {
-    const root = workflowName(this.#state);
-    const order = this.#state.nodes.has(root) ? new Set([root]) : new Set<string>();
-    for (const one of order) for (const child of this.#children.get(one) ?? []) order.add(child);
-    return order;
-  }
-
-  /** Work that depends on the node's failure has been done. */
-  hasSucceededBelow(node: NodeRecord, seeds: ReadonlySet<string>): boolean {
-    const from = node.nodeFlag?.retried === true ? this.parent(node) ?? node : node;
-    for (const id of this.below(from.id)) {
-      if (!seeds.has(id) && this.#state.nodes.get(id)?.phase === "Succeeded") return true;
-    }
-    return false;
-  }
 }

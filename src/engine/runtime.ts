@@ -197,7 +197,11 @@ export function buildRuntime(nodes: Iterable<NodeRecord>, isCut = false): Runtim
     account(runtime, node, 1);
   }
   for (const node of ordered) wake(runtime, node.id);
-  if (isCut) runtime.cut = ownersOf(ordered);
+  if (isCut) {
+    runtime.cut = ownersOf(ordered);
+    // Something had happened, and progress may not be up to date yet.
+    runtime.seenRevision = -1;
+  }
   return runtime;
 }
 

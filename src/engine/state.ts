@@ -17,6 +17,8 @@ import type {
 import type { Effect, LockKey } from "./effect.ts";
 import type { EngineEnv, ManifestRef } from "./engine.ts";
 import type { PartSizes, TurnBudget } from "./limits.ts";
+import type { Order } from "./orders.ts";
+import type { RetryPlan } from "./retry_plan.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What a node is to the one that waits for it. */
@@ -172,13 +174,34 @@ export interface WorkflowState {
   runtime: Runtime;
   pending: Pending;
   sizes: PartSizes;
+  /** A retry that was begun: nothing goes on before all of it is done. */
+  retrying?: Retrying;
+  /** Requests about many nodes: nothing goes on before all of them are carried out. */
+  orders?: Order[];
 }
+
+/** A retry that takes several turns. */
+export interface Retrying {
+  plan: RetryPlan;
+  /** What is left to do, the next thing last; absent: to be found out. */
+  work?: Deed[];
+}
+
+/** What a retry does to a node. */
+export type Deed = readonly [
+  run: (turn: Turn, node: NodeRecord, plan: RetryPlan) => void,
+  node: string,
+];
 
 /** Changes since the last `takeChanges`. */
 export interface Pending {
   header: boolean;
   specs: boolean;
   index: boolean;
+  /** The retry has begun, or is over. */
+  retrying: boolean;
+  /** Requests about many nodes have come, or were gone on with. */
+  orders: boolean;
   nodes: Set<string>;
   dropped: Set<string>;
   effects: Effect[];

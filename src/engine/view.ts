@@ -2,7 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
-import { allChildren, type KnownOutbound, nothingKnown, ownOutbound } from "./graph.ts";
+import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./graph.ts";
 import { addResources, SumsBelow } from "./progress.ts";
 import {
   hasEnded,
@@ -98,7 +98,7 @@ function taskResults(state: WorkflowState): Record<string, boolean> | undefined 
 function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   if (state.nodes.size > STEP_SIZE) yield;
   const known = nothingKnown();
-  const children = allChildren(state, known);
+  const { children } = yield* edgeSteps(state, known);
   if (state.nodes.size > STEP_SIZE) yield;
   const nodes: Record<string, NodeStatus> = {};
   const sums = yield* SumsBelow.over(state, children, known);

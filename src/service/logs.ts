@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { setImmediate } from "node:timers/promises";
 import type { Caller } from "../auth/port.ts";
 import { invalid } from "../base/problem.ts";
+import { STEP_SIZE, type Steps } from "../base/steps.ts";
 import { podName } from "../engine/names.ts";
 import type { Executor, LogLine } from "../executors/port.ts";
 import { matchesLabels, parseLabelSelector } from "../expr/label_selector.ts";
@@ -10,6 +11,7 @@ import { compileRegex } from "../expr/regex.ts";
 import { RunContext } from "../expr/run_context.ts";
 import { Turns } from "../platform/turns.ts";
 import type { Artifact, NodeStatus, Workflow } from "../spec/manifest.ts";
+import type { StoredActor } from "../store/port.ts";
 import { requireAccess } from "./access.ts";
 import { artifactScope } from "./artifacts.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -79,16 +81,28 @@ export async function workflowLogs(
 
   const workflow = await readStoredWorkflow(stored, deps, new Turns());
   const container = request.container ?? "main";
-  const podsOf = (shown: Workflow, starts: (node: string) => number): Pod[] =>
-    Object.values(shown.status?.nodes ?? {}).filter(hasLog).map((node) => ({
-      id: `${shown.metadata.uid}/${node.id}/${starts(node.id)}`,
-      podName: podName(name, node.name, node.templateRef?.template ?? node.templateName),
-      namespace,
-      archived: archivedLog(node, container),
-    })).filter((pod) =>
-      ((request.podName ?? "") === "" || request.podName === pod.podName) &&
-      matchesLabels(labels, { [`${deps.settings.naming.labelPrefix}workflow`]: name })
-    );
+  const isOfPods = matchesLabels(labels, {
+    [`${deps.settings.naming.labelPrefix}workflow`]: name,
+  });
+  const wanted = request.podName ?? "";
+  const podsOf = (shown: Workflow, from: StoredActor): Promise<Pod[]> =>
+    new Turns().run(function* (): Steps<Pod[]> {
+      const pods: Pod[] = [];
+      const nodes = isOfPods ? Object.values(shown.status?.nodes ?? {}) : [];
+      for (const [at, node] of nodes.entries()) {
+        if (at % STEP_SIZE === STEP_SIZE - 1) yield;
+        if (!hasLog(node)) continue;
+        const own = podName(name, node.name, node.templateRef?.template ?? node.templateName);
+        if (wanted !== "" && wanted !== own) continue;
+        pods.push({
+          id: `${shown.metadata.uid}/${node.id}/${startsOf(from, node.id)}`,
+          podName: own,
+          namespace,
+          archived: archivedLog(node, container),
+        });
+      }
+      return pods;
+    }());
   const follow = request.follow === true && (workflow.status?.finishedAt ?? null) === null;
   const read = (pod: Pod) => {
     const { id, podName, archived } = pod;
@@ -111,16 +125,16 @@ export async function workflowLogs(
   const lines = follow
     ? followPods(deps, {
       workflow: { namespace, name },
-      first: podsOf(workflow, (node) => startsOf(stored, node)),
+      first: await podsOf(workflow, stored),
       later: async (changed) => {
         const now = await deps.workflows.find(namespace, name);
-        return now === undefined ? [] : podsOf(changed, (node) => startsOf(now, node));
+        return now === undefined ? [] : await podsOf(changed, now);
       },
       after: stored.version,
       read,
       signal,
     })
-    : mergeByTime(podsOf(workflow, (node) => startsOf(stored, node)), read);
+    : mergeByTime(await podsOf(workflow, stored), read);
   return (async function* () {
     for await (const { pod, line } of lines) {
       if (await isShown(line.text)) yield entry(pod, line);
@@ -168,20 +182,53 @@ interface PodLine {
 
 type ReadPod = (pod: Pod) => AsyncIterable<LogLine>;
 
+interface Head extends PodLine {
+  /** Of lines of one time, those of earlier pods come first. */
+  order: number;
+  lines: AsyncIterator<LogLine>;
+}
+
 /** Lines of several pods that have ended, oldest first. */
 async function* mergeByTime(pods: readonly Pod[], read: ReadPod): AsyncIterable<PodLine> {
-  const sources = pods.map((pod) => ({ pod, lines: read(pod)[Symbol.asyncIterator]() }));
-  const heads: (PodLine & { lines: AsyncIterator<LogLine> })[] = [];
-  for (const { pod, lines } of sources) {
+  const turns = new Turns();
+  const heads: Head[] = [];
+  for (const [order, pod] of pods.entries()) {
+    const lines = read(pod)[Symbol.asyncIterator]();
     const next = await lines.next();
-    if (next.done !== true) heads.push({ pod, lines, line: next.value });
+    if (next.done !== true) heads.push({ pod, order, lines, line: next.value });
+    await turns.pause();
   }
-  while (heads.length > 0) {
-    const oldest = heads.reduce((a, b) => b.line.at < a.line.at ? b : a);
+  // A list that is sorted is a heap.
+  heads.sort((a, b) => a.line.at - b.line.at || a.order - b.order);
+  for (let oldest = heads[0]; oldest !== undefined; oldest = heads[0]) {
     yield { pod: oldest.pod, line: oldest.line };
     const next = await oldest.lines.next();
-    if (next.done === true) heads.splice(heads.indexOf(oldest), 1);
-    else oldest.line = next.value;
+    if (next.done !== true) oldest.line = next.value;
+    else {
+      const last = heads.pop();
+      if (last !== undefined && last !== oldest) heads[0] = last;
+    }
+    sink(heads);
+    await turns.pause();
+  }
+}
+
+function isBefore(a: Head, b: Head): boolean {
+  return a.line.at < b.line.at || (a.line.at === b.line.at && a.order < b.order);
+}
+
+/** Brings the first of a heap to where it belongs. */
+function sink(heads: Head[]): void {
+  for (let at = 0;;) {
+    const [own, left, right] = [heads[at], heads[2 * at + 1], heads[2 * at + 2]];
+    if (own === undefined || left === undefined) return;
+    const isRight = right !== undefined && isBefore(right, left);
+    const least = isRight ? right : left;
+    if (!isBefore(least, own)) return;
+    const down = 2 * at + (isRight ? 2 : 1);
+    heads[at] = least;
+    heads[down] = own;
+    at = down;
   }
 }
 

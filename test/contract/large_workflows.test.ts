@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/port.ts";
 import { openRedisStore } from "../../src/store/redis_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite_store.ts";
 import { manyNodes } from "../support/large_workflow.ts";
+import { longestBlock, WITH_LOOP_PROBE } from "../support/loop_blocks.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { commitOf } from "./store_setting.ts";
@@ -21,6 +22,10 @@ const COUNT = 5;
 /** What a page may hold at most, with some room for what one workflow has beyond it. */
 const MAX_PAGE_BYTES = 32 * 2 ** 20;
 const SHARDS = 64;
+/** Nodes of the one that is retried: many, and small. */
+const RETRIED_NODES = 12_000;
+/** Longest that the event loop may stand still, in processor time of its thread, ms. */
+const MAX_BLOCK_MS = 250;
 
 interface Backend {
   flag: string;
@@ -80,17 +85,32 @@ const BACKENDS: Record<string, () => Promise<Backend>> = {
   },
 };
 
-async function fill(store: Store): Promise<void> {
+interface Filling {
+  namespace?: string;
+  name: string;
+  nodes: number;
+  padding: number;
+}
+
+const LARGE: Filling[] = Array.from(
+  { length: COUNT },
+  (_, i) => ({ name: `large-${i}`, nodes: NODES, padding: PADDING }),
+);
+
+async function fill(store: Store, workflows: Filling[]): Promise<void> {
   const shards = await store.membership.shardCount(SHARDS);
-  for (let i = 0; i < COUNT; i++) {
-    const id = workflowActorId("default", `large-${i}`);
+  const put = async (namespace: string, name: string, nodes: number, padding: number) => {
+    const id = workflowActorId(namespace, name);
     const shard = shardOf(id, shards);
     const lease = await store.membership.acquire(shard, "test", 60_000);
     if (lease === undefined) throw new Error("the shard is not free");
-    const { parts, index } = manyNodes(`large-${i}`, NODES, PADDING);
-    const change = { id, put: parts, drop: [], index, silent: true };
+    const { parts, index } = manyNodes(name, nodes, padding, namespace);
+    const change = { id, put: parts, drop: [], index, silent: true as const };
     await store.shards.commit(commitOf(shard, lease.epoch, { actors: [change] }));
     await store.membership.release(lease);
+  };
+  for (const { namespace = "default", name, nodes, padding } of workflows) {
+    await put(namespace, name, nodes, padding);
   }
   await store.close();
 }
@@ -101,7 +121,7 @@ describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
 
   beforeAll(async () => {
     backend = await open();
-    await fill(await backend.open());
+    await fill(await backend.open(), LARGE);
     server = await startServer([`--store=${backend.flag}`]);
   }, 60_000);
   afterAll(async () => {
@@ -165,3 +185,36 @@ describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
     expect(await backend.feedSize()).toBeLessThan(COUNT * 10_000);
   }, 120_000);
 });
+
+test.each(Object.entries(BACKENDS))(
+  "a retry of many nodes holds nobody up, and removes all that failed: on %s",
+  async (_name, open) => {
+    const backend = await open();
+    let server: ServerProcess | undefined;
+    try {
+      const many = { namespace: "retried", name: "many", nodes: RETRIED_NODES, padding: 0 };
+      await fill(await backend.open(), [many]);
+      server = await startServer([`--store=${backend.flag}`, "--executor=none"], WITH_LOOP_PROBE);
+      const url = `${server.url}/api/v1/workflows/retried/many`;
+      const idsOf = async () => {
+        const { status } = await (await fetch(`${url}?fields=status.nodes`)).json();
+        return Object.keys(status.nodes ?? {}).sort();
+      };
+      expect(await idsOf()).toHaveLength(RETRIED_NODES + 2);
+      await longestBlock(server);
+      const response = await fetch(`${url}/retry`, { method: "PUT", body: "{}" });
+      expect(response.status).toBe(200);
+      const { status } = await response.json();
+      expect(status).toMatchObject({ startedAt: expect.any(String), finishedAt: null });
+      // It is suspended: nothing begins anew.
+      await expect.poll(idsOf, { timeout: 60_000 }).toEqual(["many", "many-group"]);
+      const phase = async () => (await (await fetch(url)).json()).status.phase;
+      await expect.poll(phase, { timeout: 30_000 }).toBe("Running");
+      expect((await longestBlock(server)).cpuMs).toBeLessThan(MAX_BLOCK_MS);
+    } finally {
+      await server?.stop();
+      await backend.stop();
+    }
+  },
+  120_000,
+);

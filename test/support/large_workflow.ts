@@ -4,13 +4,14 @@ import type { IndexEntry } from "../../src/engine/index_entry.ts";
 const AT = Date.UTC(2026, 0, 1);
 
 /**
- * Parts and index entry of a finished workflow in namespace `default`: a step group with so many pods.
+ * Parts and index entry of a finished workflow: a step group with so many pods.
  * @param padding characters that each pod has more
  */
 export function manyNodes(
   name: string,
   nodes: number,
   padding = 0,
+  namespace = "default",
 ): { parts: Record<string, string>; index: IndexEntry } {
   const uid = `uid-${name}`;
   const labels = {
@@ -18,10 +19,15 @@ export function manyNodes(
     "workflows.argoproj.io/completed": "true",
   };
   const creationTimestamp = new Date(AT).toISOString().replace(".000", "");
-  const metadata = { name, namespace: "default", uid, labels, creationTimestamp };
+  const metadata = { name, namespace, uid, labels, creationTimestamp };
   const pod = { name: "work", container: { image: "x", command: ["true"] } };
   const steps = [[{ name: "one", template: "work", withSequence: { count: String(nodes) } }]];
-  const spec = { entrypoint: "main", templates: [{ name: "main", steps }, pod] };
+  // Retried, it waits: there is nobody who could run so many tasks.
+  const spec = {
+    entrypoint: "main",
+    suspend: true,
+    templates: [{ name: "main", steps }, pod],
+  };
   const times = { phase: "Failed", startedAt: AT, finishedAt: AT + 1_000 };
   const part = (value: object) => JSON.stringify({ schema: 2, ...value });
   const group = `${name}-group`;
@@ -59,7 +65,7 @@ export function manyNodes(
     });
   }
   const index: IndexEntry = {
-    namespace: "default",
+    namespace,
     name,
     uid,
     labels,

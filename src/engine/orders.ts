@@ -1,0 +1,199 @@
+/**
+ * What users ask about single nodes that wait: resume, set, stop by a selector. What is asked about many nodes is noted and
+ * carried out in several turns; until all of it is done nothing else of the workflow goes on, as if it had been one turn.
+ */
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { STEP_SIZE } from "../base/steps.ts";
+import type { NodePhase, Outputs } from "../spec/manifest.ts";
+import { change, end } from "./change.ts";
+import type { ControlRequest, User } from "./command.ts";
+import { NodeFailure } from "./failure.ts";
+import { publishGlobals } from "./global_outputs.ts";
+import { noteWork } from "./limits.ts";
+import type { NodeRecord, Turn, WorkflowState } from "./state.ts";
+import { resumeNode } from "./suspend.ts";
+
+type NodeRequest = Extract<ControlRequest, { type: "resume" | "set" | "stop" }>;
+
+/** A request about many nodes. */
+export interface Order {
+  request: NodeRequest;
+  /** Nodes for which it is still to be carried out, the next one last. */
+  nodes: string[];
+}
+
+/** A request about more nodes takes several turns. */
+const MAX_AT_ONCE = STEP_SIZE;
+
+/** Carries out a request that was checked for nodes that wait. */
+export function applyTo(turn: Turn, request: NodeRequest, nodes: readonly NodeRecord[]): void {
+  if (nodes.length <= MAX_AT_ONCE) {
+    for (const node of nodes) applyToOne(turn, request, node);
+    return;
+  }
+  const { state } = turn;
+  const order: Order = { request, nodes: nodes.map(({ id }) => id).reverse() };
+  state.orders = [...state.orders ?? [], order];
+  state.pending.orders = true;
+}
+
+/** Nodes that a turn changes at most: each is also a record of its commit. */
+const MAX_IN_TURN = 1_000;
+
+/** Goes on with what was asked about many nodes, as far as the turn goes; true when nothing of it is left. */
+export function goOnWithOrders(turn: Turn): boolean {
+  const { state, budget } = turn;
+  if (state.orders === undefined) return true;
+  state.pending.orders = true;
+  let changed = 0;
+  for (const { request, nodes } of state.orders) {
+    for (; nodes.length > 0; nodes.pop()) {
+      if (budget !== undefined && (budget.isOver || changed++ >= MAX_IN_TURN)) {
+        budget.isOver = budget.isCut = true;
+        return false;
+      }
+      const node = state.nodes.get(nodes.at(-1) ?? "");
+      // Somebody else may have ended it since.
+      if (node?.type === "Suspend" && node.phase === "Running") tryOn(turn, request, node);
+      noteWork(turn);
+    }
+  }
+  dropOrders(state);
+  // As after each request: what a user did shows no progress by itself.
+  state.runtime.seenRevision = state.runtime.revision;
+  return true;
+}
+
+/** Nothing of the orders is left, or will be done. */
+export function dropOrders(state: WorkflowState): void {
+  if (state.orders === undefined) return;
+  delete state.orders;
+  state.pending.orders = true;
+}
+
+/** Leaves a node alone for which the request no longer holds, because it was changed since. */
+function tryOn(turn: Turn, request: NodeRequest, node: NodeRecord): void {
+  try {
+    applyToOne(turn, request, node);
+  } catch (error) {
+    if (!(error instanceof Problem) && !(error instanceof NodeFailure)) throw error;
+  }
+}
+
+function applyToOne(turn: Turn, request: NodeRequest, node: NodeRecord): void {
+  switch (request.type) {
+    case "resume":
+      return resumeOne(turn, request, node);
+    case "set":
+      return setOne(turn, request, node);
+    case "stop":
+      return end(turn, node, "Failed", request.message ?? node.message);
+  }
+}
+
+function resumeOne(
+  turn: Turn,
+  { user, nodeFieldSelector = "" }: Extract<ControlRequest, { type: "resume" }>,
+  node: NodeRecord,
+): void {
+  const text = resumedBy(user);
+  if (nodeFieldSelector !== "") {
+    resumeNode(turn, node, text ?? node.message, { isByUser: true, isSelected: true });
+    return;
+  }
+  // Intentionally also without a user: clients know the text with its trailing separator.
+  const message = node.message === undefined ? text : `${node.message}; ${text ?? ""}`;
+  resumeNode(turn, node, message, { isByUser: true });
+}
+
+function setOne(
+  turn: Turn,
+  { phase = "", message = "", outputParameters = "", user }: Extract<
+    ControlRequest,
+    { type: "set" }
+  >,
+  node: NodeRecord,
+): void {
+  const values = parseOutputs(outputParameters);
+  if (values.size > 0) {
+    const outputs = setOutputs(node, values);
+    change(turn, node, { outputs });
+    publishGlobals(turn, node, outputs);
+  }
+  const text = textAfterSet(node.message, message, phase, user);
+  if (phase !== "") end(turn, node, phase as NodePhase, text, { isByUser: true });
+  else if (text !== node.message) change(turn, node, { message: text });
+}
+
+/** `Resumed by: NAME (EMAIL)`; undefined when nobody is known. */
+function resumedBy(user: User | undefined): string | undefined {
+  const { email, preferredUsername, subject } = user ?? {};
+  const [name, ...more] = [preferredUsername, subject, email]
+    .filter((one) => one !== undefined && one !== "");
+  if (name === undefined) return undefined;
+  const isMail = email !== undefined && more.includes(email);
+  return `Resumed by: ${name}${isMail ? ` (${email})` : ""}`;
+}
+
+function textAfterSet(
+  before: string | undefined,
+  message: string,
+  phase: string,
+  user: User | undefined,
+): string | undefined {
+  if (message !== "") return before === undefined ? message : `${before}; ${message}`;
+  const resumed = phase === "Succeeded" ? resumedBy(user) : undefined;
+  return resumed ?? before;
+}
+
+/** Values of outputs by name. @throws {Problem} */
+export function parseOutputs(text: string): Map<string, string> {
+  if (text === "") return new Map();
+  const refuse = (reason: string) =>
+    invalid(`unable to parse output parameter set request: ${reason}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw refuse("expected an object of strings");
+  }
+  return new Map(
+    Object.entries(value).map(([name, one]) => {
+      if (typeof one !== "string") throw refuse(`value of '${name}' is not a string`);
+      return [name, one];
+    }),
+  );
+}
+
+/** Outputs of a node with these values. @throws {Problem} FailedPrecondition */
+export function setOutputs(node: NodeRecord, values: ReadonlyMap<string, string>): Outputs {
+  const parameters = node.outputs?.parameters ?? [];
+  if (node.outputs === undefined) {
+    throw conflict("cannot set output parameters because node is not expecting any raw parameters");
+  }
+  for (const name of values.keys()) {
+    const parameter = parameters.find((one) => one.name === name);
+    if (parameter === undefined) throw conflict(`node is not expecting output parameter '${name}'`);
+    if (parameter.valueFrom?.supplied === undefined) {
+      throw conflict(
+        `cannot set output parameter '${name}' because it does not use valueFrom.raw or it was already set`,
+      );
+    }
+  }
+  return {
+    ...node.outputs,
+    parameters: parameters.map((parameter) => {
+      const value = values.get(parameter.name);
+      if (value === undefined) return parameter;
+      const { valueFrom: _valueFrom, ...rest } = parameter;
+      return { ...rest, value };
+    }),
+  };
+}
+
+export function conflict(message: string): Problem {
+  return new Problem(ProblemCode.FailedPrecondition, message);
+}

@@ -1,0 +1,295 @@
+/**
+ * What a retry of a workflow that has ended removes, and which groups it opens again. Looks at every node and at every edge
+ * a few times, however many have failed.
+ */
+import { notFound } from "../base/problem.ts";
+import { STEP_SIZE, type Steps } from "../base/steps.ts";
+import type { NodeType } from "../spec/manifest.ts";
+import type { ControlRequest } from "./command.ts";
+import { matchesNode, parseNodeFieldSelector } from "./expressions.ts";
+import { type EdgeLimit, edgeSteps } from "./graph.ts";
+import {
+  isFailedOrError,
+  type NodeRecord,
+  rootOf,
+  workflowName,
+  type WorkflowState,
+} from "./state.ts";
+
+/** What is to be done to nodes, by their ids. */
+export interface RetryPlan {
+  /** They go, with what is below them. */
+  remove: ReadonlySet<string>;
+  /** Groups that go on. Some of them may go, too. */
+  reset: ReadonlySet<string>;
+  /** See `Edges`. */
+  limit?: EdgeLimit;
+}
+
+type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
+
+/** Nodes of these types are attempted again when they failed. */
+const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>([
+  "Pod",
+  "Container",
+  "HTTP",
+  "Plugin",
+  "Suspend",
+]);
+/** Ancestors of these types are opened again. */
+const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "StepGroup", "DAG", "TaskGroup"]);
+
+/**
+ * Works out what a retry does, step by step; changes nothing.
+ * @throws {Problem} NotFound when a node hangs in the air, InvalidArgument when the selector is malformed
+ */
+export function* planRetry(
+  state: WorkflowState,
+  { nodeFieldSelector: selector = "", restartSuccessful, parameters = [] }: RetryRequest,
+): Steps<RetryPlan> {
+  const graph = yield* Graph.of(state);
+  const terms = parseNodeFieldSelector(selector);
+  const seeds = new Set<string>();
+  let count = 0;
+  if (restartSuccessful === true && selector !== "") {
+    for (const node of state.nodes.values()) {
+      if (matchesNode(terms, node)) seeds.add(node.id);
+      if (++count % STEP_SIZE === 0) yield;
+    }
+  }
+  const done = yield* graph.above((node) => node.phase === "Succeeded" && !seeds.has(node.id));
+  const wanted = new Set(seeds);
+  for (const node of state.nodes.values()) {
+    if (!isFailedOrError(node) || !RETRIED.has(node.type)) continue;
+    // Work that depends on the failure of all attempts may have been done.
+    const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
+    if (!done.has(from.id)) wanted.add(node.id);
+  }
+  const plan = new Planner(state, graph);
+  for (const id of graph.breadthFirst()) {
+    if (wanted.has(id) && !plan.remove.has(id)) plan.attemptAgain(id);
+    if (++count % STEP_SIZE === 0) yield;
+  }
+  for (const id of plan.remove) plan.reset.delete(id);
+  if (parameters.length > 0) plan.fillAnew();
+  const handler = `${workflowName(state)}.onExit`;
+  for (const node of state.nodes.values()) {
+    if (node.name.startsWith(handler)) plan.remove.add(node.id);
+  }
+  const { remove, reset } = plan;
+  return { remove, reset, ...(graph.limit === undefined ? {} : { limit: graph.limit }) };
+}
+
+class Planner {
+  /** With a node, everything below it is in here. */
+  readonly remove = new Set<string>();
+  readonly reset = new Set<string>();
+  readonly #state: WorkflowState;
+  readonly #graph: Graph;
+  /** Nodes whose surroundings are open. */
+  readonly #opened = new Set<string>();
+  /** The same for groups, as far as the groups around them go. */
+  readonly #climbed = new Set<string>();
+
+  /** Nodes from which the pod above is found, and open. */
+  readonly #searched = new Set<string>();
+
+  constructor(state: WorkflowState, graph: Graph) {
+    this.#state = state;
+    this.#graph = graph;
+  }
+
+  /** Removes a node and all below it, and opens the groups around it. */
+  attemptAgain(id: string): void {
+    this.#removeTree(id);
+    const node = this.#state.nodes.get(id);
+    if (node === undefined || node === rootOf(this.#state)) return;
+    // The node itself is not opened, but gone.
+    let current = GROUPS.has(node.type) ? this.#climb(node) : this.#outOf(node);
+    while (current !== undefined) current = this.#outOf(current);
+  }
+
+  /** Removes what is below the groups with something to be done again. */
+  fillAnew(): void {
+    for (const id of this.reset) {
+      const type = this.#state.nodes.get(id)?.type;
+      if (type !== "TaskGroup" && type !== "StepGroup") continue;
+      for (const child of this.#graph.children(id)) this.#removeTree(child);
+    }
+  }
+
+  #removeTree(id: string): void {
+    if (this.remove.has(id)) return;
+    const found = [id];
+    this.remove.add(id);
+    for (const one of found) {
+      for (const child of this.#graph.children(one)) {
+        if (this.remove.has(child)) continue;
+        this.remove.add(child);
+        found.push(child);
+      }
+    }
+  }
+
+  /** Opens a node, if it is a group, and tells from where to go on; undefined when all around it is known to be open. */
+  #outOf(node: NodeRecord): NodeRecord | undefined {
+    if (this.#opened.has(node.id)) return undefined;
+    this.#opened.add(node.id);
+    const graph = this.#graph;
+    if (GROUPS.has(node.type)) {
+      this.reset.add(node.id);
+      return this.#climb(node);
+    }
+    if (node.type === "Retry" && isFailedOrError(node)) this.reset.add(node.id);
+    if (node.type !== "Container") return graph.parent(node);
+    let pod = graph.parent(node);
+    while (pod !== undefined && pod.type !== "Pod") {
+      if (this.#searched.has(pod.id)) return undefined;
+      this.#searched.add(pod.id);
+      pod = graph.parent(pod);
+    }
+    if (pod === undefined) return undefined;
+    this.#removeTree(pod.id);
+    return graph.parent(pod);
+  }
+
+  /** From a group to the next one above it that is opened as well. */
+  #climb(from: NodeRecord): NodeRecord | undefined {
+    const graph = this.#graph;
+    let current = from;
+    while (!this.#climbed.has(current.id)) {
+      this.#climbed.add(current.id);
+      let parent = graph.parent(current);
+      if (parent?.type === "Retry") {
+        this.reset.add(parent.id);
+        current = parent;
+        parent = graph.parent(current);
+      }
+      if (parent !== undefined && (parent.type === "StepGroup" || parent.type === "TaskGroup")) {
+        this.reset.add(parent.id);
+      }
+      const { boundary } = current;
+      if (boundary === undefined) return parent;
+      const around = this.#state.nodes.get(boundary);
+      if (around === undefined || !graph.isAbove(around, current)) return undefined;
+      this.reset.add(around.id);
+      current = around;
+    }
+    return undefined;
+  }
+}
+
+/** Edges of the workflow as clients see them, in both directions. */
+class Graph {
+  readonly limit: EdgeLimit | undefined;
+  readonly #state: WorkflowState;
+  readonly #children: ReadonlyMap<string, readonly string[]>;
+  readonly #parents = new Map<string, string[]>();
+  /** Of several parents the one with the greatest id. */
+  readonly #parent = new Map<string, string>();
+  /** Where a node comes in a walk along the edges from such parents, and how many come with it. */
+  readonly #places = new Map<string, { at: number; size: number }>();
+
+  private constructor(
+    state: WorkflowState,
+    children: ReadonlyMap<string, readonly string[]>,
+    limit: EdgeLimit | undefined,
+  ) {
+    this.#state = state;
+    this.#children = children;
+    this.limit = limit;
+  }
+
+  /** @throws {Problem} NotFound when a node has no parent */
+  static *of(state: WorkflowState): Steps<Graph> {
+    const { children, limit } = yield* edgeSteps(state);
+    const graph = new Graph(state, children, limit);
+    yield* graph.#turnRound();
+    const root = workflowName(state);
+    for (const { id, name } of state.nodes.values()) {
+      const isFree = id === root || name.startsWith(`${root}.onExit`);
+      if (!isFree && !graph.#parents.has(id)) {
+        throw notFound(`couldn't find parent node for ${id}`);
+      }
+    }
+    yield* graph.#walk();
+    return graph;
+  }
+
+  *#turnRound(): Steps<void> {
+    let count = 0;
+    for (const [id, children] of this.#children) {
+      for (const child of children) {
+        const parents = this.#parents.get(child);
+        if (parents === undefined) this.#parents.set(child, [id]);
+        else parents.push(id);
+        if (id > (this.#parent.get(child) ?? "")) this.#parent.set(child, id);
+        if (++count % STEP_SIZE === 0) yield;
+      }
+    }
+  }
+
+  *#walk(): Steps<void> {
+    const below = new Map<string, string[]>();
+    for (const [child, parent] of this.#parent) {
+      const list = below.get(parent);
+      if (list === undefined) below.set(parent, [child]);
+      else list.push(child);
+    }
+    yield;
+    const order: string[] = [];
+    const stack = [...this.#state.nodes.keys()].filter((id) => !this.#parent.has(id));
+    for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+      this.#places.set(id, { at: order.length, size: 1 });
+      order.push(id);
+      for (const child of below.get(id) ?? []) stack.push(child);
+      if (order.length % STEP_SIZE === 0) yield;
+    }
+    for (let id = order.pop(); id !== undefined; id = order.pop()) {
+      const parent = this.#places.get(this.#parent.get(id) ?? "");
+      if (parent !== undefined) parent.size += this.#places.get(id)?.size ?? 0;
+      if (order.length % STEP_SIZE === 0) yield;
+    }
+  }
+
+  children(id: string): readonly string[] {
+    return this.#children.get(id) ?? [];
+  }
+
+  /** Of several parents the one with the greatest id. */
+  parent(node: NodeRecord): NodeRecord | undefined {
+    return this.#state.nodes.get(this.#parent.get(node.id) ?? "");
+  }
+
+  /** Tells whether one gets to a node by going from parent to parent, or is there. */
+  isAbove(above: NodeRecord, node: NodeRecord): boolean {
+    const outer = this.#places.get(above.id);
+    const inner = this.#places.get(node.id);
+    return outer !== undefined && inner !== undefined &&
+      inner.at >= outer.at && inner.at < outer.at + outer.size;
+  }
+
+  /** All nodes that have such a node below them. */
+  *above(isWanted: (node: NodeRecord) => boolean): Steps<Set<string>> {
+    const found = new Set<string>();
+    let count = 0;
+    for (const node of this.#state.nodes.values()) {
+      if (++count % STEP_SIZE === 0) yield;
+      if (isWanted(node)) {
+        for (const parent of this.#parents.get(node.id) ?? []) found.add(parent);
+      }
+    }
+    for (const id of found) {
+      for (const parent of this.#parents.get(id) ?? []) found.add(parent);
+      if (++count % STEP_SIZE === 0) yield;
+    }
+    return found;
+  }
+
+  breadthFirst(): Iterable<string> {
+    const root = workflowName(this.#state);
+    const order = this.#state.nodes.has(root) ? new Set([root]) : new Set<string>();
+    for (const one of order) for (const child of this.children(one)) order.add(child);
+    return order;
+  }
+}
