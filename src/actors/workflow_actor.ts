@@ -22,7 +22,7 @@ import { asideHeader, putAside } from "../engine/put_aside.ts";
 import type { EngineEnv } from "../engine/engine.ts";
 import { lockHolder } from "../engine/lock_holder.ts";
 import type { WorkflowState } from "../engine/state.ts";
-import { viewSteps, viewWorkflow } from "../engine/view.ts";
+import { type ViewOptions, viewSteps, viewWorkflow } from "../engine/view.ts";
 import { Turns } from "../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../spec/manifest.ts";
 import {
@@ -66,6 +66,12 @@ const MAX_NODES = 100_000;
 const MAX_SIZE = 2 ** 28;
 /** One with more characters is deleted without a look at its nodes. */
 const MAX_SIZE_TO_VISIT = 2 ** 22;
+
+/**
+ * Weight from which an answer to a command shows no nodes, 10,000 nodes or 8 MB: an answer may be kept, and sent to another
+ * replica, as one text. A read shows them all.
+ */
+const MAX_SHOWN_WEIGHT = 1_000;
 
 class WorkflowActor implements HotActor {
   readonly id: ActorId;
@@ -251,7 +257,7 @@ class WorkflowActor implements HotActor {
     this.#send(state, { type: request.type, request, ...prepared }, env);
     if (labels) relabel(state, labels);
     yield;
-    return answerWith(yield* viewSteps(state));
+    return answerWith(yield* viewSteps(state, this.#shown()));
   }
 
   #delete(
@@ -319,12 +325,17 @@ class WorkflowActor implements HotActor {
   }
 
   #view(state: WorkflowState): Answer | Steps<Answer> {
-    return atOnceIfSmall(state.nodes.size, viewed(state));
+    return atOnceIfSmall(state.nodes.size, viewed(state, this.#shown()));
+  }
+
+  /** What of the workflow an answer shows. */
+  #shown(): ViewOptions {
+    return { withoutNodes: this.weight() > MAX_SHOWN_WEIGHT };
   }
 }
 
-function* viewed(state: WorkflowState): Steps<Answer> {
-  return answerWith(yield* viewSteps(state));
+function* viewed(state: WorkflowState, options: ViewOptions): Steps<Answer> {
+  return answerWith(yield* viewSteps(state, options));
 }
 
 /** Does work about so many nodes at once, unless they are many. */
@@ -352,6 +363,13 @@ function releases(state: WorkflowState): HostEffect[] {
 /** A stored workflow; of one that was put aside only what is sure to be readable. */
 function load({ parts }: StoredActor): WorkflowState {
   return asideHeader(parts["h"]) === undefined ? loadWorkflow(parts) : loadWithoutNodes(parts);
+}
+
+function viewStored(parts: StoredActor["parts"]): Workflow {
+  const isLarge = Object.keys(parts).length > NODES_PER_WEIGHT * MAX_SHOWN_WEIGHT;
+  return isLarge
+    ? viewWorkflow(loadWithoutNodes(parts), { withoutNodes: true })
+    : viewWorkflow(loadWorkflow(parts));
 }
 
 function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
@@ -427,7 +445,7 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
     hydrateBare: (stored, cause) => new BareWorkflow(stored, options, cause),
     answers: {
       withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
-      view: ({ parts, version }) => withVersion(viewWorkflow(loadWorkflow(parts)), version),
+      view: ({ parts, version }) => withVersion(viewStored(parts), version),
     },
   };
 }

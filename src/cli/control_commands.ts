@@ -108,6 +108,8 @@ function whatWasDone(
   );
   const names = ended.filter(({ finishedAt }) => finishedAt === latest)
     .map(({ displayName }) => displayName);
+  // The answer about a very large workflow shows no nodes.
+  if (names.length === 0) return undefined;
   return `only this waiting step ${verb === "stop" ? "failed" : "succeeded"}: ${names.join(", ")}`;
 }
 

@@ -115,6 +115,8 @@ export interface Runtime {
   lostDaemons: Map<string, Set<string>>;
   /** Nodes that hold or wait for locks, tasks that are active, suspended nodes: all that a shutdown has to end. */
   active: Set<string>;
+  /** Those of them that a shutdown is about to end, next last. */
+  toEnd?: string[];
   /** Done nodes that still show less than full progress, because nothing has happened since a user ended them. */
   stale: Set<string>;
   /** Grows with every change of a node. */

@@ -11,22 +11,40 @@ import { type StopReason, stopReason } from "./stop_reason.ts";
 export function endActive(turn: Turn): boolean {
   const reason = stopReason(turn);
   if (reason === undefined) return false;
+  const { runtime } = turn.state;
   let hasEndedAny = false;
-  const { runtime, nodes } = turn.state;
-  const active = [...runtime.active].map((id) => nodes.get(id)).filter((node) =>
-    node !== undefined
-  );
-  for (const node of active.sort((a, b) => a.order - b.order)) {
-    if (node.isExit === true && !reason.isHard) continue;
-    if (turn.budget?.isOver === true) {
+  // What the last turn left comes first; after it, all that is active now.
+  for (let isLeftOver = runtime.toEnd !== undefined;; isLeftOver = false) {
+    runtime.toEnd ??= activeInOrder(turn).reverse();
+    if (endThese(turn, runtime.toEnd, reason)) hasEndedAny = true;
+    if (turn.budget?.isCut === true) return hasEndedAny;
+    delete runtime.toEnd;
+    if (!isLeftOver) return hasEndedAny;
+  }
+}
+
+/** Ends nodes, the last of the list first, and takes them off it, as many as the turn allows. True when one had not ended. */
+function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
+  let hasEndedAny = false;
+  for (let id = ids.at(-1); id !== undefined; id = ids.at(-1)) {
+    const node = turn.state.nodes.get(id);
+    const isSpared = node === undefined || (node.isExit === true && !reason.isHard);
+    if (!isSpared && turn.budget?.isOver === true) {
       turn.budget.isCut = true;
       break;
     }
-    if (!endOne(turn, node, reason)) continue;
+    ids.pop();
+    if (isSpared || !endOne(turn, node, reason)) continue;
     hasEndedAny = true;
     noteWork(turn);
   }
   return hasEndedAny;
+}
+
+/** Ids of all that is active, in the order of creation. */
+function activeInOrder({ state: { runtime, nodes } }: Turn): string[] {
+  return [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined)
+    .sort((a, b) => a.order - b.order).map(({ id }) => id);
 }
 
 function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {

@@ -14,7 +14,7 @@ import {
 import { rfc3339 } from "./time_text.ts";
 
 export interface ViewOptions {
-  /** Leaves out `status.nodes`, for lists. */
+  /** Leaves out `status.nodes`, for lists and for what would be too large. */
   withoutNodes?: boolean;
 }
 
