@@ -15,7 +15,7 @@ import {
 } from "./expressions.ts";
 import { NodeFailure } from "./failure.ts";
 import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
-import { applyTo, conflict, parseOutputs, setOutputs } from "./orders.ts";
+import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders.ts";
 import { wake } from "./runtime.ts";
 import {
   isCompleted,
@@ -152,8 +152,9 @@ function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): voi
 /** Suspend nodes that wait. */
 function waitingNodes(turn: Turn): NodeRecord[] {
   const { runtime, nodes } = turn.state;
+  const ending = nodesToEnd(turn.state);
   return [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined)
-    .filter((node) => node.type === "Suspend" && node.phase === "Running")
+    .filter(({ id, type, phase }) => type === "Suspend" && phase === "Running" && !ending.has(id))
     .sort((a, b) => a.order - b.order);
 }
 

@@ -138,3 +138,20 @@ test("between its turns, a node can be ended by somebody else, and all by a stop
   });
   expect(nodes.filter(({ phase }) => phase === "Running")).toEqual([]);
 });
+
+test("between its turns, who asks second about a node that it ends is told so", () => {
+  for (const dies of [false, true]) {
+    const story = waiting(WIDTH, 10);
+    story.ask({ type: "resume", nodeFieldSelector: "templateName=w" });
+    story.turn();
+    const nodeFieldSelector = `name=wf[0].a(${WIDTH - 1}:${WIDTH - 1})`;
+    expect(() => story.ask({ type: "stop", nodeFieldSelector, message: "late" })).toThrow(
+      "no suspend nodes matching",
+    );
+    story.ask({ type: "resume" });
+    story.rest(dies);
+    const phases = story.nodes().filter(({ name }) => name.startsWith("wf[0].a"))
+      .map(({ phase }) => phase);
+    expect(new Set(phases)).toEqual(new Set(["Succeeded"]));
+  }
+});

@@ -64,6 +64,16 @@ export function goOnWithOrders(turn: Turn): boolean {
   return true;
 }
 
+/** Nodes that orders are about to end: whoever asks now comes second. */
+export function nodesToEnd({ orders = [] }: WorkflowState): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { request, nodes } of orders) {
+    const endsThem = request.type !== "set" || (request.phase ?? "") !== "";
+    if (endsThem) { for (const id of nodes) ids.add(id); }
+  }
+  return ids;
+}
+
 /** Nothing of the orders is left, or will be done. */
 export function dropOrders(state: WorkflowState): void {
   if (state.orders === undefined) return;
