@@ -64,6 +64,7 @@ export interface Command {
   /** Unique; senders that may repeat use a derived, stable id. */
   id: string;
   actor: ActorId;
+  /** An object: anything else is not read again. */
   body: Json;
   /** Replica and request waiting for the answer, if any. */
   replyTo?: { replica: string; request: string };

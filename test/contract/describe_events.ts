@@ -520,7 +520,7 @@ export function describeEvents(open: OpenStore): void {
         answers: [{ key: "k", fingerprint: "f", answer: 1, expiresAt: setting.now() + CLAIM_MS }],
       });
       const before = (await shards.commit(commit)).versions["wf/a/one"] ?? "";
-      const mail = { shard: 1, command: { id: "c", actor: "wf/a/one", body: null } };
+      const mail = { shard: 1, command: { id: "c", actor: "wf/a/one", body: {} } };
       await shards.append([mail]);
       const [entry] = await shards.readMailboxes([{ shard: 1, cursor: "" }], 1, 0, never);
       await manifests.put({ kind: "Secret", namespace: "a", name: "s", text: "", labels: {} }, "*");

@@ -98,7 +98,7 @@ describe("a server in trouble", () => {
     expect(await partsOf(store)).toEqual({ h: "1" });
     await store.shards.commit(putting(epoch, "2"));
     expect((await watching).map(({ put }) => put["h"])).toEqual(["1", "2"]);
-    await store.shards.append([{ shard: 1, command: { id: "c", actor: "wf/a/one", body: 1 } }]);
+    await store.shards.append([{ shard: 1, command: { id: "c", actor: "wf/a/one", body: {} } }]);
     const place = [{ shard: 1, cursor: "" }];
     const again = await mail.catch(() => store.shards.readMailboxes(place, 1, LONG_MS, never));
     expect(again.map(({ command }) => command.id)).toEqual(["c"]);
@@ -116,7 +116,7 @@ describe("a server in trouble", () => {
     const mail = store.shards.readMailboxes([{ shard: 1, cursor: "" }], 1, LONG_MS, never);
     const event = { id: "e", namespace: "n", discriminator: "", text: "{}", receivedAt: 1 };
     await store.events.offer(event, 10);
-    await store.shards.append([{ shard: 1, command: { id: "c", actor: "a", body: 1 } }]);
+    await store.shards.append([{ shard: 1, command: { id: "c", actor: "a", body: {} } }]);
     expect((await waiting).length).toBe(1);
     expect((await mail).length).toBe(1);
   });
