@@ -145,7 +145,8 @@ async function ask(port: number, request: string): Promise<string> {
 function answersOf(text: string, sent: string): Answer[] {
   const answers: Answer[] = [];
   const isHead = /^HEAD /.test(sent);
-  const hasHead = /^HEAD /m.test(sent);
+  // It may follow at once upon the body of the request before.
+  const hasHead = sent.includes("HEAD ");
   let rest = text;
   while (rest !== "") {
     const end = rest.indexOf("\r\n\r\n");
