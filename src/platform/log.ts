@@ -38,13 +38,13 @@ export function maskUrl(url: string): string {
  */
 function unreachable([fields, message]: readonly unknown[]): string | undefined {
   if (typeof fields !== "object" || fields === null || !("err" in fields)) return undefined;
-  const { err, ...facts } = fields;
+  const { err } = fields;
   if (!(err instanceof Problem)) return undefined;
   if (err.code !== ProblemCode.Unavailable && err.code !== ProblemCode.DeadlineExceeded) {
     return undefined;
   }
-  // Lines about different things are different lines.
-  return JSON.stringify([message, err.message, ...Object.values(facts).map(String)]);
+  // Whoever noticed it: every shard and worker does.
+  return JSON.stringify([message, err.message]);
 }
 
 /** Makes the root logger. `destination` is stdout unless a test wants to read along. */

@@ -254,16 +254,7 @@ class Decoder {
       case "intOrString":
         return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
       case "quantity":
-        if (typeof value === "number") return canonicalQuantity(decimalText(value));
-        if (typeof value === "string" && value.length > MAX_QUANTITY) {
-          throw this.#refusal(`a quantity has at most ${MAX_QUANTITY} characters`);
-        }
-        if (typeof value !== "string" || !QUANTITY.test(value)) {
-          throw this.#refusal(
-            `quantities must match the regular expression '${QUANTITY.source}'`,
-          );
-        }
-        return canonicalQuantity(value);
+        return this.#decodeQuantity(typeof value === "number" ? decimalText(value) : value);
       case "time":
         if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
         if (!TIME.test(value)) {
@@ -288,6 +279,16 @@ class Decoder {
       case "json":
         return copyJson(value);
     }
+  }
+
+  #decodeQuantity(value: unknown): string {
+    if (typeof value === "string" && value.length > MAX_QUANTITY) {
+      throw this.#refusal(`a quantity has at most ${MAX_QUANTITY} characters`);
+    }
+    if (typeof value !== "string" || !QUANTITY.test(value)) {
+      throw this.#refusal(`quantities must match the regular expression '${QUANTITY.source}'`);
+    }
+    return canonicalQuantity(value);
   }
 
   #decodeInt(value: unknown, kind: keyof typeof INT_LIMITS, goType: string): number {

@@ -586,6 +586,8 @@ describe.skipIf(missing !== undefined)(
         await browser.page.goto(`${guarded.url}/argo/userinfo`);
         await shows("ana");
       } finally {
+        // The page must not see its server go.
+        await browser.page.goto("about:blank");
         await guarded.kill();
       }
     });
