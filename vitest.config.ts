@@ -8,6 +8,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          setupFiles: ["test/support/property_seed.ts"],
           include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/docs/**/*.test.ts"],
           exclude: ["**/*.property.test.ts", "node_modules/**"],
           // Generous: a busy machine is no defect. What must be fast is bounded by processor time in the test itself.
@@ -17,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: "property",
+          setupFiles: ["test/support/property_seed.ts"],
           include: ["src/**/*.property.test.ts", "test/property/**/*.test.ts"],
           testTimeout: 120_000,
         },
@@ -24,6 +26,7 @@ export default defineConfig({
       {
         test: {
           name: "contract",
+          setupFiles: ["test/support/property_seed.ts"],
           include: ["test/contract/**/*.test.ts"],
           globalSetup: ["test/support/global_setup.ts"],
           testTimeout: 60_000,

@@ -1,0 +1,9 @@
+/**
+ * Properties try the same values in every run, so that a change is judged by what it changes. Others with
+ * `SLUICE_PROPERTY_SEED=N`, or `SLUICE_PROPERTY_SEED=random`.
+ */
+import process from "node:process";
+import fc from "fast-check";
+
+const wanted = process.env["SLUICE_PROPERTY_SEED"] ?? "14";
+if (wanted !== "random") fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(wanted) });
