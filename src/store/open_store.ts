@@ -26,7 +26,9 @@ export async function reachStore(
   for (let attempt = 0;; attempt++) {
     // What is heard before it is open is part of the reason why it can't be reached, or is told when it could.
     let early: string[] | undefined = [];
-    const warn = (text: string) => log.warn({ trouble: text }, "redis");
+    const warn = (text: string) => {
+      if (seldom.ask(`redis: ${text}`) !== undefined) log.warn({ trouble: text }, "redis");
+    };
     const onTrouble = (text: string) => void (early === undefined ? warn(text) : early.push(text));
     try {
       const opened = await openStore(setting, onTrouble, onUnreadable);
