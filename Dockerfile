@@ -1,4 +1,4 @@
-# The image of the server, with the files that `tools/image.ts` puts together (which makes the same image without a daemon).
+# The image of the server. `tools/image.ts` collects its files (and can build the same image without a daemon).
 # Small: libc, busybox, certificates, time zones, Deno, the service. No package manager; writes to /tmp only; not root.
 #   docker build -t sluice:0.1.0 .
 #   docker run --read-only --tmpfs /tmp -p 127.0.0.1:2746:2746 sluice:0.1.0 \
@@ -23,4 +23,4 @@ ENV DENO_NO_UPDATE_CHECK=1
 ENV SLUICE_HOST=0.0.0.0
 ENV SLUICE_WORK_DIR=/tmp/work
 EXPOSE 2746/tcp
-ENTRYPOINT ["/usr/local/bin/deno", "run", "--cached-only", "--no-lock", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc", "--allow-write=/tmp", "/app/src/main.ts"]
+ENTRYPOINT ["/usr/local/bin/deno", "run", "--cached-only", "--no-lock", "--v8-flags=--max-old-space-size=704", "--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc", "--allow-write=/tmp", "/app/src/main.ts"]

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** Fast ones first: `unit` needs nothing, `contract` needs redis-server, the rest start real servers. */
+/** Fast projects first: `unit` needs nothing, `contract` needs redis-server, the rest start real servers. */
 export default defineConfig({
   test: {
     globals: false,
@@ -11,7 +11,7 @@ export default defineConfig({
           setupFiles: ["test/support/property_seed.ts"],
           include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/docs/**/*.test.ts"],
           exclude: ["**/*.property.test.ts", "node_modules/**"],
-          // Generous: a busy machine is no defect. What must be fast is bounded by processor time in the test itself.
+          // Generous, because a busy machine is no defect. Tests that check speed measure processor time themselves.
           testTimeout: 30_000,
         },
       },
@@ -52,7 +52,7 @@ export default defineConfig({
         test: {
           name: "fuzz",
           include: ["test/fuzz/**/*.test.ts"],
-          // Each input runs in a process of its kind; so many kinds at once as there are processors.
+          // Each kind runs its inputs in its own process; as many kinds at once as there are processors.
           maxConcurrency: 2,
         },
       },

@@ -1,25 +1,17 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * What a submit, an event, an event that becomes a workflow, and a resume cost in two checkouts, side by side:
- * processor time of the server and of its Redis, in turns, so that a machine that gets slower slows both.
+ * Compares two checkouts: what a submit, an event, an event that becomes a workflow, and a resume cost in processor
+ * time of the server and of its Redis. The checkouts alternate, so a machine that gets slower slows both.
  *
  * Run: deno run -A bench/compare.ts OTHER_FOLDER [WORK…] [--rounds 5] [--batch 3000]
- * Each figure is the median of the rounds, in microseconds; the ratio is the median of the rounds' ratios. On a busy machine
- * that of the lower quartiles, "of the quiet rounds", says more: what others do only adds to a figure.
+ * Each figure is the median of the rounds, in microseconds; the ratio is the median of the rounds' ratios. On a busy
+ * machine the ratio of the lower quartiles, "of the quiet rounds", says more, because other programs can only add to a
+ * figure.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import process from "node:process";
-
-/** Requests under way at a time. */
-const CONNECTIONS = 32;
-/** What needs less than `IDLE` microseconds of processor time in this time is idle. */
-const IDLE_MS = 400;
-const IDLE = 20_000;
+import { startFlags } from "../test/support/start_flags.ts";
+import { each, idle, quantile, type Send, type Side, startSide } from "./support/side.ts";
 
 const WAIT = { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} };
 const SPEC = {
@@ -28,24 +20,14 @@ const SPEC = {
   templates: [WAIT],
 };
 
-type Send = (method: string, path: string, body?: unknown) => Promise<void>;
-
-interface Side {
-  folder: string;
-  send: Send;
-  /** Processor time so far, microseconds. */
-  spent(): { server: number; redis: number };
-  stop(): void;
-}
-
 interface Work {
-  prepare?: (send: Send) => Promise<void>;
-  /** Before each round, not counted. */
-  before?: (send: Send, round: string, i: number) => Promise<void>;
-  once(send: Send, round: string, i: number): Promise<void>;
+  prepare?: (send: Send) => Promise<unknown>;
+  /** Sent before each round and not counted. */
+  before?: (send: Send, round: string, i: number) => Promise<unknown>;
+  once(send: Send, round: string, i: number): Promise<unknown>;
 }
 
-const submit = (send: Send, round: string, i: number, namespace = "load"): Promise<void> => {
+const submit = (send: Send, round: string, i: number, namespace = "load"): Promise<unknown> => {
   const name = `${round}-${i}`;
   const args = { parameters: [{ name: "uuid", value: name }] };
   return send("POST", `/api/v1/workflows/${namespace}`, {
@@ -87,89 +69,15 @@ const WORKS: Record<string, Work> = {
   },
 };
 
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => done(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
-
-/** Processor time of a process with its threads, microseconds. */
-function spentBy(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const nanoseconds = threads.map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0])
-  );
-  return nanoseconds.reduce((sum, value) => sum + value, 0) / 1000;
-}
-
-async function startSide(folder: string): Promise<Side> {
-  const data = mkdtempSync(join(tmpdir(), "sluice-compare-"));
-  const [redisPort, port] = [await freePort(), await freePort()];
-  const silent = { stdio: ["ignore", "ignore", "inherit"] as ["ignore", "ignore", "inherit"] };
-  const redisFlags = `--port ${redisPort} --dir ${data} --appendonly yes --appendfsync everysec`;
-  const redis = spawn("redis-server", [...redisFlags.split(" "), "--save", ""], silent);
-  const url = `redis://127.0.0.1:${redisPort}`;
-  const flags = `--port ${port} --store ${url} --event-operation-queue-size 100000`;
-  const server = spawn(
-    process.execPath,
-    ["run", "-A", "--no-check", "src/main.ts", "--log-level", "warn", ...flags.split(" ")],
-    { ...silent, cwd: folder },
-  );
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  const send: Send = (method, path, body) =>
-    new Promise((done, fail) => {
-      const headers = { "content-type": "application/json" };
-      const sent = request({ agent, host: "127.0.0.1", port, method, path, headers }, (answer) => {
-        answer.resume();
-        answer.once("end", () => {
-          if (answer.statusCode === 200) done();
-          else fail(new Error(`${method} ${path}: ${answer.statusCode}`));
-        });
-      });
-      sent.once("error", fail);
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
-  for (let i = 0;; i++) {
-    try {
-      await send("GET", "/readyz");
-      break;
-    } catch (error) {
-      if (i === 100) throw error;
-      await new Promise((done) => setTimeout(done, 200));
-    }
-  }
-  return {
+function startServer(folder: string): Promise<Side> {
+  const bound = ["--event-operation-queue-size", "100000", "--log-level", "warn"];
+  return startSide({
     folder,
-    send,
-    spent: () => ({ server: spentBy(server.pid ?? 0), redis: spentBy(redis.pid ?? 0) }),
-    stop() {
-      agent.destroy();
-      server.kill();
-      redis.kill();
-      rmSync(data, { recursive: true, force: true });
-    },
-  };
-}
-
-async function each(count: number, run: (i: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) await run(next++);
-  };
-  await Promise.all(Array.from({ length: CONNECTIONS }, lane));
-}
-
-/** Waits until the server has done what it was asked for. */
-async function idle(side: Side): Promise<void> {
-  for (let last = side.spent().server;;) {
-    await new Promise((done) => setTimeout(done, IDLE_MS));
-    const now = side.spent().server;
-    if (now - last <= IDLE) return;
-    last = now;
-  }
+    args: (port, url) => [
+      ...[...startFlags(folder), "--no-check", "src/main.ts"],
+      ...["--port", String(port), "--store", url, ...bound],
+    ],
+  });
 }
 
 async function cost(
@@ -190,14 +98,6 @@ async function cost(
   };
 }
 
-/** What so great a part of the numbers is at most: 0.5 is the median. */
-function quantile(numbers: number[], part: number): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const at = (sorted.length - 1) * part;
-  const [low = 0, high = low] = sorted.slice(Math.floor(at));
-  return low + (high - low) * (at % 1);
-}
-
 async function main(argv: string[]): Promise<void> {
   const option = (name: string, byDefault: number) => {
     const at = argv.indexOf(name);
@@ -211,7 +111,7 @@ async function main(argv: string[]): Promise<void> {
   if (unknown !== undefined) {
     throw new Error(`No work is called ${unknown}: choose from ${Object.keys(WORKS).join(", ")}`);
   }
-  const sides = [await startSide(resolve(other)), await startSide(process.cwd())];
+  const sides = [await startServer(resolve(other)), await startServer(process.cwd())];
   try {
     for (const [name, work] of Object.entries(WORKS)) {
       if (names.length > 0 && !names.includes(name)) continue;
@@ -221,7 +121,7 @@ async function main(argv: string[]): Promise<void> {
         await cost(side, work, `${name}-w`, batch);
       }
       for (let round = 0; round < rounds; round++) {
-        // Each goes first in turn.
+        // Each checkout goes first in turn.
         for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) {
           const side = sides[at];
           const figures = found[at];

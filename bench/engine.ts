@@ -1,6 +1,6 @@
 /**
- * Work and bytes per step in a small and in a large workflow: `deno run -A bench/engine.ts [SMALL] [LARGE]`. Both must be
- * alike; the exit status is 1 when the large workflow pays more than twice as much.
+ * Work and bytes per step in a small and in a large workflow: `deno run -A bench/engine.ts [SMALL] [LARGE]`. Both must
+ * be similar: the exit status is 1 if the large workflow pays more than twice as much.
  */
 import process from "node:process";
 import { accept } from "../src/engine/accept.ts";
@@ -19,11 +19,11 @@ function cpuMs(): number {
 }
 
 interface Cost {
-  /** Start of the workflow, validation included, per step, microseconds of computing. */
+  /** Start of the workflow including validation, microseconds of computing per step. */
   start: number;
-  /** Started and ended, per step, microseconds of computing. */
+  /** Start and end of the steps, microseconds of computing per step. */
   step: number;
-  /** Stored per step while the steps end. */
+  /** Bytes stored per step while the steps end. */
   bytes: number;
 }
 
@@ -34,7 +34,7 @@ const METADATA = {
   creationTimestamp: "2024-01-01T00:00:00Z",
 };
 
-/** One group of steps that run side by side. */
+/** One group of parallel steps. */
 function stepsWorkflow(count: number): Workflow {
   return {
     metadata: METADATA,
@@ -63,7 +63,7 @@ function stepsWorkflow(count: number): Workflow {
   };
 }
 
-/** A DAG in which every other task depends on the one before. */
+/** A DAG in which every second task depends on the one before. */
 function dagWorkflow(count: number): Workflow {
   const tasks = Array.from({ length: count }, (_, index) => ({
     name: `t${index}`,
@@ -161,7 +161,7 @@ for (
   ] as const
 ) {
   const large = Math.min(given, most);
-  // As many steps in all as the large workflow has, so that warm-up and garbage collection count alike.
+  // As many steps in total as the large workflow has, so that warm-up and garbage collection weigh the same.
   const rounds = Math.max(1, Math.round(large / small));
   const few: Cost = { start: 0, step: 0, bytes: 0 };
   for (let round = 0; round < rounds; round++) {

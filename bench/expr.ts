@@ -5,9 +5,9 @@
 
 import process from "node:process";
 
-import { compileExpr } from "../src/expr/compile.ts";
-import { ProgramCache } from "../src/expr/program_cache.ts";
-import type { ValueMap } from "../src/expr/values.ts";
+import { compileExpr } from "../src/expr/language/compile.ts";
+import { ProgramCache } from "../src/expr/language/program_cache.ts";
+import type { ValueMap } from "../src/expr/values/values.ts";
 
 const ENV: ValueMap = {
   namespace: "argo",

@@ -1,12 +1,12 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * For how long very large workflows hold up a server, on this machine:
+ * For how long very large workflows block a server's event loop on this machine:
  *
  *   [NODES=100000] [ONLY=get,retry] deno run -A bench/large_workflows.ts [sqlite|redis]
  *
- * Does everything that the API can do to workflows of NODES nodes: one that is in the store and has ended, all of whose pods
- * have failed, and one that grows and waits. For each call it tells the longest time that the event loop stood still during
- * the call and what follows from it: by the clock, and in processor time of its thread, which a busy machine does not lengthen.
+ * Makes every API call on workflows of NODES nodes: a stored one that has ended and whose pods have all failed, and one
+ * that grows and waits. For each call it prints the longest time that the event loop was blocked by the call and its
+ * consequences: by the clock, and in processor time of its thread, which a busy machine does not lengthen.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,8 +14,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { shardOf, workflowActorId } from "../src/actors/actor_ids.ts";
 import type { Store } from "../src/store/port.ts";
-import { openRedisStore } from "../src/store/redis_store.ts";
-import { openSqliteStore } from "../src/store/sqlite_store.ts";
+import { openRedisStore } from "../src/store/redis/store.ts";
+import { openSqliteStore } from "../src/store/sqlite/store.ts";
 import { manyNodes } from "../test/support/large_workflow.ts";
 import { longestBlock, WITH_LOOP_PROBE } from "../test/support/loop_blocks.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
@@ -24,14 +24,14 @@ import { startServer } from "../test/support/server_process.ts";
 const NODES = Number(process.env["NODES"] ?? 100_000) - 10;
 const COUNT = 2;
 const SHARDS = 64;
-/** Parts in a commit. */
+/** Parts per commit. */
 const PORTION = 5_000;
-/** What follows from a call counts too, for so long after the last of it, ms. */
+/** The consequences of a call count for this long after the last of them, ms. */
 const QUIET_MS = 1_500;
-/** The same for a workflow that is made: its loop is worked out before anything of it shows, ms. */
+/** The same for a new workflow: it computes its loop before anything shows, ms. */
 const LONG_QUIET_MS = 6_000;
 
-/** At most so long, ms. */
+/** The longest wait for them, ms. */
 const MAX_SETTLE_MS = 60_000;
 
 /** Processor time of a process so far, s. */
@@ -101,7 +101,7 @@ const waiting = {
   },
 };
 
-/** Only these calls, by the names below, with commas between them. */
+/** Limits the run to these calls, by the names below, separated by commas. */
 const ONLY = process.env["ONLY"];
 
 async function measureOn(kind: string): Promise<void> {
@@ -121,10 +121,10 @@ async function measureOn(kind: string): Promise<void> {
     return { status: response.status, bytes, ms: performance.now() - at };
   }
 
-  /** Progress, phase and version: what changes while a workflow is worked on. */
+  /** Progress, phase and version: what changes while a workflow is being worked on. */
   async function stateOf(path: string): Promise<string> {
     const fields = "metadata.resourceVersion,status.phase,status.progress";
-    // Of a list, because that reads no nodes.
+    // From a list, because that reads no nodes.
     const [, , namespace, name] = path.split("/");
     const query = `fields=items.${fields.replaceAll(",", ",items.")}`;
     const selector = `listOptions.fieldSelector=metadata.name=${name}`;
@@ -134,7 +134,7 @@ async function measureOn(kind: string): Promise<void> {
     return await response.text();
   }
 
-  /** Waits until nothing follows any more. */
+  /** Waits until nothing changes any more. */
   async function settle(path: string, quietMs: number): Promise<void> {
     let last = "";
     const endsAt = performance.now() + MAX_SETTLE_MS;
@@ -177,6 +177,8 @@ async function measureOn(kind: string): Promise<void> {
     const at = performance.now();
     server = await start();
     const ready = Math.round(performance.now() - at);
+    // Before it is ready, it reads its own program.
+    await longestBlock(server);
     await new Promise((done) => setTimeout(done, QUIET_MS));
     const { ms, cpuMs } = await longestBlock(server);
     console.log(
@@ -186,7 +188,7 @@ async function measureOn(kind: string): Promise<void> {
     );
   }
 
-  /** What a watch begins with. */
+  /** The first changes of a watch. */
   async function watched(namespace: string) {
     await longestBlock(server);
     const controller = new AbortController();
@@ -197,7 +199,7 @@ async function measureOn(kind: string): Promise<void> {
     try {
       for await (const chunk of response.body ?? []) bytes += chunk.length;
     } catch {
-      // It ends when it is cut off.
+      // The read fails when the watch is cut off.
     }
     const { ms, cpuMs } = await longestBlock(server);
     const size = `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,24 +1,24 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * What a page of 50 workflows costs, by how many finished ones are stored, on this machine:
+ * What a page of 50 workflows costs on this machine, depending on how many finished ones are stored:
  *
  *   [STORED=100000] [QUERY=name] [REQUESTS=40] deno run -A bench/lists.ts [redis|sqlite]
  *
- * Fills two stores of each kind, one with 1,000 and one with STORED finished workflows, starts a server on each, and asks
- * both in turns for the first and the last page of every query over HTTP. Costs are the processor time of the server and of
- * Redis, and the time that the client waits. It fails when a page of a bounded query costs more than twice as much in the
- * large store, or the server keeps more memory.
+ * Fills two stores of each kind, one with 1,000 and one with STORED finished workflows, and starts a server on each. It
+ * then asks both, alternating, for the first and the last page of every query over HTTP. Costs are the processor time
+ * of the server and of Redis, and the time that the client waits. It fails if a page of a bounded query costs more than
+ * twice as much in the large store, or if the server keeps more memory.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { shardOf } from "../src/actors/actor_ids.ts";
-import { continueToken } from "../src/service/continue_token.ts";
+import { continueToken } from "../src/service/workflows/continue_token.ts";
 import { comparePositions, continueAfter } from "../src/store/list_query.ts";
 import type { ActorChange, Store } from "../src/store/port.ts";
-import { openRedisStore } from "../src/store/redis_store.ts";
-import { openSqliteStore } from "../src/store/sqlite_store.ts";
+import { openRedisStore } from "../src/store/redis/store.ts";
+import { openSqliteStore } from "../src/store/sqlite/store.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 import {
   heapAfterCollection,
@@ -39,11 +39,11 @@ const START = Date.UTC(2026, 0, 1);
 /** Clock ticks of /proc are 10 ms. */
 const TICK_MS = 10;
 const MIB = 2 ** 20;
-/** More than this ratio between the stores is a failure, and more heap than this. */
+/** A greater ratio between the stores, or more additional heap, is a failure. */
 const MAX_RATIO = 2;
 const MAX_HEAP_MIB = 16;
 
-/** A store with so many workflows. */
+/** A store with this many workflows. */
 interface Setting {
   stored: number;
   server: ServerProcess;
@@ -80,10 +80,10 @@ const ADAPTERS: Record<string, (stored: number) => Promise<Setting>> = {
 
 const nameOf = (i: number) => `async-job-${i}`;
 const createdAt = (i: number) => START + 1_000 * Math.floor(i / 20);
-/** One in twenty has each. */
+/** One workflow in twenty has each. */
 const teamOf = (i: number) => `t${i % 20}`;
 
-/** A finished workflow of three steps as the engine stores it. */
+/** A finished workflow of three steps, as the engine stores it. */
 function change(i: number): ActorChange {
   const name = nameOf(i);
   const uid = `0b5d3c1e-7d0f-4f5b-9a53-${String(i).padStart(12, "0")}`;
@@ -165,7 +165,7 @@ interface Query {
   text: string;
   /** Which workflows it selects. */
   selects: (i: number) => boolean;
-  /** No index is for it: a page looks at entries up to the server's bound, and may be shorter for that. */
+  /** No index covers it: a page reads entries up to the server's bound, so it may be shorter. */
   isScan?: true;
 }
 
@@ -213,7 +213,7 @@ const QUERIES: Query[] = [
   },
 ];
 
-/** Tokens of the first and of the last whole page. */
+/** Tokens of the first and of the last full page. */
 function tokensOf({ selects }: Query, stored: number): [which: string, token: string][] {
   const places = Array.from({ length: stored }, (_, i) => i).filter(selects)
     .map((i) => ({ createdAt: createdAt(i), id: `wf/bench/${nameOf(i)}` }))
@@ -298,7 +298,7 @@ async function compare(adapter: string, small: Setting, large: Setting): Promise
       }
       const [a, b] = costs;
       if (a === undefined || b === undefined) continue;
-      // Ticks are coarse: a millisecond more is no ratio.
+      // Ticks are coarse: one more millisecond is no meaningful ratio.
       const processor = (b.serverMs + b.backendMs + 1) / (a.serverMs + a.backendMs + 1);
       const median = (b.medianMs + 1) / (a.medianMs + 1);
       const name = `${query.name}, ${places[1]?.[0]} page`;

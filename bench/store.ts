@@ -1,13 +1,12 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
-// deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * Figures of the store adapters, on this machine:
+ * Figures of the store adapters on this machine:
  *
  *   deno run -A bench/store.ts [commits] [lists] [memory] [redis|redis-always|sqlite|sqlite-normal …]
  *
- * commits: small commits per second (one workflow of 1 KB and a node of 300 bytes, outbox, timer, cursor) with 1, 32 and
- * 256 in flight over 64 shards. lists: a page of 50 without its nodes at 1,000 and at 100,000 stored workflows. memory:
- * bytes of Redis for each of 100,000 suspended workflows (header of 1 KB, 3 nodes of 300 bytes, 4 labels).
+ * commits: small commits per second (one workflow of 1 KB and a node of 300 bytes, outbox, timer, cursor) with 1, 32
+ * and 256 in flight over 64 shards. lists: a page of 50 without its nodes, at 1,000 and at 100,000 stored workflows.
+ * memory: bytes of Redis for each of 100,000 suspended workflows (header of 1 KB, 3 nodes of 300 bytes, 4 labels).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,8 +14,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { createClient } from "redis";
 import type { IndexEntry, ShardCommit, Store } from "../src/store/port.ts";
-import { openRedisStore } from "../src/store/redis_store.ts";
-import { openSqliteStore } from "../src/store/sqlite_store.ts";
+import { openRedisStore } from "../src/store/redis/store.ts";
+import { openSqliteStore } from "../src/store/sqlite/store.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 
 const SHARDS = 64;

@@ -4,11 +4,12 @@
  *
  *   WAITING=100000 deno run -A bench/waiting.ts
  *
- * Starts two services, each with one replica and a Redis (everysec) of its own. Both are warmed up alike; then 100 workflows
- * are suspended in one and WAITING in the other. It prints the memory of both replicas, in use and after a collection of
- * garbage, the bytes of Redis for each workflow, and the time of a resume in both services, asked in turns; then it starts
- * the replica with the many again and prints how long that takes and what it needs. DURATION=1 gives every suspension a time
- * limit, so that a timer waits with it. It runs the server on the runtime that runs it; FLAGS are added to its command line.
+ * Starts two services, each with one replica and its own Redis (everysec), and warms both up in the same way. Then it
+ * suspends 100 workflows in one and WAITING in the other. It prints the memory of both replicas, in use and after a
+ * garbage collection, the bytes of Redis for each workflow, and the time of a resume in both services, alternating.
+ * Then it restarts the replica with the many workflows and prints how long that takes and what it needs. DURATION=1
+ * gives every suspension a time limit, so that a timer waits with it. The server runs on the runtime that runs this
+ * program; FLAGS are added to its command line.
  */
 import process from "node:process";
 import { createClient } from "redis";
@@ -23,12 +24,12 @@ import { type ServerProcess, startServer } from "../test/support/server_process.
 const COUNT = Number(process.env["WAITING"] ?? 2_000);
 const HAS_TIMER = process.env["DURATION"] === "1";
 const FLAGS = (process.env["FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
-/** Suspended in the service that the other one is compared with. */
+/** Suspended in the service that serves as the comparison. */
 const FEW = 100;
-/** Submits at a time, and resumes at a time. */
+/** Concurrent submits, and concurrent resumes. */
 const SUBMITS = 16;
 const RESUMES = 4;
-/** Turns of both services, and resumes in each. */
+/** Rounds over both services, and resumes in each round. */
 const TURNS = 20;
 const RESUMED = 50;
 
@@ -82,7 +83,7 @@ function submit(service: Service, names: string[]): Promise<void> {
   );
 }
 
-/** Resumes these; resolves with the time that each took, ms. */
+/** Resumes these workflows; resolves with the time of each resume, ms. */
 async function resume(service: Service, names: string[]): Promise<number[]> {
   const times: number[] = [];
   await inFlight(names, RESUMES, async (name) => {
@@ -104,7 +105,7 @@ function quantiles(times: number[]): string {
 const names = (group: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${group}-${i}`);
 
-/** Takes some out of a list, evenly. */
+/** Takes some items of a list at even distances. */
 function takeSpread(list: string[], count: number): string[] {
   const step = Math.max(1, Math.floor(list.length / count));
   const taken = list.filter((_, index) => index % step === 0).slice(0, count);

@@ -1,6 +1,6 @@
 /**
- * The event endpoint. MODE: `full` (as fast as VUS connections go), `rate` (RATE events a second), `edge` (ramps up to RATE
- * until the queue is full). With BINDING=1 a binding makes a waiting workflow of each event.
+ * The event endpoint. MODE: `full` (as fast as VUS connections go), `rate` (RATE events a second), `edge` (ramps up to
+ * RATE until the queue is full). With BINDING=1 a binding makes a waiting workflow from each event.
  */
 import { sleep } from "k6";
 import type { Options } from "k6/options";
@@ -83,7 +83,7 @@ export default function (): void {
   book(load("POST", url, event), BINDING ? 1 : 0);
 }
 
-/** Each event that was accepted must have become a workflow, exactly one. */
+/** Each accepted event must have become exactly one workflow. */
 export function teardown(data: { before: number }): void {
   if (BINDING) settle(MADE, data.before);
 }

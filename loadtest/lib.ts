@@ -1,6 +1,6 @@
 /**
- * What the k6 scripts share: servers, ids, the ledger. Variables: BASES (comma separated URLs), RUN (label of this run),
- * NAMESPACE, VUS, RATE, DURATION, P99 (bound of the threshold, ms).
+ * What the k6 scripts share: servers, ids, the ledger. Variables: BASES (comma-separated URLs), RUN (label of this
+ * run), NAMESPACE, VUS, RATE, DURATION, P99 (bound of the threshold, ms).
  */
 import { sleep } from "k6";
 import http, { type RefinedResponse, type ResponseType } from "k6/http";
@@ -15,19 +15,19 @@ export const DURATION: string = __ENV.DURATION ?? "10s";
 export const SECONDS: number = Number.parseFloat(DURATION) * (DURATION.endsWith("m") ? 60 : 1);
 export const RUN: string = __ENV.RUN ?? "r";
 
-/** Answers by what they mean, for the ledger. */
+/** Answers by their meaning, for the ledger. */
 const accepted = new Counter("ledger_accepted");
 const refused = new Counter("ledger_refused");
 const wrong = new Counter("ledger_wrong");
-/** What was promised and is not there yet: 0 in the end, when every promise was kept exactly once. */
+/** Promises that are not yet kept: 0 in the end, if every promise was kept exactly once. */
 const open = new Counter("ledger_open");
 const made = new Counter("ledger_made");
-/** Those of them that came after the load had ended. */
+/** Those that came after the load had ended. */
 const late = new Counter("ledger_late");
 
 export type Answer = RefinedResponse<ResponseType>;
 
-/** What every script must hold. `mayRefuse`: 503 is an answer like any other, and must come. */
+/** Thresholds of every script. `mayRefuse`: 503 is a normal answer, and must occur. */
 export function thresholds(mayRefuse = false): NonNullable<Options["thresholds"]> {
   return {
     ledger_wrong: ["count==0"],
@@ -39,9 +39,9 @@ export function thresholds(mayRefuse = false): NonNullable<Options["thresholds"]
 
 export const TREND: string[] = ["avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"];
 
-/** One of the replicas, in turn. */
+/** The replicas take turns. */
 export function base(): string {
-  // In setup and teardown there is no iteration.
+  // Setup and teardown have no iteration.
   const turn = typeof __ITER === "number" ? __VU + __ITER : 0;
   return BASES[turn % BASES.length] ?? "";
 }
@@ -51,12 +51,12 @@ export function load(method: string, url: string, body?: unknown): Answer {
   return send(method, url, body, "load");
 }
 
-/** A request of setup or teardown, which no figure counts. */
+/** A request of setup or teardown, which is not part of any figure. */
 export function prepare(method: string, url: string, body?: unknown): Answer {
   return send(method, url, body, "other");
 }
 
-/** Like requests of setup or teardown, all at a time. */
+/** Several such requests at once. */
 export function prepareAll(method: string, url: string, bodies: unknown[]): Answer[] {
   const params = paramsOf(method, "other");
   return http.batch(bodies.map((body) => ({ method, url, body: JSON.stringify(body), params })));
@@ -71,7 +71,10 @@ function paramsOf(method: string, kind: string) {
   return { headers: { "Content-Type": "application/json" }, tags: { name: method, kind } };
 }
 
-/** Books an answer: 200 accepted, 503 refused, anything else wrong. `promises`: workflows that an acceptance stands for. */
+/**
+ * Records an answer: 200 accepted, 503 refused, anything else wrong. `promises`: workflows that an accepted request
+ * must make.
+ */
 export function book(response: Answer, promises = 0): boolean {
   if (response.status === 200) {
     accepted.add(1);
@@ -81,7 +84,7 @@ export function book(response: Answer, promises = 0): boolean {
   return response.status === 200;
 }
 
-/** Waits until no more workflows come, and books those that are there against what was promised. */
+/** Waits until no more workflows appear, and records those that exist against what was promised. */
 export function settle(selector: string, before = 0): void {
   const first = countWorkflows(selector) - before;
   let last = first;
@@ -96,7 +99,7 @@ export function settle(selector: string, before = 0): void {
   open.add(-last);
 }
 
-/** A workflow that waits in one suspend step for a uuid. */
+/** A workflow that waits for a uuid in one suspend step. */
 export function waiting(name: string, uuid: string): Record<string, unknown> {
   return {
     metadata: { name, labels: { run: RUN } },
@@ -111,7 +114,7 @@ export function waiting(name: string, uuid: string): Record<string, unknown> {
 /** A template that waits for a uuid. */
 export const WAIT = { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} };
 
-/** Number of workflows of the namespace with a label selector, by the list's own paging. */
+/** Number of workflows of the namespace with a label selector, counted page by page. */
 export function countWorkflows(selector: string): number {
   let count = 0;
   let next = "";

@@ -1,10 +1,10 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]` (`-e DURATION=30s`,
- * `-e VUS=64`, `-e RATE=1000`, `-e P99=200` set what the scripts read): starts Redis, the replicas
- * and the baseline, runs the named load tests (default: all) in turn with the baseline, prints a table and writes
+ * `deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]` (`-e DURATION=30s`, `-e
+ * VUS=64`, `-e RATE=1000`, `-e P99=200` set variables of the scripts): starts Redis, the replicas and the baseline,
+ * runs the named load tests (default: all) alternating with the baseline, prints a table and writes
  * `loadtest/results/<time>.json` and `.svg`. Every figure is the median of the rounds; ratios are within one run. k6 is
- * taken from PATH, or built with `go install` once.
+ * taken from PATH, or built once with `go install`.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,23 +12,24 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { startFlags } from "../test/support/start_flags.ts";
 
 const K6_MODULE = "go.k6.io/k6@v1.3.0";
 
 interface Test {
   script: string;
   env: Record<string, string>;
-  /** Also run against the baseline, in turn. */
+  /** Also run against the baseline, alternating. */
   baseline?: boolean;
-  /** Flags of the server besides the shared ones. */
+  /** Flags of the server in addition to the shared ones. */
   server?: string[];
-  /** @default as many as asked for */
+  /** @default the number that the command line asks for */
   replicas?: number;
 }
 
 const WIDE_QUEUE = ["--event-operation-queue-size", "100000"];
 
-/** Load tests by name; thresholds and ledger are in the scripts. */
+/** Load tests by name; the scripts hold thresholds and ledger. */
 const TESTS: Record<string, Test> = {
   "events": { script: "events.ts", env: {}, baseline: true, server: WIDE_QUEUE },
   "events-rate": { script: "events.ts", env: { MODE: "rate", RATE: "500" }, server: WIDE_QUEUE },
@@ -66,9 +67,9 @@ interface Figures {
   accepted: number;
   refused: number;
   wrong: number;
-  /** Workflows found in the end, where the script counts them. */
+  /** Workflows that exist in the end, if the script counts them. */
   made?: number;
-  /** Those that were there when the load ended, by its length. */
+  /** Workflows that existed when the load ended, divided by its length. */
   madePerSecond?: number;
   /** Thresholds of the script that were crossed. */
   crossed: string[];
@@ -114,7 +115,7 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
   throw new Error(`${what} did not start within 30 s`);
 }
 
-/** Starts a program; the result ends it. */
+/** Starts a program; the returned function ends it. */
 function start(command: string, args: string[]): () => void {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
   return () => void child.kill("SIGTERM");
@@ -160,8 +161,7 @@ async function startReplicas(
   for (let i = 0; i < count; i++) {
     const port = await freePort();
     stops.push(start(process.execPath, [
-      "run",
-      "-A",
+      ...startFlags(),
       "--no-check",
       "src/main.ts",
       "--port",
@@ -188,13 +188,13 @@ interface Summary {
       rate?: number;
       med?: number;
       "p(99)"?: number;
-      /** True when it was crossed. */
+      /** True if it was crossed. */
       thresholds?: Record<string, boolean>;
     } | undefined
   >;
 }
 
-/** Length of the load, as `-e DURATION=…` among the flags says. */
+/** Length of the load, from `-e DURATION=…` among the flags. */
 function secondsOf(flags: string[]): number {
   const [, value = "10", unit = "s"] = /DURATION=(\d+)(s|m)/.exec(flags.join(" ")) ?? [];
   return Number(value) * (unit === "m" ? 60 : 1);
@@ -274,7 +274,7 @@ function middle(rounds: Figures[]): Figures {
   };
 }
 
-/** Bars of requests per second. */
+/** Bar chart of requests per second. */
 export function plot(rows: Row[]): string {
   const top = Math.max(1, ...rows.map((row) => row.perSecond));
   const bars = rows.map((row, i) => {
@@ -350,7 +350,7 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
     if (test.baseline) await until("the baseline", answers(`${baseUrl}/healthz`));
     const own: Figures[] = [];
     const other: Figures[] = [];
-    // Programs that have just started are slow.
+    // Programs are slow right after their start.
     const warmUp = [...options.k6Flags, "-e", "DURATION=3s"];
     if (test.baseline) await load(k6, test, [baseUrl], "w", warmUp);
     await load(k6, test, replicas.urls, "w", warmUp);

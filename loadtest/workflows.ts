@@ -1,6 +1,6 @@
 /**
- * Submit, get, list and resume, as VERB says. What is resumed waits before the load begins: WAITING workflows, by default
- * more than can be resumed in the time.
+ * Submit, get, list and resume, depending on VERB. The workflows to resume already wait when the load begins: WAITING
+ * of them, by default more than can be resumed in the time.
  */
 import { sleep } from "k6";
 import exec from "k6/execution";
@@ -11,7 +11,6 @@ import {
   DURATION,
   load,
   NAMESPACE,
-  prepare,
   prepareAll,
   RUN,
   SECONDS,
@@ -67,7 +66,7 @@ export default function (): void {
   }
 }
 
-/** What was submitted must be there, what was resumed must have succeeded. */
+/** What was submitted must exist; what was resumed must have succeeded. */
 export function teardown(): void {
   if (VERB === "submit") settle(`run=${RUN}`);
   if (VERB === "resume") settle(`run=${RUN},workflows.argoproj.io/phase=Succeeded`);

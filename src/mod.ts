@@ -112,12 +112,12 @@ export {
   type Kind,
   KINDS,
   type ManifestTypes,
-} from "./spec/decode_manifest.ts";
-export { anyManifestSchema, jsonSchema } from "./spec/json_schema.ts";
+} from "./spec/schema/decode_manifest.ts";
+export { anyManifestSchema, jsonSchema } from "./spec/schema/json_schema.ts";
 export { lintManifests, type LintResult, templateFinder } from "./spec/lint.ts";
 export { type ParseLimits, parseManifests } from "./spec/parse.ts";
-export { validateAny } from "./spec/validate_any.ts";
-export type { ValidationContext, ValidationOptions } from "./spec/validate.ts";
+export { validateAny } from "./spec/validation/any.ts";
+export type { ValidationContext, ValidationOptions } from "./spec/validation/validate.ts";
 
 // The engine.
 export { accept } from "./engine/accept.ts";
@@ -132,9 +132,9 @@ export type { WorkflowState } from "./engine/state.ts";
 export { viewWorkflow } from "./engine/view.ts";
 
 // Expressions.
-export { compileExpr } from "./expr/compile.ts";
-export { evaluateForUser, type UserResult } from "./expr/evaluate_for_user.ts";
-export type { CompileOptions, Program } from "./expr/program.ts";
+export { compileExpr } from "./expr/language/compile.ts";
+export { evaluateForUser, type UserResult } from "./expr/templates/evaluate_for_user.ts";
+export type { CompileOptions, Program } from "./expr/language/program.ts";
 
 // Simulated runs.
 export { Simulation, type SimulationOptions } from "./simulation/simulation.ts";
@@ -143,12 +143,13 @@ export { decodeTestFile, type TestFile, type WorkflowTest } from "./simulation/t
 export { runTest, testedManifest, type TestResult } from "./simulation/test_run.ts";
 
 // The client.
-export type { Change, List, LogLine } from "./client/answer.ts";
+export type { Change, List, LogLine, MinimalAnswer } from "./client/answer.ts";
 export {
   type Client,
   createClient,
   type DownloadOperation,
   type Input,
+  type MinimalOperation,
   type StreamOperation,
   type UnaryOperation,
   type UploadOperation,

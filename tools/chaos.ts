@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task chaos [NAME…] [--minutes M] [--seed N] [--short]`: runs chaos scenarios on real servers and a real Redis, all
- * of them or those whose name begins with one of the given; prints figures and what was violated, and exits 1 when
- * something was. `--list` names them.
+ * `deno task chaos [NAME…] [--minutes M] [--seed N] [--short]`: runs chaos scenarios on real servers and a real Redis:
+ * all of them, or those whose names begin with one of the given ones. Prints figures and violations, and exits 1 if
+ * there were any. `--list` names the scenarios.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -20,7 +20,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-/** Ends what was started when somebody has waited long enough. */
+/** Ends a run that somebody interrupts. */
 const interrupted = new Promise<never>((_, reject) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => reject(new Error(`Ended by ${signal}`)));

@@ -1,6 +1,6 @@
 /**
- * `deno run -A tools/chart_values.ts`: writes into the chart's `values.schema.json` what its value `server` may hold: every
- * setting of the server's configuration table that the chart neither knows itself nor has a value of its own for.
+ * `deno run -A tools/chart_values.ts`: writes into the chart's `values.schema.json` what its value `server` may hold:
+ * every setting of the server's configuration table that the chart neither sets itself nor has a separate value for.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { CONFIG_TABLE } from "../src/platform/config.ts";
@@ -12,6 +12,8 @@ export const VALUES_SCHEMA = "helm/sluice/values.schema.json";
 const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>> = {
   host: "the pod's",
   port: "the pod's",
+  processes: "processes",
+  processCommand: "the image's",
   store: "redis",
   executor: "executor",
   allowRemoteProcess: "no steps run in the server's pod",
@@ -44,7 +46,7 @@ const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>>
 
 type Row = typeof CONFIG_TABLE[keyof typeof CONFIG_TABLE];
 
-/** Settings that the value `server` takes, by name. */
+/** Settings that the value `server` accepts, by name. */
 export function serverSettings(): [name: string, row: Row][] {
   return Object.entries(CONFIG_TABLE).filter(([name]) => !(name in OF_THE_CHART));
 }

@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task check`: format, lint (with the layer rules), types (tsc), unused code (knip). Prints what failed and exits 1;
- * all steps run even when one fails. knip comes through npx, since it is a tool of the check only.
+ * `deno task check`: format, lint (including layers, rooms and sizes), the floor plan, types (tsc), unused code (knip).
+ * Prints what failed and exits 1; all steps run even if one fails. knip comes through npx, because only this check
+ * needs it.
  */
 import { spawnSync } from "node:child_process";
 import process from "node:process";
@@ -22,6 +23,7 @@ const STEPS: [string, string, string[]][] = [
     "vitest.config.ts",
   ]],
   ["lint", deno, ["lint", "src", "test", "tools", "bench"]],
+  ["floor plan", deno, ["run", "-A", "tools/floor_plan.ts"]],
   ["types", deno, ["run", "-A", "npm:typescript@6.0.3/tsc", "-p", "."]],
   ["unused code", "npx", ["-y", KNIP, "--no-progress"]],
 ];

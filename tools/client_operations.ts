@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unreachable } from "../src/base/unreachable.ts";
 import type { AnswerShape, Route } from "../src/http/route.ts";
-import { ROUTES } from "../src/http/routes.ts";
+import { ROUTES } from "../src/http/routes/all.ts";
 import type { QueryType } from "../src/http/query.ts";
-import type { Schema, StructSchema } from "../src/spec/schema.ts";
-import { KIND_SCHEMAS } from "../src/spec/schema_kinds.ts";
+import type { Schema, StructSchema } from "../src/spec/schema/schema.ts";
+import { KIND_SCHEMAS } from "../src/spec/schema/kinds.ts";
 
 export const OPERATIONS_FILE: string = join(import.meta.dirname, "../src/client/operations.ts");
 
@@ -60,6 +60,7 @@ function operationType(route: Route): string {
     `query: ${object(query)}`,
     `body: ${body}`,
     `answer: ${route.kind === "download" ? "Uint8Array" : answerType(route.answer)}`,
+    ...(route.hasMinimal === true ? ["hasMinimal: true"] : []),
   ];
   return `  /** ${route.summary}. */\n  ${route.operation}: {\n${
     members.map((member) => `    ${member};\n`).join("")

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import type { Json, JsonObject } from "../src/base/json.ts";
-import { podFor } from "../src/executors/kubernetes_pod.ts";
-import type { Schema } from "../src/spec/schema.ts";
+import { podFor } from "../src/executors/kubernetes/pod.ts";
+import type { Schema } from "../src/spec/schema/schema.ts";
 import type { Template, WorkflowSpec } from "../src/spec/manifest.ts";
 import { startApiServer } from "../test/support/api_server.ts";
 import { taskSpec } from "../test/support/task_spec.ts";
@@ -56,7 +56,10 @@ describe("tests that claims name", () => {
   });
 });
 
-/** Text of the sources that could give a member an effect: not its declarations, nor what only passes objects on. */
+/**
+ * Text of the sources that could give a member an effect: without its declarations, and without code that only passes
+ * objects on.
+ */
 const SOURCES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
@@ -70,7 +73,10 @@ function readers(member: string, files: RegExp): string[] {
   );
 }
 
-/** Members without effect whose names mean something else elsewhere, or are read to be refused: the word shows nothing. */
+/**
+ * Members without effect whose names mean something else elsewhere, or are read in order to refuse them: finding the
+ * word proves nothing.
+ */
 const OTHER_MEANINGS = new Set([
   ...["name", "key", "value", "type", "path", "action", "flags", "resource", "plugin", "force"],
   ...["labels", "help", "when", "counter", "gauge", "histogram", "metrics", "operation", "buckets"],
@@ -130,8 +136,7 @@ describe("members that the server sees to", () => {
   );
 });
 
-const LOCAL =
-  /^executors\/(local_|container|environment|volumes|capture|log_files|machine|path_map|process|resources_duration|scratch)|^artifacts\//;
+const LOCAL = /^executors\/(local\/|capture|resources_duration|container_plan)|^artifacts\//;
 const CONTAINER_STRUCTS = ["core.Container", "ScriptTemplate", "ContainerNode", "UserContainer"];
 
 describe("members of containers on one machine", () => {
@@ -144,7 +149,7 @@ describe("members of containers on one machine", () => {
   });
 });
 
-/** A value of the right shape, unlike any default. */
+/** A value of the right shape, different from any default. */
 function sample(schema: Schema): Json {
   switch (schema.kind) {
     case "struct": {
@@ -180,7 +185,7 @@ function podOf(template: Template, podSpec: WorkflowSpec): string {
     secret: "s",
     now: 0,
   });
-  // What containers are told of their template is no effect.
+  // Passing the template to containers as text is no effect.
   return JSON.stringify(pod).replaceAll(
     /\{"name":"ARGO_TEMPLATE","value":"(?:[^"\\]|\\.)*"\}/g,
     "",
@@ -202,7 +207,7 @@ describe("pods", () => {
   const ofPod = all.filter((row) => ["Template", "WorkflowSpec"].includes(shortName(row.struct)))
     .filter((row) => row.struct.fields().get(row.member)?.schema.kind !== "stepGroup")
     .filter((row) => /^n/.test(claimOf(row)) && claimOf(row) !== "none")
-    // A resource is no pod.
+    // A resource is not a pod.
     .filter(({ member }) => member !== "resource");
   it("have many members of their own", () => expect(ofPod.length).toBeGreaterThan(20));
   it.each(ofPod.map((row): [string, Row] => [nameOf(row), row]))("%s", (_name, row) => {

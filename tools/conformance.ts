@@ -1,6 +1,6 @@
 /**
  * `deno task conformance KIND DIR`: runs every case file of a kind in a folder, prints each difference, and ends with
- * `KIND: passed/total`. Exit status: 0 all pass, 1 some differ, 2 wrong usage.
+ * `KIND: passed/total`. Exit status: 0 if all pass, 1 if some differ, 2 for wrong usage.
  */
 
 import { existsSync } from "node:fs";

@@ -1,11 +1,11 @@
-/** Where Sluice decided for itself. Each decision names what shows it; `compatibility.test.ts` looks and asks the server. */
+/** Where Sluice deliberately differs from the reference. `compatibility.test.ts` checks the evidence that each decision names. */
 
 /** A case in which the reference is probably wrong. */
 export interface QuirkDecision {
   /** What it is about. */
   subject: string;
   reference: string;
-  /** Whether Sluice does as the reference does. */
+  /** Whether Sluice does what the reference does. */
   choice: "same" | "better";
   sluice: string;
   why: string;
@@ -19,16 +19,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Documented as 30 s; waits for ever",
     choice: "better",
     sluice: "Ends after 30 s",
-    why: "A server that never answers must not hold a step, and a place, for ever",
+    why: "A server that never answers must not occupy a step, and a place, for ever",
     shown:
-      "src/executors/http.test.ts: without a timeout of its own a request has 30 s, from the connection to the last byte",
+      "src/executors/http/executor.test.ts: without a timeout of its own a request has 30 s, from the connection to the last byte",
   },
   {
     subject: "Name or label key of a workflow's own metric that Prometheus can't read",
     reference: "Accepted; only metrics of templates are checked",
     choice: "better",
-    sluice: "Refused with its place; one that comes from a parameter becomes a condition",
-    why: "It would break or forge lines of the page of metrics",
+    sluice: "Refused with its path; one that comes from a parameter becomes a condition",
+    why: "It would break or forge lines of `/metrics`",
     shown:
       "src/engine/metrics.test.ts: a label key that comes from a parameter is checked when it is known",
   },
@@ -36,7 +36,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Reference to an output that a failed step never made",
     reference: "Tried again for ever; the workflow stays Running",
     choice: "better",
-    sluice: "The group fails with what could not be resolved",
+    sluice: "The group fails and names what could not be resolved",
     why: "The value can never come; a workflow that hangs is worse than one that fails",
     shown: "a reference to what a failed step never made ends the workflow",
   },
@@ -53,13 +53,12 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Can't be resolved; the workflow stays Running",
     choice: "better",
     sluice: "An empty list, `[]`",
-    why:
-      "It is what the results of no element are, and what an aggregate of parameters gives already",
+    why: "No elements have no results; an aggregate of parameters gives the same already",
     shown: "the results of an empty loop are an empty list",
   },
   {
     subject: "`withItems: []`",
-    reference: "Taken for no loop: one task with the raw `{{item}}`",
+    reference: "Not treated as a loop: one task with the raw `{{item}}`",
     choice: "better",
     sluice: "An empty loop: the step is skipped",
     why: "A task with a raw tag in its command is never meant; `withParam: '[]'` is skipped too",
@@ -77,7 +76,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Daemon that ends while its group goes on",
     reference: "The workflow ends with nodes that are still Running or Pending",
     choice: "better",
-    sluice: "What runs comes to its end first, then the group fails",
+    sluice: "Running nodes end first, then the group fails",
     why: "A finished workflow must have no running nodes",
     shown:
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
@@ -93,7 +92,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   },
   {
     subject: "Expression of a loop that can't be evaluated",
-    reference: "Passed on as written, and refused as a list that is no JSON",
+    reference: "Passed on as written, and refused because the list is not JSON",
     choice: "better",
     sluice: "Fails with the message of the expression",
     why: "The message names the cause",
@@ -105,7 +104,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     choice: "same",
     sluice: "Passed on as written",
     why:
-      "Tags that a later template fills in look the same; manifests rely on it. `sluice expr` and lint help to find typing errors",
+      "Tags that a later template fills in look the same, and manifests rely on them. `sluice expr` and lint help to find typing errors",
     shown: "an expression that can't be evaluated stays in an argument as it is written",
   },
   {
@@ -113,15 +112,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "The step is started and failed at once",
     choice: "same",
     sluice: "The step gets a node that failed; no task is started",
-    why: "The tree tells what was not done",
+    why: "The tree shows what was not done",
     shown: "stop goes on to the step that continueOn allows, and fails it at once",
   },
   {
     subject: "`failFast` and other branches",
-    reference: "Branches that run are continued with their next tasks",
+    reference: "Running branches go on with their next tasks",
     choice: "same",
     sluice: "The same",
-    why: "Results of long branches would be lost; manifests rely on it",
+    why: "Otherwise the results of long branches would be lost; manifests rely on it",
     shown: "failFast lets a branch that runs go on",
   },
   {
@@ -129,7 +128,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Found when the dag is run",
     choice: "same",
     sluice: "The task ends with an error that shows the place",
-    why: "Creation keeps the reference's verdicts",
+    why: "Creation accepts and refuses what the reference does",
     shown: "a malformed depends ends the workflow when it is run",
   },
   {
@@ -137,7 +136,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Not enforced on the workflow that runs it",
     choice: "same",
     sluice: "The same",
-    why: "Workflows that are accepted by the reference are accepted here",
+    why: "Sluice accepts every workflow that the reference accepts",
     shown: "the enum of a stored template's parameter does not bind who runs it",
   },
   {
@@ -145,7 +144,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Keeps the escapes of its JSON form",
     choice: "better",
     sluice: "The text as it is",
-    why: "A quotation mark or line break arrives as one",
+    why: "Quotation marks and line breaks arrive unchanged",
     shown: "src/events/match.test.ts: valueFrom: {event: payload.text}",
   },
   {
@@ -170,70 +169,70 @@ export interface ApiDecision {
     body?: unknown;
     status: number;
   };
-  /** Else a test, as `file: name`. */
+  /** Otherwise a test, as `file: name`. */
   shown?: string;
 }
 
-const HTTP_TESTS = "test/contract/http.test.ts";
-const EVENT_TESTS = "test/contract/events.test.ts";
+const HTTP_TESTS = "test/contract/http/http.test.ts";
+const EVENT_TESTS = "test/contract/service/events/events.test.ts";
 
 export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Events",
     reference: "Dispatched while the sender waits; one bad binding gives 500",
-    sluice: "Queued and answered; what each binding made of it is in its delivery record",
+    sluice: "Queued and answered at once; the delivery record says what each binding made of it",
     shown: `${EVENT_TESTS}: what is wrong with one binding is its own outcome`,
   },
   {
     place: "Events: the queue is full",
     reference: "With asynchronous dispatch events may be lost",
-    sluice: "Refused, so that the sender tries again; what was accepted is durable",
+    sluice: "Refused, so that the sender tries again; accepted events are durable",
     shown: `${HTTP_TESTS}: events are accepted until the queue is full`,
   },
   {
     place: "Events: name of the workflow",
     reference: "Five random letters",
     sluice:
-      "A time-stamp and a hash of event and binding, only the hash after a `generateName` of the binding: the same event makes it once",
+      "A time stamp and a hash of event and binding, or only the hash after a `generateName` of the binding: an event makes its workflow once",
     shown:
       `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
   },
   {
     place: "Events: payloads of any kind",
     reference:
-      "Each expression is checked against the kind of each payload: `payload.x` fails for `[1]`, behind a guard too",
+      "Each expression is checked against the type of each payload: `payload.x` fails for `[1]`, even behind a guard",
     sluice:
-      "Checked once, when the binding is stored; guards come first, and what a payload doesn't have is nil",
+      "Checked once, when the binding is stored; guards are evaluated first, and what a payload doesn't have is nil",
     shown:
       "src/events/match.property.test.ts: what a discriminator or a guard excludes is no error, whatever stands behind it",
   },
   {
     place: "Events without a credential, where one is needed",
     reference: "403 as plain text without a code: `failed to process webhook request`",
-    sluice: "403 as JSON with code 7, which says what is missing",
+    sluice: "403 as JSON with code 7 and a message that says what is missing",
     shown:
-      "test/contract/events.test.ts: a signed event needs no credential, and is queued with its sender's identity",
+      "test/contract/service/events/events.test.ts: a signed event needs no credential, and is queued with its sender's identity",
   },
   {
     place: "Requests with a body, without a valid credential",
-    reference: "Some bodies are judged first: 400",
-    sluice: "401 before anything of the body is read",
+    reference: "Some bodies are checked first: 400",
+    sluice: "401 before any of the body is read",
     shown:
-      "test/contract/auth_matrix.test.ts: every declared route has one rule, and no rule is without its route",
+      "test/contract/auth/auth_matrix.test.ts: every declared route has one rule, and no rule is without its route",
   },
   {
     place: "Namespaces in paths",
-    reference: "Any text, where no object is stored",
-    sluice: "400 for what can't be a namespace",
-    shown: "test/contract/request_bodies.test.ts: $method $path takes no other names",
+    reference: "Any text, if no object is stored",
+    sluice: "400 for text that can't be a namespace",
+    shown: "test/contract/http/request_bodies.test.ts: $method $path takes no other names",
   },
   {
     place: "Large bodies and manifests",
-    reference: "As the API server of the cluster has it",
+    reference: "Limited by the cluster's API server",
     sluice:
-      "At most 4 MiB, 250,000 members, 1,000 labels of a workflow, 256 characters of a quantity, 15 s to check it",
+      "At most 4 MiB, 250,000 members, 1,000 labels of a workflow, 256 characters of a quantity, 15 s for the check",
     shown:
-      "test/contract/request_bodies.test.ts: %s by the hundred thousand are refused on every route, at little cost",
+      "test/contract/http/request_bodies.test.ts: %s by the hundred thousand are refused on every route, at little cost",
   },
   {
     place: "Event bindings",
@@ -251,20 +250,20 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Bodies",
     reference: "A form content type can reach another method's handler",
-    sluice: "The method decides; the body is JSON whatever its type says",
+    sluice: "The method decides; the body is JSON, whatever its content type",
     shown:
       `${HTTP_TESTS}: bodies are read whatever their type, and bad ones are the caller's fault`,
   },
   {
     place: "Unknown paths",
-    reference: "501 below /api, else the pages' HTML with 200",
-    sluice: "501 below /api, else 404",
+    reference: "501 below `/api`, elsewhere the pages' HTML with 200",
+    sluice: "501 below `/api`, elsewhere 404",
     shown: `${HTTP_TESTS}: what is not a route answers 501 below /api and 404 elsewhere`,
   },
   {
     place: "Watch",
-    reference: "Can't be taken up where it broke off",
-    sluice: "Goes on from a resourceVersion",
+    reference: "Can't be resumed",
+    sluice: "Resumes from a `resourceVersion`",
     shown: `${HTTP_TESTS}: a watch goes on from a version, and ends by itself after its time`,
   },
   {
@@ -303,7 +302,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "`logOptions.sinceTime` as a time",
     reference: "Refused",
-    sluice: "Accepted; the workflow that does not exist is what is refused here",
+    sluice: "Accepted; this request is refused because the workflow does not exist",
     check: {
       method: "GET",
       path: "/api/v1/workflows/default/none/log?logOptions.sinceTime=2026-01-31T12:00:00Z",
@@ -327,9 +326,9 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     check: { method: "GET", path: "/artifacts/default/none/none/main-logs", status: 404 },
   },
   {
-    place: "What a caller got wrong: selectors, times, parameters, labels, outputs, a bad `grep`",
-    reference: "500, some with `timed out waiting for the condition:` in front",
-    sluice: "400, 404 or 409 with the same text, without that",
+    place: "Mistakes of the caller: selectors, times, parameters, labels, outputs, a bad `grep`",
+    reference: "500, some with the prefix `timed out waiting for the condition:`",
+    sluice: "400, 404 or 409 with the same text, without the prefix",
     check: { method: "GET", path: "/api/v1/workflows/default?createdAfter=zzz", status: 400 },
   },
   {
@@ -343,9 +342,9 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference:
       "An offset: pages skip and repeat when something changes, and the token may be missing",
     sluice:
-      "A cursor that stays right, a decimal number like the reference's; offsets are understood",
+      "A cursor that stays valid, a decimal number like the reference's; offsets are understood",
     shown:
-      "test/contract/describe_query.ts: changes between pages make it neither skip nor repeat what stays",
+      "test/contract/store/describe_query.ts: changes between pages make it neither skip nor repeat what stays",
   },
   {
     place: "Unknown members of a body",
@@ -354,16 +353,16 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
-    place: "Unknown members of a body that changes a workflow, and selectors of empty terms only",
+    place: "Unknown members of a body that changes a workflow, and selectors with only empty terms",
     reference: "Ignored: a misspelt selector resumes or stops everything",
     sluice: "400, with the name that was probably meant",
     shown:
-      "test/contract/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
+      "test/contract/http/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
   },
   {
-    place: "Update of a template under another's path",
+    place: "Update of a template with another one's path",
     reference: "The path is ignored; the object that the body names is changed",
-    sluice: "400; an empty name in the path is the body's",
+    sluice: "400; if the name in the path is empty, the body's is used",
     check: {
       method: "PUT",
       path: "/api/v1/workflow-templates/default/a",
@@ -377,80 +376,80 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     place: "Archive",
     reference: "A database of copies; the live list, then its rows",
     sluice:
-      "Finished workflows of the same store; with `--archive-deleted` also those that were deleted, until `--archive-ttl`, as `--archive-selector` says",
+      "Finished workflows of the same store, as far as `--archive-selector` selects them; with `--archive-deleted` also deleted ones, until `--archive-ttl`",
     shown:
-      "test/contract/archive.test.ts: a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out",
+      "test/contract/service/workflows/archive.test.ts: a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out",
   },
   {
     place: "Archive: name with `nameFilter=Exact`",
-    reference: "Other names that begin so are found too",
+    reference: "Other names with this prefix are found too",
     sluice: "Only this name",
     shown:
-      "test/contract/http.test.ts: lists finished workflows without their templates, and finds them by uid",
+      "test/contract/http/http.test.ts: lists finished workflows without their templates, and finds them by uid",
   },
   {
     place: "Archive: retry",
     reference: "A new uid under the old name",
     sluice: "The same object, so that links stay right",
     shown:
-      "test/contract/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
+      "test/contract/service/workflows/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
   },
   {
     place: "Archive: label keys and values",
     reference: "Shown to every user, of all namespaces",
     sluice: "Need the right to list workflows there",
-    shown: "test/contract/auth_matrix.test.ts: no right",
+    shown: "test/contract/auth/auth_matrix.test.ts: no right",
   },
   {
     place: "Wait for a workflow that only the archive has",
     reference: "The watch stays empty; the client waits for ever",
     sluice: "The finished workflow comes first",
     shown:
-      "test/contract/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
+      "test/contract/service/workflows/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
   },
   {
     place: "Stored templates that a manifest reaches",
-    reference: "Read with the server's right, whoever submits or checks the manifest",
-    sluice: "Its sender needs the right to get each of them",
+    reference: "Read with the server's rights, whoever submits or checks the manifest",
+    sluice: "The sender needs the right to get each of them",
     shown:
-      "test/contract/template_rights.test.ts: a submission needs to get the template, or the cron workflow and what it reaches",
+      "test/contract/auth/template_rights.test.ts: a submission needs to get the template, or the cron workflow and what it reaches",
   },
   {
     place: "Lint and dry runs",
-    reference: "Need no right",
-    sluice: "Need the rights of what they stand for",
+    reference: "Need no rights",
+    sluice: "Need the rights of what they simulate",
     shown:
-      "test/contract/template_rights.test.ts: nothing is judged for a caller without the right to it",
+      "test/contract/auth/template_rights.test.ts: nothing is judged for a caller without the right to it",
   },
   {
     place: "Artifacts: keys in the server's repository",
     reference: "`WORKFLOW/POD/…`; every namespace may use every key",
     sluice:
-      "`NAMESPACE/WORKFLOW/POD/…`; a namespace may use its own, all of them with `--artifact-keys shared`",
+      "`NAMESPACE/WORKFLOW/POD/…`; a namespace may use only its own, or all with `--artifact-keys shared`",
     shown:
-      "test/contract/artifact_tenancy.test.ts: both find their own, neither the other's, by whatever way",
+      "test/contract/artifacts/artifact_tenancy.test.ts: both find their own, neither the other's, by whatever way",
   },
   {
     place: "Artifacts: refusals",
-    reference: "Plain text; 500 for what is not there, 401 for what is not allowed",
+    reference: "Plain text; 500 if it does not exist, 401 if it is not allowed",
     sluice: "JSON; 404 and 403",
     shown:
-      "test/contract/artifact_files.test.ts: what is not there is 404, what makes no sense 400, and what is not allowed 403",
+      "test/contract/service/artifacts/artifact_files.test.ts: what is not there is 404, what makes no sense 400, and what is not allowed 403",
   },
   {
     place: "Artifacts: page of a folder",
-    reference: "Links to the folders at every depth",
-    sluice: "What lies directly in it",
+    reference: "Links to folders at every depth",
+    sluice: "Links to what lies directly in it",
     shown:
-      "test/contract/artifact_files.test.ts: a folder is shown as a page of links, and its files are served without rights",
+      "test/contract/service/artifacts/artifact_files.test.ts: a folder is shown as a page of links, and its files are served without rights",
   },
   {
     place: "Events stream",
     reference: "What Kubernetes keeps",
     sluice:
-      "Told by the phases of workflows and nodes of all replicas; of the last hour first, nodes only when a workflow is selected",
+      "Derived from the phases of workflows and nodes on all replicas, starting with the last hour; nodes only if a workflow is selected",
     shown:
-      "test/contract/event_feed.test.ts: follow() tells what other replicas did before and do now, each once",
+      "test/contract/service/events/event_feed.test.ts: follow() tells what other replicas did before and do now, each once",
   },
   {
     place: "Events without webhook secret and credential, authentication off",
@@ -461,58 +460,59 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Webhook senders",
     reference:
-      "Only event names that its library knows; an empty secret lets everybody in; the account needs a token",
+      "Only event names that its library knows; an empty secret admits everybody; the account needs a token",
     sluice:
-      "Any event of GitHub and Bitbucket that is signed; an empty secret is refused; the account needs no token",
+      "Any signed event of GitHub and Bitbucket; an empty secret is refused; the account needs no token",
     shown:
       "src/auth/webhook_signature.test.ts: checkSender() says what is wrong and never the secret",
   },
   {
     place: "`estimatedDuration`",
-    reference: "Of the workflow and of each node",
-    sluice: "Of the workflow, from the last success with the same template or cron workflow",
+    reference: "For the workflow and each node",
+    sluice: "For the workflow, from the last success with the same template or cron workflow",
     shown:
-      "test/contract/duration_estimates.test.ts: of() tells what the last success from the same template took",
+      "test/contract/service/workflows/duration_estimates.test.ts: of() tells what the last success from the same template took",
   },
   {
-    place: "Address of the server in a browser",
+    place: "The server's address in a browser",
     reference: "The user interface, on every path that is not the API's",
-    sluice: "Leads to the page to try the API; other unknown paths are 404",
+    sluice: "Redirects to the page to try the API; other unknown paths are 404",
     shown: `${HTTP_TESTS}: the address of the server leads to the page to try it`,
   },
   {
-    place: "Bound on requests",
+    place: "Limit on requests",
     reference: "One for all clients behind the gateway",
     sluice: "One for each sender (`--api-rate-limit`)",
     shown: `${HTTP_TESTS}: a sender that is too fast is told to wait, others are not`,
   },
   {
     place: "Pages of other origins in a browser",
-    reference: "May send what changes something; answers are not readable",
+    reference: "May send requests that change something, but not read the answers",
     sluice: "Refused, unless `--access-control-allow-origin` names them",
     shown:
-      "test/contract/http_hardening.test.ts: strange pages may not change anything, own and allowed ones may",
+      "test/contract/http/http_hardening.test.ts: strange pages may not change anything, own and allowed ones may",
   },
   {
     place: "Logs of steps whose pod is gone",
     reference: "Empty",
-    sluice: "From the archived log, where the template archives it",
-    shown: "src/service/logs.test.ts: lines that the executor no longer has come from the archive",
+    sluice: "From the archived log, if the template archives it",
+    shown:
+      "src/service/logs/logs.test.ts: lines that the executor no longer has come from the archive",
   },
   {
     place: "Lists without a limit",
     reference: "Everything in one answer",
     sluice:
-      "A page of at most about 16 MiB of stored text, with a continue token; one object is always there",
+      "A page of at most about 16 MiB of stored text, but at least one object, with a continue token",
     shown:
-      "test/contract/large_workflows.test.ts: a list without a limit ends when it is full, with a token to go on from",
+      "test/contract/store/large_workflows.test.ts: a list without a limit ends when it is full, with a token to go on from",
   },
   {
     place: "Stored objects that cannot be read",
-    reference: "Left out of lists, with a word in the log of the controller",
+    reference: "Left out of lists, with a line in the controller's log",
     sluice:
       "Shown in phase Error with a message (templates, bindings and cron workflows with an annotation `unreadable`); they can be deleted",
     shown:
-      "test/contract/unreadable_records.test.ts: a list shows them all, those that cannot be read in phase Error with a message",
+      "test/contract/store/unreadable_records.test.ts: a list shows them all, those that cannot be read in phase Error with a message",
   },
 ];

@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task fuzz [KIND…] [--inputs N] [--seed S] [--minutes M] [--jobs J]`: tries inputs of each kind and keeps what it
- * finds as cases, which the tests replay. Without `--seed` every run tries other inputs. With `--minutes`, each kind goes
- * round after round with a new seed until its share of the time is over.
+ * `deno task fuzz [KIND…] [--inputs N] [--seed S] [--minutes M] [--jobs J]`: tries inputs of each kind and keeps its
+ * findings as cases, which the tests replay. Without `--seed` every run tries other inputs. With `--minutes`, each kind
+ * runs round after round with a new seed until its share of the time is over.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -11,7 +11,7 @@ import { keepCase } from "../test/fuzz/cases.ts";
 import { type Finding, fuzz, type FuzzReport } from "../test/fuzz/fuzz.ts";
 import { KIND_NAMES } from "../test/fuzz/kinds.ts";
 
-/** How long one finding may be made smaller, ms. */
+/** How long one finding may be shrunk, ms. */
 const SHRINK_MS = 20_000;
 /** How often progress is shown, ms. */
 const SHOW_MS = 10_000;
@@ -90,7 +90,7 @@ function show(finding: Finding): void {
   console.log(`  ${fault.text.replaceAll("\n", "\n  ")}\n`);
 }
 
-/** Prints a row for each kind. True when nothing was found and every outcome was seen. */
+/** Prints a row for each kind. True if nothing was found and every outcome occurred. */
 function summary(kinds: readonly string[], reports: readonly FuzzReport[]): boolean {
   let isGood = true;
   console.log("\nkind        inputs   found  repeated  max ms  MiB first→last  seconds  outcomes");

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
+import { startFlags } from "../test/support/start_flags.ts";
 import { IMAGE_CONFIG } from "./image.ts";
 
 /** Instructions of the Dockerfile's last stage, by name. */
@@ -45,6 +46,15 @@ test("the server in the image may neither start programs nor write outside of /t
   );
   expect(flags).toContain("--allow-write=/tmp");
   expect(IMAGE_CONFIG.User).not.toMatch(/^0|root/);
+});
+
+test("the image bounds the heap as the start task does, below the chart's limit", () => {
+  const bound = startFlags().filter((flag) => flag.includes("max-old-space-size"));
+  expect(bound).toHaveLength(1);
+  expect(IMAGE_CONFIG.Entrypoint).toContain(bound[0]);
+  const { resources } = parseDocument(readFileSync("helm/sluice/values.yaml", "utf8")).toJS();
+  expect(resources.limits.memory).toBe("1Gi");
+  expect(Number(bound[0]?.split("=").at(-1))).toBeLessThan(1_024);
 });
 
 test("the chart runs what the image is: its name, its user, its port", () => {

@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno run -A tools/kube_schemas.ts`: makes `test/fixtures/kube_schemas/*.json`, against which the chart is checked: the
- * API definitions of three Kubernetes versions, and of the custom resources that the chart can make, each cut down to
- * what the chart's kinds need. Comes from the Go modules that hold them, so it needs Go.
+ * `deno run -A tools/kube_schemas.ts`: makes `test/fixtures/kube_schemas/*.json`, against which the chart is checked:
+ * the API definitions of three Kubernetes versions, and those of the custom resources that the chart can make, each
+ * reduced to what the chart's kinds need. It takes them from Go modules, so it needs Go.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -91,7 +91,7 @@ function kubernetes(version: string): Bundle {
   for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
     if (name in bundle.definitions) continue;
     const schema = strict(all[name] ?? {});
-    // A quantity may be written as a number.
+    // A quantity may also be a number.
     bundle.definitions[name] = name.endsWith(".Quantity") ? { type: ["string", "number"] } : schema;
     for (const [, ref = ""] of JSON.stringify(schema).matchAll(/#\/definitions\/([^"]+)"/g)) {
       wanted.push(ref);
@@ -118,7 +118,7 @@ function custom(): Bundle {
 function write(name: string, { kinds, definitions }: Bundle): void {
   const sorted = <Value>(map: Record<string, Value>) =>
     Object.fromEntries(Object.entries(map).sort(([a], [b]) => a < b ? -1 : 1));
-  // One definition a line, so that changes can be read.
+  // One definition per line, so that diffs are readable.
   const lines = Object.entries(sorted(definitions)).map(([key, schema]) =>
     `${JSON.stringify(key)}: ${JSON.stringify(schema)}`
   );

@@ -1,10 +1,10 @@
 /**
  * Deno lint plugin that keeps the layers apart: who may import whom, which npm packages a folder may use, and that the
- * pure folders touch no clock, no randomness and no I/O. The tables below are the architecture; `docs/architecture.md`
- * explains them. Canary: `tools/lint_layers.test.ts` feeds bad modules and expects every rule to fire.
+ * pure folders use no clock, no randomness and no I/O. The tables below are the architecture; `docs/architecture.md`
+ * shows them. Canary: `tools/lint_layers.test.ts` feeds bad modules and expects every rule to fire.
  */
 
-/** Folder under `src` → folders it may import from, besides its own. */
+/** Folder under `src` → folders that it may import from, besides itself; "(types)" allows only `import type`. */
 export const LAYERS: Record<string, readonly string[]> = {
   base: [],
   expr: ["base"],
@@ -13,10 +13,11 @@ export const LAYERS: Record<string, readonly string[]> = {
   simulation: ["base", "expr", "spec", "engine"],
   events: ["base", "expr", "spec"],
   platform: ["base"],
-  store: ["base", "expr", "spec", "engine", "platform"],
+  processes: ["base", "platform"],
+  store: ["base", "expr", "spec", "engine (types)", "platform"],
   artifacts: ["base", "spec", "platform"],
-  kubernetes: ["base", "spec", "store", "platform"],
-  executors: ["base", "expr", "spec", "engine", "artifacts", "kubernetes", "platform"],
+  kubernetes: ["base", "spec", "store (types)", "platform"],
+  executors: ["base", "expr", "spec", "engine (types)", "artifacts", "kubernetes", "platform"],
   auth: ["base", "expr", "spec", "platform"],
   actors: [
     "base",
@@ -25,7 +26,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     "engine",
     "events",
     "store",
-    "executors",
+    "executors (types)",
     "artifacts",
     "platform",
   ],
@@ -36,15 +37,25 @@ export const LAYERS: Record<string, readonly string[]> = {
     "engine",
     "events",
     "store",
-    "executors",
-    "artifacts",
+    "executors (types)",
+    "artifacts (types)",
     "actors",
     "auth",
     "kubernetes",
     "platform",
   ],
-  http: ["base", "expr", "spec", "engine", "service", "auth", "actors", "store", "platform"],
-  client: ["base", "spec"],
+  http: [
+    "base",
+    "expr",
+    "spec",
+    "engine (types)",
+    "service",
+    "auth",
+    "actors",
+    "store (types)",
+    "platform",
+  ],
+  client: ["base", "spec (types)"],
   cli: [
     "auth",
     "base",
@@ -57,12 +68,93 @@ export const LAYERS: Record<string, readonly string[]> = {
     "platform",
     "events",
   ],
+  wiring: [
+    "base",
+    "expr",
+    "spec (types)",
+    "store",
+    "executors",
+    "artifacts",
+    "actors",
+    "auth",
+    "service",
+    "http",
+    "kubernetes",
+    "platform",
+    "processes (types)",
+  ],
+};
+
+/**
+ * Folder under `src` → its rooms → rooms of the same folder that each may import from, besides itself. "." stands for
+ * the files in the folder itself.
+ */
+export const ROOMS: Record<string, Record<string, readonly string[]>> = {
+  expr: {
+    values: [],
+    jsonpath: ["values"],
+    functions: ["values", "jsonpath"],
+    language: ["values", "functions"],
+    templates: ["values", "functions", "language"],
+    when: ["values"],
+    selectors: [],
+  },
+  spec: {
+    ".": ["schema", "validation"],
+    schema: ["."],
+    validation: [".", "schema"],
+  },
+  engine: {
+    ".": ["cleanup", "life", "locks", "nodes", "orders", "scope"],
+    life: ["."],
+    scope: ["."],
+    cleanup: [".", "scope"],
+    locks: ["."],
+    nodes: [".", "cleanup", "locks", "scope"],
+    orders: [".", "nodes", "scope"],
+  },
+  platform: {
+    ".": [],
+    files: [],
+  },
+  store: {
+    ".": ["memory", "redis", "sqlite"],
+    memory: ["."],
+    redis: ["."],
+    sqlite: ["."],
+  },
+  executors: {
+    ".": ["http", "kubernetes", "local", "resource"],
+    http: ["."],
+    kubernetes: ["."],
+    local: ["."],
+    resource: [".", "kubernetes"],
+  },
+  actors: {
+    ".": ["shard", "workflow"],
+    shard: ["."],
+    workflow: ["."],
+  },
+  service: {
+    ".": ["artifacts", "cluster", "cron", "events", "logs", "manifests", "workflows"],
+    manifests: ["."],
+    workflows: [".", "manifests"],
+    artifacts: [".", "manifests", "workflows"],
+    cluster: [".", "manifests", "workflows"],
+    cron: [".", "manifests", "workflows"],
+    logs: [".", "artifacts", "workflows"],
+    events: [".", "manifests", "workflows"],
+  },
+  http: {
+    ".": [],
+    routes: ["."],
+  },
 };
 
 /** npm packages each pure folder may use. Other folders may use any dependency. */
 export const PURE: Record<string, readonly string[]> = {
   base: [],
-  expr: ["jsep", "re2js", "semver"],
+  expr: ["@noble/hashes", "jsep", "re2js", "semver"],
   spec: ["yaml"],
   engine: [],
   simulation: [],
@@ -87,12 +179,33 @@ function folderOf(file: string): string | undefined {
   return match?.[1];
 }
 
+/** The room of a file, by its path below its folder: "." for the folder itself. */
+function roomOf(file: string): string {
+  return /\/src\/[^/]+\/([^/]+)\//.exec(file.replaceAll("\\", "/"))?.[1] ?? ".";
+}
+
+/** Reason why one room of a folder must not import from another, or undefined. */
+function roomFault(folder: string, from: string, to: string): string | undefined {
+  const allowed = ROOMS[folder]?.[from];
+  if (allowed === undefined && from !== ".") {
+    return `Room src/${folder}/${from} is not in the table of rooms in tools/lint_layers.ts`;
+  }
+  if (from === to || allowed === undefined || allowed.includes(to)) return undefined;
+  return `${folder}/${from} must not import ${folder}/${to}: it may import ${
+    allowed.join(", ") || "no other room"
+  }`;
+}
+
 function isTest(file: string): boolean {
   return /\.(test|property\.test)\.ts$/.test(file);
 }
 
-/** Reason why `file` must not import `source`, or undefined. */
-export function importFault(file: string, source: string): string | undefined {
+/**
+ * Reason why `file` must not import `source`, or undefined.
+ *
+ * @param isType only types are imported, by `import type`
+ */
+export function importFault(file: string, source: string, isType = false): string | undefined {
   const folder = folderOf(file);
   if (folder === undefined || isTest(file)) return undefined;
   const allowed = LAYERS[folder];
@@ -111,7 +224,11 @@ export function importFault(file: string, source: string): string | undefined {
         ? `src must not import from ${source}`
         : undefined;
     }
-    if (other === folder || allowed.includes(other)) return undefined;
+    if (other === folder) return roomFault(folder, roomOf(file), roomOf(target));
+    if (allowed.includes(other)) return undefined;
+    if (allowed.includes(`${other} (types)`)) {
+      return isType ? undefined : `${folder} may import only types from ${other}`;
+    }
     return `${folder} must not import ${other}: it may import ${
       allowed.join(", ") || "nothing of ours"
     }`;
@@ -146,6 +263,8 @@ interface SyntaxNode {
   name?: string;
   value?: unknown;
   source?: SyntaxNode | null;
+  importKind?: string;
+  exportKind?: string;
   callee?: SyntaxNode;
   object?: SyntaxNode;
   property?: SyntaxNode;
@@ -166,8 +285,9 @@ const plugin: { name: string; rules: Record<string, { create(context: RuleContex
       create(context) {
         const check = (node: SyntaxNode) => {
           const source = node.source?.value;
+          const isType = node.importKind === "type" || node.exportKind === "type";
           const fault = typeof source === "string"
-            ? importFault(context.filename, source)
+            ? importFault(context.filename, source, isType)
             : undefined;
           if (fault !== undefined) context.report({ node, message: fault });
         };

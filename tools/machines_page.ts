@@ -1,10 +1,17 @@
-/** Writes `docs/machines.md`: the state machines as pictures, drawn from their definitions. */
+/** Writes `docs/machines.md`: the state machines as pictures and tables, drawn from their definitions. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { eventWorkerMachine } from "../src/actors/event_worker_machine.ts";
+import { eventWorkerMachine } from "../src/service/events/worker_machine.ts";
 import { shardMachine } from "../src/actors/shard_machine.ts";
-import { workflowMachine } from "../src/actors/workflow_machine.ts";
+import { workflowMachine } from "../src/actors/workflow/machine.ts";
+import {
+  type RefusalName,
+  REFUSALS,
+  REPORTS,
+  type StateOfLife,
+  VERBS,
+} from "../src/engine/life/statechart.ts";
 
 export const MACHINES_PAGE: string = join(import.meta.dirname, "../docs/machines.md");
 
@@ -13,27 +20,32 @@ interface Picture {
   source: string;
   about: string;
   machine: AnyStateMachine;
+  /** What follows the picture. */
+  more?: () => string[];
 }
 
 const PICTURES: readonly Picture[] = [
   {
     title: "A workflow",
-    source: "workflow_machine.ts",
+    source: "engine/life/statechart.ts",
     about:
-      "One for each workflow; its state is stored with it. An event runs a function of the engine, " +
-      "and the state follows from what that function left. Events without a state of their own are taken in every state.",
+      "The chart of a workflow's life. Users send requests (suspend, resume, stop, terminate, retry, set), and the engine " +
+      "reports what has happened to the nodes. The chart alone decides which requests are refused, and which state and phase " +
+      "follow. A new workflow is pending, unless its manifest makes it suspended, stopping or terminating. The picture leaves " +
+      "out arrows from a state to itself.",
     machine: workflowMachine,
+    more: lifeTables,
   },
   {
     title: "A shard",
-    source: "shard_machine.ts",
+    source: "actors/shard_machine.ts",
     about:
       "One for each shard in each replica: asks for the lease, loads, owns, hands over. Never stored.",
     machine: shardMachine,
   },
   {
     title: "An event worker",
-    source: "event_worker_machine.ts",
+    source: "service/events/worker_machine.ts",
     about: "`--event-worker-count` of them in each replica. Never stored.",
     machine: eventWorkerMachine,
   },
@@ -47,7 +59,7 @@ function label(descriptor: string): string {
   return done[1] === "done" ? "done" : "trouble";
 }
 
-/** The name of a guard that has one; the workflow machine's `is` says no more than the arrow itself. */
+/** The name of a guard that has one. */
 function guardName(guard: unknown): string {
   if (typeof guard === "string") return guard;
   const named = typeof guard === "object" && guard !== null && "type" in guard;
@@ -60,9 +72,9 @@ function arrowsOf(state: AnyStateNode): [string, string, string][] {
   const transitions = [...state.always ?? [], ...[...state.transitions.values()].flat()];
   for (const transition of transitions) {
     const target = transition.target?.[0];
-    if (target === undefined) continue;
+    if (target === undefined || target === state) continue;
     const name = guardName(transition.guard);
-    const condition = name === "" || name === "is" ? "" : `[${name}]`;
+    const condition = name === "" ? "" : `[${name}]`;
     const text = [label(transition.eventType), condition].filter((part) => part !== "").join(" ");
     arrows.push([state.key, target.key, text]);
   }
@@ -89,18 +101,78 @@ function diagram(machine: AnyStateMachine): string[] {
   return [...lines, "```"];
 }
 
+type Named = [name: string, state: AnyStateNode];
+
+/** Refusals, in the order of their numbers in the tables. */
+const NUMBERED = Object.keys(REFUSALS) as RefusalName[];
+
+/** Where an event leads from a state: outcomes in the order in which their guards are checked. */
+function cell(state: AnyStateNode, event: string): string {
+  const parts = (state.transitions.get(event) ?? []).map((transition) => {
+    const refusal = (transition as { meta?: { refusal?: RefusalName } }).meta?.refusal;
+    const target = transition.target?.[0];
+    const where = refusal !== undefined
+      ? `refused (${NUMBERED.indexOf(refusal) + 1})`
+      : target === state
+      ? "stays"
+      : `**${target?.key}**`;
+    const name = guardName(transition.guard);
+    return name === "" ? where : `[${name}] ${where}`;
+  });
+  return parts.join("; ");
+}
+
+function table(head: string, states: readonly Named[], events: readonly string[]): string[] {
+  const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [
+    row([head, ...events.map((event) => `\`${event}\``)]),
+    row(["---", ...events.map(() => "---")]),
+    ...states.map(([name, state]) => row([name, ...events.map((event) => cell(state, event))])),
+  ];
+}
+
+/** Where requests and reports lead from each state of a workflow's life, and which phases the states may show. */
+function lifeTables(): string[] {
+  const states: Named[] = Object.entries(workflowMachine.root.states);
+  const phases = states.map(([name, { meta }]) => {
+    const shown = (meta as StateOfLife["meta"]).phases.map((phase) => `\`"${phase}"\``);
+    return `| ${name} | ${shown.join(", ")} |`;
+  });
+  return [
+    "Requests of users. `[guard]` before an outcome: it applies only if the guard holds; otherwise the next outcome does. " +
+    "Guards are functions in the same file.",
+    "",
+    ...table("state", states, VERBS),
+    "",
+    "Refusals:",
+    "",
+    ...NUMBERED.map((name, at) => {
+      const { code, text } = REFUSALS[name];
+      return `${at + 1}. ${code}: \`${text}\``;
+    }),
+    "",
+    "Reports of the engine. Empty: the report has no effect in this state.",
+    "",
+    ...table("state", states, REPORTS),
+    "",
+    "Phases that a workflow may show in each state:",
+    "",
+    "| state | phases |",
+    "| --- | --- |",
+    ...phases,
+  ];
+}
+
 /** The page as Markdown. */
 export function machinesPage(): string {
   const lines = [
     "# State machines",
     "",
-    "Drawn from `src/actors` by `deno run -A tools/machines_page.ts`; a test keeps the pictures true.",
+    "Made from the machines by `deno run -A tools/machines_page.ts`; a test keeps the page true.",
   ];
-  for (const { title, source, about, machine } of PICTURES) {
-    lines.push("", `## ${title}`, "", `\`src/actors/${source}\`. ${about}`, "");
-    const everywhere = [...machine.root.transitions.keys()].map((event) => `\`${event}\``);
-    if (everywhere.length > 0) lines.push(`In every state: ${everywhere.join(", ")}.`, "");
-    lines.push(...diagram(machine));
+  for (const { title, source, about, machine, more } of PICTURES) {
+    lines.push("", `## ${title}`, "", `\`src/${source}\`. ${about}`, "", ...diagram(machine));
+    if (more !== undefined) lines.push("", ...more());
   }
   return `${lines.join("\n")}\n`;
 }

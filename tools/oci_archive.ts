@@ -1,6 +1,6 @@
 /**
- * OCI image archives from folders, without a daemon. The same folders give the same bytes: names sorted, owner 0, times 0.
- * What comes out is what `docker load`, `podman load`, `ctr images import` and `skopeo copy oci-archive:` take.
+ * OCI image archives from folders, without a daemon. The same folders give the same bytes: names sorted, owner 0, times
+ * 0. `docker load`, `podman load`, `ctr images import` and `skopeo copy oci-archive:` accept the result.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,11 +17,11 @@ interface Blob {
 export interface ImageArchive {
   /** The archive to write. */
   out: string;
-  /** `NAME:TAG`; without a registry's host it is one of docker.io/library. */
+  /** `NAME:TAG`; without a registry's host it belongs to docker.io/library. */
   name: string;
   /** `amd64` or `arm64`. */
   arch: string;
-  /** Folders, each the content of one layer, in order. */
+  /** Folders, each the contents of one layer, in order. */
   layers: readonly string[];
   /** `Entrypoint`, `Env`, `User` and so on. */
   config: Record<string, unknown>;
@@ -33,7 +33,7 @@ function tar(folder: string, out: string): void {
   execFileSync("tar", [...order, "--format=gnu", "-C", folder, "-cf", out, "."]);
 }
 
-/** Writes the archive; gives the digest of its manifest and the layers' sizes in bytes. */
+/** Writes the archive; returns the digest of its manifest and the layers' sizes in bytes. */
 export function writeImageArchive(
   { out, name, arch, layers, config }: ImageArchive,
 ): { digest: string; sizes: number[] } {

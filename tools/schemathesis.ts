@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task schemathesis [--examples N] [--only REGEX] [--auth] [--coverage]`: holds a server with real data in its store
- * against its own `/openapi.json`, with every check of schemathesis (from PyPI, in an environment made here once).
+ * `deno task schemathesis [--examples N] [--only REGEX] [--auth] [--coverage]`: tests a server with real data in its
+ * store against its own `/openapi.json`, with every check of schemathesis (from PyPI, in an environment that is made
+ * here once).
  *
- * The data are made by a server that runs steps; requests made up by a machine then go to one that runs none
- * (`--executor none`) over the same store. `--auth` asks for tokens, `--only` takes operations whose id matches,
- * `--coverage` adds the deterministic phase, which takes hours for bodies that hold manifests and leaves those out.
- * Ends with status 1 when a check failed.
+ * A server that runs steps makes the data. The generated requests then go to one that runs none (`--executor none`),
+ * over the same store. `--auth` requires tokens, `--only` selects operations whose id matches, `--coverage` adds the
+ * deterministic phase, which takes hours for bodies that contain manifests and therefore leaves those out. Exits with
+ * status 1 if a check failed.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -26,10 +27,10 @@ const ENVIRONMENT = join(tmpdir(), `sluice-${PACKAGE.replace("==", "-")}`);
 const SETTINGS = fileURLToPath(new URL("../schemathesis.toml", import.meta.url));
 const NAMESPACE = "default";
 const SEED_TIMEOUT_MS = 60_000;
-/** Operations whose bodies hold a whole manifest. */
+/** Operations whose bodies contain a whole manifest. */
 const LARGE = "(Create|Update|Lint)(Workflow|ClusterWorkflow|CronWorkflow)";
 
-/** The program of an environment that is made when it is not there. */
+/** The program in its environment, which is made if it does not exist. */
 function schemathesisProgram(): string {
   const bin = join(ENVIRONMENT, "bin");
   if (!existsSync(join(bin, "st"))) {
@@ -51,7 +52,7 @@ function call(command: string, args: string[]): void {
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed: ${error ?? status}`);
 }
 
-/** Waited for without blocking: meanwhile the server's log is read, or the server would wait for its reader. */
+/** Waits without blocking: meanwhile the server's log must be read, or the server would wait for its reader. */
 function statusOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => child.once("exit", (status) => resolve(status ?? 1)));
 }
@@ -78,7 +79,7 @@ const ECHO = {
 const WAIT = { name: "main", suspend: {} };
 const FAIL = { name: "main", container: { image: "busybox", command: ["false"] } };
 
-/** Every kind of stored object, and workflows in every state; gives the names that requests should hit. */
+/** Makes every kind of stored object, and workflows in every state; returns the names that requests should hit. */
 async function makeData(api: Api): Promise<Record<string, string[]>> {
   const specOf = (template: unknown) => ({ entrypoint: "main", templates: [template] });
   const workflows = { done: ECHO, waiting: WAIT, failed: FAIL, again: FAIL };

@@ -1,28 +1,28 @@
 /**
- * What Sluice does with every member of the manifests: the claims behind `docs/compatibility.md`. `compatibility.test.ts`
- * holds them against the schema, the sources and the pods that are made.
+ * What Sluice does with every member of the manifests: the claims behind `docs/compatibility.md`.
+ * `compatibility.test.ts` compares them with the schema, the sources and the pods that are made.
  */
 
 /**
- * `server`: the server sees to it, the same on every executor. `none`: taken and shown, without effect. Otherwise what
+ * `server`: the server handles it, the same on every executor. `none`: accepted and shown, without effect. Otherwise what
  * process, container and kubernetes do, in this order: `y` yes, `n` no, as in `nyy`.
  */
 export type Support = "server" | "none" | `${"y" | "n"}${"y" | "n"}${"y" | "n"}`;
 
 /** One claim about some members of some structs. */
 export interface Claim {
-  /** Names of structs, apart by blanks; `core.` in front where two have the same name. */
+  /** Names of structs, separated by blanks; prefixed with `core.` if two have the same name. */
   of: string;
-  /** Names of members, apart by blanks; `*` = all that no other claim names. */
+  /** Names of members, separated by blanks; `*` means all that no other claim names. */
   members: string;
   is: Support;
   /** What differs, and why. */
   note?: string;
-  /** A test that sets each of the members named. */
+  /** A test that sets each of the named members. */
   shown?: string;
 }
 
-const CLUSTER = "Only a cluster has it; on one machine it has no effect";
+const CLUSTER = "Only clusters have this; on one machine it has no effect";
 const CONTAINERS = "Container ScriptTemplate ContainerNode UserContainer";
 const POD_SPEC = "Template WorkflowSpec";
 
@@ -40,20 +40,20 @@ export const CLAIMS: readonly Claim[] = [
     of: "ServiceAccount",
     members: "secrets imagePullSecrets automountServiceAccountToken",
     is: "none",
-    note: "Identities of pods are the cluster's own objects",
+    note: "The identities of pods are the cluster's own objects",
   },
   { of: "ObjectMeta OwnerReference", members: "*", is: "server" },
   {
     of: "ObjectMeta",
     members: "selfLink deletionGracePeriodSeconds",
     is: "none",
-    note: "Kubernetes' own book-keeping",
+    note: "Kubernetes' own bookkeeping",
   },
   {
     of: "ObjectMeta",
     members: "managedFields",
     is: "server",
-    note: "Kubernetes' own book-keeping: left out of objects that come from a cluster",
+    note: "Kubernetes' own bookkeeping: left out of objects that come from a cluster",
   },
 
   // A workflow as a whole.
@@ -62,15 +62,15 @@ export const CLAIMS: readonly Claim[] = [
     of: "WorkflowSpec",
     members: "volumeClaimGC",
     is: "yyy",
-    note: "Removes only claims that the workflow made; a deleted workflow leaves none",
-    shown: "src/engine/volume_claims.test.ts",
+    note: "Removes only claims that the workflow made; a deleted workflow leaves none behind",
+    shown: "src/engine/cleanup/volume_claims.test.ts",
   },
   { of: "VolumeClaimGC", members: "*", is: "yyy" },
   {
     of: "WorkflowSpec",
     members: "podDisruptionBudget",
     is: "none",
-    note: "Make one for the namespace",
+    note: "Create one for the namespace instead",
   },
   { of: "PodDisruptionBudgetSpec", members: "*", is: "none" },
   {
@@ -90,7 +90,7 @@ export const CLAIMS: readonly Claim[] = [
     of: POD_SPEC,
     members: "metrics",
     is: "server",
-    note: "At /metrics of the replica that runs the workflow, as argo_workflows_NAME",
+    note: "At `/metrics` of the replica that runs the workflow, as `argo_workflows_NAME`",
     shown: "src/engine/metrics.test.ts",
   },
   { of: "Metrics Prometheus MetricLabel Gauge Histogram Counter", members: "*", is: "server" },
@@ -127,13 +127,13 @@ export const CLAIMS: readonly Claim[] = [
     of: POD_SPEC,
     members: "serviceAccountName",
     is: "nny",
-    note: "On one machine it is only what a fieldRef and `workflow.serviceAccountName` show",
+    note: "On one machine only a fieldRef and `workflow.serviceAccountName` show it",
   },
   {
     of: POD_SPEC,
     members: "hostAliases securityContext",
     is: "nyy",
-    note: "A process is not contained",
+    note: "A process is not isolated",
   },
   {
     of: "WorkflowSpec",
@@ -146,7 +146,7 @@ export const CLAIMS: readonly Claim[] = [
     of: "WorkflowSpec",
     members: "volumeClaimTemplates",
     is: "yyy",
-    note: "On one machine a folder that stays for the workflow",
+    note: "On one machine, a folder that lasts as long as the workflow",
   },
   {
     of:
@@ -177,14 +177,14 @@ export const CLAIMS: readonly Claim[] = [
     members: "affinity nodeSelector tolerations podSpecPatch",
     is: "nny",
     note: CLUSTER,
-    shown: "src/executors/kubernetes_pod.test.ts",
+    shown: "src/executors/kubernetes/pod.test.ts",
   },
   {
     of: "WorkflowSpec",
     members: "podMetadata",
     is: "nny",
     note: CLUSTER,
-    shown: "src/executors/kubernetes_pod.test.ts",
+    shown: "src/executors/kubernetes/pod.test.ts",
   },
 
   // Templates.
@@ -202,36 +202,36 @@ export const CLAIMS: readonly Claim[] = [
     members: "resource",
     is: "nny",
     note:
-      "The server does it, as the workflow's service account; without a cluster it fails with a message",
+      "The server does this as the workflow's service account; without a cluster it fails with a message",
   },
   { of: "ResourceTemplate", members: "*", is: "nny" },
   {
     of: "ResourceTemplate",
     members: "mergeStrategy",
     is: "nny",
-    note: "json: the object is named in flags",
-    shown: "test/contract/resource_objects.test.ts",
+    note: "With json, the flags name the object",
+    shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   {
     of: "ResourceTemplate",
     members: "flags",
     is: "nny",
     note:
-      "The object (`[deployment, web]`, `pod/x`), and those of kubectl that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type, namespace, selector of a deletion; others fail with a message",
-    shown: "test/contract/resource_objects.test.ts",
+      "The object (`[deployment, web]`, `pod/x`), and the kubectl flags that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type, namespace, selector of a deletion; others fail with a message",
+    shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   {
     of: "ResourceTemplate",
     members: "manifestFrom",
     is: "nny",
-    shown: "test/contract/resource_executor.test.ts",
+    shown: "test/contract/executors/resource/resource_executor.test.ts",
   },
   {
     of: "ResourceTemplate",
     members: "setOwnerReference",
     is: "nny",
-    note: "For workflows that were made as objects of the cluster; others fail with a message",
-    shown: "test/contract/resource_objects.test.ts",
+    note: "For workflows that were created as objects of the cluster; others fail with a message",
+    shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   { of: "ManifestFrom", members: "*", is: "nny" },
   {
@@ -247,7 +247,7 @@ export const CLAIMS: readonly Claim[] = [
     members: "*",
     is: "server",
   },
-  { of: "Parameter", members: "description", is: "none", note: "For people" },
+  { of: "Parameter", members: "description", is: "none", note: "For readers" },
   { of: "ValueFrom", members: "path", is: "yyy" },
   { of: "ValueFrom", members: "jsonPath", is: "nny", note: "Outputs of resource templates" },
   {
@@ -255,8 +255,8 @@ export const CLAIMS: readonly Claim[] = [
     members: "jqFilter",
     is: "nny",
     note:
-      "What reads, selects and builds values: paths, pipes, `select`, `map`, objects, `if`, texts with `\\(…)`, about 50 functions; variables, definitions and assignments fail with a message",
-    shown: "test/contract/resource_objects.test.ts",
+      "The parts that read, select and build values: paths, pipes, `select`, `map`, objects, `if`, strings with `\\(…)`, about 50 functions; variables, definitions and assignments fail with a message",
+    shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },
   { of: "RetryAffinity RetryNodeAntiAffinity", members: "*", is: "nny" },
@@ -272,14 +272,14 @@ export const CLAIMS: readonly Claim[] = [
     of: CONTAINERS,
     members: "image",
     is: "nyy",
-    note: "A process is a program of the machine; the image is only noted",
+    note: "A process is a program of the machine; the image is only recorded",
   },
   { of: CONTAINERS, members: "imagePullPolicy securityContext", is: "nyy" },
   {
     of: CONTAINERS,
     members: "resources",
     is: "nyy",
-    note: "Limits of a process are not enforced; requests count for resourcesDuration",
+    note: "Limits of a process are not enforced; requests count for `resourcesDuration`",
   },
   {
     of: CONTAINERS,
@@ -291,13 +291,13 @@ export const CLAIMS: readonly Claim[] = [
     of: CONTAINERS,
     members: "readinessProbe",
     is: "nny",
-    note: "On one machine a container is ready once it runs",
+    note: "On one machine, a container is ready once it runs",
   },
   {
     of: CONTAINERS,
     members: "restartPolicy",
     is: "nny",
-    note: "That of a sidecar is always Always",
+    note: "It is always `Always` for a sidecar",
   },
   { of: CONTAINERS, members: "terminationMessagePath", is: "nny" },
   { of: "ContainerSetTemplate ContainerSetRetryStrategy", members: "*", is: "yyy" },
@@ -311,7 +311,7 @@ export const CLAIMS: readonly Claim[] = [
     of: "ObjectFieldSelector ResourceFieldSelector ConfigMapKeySelector SecretKeySelector",
     members: "*",
     is: "yyy",
-    note: "On one machine ConfigMaps and Secrets are those of the server",
+    note: "On one machine, ConfigMaps and Secrets are those of the server",
   },
   { of: "ObjectFieldSelector", members: "apiVersion", is: "nny" },
   { of: "ResourceFieldSelector", members: "containerName divisor", is: "nny" },
@@ -331,7 +331,7 @@ export const CLAIMS: readonly Claim[] = [
     of: "Volume",
     members: "name hostPath emptyDir secret configMap persistentVolumeClaim",
     is: "yyy",
-    note: "On one machine a claim is a folder that stays",
+    note: "On one machine, a claim is a folder that stays",
   },
   {
     of: "VolumeMount HostPathVolumeSource SecretVolumeSource ConfigMapVolumeSource KeyToPath",
@@ -357,7 +357,7 @@ export const CLAIMS: readonly Claim[] = [
     members: "gcs oss azure hdfs",
     is: "none",
     note:
-      "A key alone means the server's repository and works; a bucket of its own fails with a message: use s3, which these stores speak",
+      "A key alone works and means the server's repository; a bucket of its own fails with a message: use `s3`, which these stores speak",
   },
   {
     of: "GCSArtifact OSSArtifact OSSLifecycleRule AzureArtifact HDFSArtifact",
@@ -392,39 +392,44 @@ export const CLAIMS: readonly Claim[] = [
     of: "HTTPArtifact",
     members: "saveStreamViaFile",
     is: "none",
-    note: "Never held in memory as a whole",
+    note: "It is never held in memory as a whole",
   },
 
   {
     of: "ArchiveStrategy",
     members: "tar zip none",
     is: "yyy",
-    shown: "test/contract/artifacts.test.ts",
+    shown: "test/contract/artifacts/artifacts.test.ts",
   },
   {
     of: "TarStrategy",
     members: "compressionLevel",
     is: "yyy",
-    shown: "test/contract/artifacts.test.ts",
+    shown: "test/contract/artifacts/artifacts.test.ts",
   },
   {
     of: "Artifact",
     members: "mode recurseMode subPath",
     is: "yyy",
-    shown: "test/contract/artifacts.test.ts",
+    shown: "test/contract/artifacts/artifacts.test.ts",
   },
-  { of: "HTTPAuth", members: "basicAuth", is: "yyy", shown: "test/contract/artifacts.test.ts" },
+  {
+    of: "HTTPAuth",
+    members: "basicAuth",
+    is: "yyy",
+    shown: "test/contract/artifacts/artifacts.test.ts",
+  },
   {
     of: "GitArtifact",
     members: "branch depth revision singleBranch fetch usernameSecret passwordSecret",
     is: "yyy",
-    shown: "test/contract/artifacts.test.ts",
+    shown: "test/contract/artifacts/artifacts.test.ts",
   },
   {
     of: "HTTP",
     members: "bodyFrom insecureSkipVerify",
     is: "server",
-    shown: "src/executors/http.test.ts",
+    shown: "src/executors/http/executor.test.ts",
   },
 
   // Schedules and events.

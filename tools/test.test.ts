@@ -10,12 +10,39 @@ const base = {
 };
 
 test("countOf() sums passed, failed and skipped", () => {
-  expect(countOf({ ...base, testResults: [] })).toEqual({ passed: 3, failed: 0, skipped: 1 });
+  expect(countOf({ ...base, testResults: [] })).toEqual({
+    passed: 3,
+    failed: 0,
+    skipped: 1,
+    failures: [],
+  });
 });
 
 test("countOf() counts a file that failed to load as a failure", () => {
   const testResults = [{ status: "failed", assertionResults: [], name: "a.test.ts" }];
   expect(countOf({ ...base, success: false, testResults }).failed).toBe(1);
+});
+
+test("countOf() names what failed, with the first line of its error", () => {
+  const testResults = [
+    {
+      status: "failed",
+      name: "a.test.ts",
+      assertionResults: [
+        { status: "passed", fullName: "adds" },
+        {
+          status: "failed",
+          fullName: "subtracts",
+          failureMessages: ["Error: 1 is not 2\n    at a"],
+        },
+      ],
+    },
+    { status: "failed", name: "b.test.ts", message: "no such file\nat b", assertionResults: [] },
+  ];
+  expect(countOf({ ...base, numFailedTests: 1, success: false, testResults }).failures).toEqual([
+    "a.test.ts: subtracts: Error: 1 is not 2",
+    "b.test.ts: no such file",
+  ]);
 });
 
 test("countOf() never calls an unsuccessful run clean", () => {

@@ -1,14 +1,14 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
  * `deno task test [vitest filters…]`: runs every vitest project on Deno, then the fast ones on Node ≥ 24 (fetched as an
- * npm package when PATH has none), and ends with the line `N passed, N failed[, N skipped]`.
+ * npm package if PATH has none), and ends with the line `N passed, N failed[, N skipped]`.
  *
- * Options: `--runtime deno|node` runs on one only; everything else goes to vitest.
+ * `--runtime deno|node` limits the run to one runtime; all other options go to vitest.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 
 const NODE_PACKAGE = "node@24.21.0";
@@ -17,6 +17,8 @@ export interface Count {
   passed: number;
   failed: number;
   skipped: number;
+  /** Each failed test, by the name of its file and its own, with the first line of its error. */
+  failures: string[];
 }
 
 interface Report {
@@ -25,7 +27,16 @@ interface Report {
   numPendingTests: number;
   numTodoTests: number;
   success: boolean;
-  testResults: { status: string; assertionResults: unknown[]; name: string }[];
+  testResults: FileReport[];
+}
+
+interface FileReport {
+  status: string;
+  /** The file's path. */
+  name: string;
+  /** Why the file failed, if it could not be loaded. */
+  message?: string;
+  assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
 }
 
 /** Sums a vitest JSON report. A file that failed to load has no tests and counts as one failure. */
@@ -39,7 +50,22 @@ export function countOf(report: Report): Count {
     passed: report.numPassedTests,
     failed: failed === 0 && !report.success ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: report.testResults.flatMap(failuresOf),
   };
+}
+
+function failuresOf({ status, name, message = "", assertionResults }: FileReport): string[] {
+  const file = relative(process.cwd(), name);
+  if (status === "failed" && assertionResults.length === 0) {
+    return [`${file}: ${firstLine(message)}`];
+  }
+  return assertionResults.filter((test) => test.status === "failed").map((test) =>
+    `${file}: ${test.fullName}: ${firstLine(test.failureMessages?.[0] ?? "")}`
+  );
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }
 
 function run(label: string, command: string, args: string[], filters: string[]): Count {
@@ -67,7 +93,7 @@ function run(label: string, command: string, args: string[], filters: string[]):
     return count;
   } catch (error) {
     console.error(`${label}: vitest left no report (exit ${result.status}): ${error}`);
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { passed: 0, failed: 1, skipped: 0, failures: [`${label}: no report`] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -102,6 +128,10 @@ function main(argv: string[]): void {
   const sum = (pick: (count: Count) => number) =>
     counts.reduce((all, count) => all + pick(count), 0);
   const skipped = sum((c) => c.skipped);
+  // Said once more at the end, where a reader of a long log looks first.
+  for (const failure of counts.flatMap(({ failures }) => failures)) {
+    console.log(`FAILED ${failure}`);
+  }
   console.log(
     `\n${sum((c) => c.passed)} passed, ${sum((c) => c.failed)} failed${
       skipped > 0 ? `, ${skipped} skipped` : ""

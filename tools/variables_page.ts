@@ -1,16 +1,16 @@
 /** Writes `docs/variables.md` from the catalogue of template variables. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { VARIABLES, type VariableScope } from "../src/spec/variables.ts";
+import { VARIABLES, type VariableScope } from "../src/spec/validation/variables.ts";
 
-/** What each part of a manifest is called in the page, in its order. */
+/** Headings of the page, in its order. */
 const SCOPES: Readonly<Record<VariableScope, string>> = {
   workflow: "Everywhere in a workflow",
   exit: "Exit handlers and workflow hooks",
   template: "Inside the template that declares it",
   pod: "Templates that run as a task on an executor",
   steps: "Later steps of the same template",
-  tasks: "Tasks of a dag that come after the one named",
+  tasks: "DAG tasks that come after the one named",
   loop: "The looping step or task",
   retry: "Templates with a retry strategy, and its expression",
   metrics: "Metrics of a template",
@@ -26,8 +26,8 @@ export function variablesPage(): string {
   const lines = [
     "# Template variables",
     "",
-    "Written `{{name}}` in a text, or used in `{{= expression }}`. Lint refuses names that can't be there.",
-    "Generated from `src/spec/variables.ts` by `deno run -A tools/variables_page.ts`.",
+    "Write a variable as `{{name}}` in a string, or use it in `{{= expression }}`. Lint refuses names that can't exist in that place.",
+    "Generated from `src/spec/validation/variables.ts` by `deno run -A tools/variables_page.ts`.",
   ];
   for (const [scope, title] of Object.entries(SCOPES)) {
     lines.push("", `## ${title}`, "", "| Name | Holds | Meaning |", "| --- | --- | --- |");

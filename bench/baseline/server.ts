@@ -1,6 +1,6 @@
 /**
- * The baseline of the load tests: the same Hono server doing one `XADD` per POST and nothing else. What Sluice needs more
- * than this is the price of what it does.
+ * The baseline of the load tests: the same Hono server, which does one `XADD` per POST and nothing else. Whatever
+ * Sluice needs beyond that is the price of its features.
  *
  * Run: deno run -A bench/baseline/server.ts PORT REDIS_URL
  */

@@ -71,3 +71,17 @@ test("an actor that begins to run moves to those that run", () => {
   expect(has(cache, "one")).toBe(true);
   expect(cache.size).toBe(11);
 });
+
+test("one that must stay does, and takes no room from the others; later it is one of them", () => {
+  let holder = "large";
+  const cache = new ActorCache(100, (id) => id === holder);
+  touch(cache, "large", 1_000, false);
+  for (let i = 0; i < 100; i++) touch(cache, `busy-${i}`, 1, false);
+  expect(cache.size).toBe(101);
+  expect(has(cache, "large")).toBe(true);
+  expect(has(cache, "busy-0")).toBe(true);
+  holder = "";
+  touch(cache, "small", 1, false);
+  touch(cache, "small", 1, false);
+  expect(has(cache, "large")).toBe(false);
+});

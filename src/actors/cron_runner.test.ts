@@ -3,7 +3,7 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import { seededIds } from "../../test/support/seeded_ids.ts";
 import { createLogger } from "../platform/log.ts";
 import type { CronWorkflow, CronWorkflowStatus } from "../spec/manifest.ts";
-import { openMemoryStore } from "../store/memory_store.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import type { Store } from "../store/port.ts";
 import { CronRunner } from "./cron_runner.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
@@ -98,7 +98,7 @@ describe("CronRunner", () => {
     expect(owners.size).toBe(20);
   });
 
-  test("an interval counts from when it was last due", async () => {
+  test("an interval counts from the creation of the cron workflow", async () => {
     specs.set("every", { schedules: ["@every 90s"] });
     await start("a");
     await put("every");

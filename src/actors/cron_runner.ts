@@ -14,7 +14,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
-import { type Change, type Store, type Version, VersionTooOld } from "../store/port.ts";
+import { type Change, type Store, VersionTooOld } from "../store/port.ts";
+import type { Version } from "../store/version.ts";
 import { shardOf } from "./actor_ids.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { cronLabel, type Naming } from "../spec/naming.ts";
@@ -173,7 +174,7 @@ export class CronRunner {
 
   #lookFrom(entry: Entry, ms: number): void {
     entry.lookedAtMs = ms;
-    entry.nextMs = nextRunMs(entry.cron.spec, ms);
+    entry.nextMs = nextRunMs(entry.cron, ms);
   }
 
   async #loop(): Promise<void> {
@@ -234,7 +235,7 @@ export class CronRunner {
       }
       const { lookedAtMs } = entry;
       const progress = { lookedAtMs, lastScheduledMs: last };
-      runs.push(...dueRuns(entry.cron.spec, progress, now, GRACE_MS));
+      runs.push(...dueRuns(entry.cron, progress, now, GRACE_MS));
       this.#lookFrom(entry, now);
     }
     return runs;

@@ -11,8 +11,9 @@ import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId, Store } from "../store/port.ts";
 import { LOCKS_ACTOR } from "./actor_ids.ts";
+import { lostTaskMessage } from "./lost_task.ts";
 import { saveMemo } from "./memo.ts";
-import { type OutboxRow, taskRowId } from "./outbox.ts";
+import { type OutboxRow, taskRowId } from "./shard/outbox.ts";
 import { sweepRemains } from "./remains.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -183,7 +184,7 @@ export class Effects {
     switch (effect.type) {
       case "start-task":
         if (this.#isOutOfReach(row)) {
-          tasks.giveUp(actor, effect.task, lostMessage(row));
+          tasks.giveUp(actor, effect.task, lostTaskMessage(row));
           return Promise.resolve();
         }
         return tasks.start(actor, effect.task, () => {
@@ -230,11 +231,6 @@ export class Effects {
     log.warn({ actor, count: unwanted.artifacts.length }, "no artifact store; artifacts stay");
     return Promise.resolve();
   }
-}
-
-function lostMessage({ replica, place }: OutboxRow): string {
-  return `The server ${replica} that ran this step is gone, and no other one is at its place (${place}): what became of ` +
-    "the step is unknown. A retryStrategy with retryPolicy OnError or Always runs it again";
 }
 
 /** What must be done one after the other: everything about one lock holder. Undefined for what needs no order. */

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { Problem } from "../base/problem.ts";
 import { createLogger } from "../platform/log.ts";
 import { createMetrics } from "../platform/metrics.ts";
-import { openMemoryStore } from "../store/memory_store.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import type { Store } from "../store/port.ts";
 import { down, type Fault, faultStore } from "../../test/support/fault_store.ts";
 import { ManualClock, settle } from "../../test/support/manual_clock.ts";

@@ -7,7 +7,8 @@ import type { Json } from "../base/json.ts";
 import type { Steps } from "../base/steps.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
-import type { ActorId, IndexEntry, LoadBounds, StoredActor, Version } from "../store/port.ts";
+import type { ActorId, IndexEntry, LoadBounds, StoredActor } from "../store/port.ts";
+import type { Version } from "../store/version.ts";
 
 /** An order to another actor, delivered at least once. */
 export interface SendCommand {

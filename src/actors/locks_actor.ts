@@ -3,7 +3,7 @@
  * is decided by the table in the engine; here are only its commands, its storage and its messages.
  */
 import type { Json } from "../base/json.ts";
-import { holderName, type WorkflowHolders } from "../engine/lock_holder.ts";
+import { holderName, type WorkflowHolders } from "../engine/locks/holder.ts";
 import {
   acquireLocks,
   emptyLockTable,
@@ -13,10 +13,10 @@ import {
   releaseLocks,
   releaseWorkflow,
   resizeLock,
-} from "../engine/locks.ts";
+} from "../engine/locks/locks.ts";
 import type { StoredActor } from "../store/port.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
-import { unknownCommand } from "./batch.ts";
+import { unknownCommand } from "./command_body.ts";
 import type { ActorKind, HotActor, SendCommand, Taken } from "./hot_actor.ts";
 
 /** What the actor understands. All of it may be repeated. */

@@ -1,28 +1,31 @@
 /**
  * Who is alive, and which shards are ours: announces this replica, asks who else is there, gives every shard to the
- * replica that rendezvous hashing names, and keeps the leases of ours. All clocks that count are the store's; the local
- * one only tells when our leases may have run out.
+ * replica that rendezvous hashing names, and keeps the leases of ours.
  */
 import { type Actor, createActor } from "xstate";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Lease, Membership as MembershipStore } from "../store/port.ts";
+import type { Leases } from "./leases.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { shardMachine, type ShardWork } from "./shard_machine.ts";
 
 /** How often a lease is renewed in the time it lasts. */
 const TICKS_PER_TTL = 3;
-/** How often the others are looked at between two renewals: what a take-over takes longer than a lease lasts. */
+/** Looks at the other replicas per renewal. A take-over takes as much longer than a lease as one of them. */
 const LOOKS_PER_TICK = 3;
 
 export interface MembershipDeps {
-  store: MembershipStore;
+  store: Pick<MembershipStore, "heartbeat" | "replicas" | "leave">;
   clock: Clock;
   log: Logger;
+  leases: Leases;
+  /** Name of this replica. */
   replica: string;
+  /** How long a lease lasts. */
   ttlMs: number;
-  shards: number;
-  work: ShardWork;
+  /** Runs the shards whose leases we hold. */
+  shards: Pick<ShardWork, "load" | "open" | "close" | "drop">;
   /** Hears that replicas came or went. */
   onReplicas(): void;
   /** Called several times in the life of a lease. */
@@ -33,10 +36,8 @@ export interface MembershipDeps {
 
 export class Membership {
   readonly #deps: MembershipDeps;
+  /** One for each shard. */
   readonly #machines: Actor<typeof shardMachine>[] = [];
-  /** Monotonic time until which each owned lease surely holds. */
-  readonly #freshUntil = new Map<number, number>();
-  readonly #leases = new Map<number, Lease>();
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #isLeaving = false;
@@ -52,17 +53,13 @@ export class Membership {
     return this.#replicas;
   }
 
-  start(): void {
-    const { shards, work } = this.#deps;
-    for (let shard = 0; shard < shards; shard++) {
+  /** @param count number of shards of the deployment */
+  start(count: number): void {
+    const work = this.#work();
+    for (let shard = 0; shard < count; shard++) {
       this.#machines.push(createActor(shardMachine, { input: { shard, work } }).start());
     }
     this.#loop = this.#run();
-  }
-
-  /** False when the lease of a shard may have run out unnoticed. */
-  isFresh(shard: number): boolean {
-    return (this.#freshUntil.get(shard) ?? 0) > this.#deps.clock.monotonic();
   }
 
   /** Looks at once who should own what. */
@@ -71,34 +68,14 @@ export class Membership {
   }
 
   /** A lease was found to be gone. */
-  lost(shard: number, epoch: number): void {
-    this.#forget(shard, epoch);
-    this.#machines[shard]?.send({ type: "lose", epoch });
-  }
-
-  /** Asks for the lease of a shard; called by its machine. */
-  async acquire(shard: number): Promise<Lease | undefined> {
-    const { store, clock, replica, ttlMs } = this.#deps;
-    const askedAt = clock.monotonic();
-    const lease = await store.acquire(shard, replica, ttlMs);
-    if (lease) {
-      this.#leases.set(shard, lease);
-      this.#freshUntil.set(shard, askedAt + ttlMs);
-    }
-    return lease;
-  }
-
-  /** Gives a lease back; called by the shard's machine when it has drained. */
-  async release(lease: Lease): Promise<void> {
-    this.#forget(lease.shard, lease.epoch);
-    await this.#deps.store.release(lease);
-    const next = ownerOf(lease.shard, this.#others());
-    if (next !== undefined) this.#deps.nudge([next]);
+  lost(lease: Lease): void {
+    this.#deps.leases.forget(lease);
+    this.#machines[lease.shard]?.send({ type: "lose", epoch: lease.epoch });
   }
 
   /** Drains and gives back all shards, then leaves. */
   async leave(): Promise<void> {
-    const { store, replica, log } = this.#deps;
+    const { store, replica, log, nudge } = this.#deps;
     this.#isLeaving = true;
     for (const machine of this.#machines) machine.send({ type: "unassign" });
     const settled = this.#machines.map((machine) =>
@@ -113,7 +90,7 @@ export class Membership {
     await this.#loop;
     try {
       await store.leave(replica);
-      this.#deps.nudge(this.#others());
+      nudge(this.#others());
     } catch (cause) {
       log.warn({ err: cause }, "the others will notice by themselves that this replica left");
     }
@@ -126,14 +103,25 @@ export class Membership {
     for (const machine of this.#machines) machine.stop();
   }
 
-  #others(): string[] {
-    return this.#replicas.filter((one) => one !== this.#deps.replica);
+  /** What the machines do with their shards. */
+  #work(): ShardWork {
+    const { leases, shards, nudge } = this.#deps;
+    return {
+      acquire: (shard) => leases.acquire(shard),
+      load: (shard) => shards.load(shard),
+      open: (lease, state) => shards.open(lease, state),
+      close: async (lease) => {
+        await shards.close(lease);
+        await leases.release(lease);
+        const next = ownerOf(lease.shard, this.#others());
+        if (next !== undefined) nudge([next]);
+      },
+      drop: (shard) => shards.drop(shard),
+    };
   }
 
-  #forget(shard: number, epoch: number): void {
-    if (this.#leases.get(shard)?.epoch !== epoch) return;
-    this.#leases.delete(shard);
-    this.#freshUntil.delete(shard);
+  #others(): string[] {
+    return this.#replicas.filter((one) => one !== this.#deps.replica);
   }
 
   async #run(): Promise<void> {
@@ -154,13 +142,14 @@ export class Membership {
 
   /** Keeps our leases, and tells that we are alive. */
   async #announce(): Promise<void> {
-    const { store, replica, ttlMs, log } = this.#deps;
-    // In this order: who can't keep its leases must not look alive either.
-    const lost = await this.#renew();
+    const { store, leases, replica, ttlMs, log } = this.#deps;
+    // In this order: a replica that cannot keep its leases must not look alive.
+    const lost = await leases.renew();
     if (!this.#isLeaving) await store.heartbeat(replica, ttlMs);
-    for (const { shard, epoch } of lost) {
+    for (const lease of lost) {
+      const { shard, epoch } = lease;
       log.warn({ shard, epoch }, "lease lost");
-      this.lost(shard, epoch);
+      this.lost(lease);
     }
   }
 
@@ -181,18 +170,5 @@ export class Membership {
       if (isOurs !== wanted) machine.send({ type: isOurs ? "assign" : "unassign" });
       else if (isOurs) machine.send({ type: "tick" });
     }
-  }
-
-  async #renew(): Promise<Lease[]> {
-    const { store, clock, replica, ttlMs } = this.#deps;
-    const leases = [...this.#leases.values()];
-    if (leases.length === 0) return [];
-    const askedAt = clock.monotonic();
-    const lost = new Set(await store.renew(leases, replica, ttlMs));
-    for (const lease of leases) {
-      const isHeld = !lost.has(lease.shard) && this.#leases.get(lease.shard) === lease;
-      if (isHeld) this.#freshUntil.set(lease.shard, askedAt + ttlMs);
-    }
-    return leases.filter((lease) => lost.has(lease.shard));
   }
 }

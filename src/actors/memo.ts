@@ -3,7 +3,7 @@ import { isJsonObject } from "../base/json.ts";
 import { parseOrUndefined } from "../base/json_text.ts";
 import type { ConfigMap } from "../spec/manifest.ts";
 import type { Effect } from "../engine/effect.ts";
-import type { ManifestStore } from "../store/port.ts";
+import type { ManifestStore } from "../store/manifest_port.ts";
 
 type SaveMemo = Extract<Effect, { type: "save-memo" }>;
 

@@ -2,7 +2,7 @@
  * The host as the service layer sees it: commands to actors, whoever owns them. A command is applied exactly once; its
  * answer is what the actor looked like when the command was applied, after a durable commit.
  */
-import type { ControlRequest, User } from "../engine/command.ts";
+import type { ControlRequest } from "../engine/command.ts";
 import type { Workflow } from "../spec/manifest.ts";
 
 /** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
@@ -23,12 +23,15 @@ export type WorkflowCommand =
     request: ControlRequest;
     labels?: Record<string, string | null>;
   }
-  /** `labels`: labels to set on the object with this request (actor, action); null removes. */
+  /**
+   * `labels`: labels to set on the object with this request (actor, action); null removes. `isBrief`: the answer shows no
+   * nodes.
+   */
   | {
     type: "control";
     request: ControlRequest;
     labels?: Record<string, string | null>;
-    user?: User;
+    isBrief?: boolean;
   }
   /** `forGood`: it does not stay in the archive either. */
   | { type: "delete"; force?: boolean; uid?: string; forGood?: boolean };

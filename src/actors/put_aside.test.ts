@@ -5,7 +5,7 @@ import type { WorkflowSpec } from "../spec/manifest.ts";
 import type { StoredActor } from "../store/port.ts";
 import type { ActorKind, HotActor } from "./hot_actor.ts";
 import { locksKind } from "./locks_actor.ts";
-import { workflowKind } from "./workflow_actor.ts";
+import { workflowKind } from "./workflow/actor.ts";
 
 const running: Deployment[] = [];
 
@@ -84,7 +84,7 @@ test.each<[string, (stored: StoredActor) => HotActor, RegExp]>([
     expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
     expect(String((results[0] as PromiseRejectedResult).reason)).toMatch(text);
     const { h = "{}" } = (await deployment.stored("bad"))?.parts ?? {};
-    expect(JSON.parse(h)).toMatchObject({ phase: "Error", machine: "error", isAside: true });
+    expect(JSON.parse(h)).toMatchObject({ phase: "Error", machine: "aside", isAside: true });
     expect(JSON.parse(h).message).toMatch(text);
     const loads = trouble.loads;
 

@@ -1,7 +1,7 @@
 /** What is left of a large workflow that was removed. */
 import { expect, test } from "vitest";
 import { manyNodes } from "../../test/support/large_workflow.ts";
-import { openMemoryStore } from "../store/memory_store.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import type { ActorChange } from "../store/port.ts";
 import { sweepRemains } from "./remains.ts";
 

@@ -1,5 +1,5 @@
 /** The nodes of a large workflow after it was removed: what they left outside is cleaned up a few nodes at a time, then they go. */
-import { leftByNode } from "../engine/deletion.ts";
+import { leftByNode } from "../engine/cleanup/deletion.ts";
 import type { Effect, UnwantedArtifacts } from "../engine/effect.ts";
 import { Turns } from "../platform/turns.ts";
 import { NODE_PART_PREFIX, type ShardStore } from "../store/port.ts";

@@ -1,15 +1,18 @@
 /**
- * Commands for shards of other replicas: puts them into mailboxes, several with one call, and waits for the answers that
- * their owners send to this replica. An answer may get lost, with its sender or on its way: after a second the receipt is
- * looked for that the commit of the command has left in the store.
+ * Commands for shards of other replicas: hands them to owners on the same machine, puts the others into mailboxes, several
+ * with one call, and waits for the answers that the owners send to this replica. An answer may get lost, with its sender or
+ * on its way: after a second the receipt is looked for that the commit of the command has left in the store. A command
+ * that was lost with a neighbour goes to the mailbox when its shard has another owner and there is no receipt.
  */
 import type { Json } from "../base/json.ts";
 import { unavailable } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Command, ShardStore } from "../store/port.ts";
-import { typeOf } from "./batch.ts";
+import { typeOf } from "./command_body.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { keptAnswer, kindOf } from "./kinds.ts";
+import { handOver, type Neighbours } from "./neighbours.ts";
+import type { AboutOwner } from "./replica_channel.ts";
 import { decodeResult, receiptKey, type Result } from "./result.ts";
 
 /** How long an answer is waited for before its receipt is looked for, and how often, ms. */
@@ -20,6 +23,12 @@ export interface RemoteCallsDeps {
   clock: Clock;
   kinds: readonly ActorKind[];
   replica: string;
+  /** Absent: there are none. */
+  neighbours?: Neighbours;
+  /** The replica that should own a shard. */
+  ownerOf(shard: number): string | undefined;
+  /** Asks the owner of a shard to say so: see {@link RemoteCalls.owned}. Questions are numbered upwards. */
+  askOwner(shard: number, question: number): void;
 }
 
 interface Letter {
@@ -34,12 +43,18 @@ interface Waiting {
   /** Monotonic, ms. */
   since: number;
   settle: (result: Result) => void;
+  /** The neighbour with which the command was lost, and the last question about owners before that. */
+  lost?: { owner: string; question: number };
+  /** Another replica owns the shard since: the lost command can't be applied any more. */
+  isFenced?: boolean;
 }
 
 export class RemoteCalls {
   readonly #deps: RemoteCallsDeps;
   readonly #waiting = new Map<string, Waiting>();
   #letters: Letter[] = [];
+  /** Number of the last question about owners. */
+  #question = 0;
   #cancelLook: (() => void) | undefined;
   #isStopped = false;
 
@@ -61,12 +76,19 @@ export class RemoteCalls {
     const { clock, replica } = this.#deps;
     const request = command.id;
     const forget = () => void this.#waiting.delete(request);
-    this.#waiting.set(request, { shard, command, since: clock.monotonic(), settle });
+    const own = { ...command, replyTo: { replica, request } };
+    this.#waiting.set(request, { shard, command: own, since: clock.monotonic(), settle });
     this.#lookLater();
-    this.post(shard, { ...command, replyTo: { replica, request } }).catch(
-      (error: unknown) => this.#settle(request, { ok: false, error }),
-    );
+    if (!this.#handOver(shard, own)) this.#mail(shard, own);
     return { forget };
+  }
+
+  /** A replica says that it owns a shard, in answer to a question. */
+  owned({ replica, shard, question }: AboutOwner): void {
+    for (const call of this.#waiting.values()) {
+      if (call.shard !== shard || call.lost === undefined) continue;
+      if (call.lost.owner !== replica && question > call.lost.question) call.isFenced = true;
+    }
   }
 
   /** An answer came. */
@@ -78,6 +100,26 @@ export class RemoteCalls {
   stop(): void {
     this.#isStopped = true;
     this.#cancelLook?.();
+  }
+
+  /** False when no neighbour owns the shard. */
+  #handOver(shard: number, command: Command): boolean {
+    const { neighbours, ownerOf } = this.#deps;
+    const owner = neighbours && ownerOf(shard);
+    if (neighbours === undefined || owner === undefined) return false;
+    return handOver(neighbours, owner, { shard, command }, (result) => {
+      const call = this.#waiting.get(command.id);
+      if (call === undefined) return;
+      if (result === "not-taken") this.#mail(shard, command);
+      else if (result === "lost") call.lost = { owner, question: this.#question };
+      else this.hear(command.id, result);
+    });
+  }
+
+  #mail(shard: number, command: Command): void {
+    this.post(shard, command).catch(
+      (error: unknown) => this.#settle(command.id, { ok: false, error }),
+    );
   }
 
   #settle(request: string, result: Result): void {
@@ -117,17 +159,29 @@ export class RemoteCalls {
   }
 
   async #lookIn(shard: number, calls: Waiting[]): Promise<void> {
-    const { store } = this.#deps;
+    const { store, askOwner } = this.#deps;
+    // Known before the receipts are read: none can be written any more.
+    const fenced = calls.filter(({ isFenced }) => isFenced);
     const keys = calls.map(({ command }) => receiptKey(command.id));
     const receipts = await store.findAnswers(shard, keys);
     for (const call of calls) {
       const receipt = receipts[receiptKey(call.command.id)];
-      if (receipt === undefined) continue;
+      if (receipt === undefined) {
+        if (fenced.includes(call)) this.#mailAgain(call);
+        continue;
+      }
       const result = receipt.answer === null
         ? await this.#answerTo(call)
         : decodeResult(receipt.answer);
       this.#settle(call.command.id, result);
     }
+    if (calls.some(({ lost }) => lost !== undefined)) askOwner(shard, ++this.#question);
+  }
+
+  #mailAgain(call: Waiting): void {
+    delete call.lost;
+    delete call.isFenced;
+    this.#mail(call.shard, call.command);
   }
 
   /** The answer to a command that was applied: the one kept for its idempotency key, else what is stored now. */

@@ -3,6 +3,7 @@
  * time, and turns what they report into facts for their workflow. A report goes to the workflow wherever it lives by
  * then, so a task may outlive the ownership of its shard.
  */
+import { errorText } from "../base/error_text.ts";
 import type { Json } from "../base/json.ts";
 import type { Fact } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
@@ -112,7 +113,7 @@ export class Tasks {
       await executor.start(task, (fact) => this.#report(actor, fact));
     } catch (cause) {
       this.#deps.log.error({ task: task.id, executor: executor.name, err: cause }, "start failed");
-      const message = cause instanceof Error ? cause.message : String(cause);
+      const message = errorText(cause);
       this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
     }
   }

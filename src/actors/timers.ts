@@ -1,22 +1,35 @@
 /**
- * The durable timers of the shards this replica owns that are due soon, as a heap with one wake-up of the clock. The rows in
- * the store are the truth; this only knows when to look. Of each shard all timers up to its horizon are here; those beyond
- * it are loaded when it comes near, so that what waits for long needs no memory.
+ * The durable timers that are due soon, of the shards that this replica owns: a heap with one wake-up of the clock. The rows
+ * in the store are the truth; this only knows when to look. All timers of a shard up to its horizon are here. Those beyond
+ * are loaded when the horizon comes near, so that what waits for long needs no memory.
  */
 import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
+import type { ActorId } from "../store/port.ts";
 
 /** Timers of a shard that are loaded at once; twice as many may be in memory before they are due. */
 const PORTION = 128;
+/** Shortest heap that is ever built anew. */
 const MIN_TOO_LONG = 1_024;
 /** A clock that is off by more than this was set. */
 const CLOCK_STEP_MS = 500;
+
+/** Row of a timer: the actor and the timer's own id. */
+export function timerRowId(actor: ActorId, timer: string): string {
+  return `${actor} ${timer}`;
+}
+
+/** Actor and timer of such a row. */
+export function parseTimerRowId(id: string): { actor: ActorId; timer: string } {
+  const space = id.indexOf(" ");
+  return { actor: id.slice(0, space), timer: id.slice(space + 1) };
+}
 
 interface Entry {
   at: number;
   shard: number;
   /** "" for the wake-up that moves the horizon. */
   id: string;
-  /** Has come up; it stays set until it is cleared. */
+  /** It has come up, and stays set until it is cleared. */
   isFired: boolean;
 }
 
@@ -30,17 +43,17 @@ export class Timers {
   readonly #clock: Clock;
   readonly #fire: (shard: number, id: string) => void;
   readonly #onHorizon: (shard: number) => void;
-  /** A binary heap by `at`; entries that were moved or cleared stay until they come up, or are too many. */
+  /** A binary heap by `at`. Entries that were moved or cleared stay until they come up, or until there are too many. */
   #heap: Entry[] = [];
   /** Length at which the heap is built anew. */
   #tooLong = MIN_TOO_LONG;
   readonly #byShard = new Map<number, ShardTimers>();
   #cancel: (() => void) | undefined;
   #wakeAt = Infinity;
-  /** Time of day less time that only grows, when the wake-up was set. */
+  /** Time of day minus monotonic time, when the wake-up was set. */
   #offset = 0;
 
-  /** @param onHorizon more timers of a shard are to be loaded now */
+  /** @param onHorizon called when more timers of a shard are to be loaded */
   constructor(
     clock: Clock,
     fire: (shard: number, id: string) => void,
@@ -60,9 +73,9 @@ export class Timers {
     return size;
   }
 
-  /** How many timers to load of a shard. */
+  /** How many timers of a shard to load. */
   wanted(shard: number): number {
-    // What is here may be due already and still be in the store: room is for as many more.
+    // Those that are here may still be in the store, although they are due.
     return (this.#byShard.get(shard)?.entries.size ?? 0) + PORTION;
   }
 
@@ -79,7 +92,7 @@ export class Timers {
     this.#arm();
   }
 
-  /** Due time of a timer; undefined when it is not set. A timer that has fired stays set until it is cleared. */
+  /** Due time of a timer, epoch ms; undefined when it is not set. One that has fired stays set until it is cleared. */
   at(shard: number, id: string): number | undefined {
     return this.#byShard.get(shard)?.entries.get(id)?.at;
   }
@@ -103,7 +116,7 @@ export class Timers {
     if (this.#byShard.delete(shard)) this.#rebuild();
   }
 
-  /** Notices that somebody has set the clock: the next wake-up was reckoned with the time that was. */
+  /** Notices that somebody has set the clock, and plans the next wake-up anew. */
   checkClock(): void {
     if (Math.abs(this.#clock.now() - this.#clock.monotonic() - this.#offset) < CLOCK_STEP_MS) {
       return;
@@ -154,7 +167,7 @@ export class Timers {
     this.#endAt(timers, shard, end);
   }
 
-  /** Not all timers that are due at this time, or later, are in memory. */
+  /** From now on the horizon of a shard is just before this time. */
   #endAt(timers: ShardTimers, shard: number, at: number): void {
     timers.horizon = at - 1;
     timers.entries.delete("");

@@ -1,17 +1,13 @@
 /**
  * Read models of actors that changed lately, kept up to date from the change feed: a watched workflow is loaded once, then
- * only what changed is put in. Each is an `@xstate/store`. Bounded by the text they hold; those not asked for longest go.
+ * only what changed is put in. Bounded by the text they hold; those not asked for longest go.
  */
-import { createStore } from "@xstate/store";
-import type { ActorId, Change, StoredActor, Version } from "../store/port.ts";
-
-interface ViewContext {
-  version: Version;
-  parts: Record<string, string>;
-}
+import type { ActorId, Change, StoredActor } from "../store/port.ts";
+import type { Version } from "../store/version.ts";
 
 interface View {
-  store: ReturnType<typeof createView>;
+  /** Never changed in place: whoever was given them before still shows them. */
+  parts: Record<string, string>;
   /** Characters of all parts, roughly. */
   size: number;
 }
@@ -21,17 +17,11 @@ export function isOlder(a: Version, b: Version): boolean {
   return a.length !== b.length ? a.length < b.length : a < b;
 }
 
-function createView(context: ViewContext) {
-  return createStore({
-    context,
-    on: {
-      changed(context, event: { version: Version; put: Record<string, string>; drop: string[] }) {
-        const parts = { ...context.parts };
-        for (const key of event.drop) delete parts[key];
-        return { version: event.version, parts: Object.assign(parts, event.put) };
-      },
-    },
-  });
+/** A view after a change. */
+function changed(view: View, { put, drop }: Change): View {
+  const parts = { ...view.parts };
+  for (const key of drop) delete parts[key];
+  return { parts: Object.assign(parts, put), size: view.size + sizeOf(put) };
 }
 
 export interface ViewsOptions {
@@ -65,19 +55,18 @@ export class Views {
    * @throws {VersionTooOld} the feed no longer tells
    */
   async after(change: Change): Promise<StoredActor> {
-    const { id, type, version, put, drop, before = {} } = change;
+    const { id, type, version, put, before = {} } = change;
     let view = this.#views.get(id);
     this.#remove(id);
     if (type === "DELETED") return { id, version, parts: before };
     if (view && type === "MODIFIED" && change.unreadable === undefined) {
-      view.store.trigger.changed({ version, put, drop });
-      view = { store: view.store, size: view.size + sizeOf(put) };
+      view = changed(view, change);
     } else {
       const parts = type === "ADDED" ? put : await this.#partsAfter(id, version);
-      view = { store: createView({ version, parts }), size: sizeOf(parts) };
+      view = { parts, size: sizeOf(parts) };
     }
     this.#keep(id, view);
-    return { id, version, parts: view.store.getSnapshot().context.parts };
+    return { id, version, parts: view.parts };
   }
 
   /** Loads the actor and goes back over what happened since. */

@@ -1,72 +1,36 @@
-/** The artifact store: reads locations, finds the repository in force, packs and unpacks. */
+/** The artifact store: brings artifacts from and to their locations, packed or unpacked as they say. */
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parse } from "yaml";
-import { isJsonObject } from "../base/json.ts";
-import type { Json, JsonObject } from "../base/json.ts";
-import { invalid, notFound, Problem, ProblemCode } from "../base/problem.ts";
-import type { ArtifactKeys } from "../spec/artifact_key.ts";
-import {
-  chmodInside,
-  findInside,
-  moveInside,
-  openInside,
-  placeText,
-  removeInside,
-  trustedPlace,
-  writeInside,
-} from "../platform/inside.ts";
-import type { Place } from "../platform/inside.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { findInside, openInside, removeInside, writeInside } from "../platform/files/inside.ts";
+import { type Place, placeText, trustedPlace } from "../platform/files/place.ts";
+import { chmodInside, moveInside } from "../platform/files/tree.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import { Budget, DEFAULT_MAX_ARTIFACT_BYTES } from "./budget.ts";
-import type { ConfigSource } from "./config_source.ts";
 import { shareFairly } from "./fair_artifacts.ts";
-import { FolderObjects } from "./folder_objects.ts";
 import { toldToReader } from "./file_stream.ts";
 import { cloneRepository } from "./git_artifact.ts";
 import { readUrl, writeUrl } from "./http_artifact.ts";
-import type { ReadSecret } from "./http_artifact.ts";
 import { joinKey, locationOf, textMember } from "./location.ts";
 import type { Location } from "./location.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 import { archiveMode, archiveName, filesInside, packTarGz, packZip, placeFile } from "./pack.ts";
 import type { ArtifactContent, ArtifactScope, ArtifactStore } from "./port.ts";
-import { RepositoryView } from "./repository_view.ts";
-import { S3Objects } from "./s3_objects.ts";
-import type { S3Options } from "./s3_objects.ts";
+import { Repositories, type RepositoriesOptions } from "./repositories.ts";
 
-/** The repository of a deployment. */
-export type RepositorySetting =
-  | { type: "folder"; path: string }
-  | ({ type: "s3"; keyPrefix?: string } & S3Options);
-
-export interface ArtifactStoreOptions {
-  /** Where artifacts go that say nothing else; absent: such artifacts fail. */
-  repository?: RepositorySetting;
-  /** Which keys of the repository a workflow may use. @default {"namespace"} */
-  keys?: ArtifactKeys;
-  config: ConfigSource;
-  /** Git repositories on the server's own disk may be cloned: right where tasks are local processes anyway. */
+export interface ArtifactStoreOptions extends RepositoriesOptions {
+  /** Git repositories on the server's own disk may be cloned: only where tasks are local processes anyway. */
   allowLocalGit?: boolean;
   /** Most bytes of one artifact, unpacked. @default {10 GiB} */
   maxBytes?: number;
 }
 
-/** A repository as a workflow sees it, and its key format. */
-interface Repository {
-  objects: RepositoryView;
-  keyFormat?: string;
-}
-
 /** Most entries of a folder that are shown. */
 const MAX_ENTRIES = 10_000;
-
-/** Most buckets that are kept open. */
-const MAX_OPEN = 100;
 
 /** Makes the artifact store. */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
@@ -75,25 +39,18 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
 
 class LocatedArtifacts implements ArtifactStore {
   readonly #options: ArtifactStoreOptions;
-  readonly #default: { objects: ObjectStore; keyPrefix: string } | undefined;
-  readonly #open = new Map<string, S3Objects>();
+  readonly #repositories: Repositories;
 
   constructor(options: ArtifactStoreOptions) {
     this.#options = options;
-    const { repository } = options;
-    if (repository?.type === "folder") {
-      this.#default = { objects: new FolderObjects(repository.path), keyPrefix: "" };
-    } else if (repository !== undefined) {
-      const { keyPrefix = "", type: _type, ...s3 } = repository;
-      this.#default = { objects: new S3Objects(s3), keyPrefix };
-    }
+    this.#repositories = new Repositories(options);
   }
 
   async check(artifact: Artifact, scope: ArtifactScope): Promise<void> {
     const location = locationOf(artifact, artifact.subPath);
     if (location?.type !== "repository") return;
-    const { objects } = await this.#repository(scope);
-    await this.#naming(artifact, objects, () => objects.check(location.key));
+    const { objects } = await this.#repositories.inForce(scope);
+    await naming(artifact, objects, () => objects.check(location.key));
   }
 
   async fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean> {
@@ -119,12 +76,12 @@ class LocatedArtifacts implements ArtifactStore {
         return true;
       case "git":
         await removeInside(trustedPlace(path));
-        await cloneRepository(location.location, path, this.#secrets(scope), {
+        await cloneRepository(location.location, path, this.#repositories.secrets(scope), {
           allowLocal: this.#options.allowLocalGit === true,
         });
         return true;
       case "http": {
-        const object = await readUrl(location.location, this.#secrets(scope));
+        const object = await readUrl(location.location, this.#repositories.secrets(scope));
         if (object === undefined) return false;
         await this.#place(object, path, artifact);
         return true;
@@ -141,14 +98,14 @@ class LocatedArtifacts implements ArtifactStore {
     path: string,
     scope: ArtifactScope,
   ): Promise<boolean> {
-    const { objects, key } = await this.#objects(location, scope);
-    return await this.#naming(artifact, objects, async () => {
+    const { objects, key } = await this.#repositories.objects(location, scope);
+    return await naming(artifact, objects, async () => {
       const object = await objects.read(key);
       if (object !== undefined) {
         await this.#place(object, path, artifact);
         return true;
       }
-      // A folder that was stored unpacked.
+      // It may be a folder that was stored unpacked.
       const prefix = `${key.replace(/\/+$/, "")}/`;
       const folder = `${path}.tmpdir`;
       await removeInside(trustedPlace(folder));
@@ -197,7 +154,11 @@ class LocatedArtifacts implements ArtifactStore {
       throw invalid(`Output artifact "${artifact.name}" can't be stored in ${given.type}`);
     }
     if (given?.type === "http") {
-      await writeUrl(given.location, await this.#pack(artifact, place), this.#secrets(scope));
+      await writeUrl(
+        given.location,
+        await this.#pack(artifact, place),
+        this.#repositories.secrets(scope),
+      );
       return artifact;
     }
     const saved = given === undefined
@@ -205,8 +166,8 @@ class LocatedArtifacts implements ArtifactStore {
       : artifact;
     const location = this.#locate(saved);
     if (location.type !== "repository" && location.type !== "s3") return saved;
-    const { objects, key } = await this.#objects(location, scope);
-    await this.#naming(artifact, objects, async () => {
+    const { objects, key } = await this.#repositories.objects(location, scope);
+    await naming(artifact, objects, async () => {
       const found = await findInside(place);
       if (archiveMode(artifact).type !== "none" || found?.kind !== "folder") {
         await objects.write(key, await this.#pack(artifact, place));
@@ -219,7 +180,7 @@ class LocatedArtifacts implements ArtifactStore {
     return saved;
   }
 
-  /** The artifact with a key of its own in the archive location or the repository in force. */
+  /** The artifact with a new key, in the archive location or the repository in force. */
   async #freshLocation(
     artifact: Artifact,
     path: string,
@@ -234,7 +195,7 @@ class LocatedArtifacts implements ArtifactStore {
     if (archive?.type === "repository") {
       return { ...artifact, s3: { key: joinKey(archive.key, name) } };
     }
-    const { keyFormat } = await this.#repository(scope);
+    const { keyFormat } = await this.#repositories.inForce(scope);
     const start = keyFormat === undefined
       ? `${scope.namespace}/${prefix}`
       : fillKeyFormat(keyFormat, scope.names ?? {});
@@ -267,14 +228,14 @@ class LocatedArtifacts implements ArtifactStore {
           `Artifact "${artifact.name}" is a git repository; clone it instead of downloading it`,
         );
       case "http": {
-        const object = await readUrl(location.location, this.#secrets(scope));
+        const object = await readUrl(location.location, this.#repositories.secrets(scope));
         const { pathname } = new URL(textMember(location.location, "url"));
         return object && { name: basename(pathname) || artifact.name, ...sized(object) };
       }
       case "repository":
       case "s3": {
-        const { objects, key } = await this.#objects(location, scope);
-        const object = await this.#naming(artifact, objects, () => objects.read(key));
+        const { objects, key } = await this.#repositories.objects(location, scope);
+        const object = await naming(artifact, objects, () => objects.read(key));
         return object && { name: basename(key), ...sized(object) };
       }
     }
@@ -285,8 +246,8 @@ class LocatedArtifacts implements ArtifactStore {
     if (location.type !== "repository" && location.type !== "s3") {
       throw invalid(`Only s3 artifacts can be listed; "${artifact.name}" is ${location.type}`);
     }
-    const { objects, key } = await this.#objects(location, scope);
-    return await this.#naming(artifact, objects, async () => {
+    const { objects, key } = await this.#repositories.objects(location, scope);
+    return await naming(artifact, objects, async () => {
       const keys: string[] = [];
       for await (const found of objects.list(key)) keys.push(found);
       return keys;
@@ -296,9 +257,9 @@ class LocatedArtifacts implements ArtifactStore {
   async entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {
     const location = this.#locate(artifact);
     if (location.type !== "repository" && location.type !== "s3") return [];
-    const { objects, key } = await this.#objects(location, scope);
+    const { objects, key } = await this.#repositories.objects(location, scope);
     const prefix = `${key.replace(/\/+$/, "")}/`;
-    return await this.#naming(artifact, objects, async () => {
+    return await naming(artifact, objects, async () => {
       const names = new Set<string>();
       for await (const found of objects.list(prefix)) {
         const [name = "", ...below] = found.slice(prefix.length).split("/");
@@ -314,15 +275,15 @@ class LocatedArtifacts implements ArtifactStore {
     if (location.type !== "repository" && location.type !== "s3") {
       throw invalid(`Only s3 artifacts can be uploaded; "${artifact.name}" is ${location.type}`);
     }
-    const { objects, key } = await this.#objects(location, scope);
-    await this.#naming(artifact, objects, () => objects.write(key, body));
+    const { objects, key } = await this.#repositories.objects(location, scope);
+    await naming(artifact, objects, () => objects.write(key, body));
   }
 
   async remove(artifact: Artifact, scope: ArtifactScope): Promise<void> {
     const location = this.#locate(artifact);
     if (location.type !== "repository" && location.type !== "s3") return;
-    const { objects, key } = await this.#objects(location, scope);
-    await this.#naming(artifact, objects, async () => {
+    const { objects, key } = await this.#repositories.objects(location, scope);
+    await naming(artifact, objects, async () => {
       await objects.remove(key);
       const children: string[] = [];
       for await (const child of objects.list(`${key.replace(/\/+$/, "")}/`)) children.push(child);
@@ -335,140 +296,27 @@ class LocatedArtifacts implements ArtifactStore {
     if (location !== undefined) return location;
     throw invalid(`Artifact "${artifact.name}" has no location`);
   }
+}
 
-  async #objects(
-    location: Extract<Location, { key: string }>,
-    scope: ArtifactScope,
-  ): Promise<{ objects: ObjectStore; key: string }> {
-    if (location.type === "s3") {
-      return { objects: await this.#bucket(location.bucket, scope), key: location.key };
-    }
-    return { objects: (await this.#repository(scope)).objects, key: location.key };
-  }
-
-  /** The repository that a workflow chose, which is its own, else its part of the deployment's. */
-  async #repository(
-    { namespace, repositoryRef, formerKeys }: ArtifactScope,
-  ): Promise<Repository> {
-    if (repositoryRef !== undefined) {
-      return await this.#chosen(namespace, repositoryRef.configMap, repositoryRef.key);
-    }
-    if (this.#default !== undefined) {
-      const { objects, keyPrefix } = this.#default;
-      const isShared = this.#options.keys === "shared";
-      return {
-        objects: new RepositoryView(objects, {
-          name: "the server's repository",
-          keyPrefix,
-          ...(!isShared && { namespace }),
-          ...(formerKeys !== undefined && { formerKeys }),
-        }),
-      };
-    }
-    throw new Problem(
-      ProblemCode.FailedPrecondition,
-      "No artifact repository is configured; start the server with one, or give the artifact a full location",
-    );
-  }
-
-  async #chosen(
-    namespace: string,
-    configMap = "artifact-repositories",
-    key?: string,
-  ): Promise<Repository> {
-    const entries = await this.#options.config.configMap(namespace, configMap);
-    const names = Object.keys(entries ?? {});
-    const text = entries?.[key ?? names[0] ?? ""];
-    if (text === undefined) {
-      throw notFound(
-        `Artifact repository "${
-          key ?? ""
-        }" of ConfigMap "${configMap}" does not exist in namespace ${namespace}`,
-      );
-    }
-    const setting = parse(text) as Json;
-    const s3 = isJsonObject(setting) ? setting["s3"] : undefined;
-    if (!isJsonObject(s3)) {
-      throw invalid(
-        `Artifact repository "${key ?? ""}" of ConfigMap "${configMap}" has no s3 part`,
-      );
-    }
-    const keyPrefix = typeof s3["keyPrefix"] === "string" ? `${s3["keyPrefix"]}/` : "";
-    const keyFormat = s3["keyFormat"];
-    return {
-      objects: new RepositoryView(await this.#bucket(s3, { namespace }), {
-        keyPrefix: keyPrefix.replace(/\/+$/, "/"),
-      }),
-      ...(typeof keyFormat === "string" && keyFormat !== "" && { keyFormat }),
-    };
-  }
-
-  async #bucket(location: JsonObject, scope: ArtifactScope): Promise<S3Objects> {
-    const secret = this.#secrets(scope);
-    if (
-      isJsonObject(location["encryptionOptions"]) &&
-      location["encryptionOptions"]["serverSideCustomerKeySecret"] !== undefined
-    ) {
-      throw new Problem(
-        ProblemCode.Unimplemented,
-        "S3 encryption with a customer's key is not supported",
-      );
-    }
-    const accessKey = await secret(location["accessKeySecret"]);
-    const secretKey = await secret(location["secretKeySecret"]);
-    const sessionToken = await secret(location["sessionTokenSecret"]);
-    const options: S3Options = {
-      endpoint: textMember(location, "endpoint"),
-      bucket: textMember(location, "bucket"),
-      insecure: location["insecure"] === true,
-      createBucket: isJsonObject(location["createBucketIfNotPresent"]),
-      ...(typeof location["region"] === "string" && { region: location["region"] }),
-      ...(accessKey !== undefined && { accessKey }),
-      ...(secretKey !== undefined && { secretKey }),
-      ...(sessionToken !== undefined && { sessionToken }),
-    };
-    const identity = JSON.stringify(options);
-    const known = this.#open.get(identity);
-    if (known !== undefined) return known;
-    const made = new S3Objects(options);
-    for (const oldest of [...this.#open.keys()].slice(0, this.#open.size - MAX_OPEN + 1)) {
-      this.#open.delete(oldest);
-    }
-    this.#open.set(identity, made);
-    return made;
-  }
-
-  #secrets({ namespace }: ArtifactScope): ReadSecret {
-    return async (reference) => {
-      if (!isJsonObject(reference)) return undefined;
-      const name = String(reference["name"] ?? "");
-      const key = String(reference["key"] ?? "");
-      const value = (await this.#options.config.secret(namespace, name))?.[key];
-      if (value !== undefined || reference["optional"] === true) return value;
-      throw notFound(`Secret "${name}" in namespace ${namespace} has no key "${key}"`);
-    };
-  }
-
-  /** Puts the artifact's name before what went wrong with its store. */
-  async #naming<Result>(
-    artifact: Artifact,
-    objects: ObjectStore,
-    act: () => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      return await act();
-    } catch (error) {
-      const message = reasonOf(error);
-      const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
-      throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
-        cause: error,
-        ...(error instanceof Problem && { status: error.status }),
-      });
-    }
+/** Puts the artifact's name before what went wrong with its store. */
+async function naming<Result>(
+  artifact: Artifact,
+  objects: ObjectStore,
+  act: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    const message = reasonOf(error);
+    const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
+    throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
+      cause: error,
+      ...(error instanceof Problem && { status: error.status }),
+    });
   }
 }
 
-/** What went wrong, for a caller: what the system says about a file names folders of this machine. */
+/** What a caller is told: a system error would name folders of this machine. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, syscall } = error as { code?: unknown; path?: unknown; syscall?: unknown };
@@ -480,7 +328,7 @@ function sized({ size, body }: StoredObject): { size?: number; body: Readable } 
   return size > 0 ? { size, body } : { body };
 }
 
-/** Fills `{{workflow.name}}` and its likes; what isn't known stays. */
+/** Fills tags like `{{workflow.name}}`; unknown ones stay. */
 function fillKeyFormat(format: string, names: Record<string, string>): string {
   return format.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (tag, name: string) => names[name] ?? tag);
 }

@@ -1,4 +1,4 @@
-/** ConfigMaps and Secrets as executors and artifact adapters see them: read by name, nothing else. */
+/** ConfigMaps and Secrets for executors and artifact adapters, read by name. */
 export interface ConfigSource {
   /** The entries of a ConfigMap; undefined when there is none. */
   configMap(namespace: string, name: string): Promise<Record<string, string> | undefined>;

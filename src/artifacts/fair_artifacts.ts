@@ -1,15 +1,15 @@
 /**
- * Transfers of artifacts, shared fairly between namespaces: a server that never answers (a bucket, a git repository, a URL
- * that a manifest names) holds up the transfers of its namespace, and nobody else's. Streams that a client reads or writes
- * are bound to the client's connection, and are not counted.
+ * Shares the transfers of artifacts fairly between namespaces. A server that a manifest names (a bucket, a git repository, a
+ * URL) and that never answers holds up only its own namespace. Streams that a client reads or writes are not counted: they
+ * end with the client's connection.
  */
 import { FairLimiter } from "../platform/fair_limiter.ts";
 import type { ArtifactStore } from "./port.ts";
 
-/** Transfers at once in one replica. */
+/** Most transfers at once in one replica. */
 const MAX_TRANSFERS = 64;
 
-/** The same store, with so many transfers at once. */
+/** The same store, with at most `limit` transfers at once. */
 export function shareFairly(store: ArtifactStore, limit: number = MAX_TRANSFERS): ArtifactStore {
   const transfers = new FairLimiter(limit);
   return {

@@ -5,22 +5,21 @@ import type { Readable } from "node:stream";
 import { invalid, Problem } from "../base/problem.ts";
 import {
   findInside,
-  namesOf,
   openInside,
   removeInside,
   UNFINISHED,
   writeInside,
-} from "../platform/inside.ts";
-import type { Place } from "../platform/inside.ts";
+} from "../platform/files/inside.ts";
+import { namesOf, type Place } from "../platform/files/place.ts";
 import { toldToReader } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
 export class FolderObjects implements ObjectStore {
-  /** Callers see it, so it doesn't say where that is. */
+  /** Callers see the name, so it hides the path. */
   readonly name = "the artifact folder";
   readonly #root: string;
 
-  /** @param root Folder, made when something is written. */
+  /** @param root folder, made by the first write */
   constructor(root: string) {
     this.#root = resolve(root);
   }
@@ -62,7 +61,7 @@ export class FolderObjects implements ObjectStore {
     const place = this.#place(key);
     if ((await findInside(place))?.kind !== "file") return;
     await removeInside(place);
-    // Folders that are empty now go too; the first that isn't ends this.
+    // Folders that are empty now go, too.
     const path = join(this.#root, ...namesOf(key));
     for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
       if (!await rmdir(folder).then(() => true, () => false)) return;
@@ -72,7 +71,7 @@ export class FolderObjects implements ObjectStore {
 
 async function* filesBelow(folder: string): AsyncGenerator<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  // Folders sort as their keys do, with the slash.
+  // A folder is sorted with the slash that its keys have.
   const key = (entry: typeof entries[number]) => entry.name + (entry.isDirectory() ? "/" : "");
   entries.sort((a, b) => (key(a) < key(b) ? -1 : 1));
   for (const entry of entries) {

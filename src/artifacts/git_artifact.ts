@@ -1,4 +1,4 @@
-/** Artifacts that are a git repository at a revision; needs `git` on PATH. */
+/** Artifacts that are a git repository at a revision. Needs `git` on PATH. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,25 +11,25 @@ import type { ReadSecret } from "./http_artifact.ts";
 
 const run = promisify(execFile);
 
-/** How long a server may say nothing. */
+/** How long a server may be silent. */
 const SILENCE_SECONDS = 60;
 /** No call of git takes longer. */
 const MAX_GIT_MS = 30 * 60_000;
 
-/** What a repository may not bring along: hooks and helpers are programs, and those would run as the server. */
+/** Settings against hooks and helpers in a repository: they are programs, and would run as the server. */
 const SAFE = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
 ].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
 export interface GitOptions {
-  /** Repositories on the server's own disk may be cloned too. */
+  /** Repositories on the server's own disk may be cloned, too. */
   allowLocal: boolean;
 }
 
 /**
- * Clones the repository to `path`, which must not exist, and checks its revision out. Secrets reach git by its environment
- * or a file, never by its arguments.
+ * Clones a repository to `path`, which must not exist, and checks out its revision. Git gets secrets through its environment
+ * or a file, never through its arguments.
  */
 export async function cloneRepository(
   location: JsonObject,
@@ -57,7 +57,7 @@ export async function cloneRepository(
     if (typeof branch === "string" && branch !== "") clone.push(`--branch=${branch}`);
     await git(...clone, "--", repo, path);
     for (const refs of Array.isArray(fetch) ? fetch : []) {
-      // After the name of the remote even "--" is no end of options.
+      // After the name of the remote, "--" does not end the options.
       if (String(refs).startsWith("-")) {
         throw invalid(`Git artifact has something to fetch that is no ref: ${refs}`);
       }

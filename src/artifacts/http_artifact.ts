@@ -1,6 +1,6 @@
 /**
- * Artifacts behind a URL. The server fetches what a manifest names, from wherever it runs: whoever may submit workflows can
- * reach what the server can reach. Limit that by the network, not here.
+ * Artifacts behind a URL. The server itself fetches what a manifest names, so those who may submit workflows can reach what
+ * the server can reach. Limit that by the network, not here.
  */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -12,13 +12,13 @@ import { systemClock } from "../platform/clock.ts";
 import { openHttp } from "../platform/http_request.ts";
 import type { StoredObject } from "./object_store.ts";
 
-/** How long a server may take to begin its answer. */
+/** Longest wait for the beginning of an answer. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
-/** Value of a `{name, key}` reference to a Secret. */
+/** Gives the value of a `{name, key}` reference to a Secret. */
 export type ReadSecret = (reference: Json | undefined) => Promise<string | undefined>;
 
-/** Gets the bytes; undefined for 404. */
+/** Downloads an artifact; undefined for 404. */
 export async function readUrl(
   location: JsonObject,
   secret: ReadSecret,
@@ -28,9 +28,10 @@ export async function readUrl(
 }
 
 /**
- * Opens what a GET answers; undefined for 404.
+ * Opens the answer to a GET; undefined for 404.
  *
- * @throws {Problem} for any other status but 2xx; {Error} when there is no answer.
+ * @throws {Problem} for any other status but 2xx
+ * @throws {Error} when there is no answer
  */
 export async function download(
   url: URL,
@@ -46,7 +47,7 @@ export async function download(
   throw refused("GET", url, status);
 }
 
-/** Opens a URL; fails when the head of the answer does not come in time. */
+/** Opens a URL; rejects when the head of the answer does not come in time. */
 async function openInTime(
   url: URL,
   headers: Iterable<[string, string]> | undefined,
@@ -61,7 +62,7 @@ async function openInTime(
   }
 }
 
-/** Puts the bytes. */
+/** Uploads an artifact. */
 export async function writeUrl(
   location: JsonObject,
   body: Readable,
@@ -94,7 +95,7 @@ async function headersOf(location: JsonObject, secret: ReadSecret): Promise<Head
     headers.append(String(header["name"]), String(header["value"] ?? ""));
   }
   const auth = isJsonObject(location["auth"]) ? location["auth"] : {};
-  // Artifactory has its credentials beside the URL.
+  // The credentials of Artifactory stand beside the URL.
   const basic = isJsonObject(auth["basicAuth"]) ? auth["basicAuth"] : location;
   const user = await secret(basic["usernameSecret"]);
   const password = await secret(basic["passwordSecret"]);
@@ -137,7 +138,7 @@ async function fetchToken(oauth: JsonObject, secret: ReadSecret): Promise<string
 }
 
 function refused(method: string, url: URL, status: number): Problem {
-  // Without the query, which may hold a signature.
+  // The query is left out: it may hold a signature.
   return new Problem(
     ProblemCode.Unknown,
     `${method} ${url.origin}${url.pathname} answered ${status}`,

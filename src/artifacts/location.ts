@@ -1,4 +1,4 @@
-/** Reads where an artifact lies from its manifest. */
+/** Reads the location of an artifact from its manifest. */
 import type { JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { keyedLocation } from "../spec/artifact_location.ts";
@@ -15,7 +15,7 @@ export type Location =
 /**
  * The location of an artifact; undefined when it names none.
  *
- * @throws {Problem} for a kind of location that this server can't reach.
+ * @throws {Problem} for a kind of location that is not supported
  */
 export function locationOf(artifact: ArtifactLocation, subPath = ""): Location | undefined {
   const { raw, http, git, artifactory, plugin } = artifact;
@@ -32,7 +32,7 @@ export function locationOf(artifact: ArtifactLocation, subPath = ""): Location |
   return { type: "s3", key, bucket: found.members };
 }
 
-/** Key of something below a key. */
+/** The key of a path below a key. */
 export function joinKey(key: string, subPath: string): string {
   const below = subPath.replace(/^\/+|\/+$/g, "");
   return below === "" ? key : `${key.replace(/\/+$/, "")}/${below}`;

@@ -1,4 +1,4 @@
-/** Where artifact repositories keep their bytes: keys and streams, nothing about artifacts. */
+/** What keeps the bytes of an artifact repository. It knows keys and streams, and nothing of artifacts. */
 import type { Readable } from "node:stream";
 
 export interface StoredObject {
@@ -15,6 +15,6 @@ export interface ObjectStore {
   write(key: string, body: Readable): Promise<void>;
   /** Keys that start with the prefix, sorted. */
   list(prefix: string): AsyncIterable<string>;
-  /** Removes one object; none there is fine. */
+  /** Removes one object, which may be missing. */
   remove(key: string): Promise<void>;
 }

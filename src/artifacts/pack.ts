@@ -1,4 +1,4 @@
-/** Archives of artifacts: which kind, what they are called, and what becomes of a stored file. Everything streams. */
+/** Packs artifacts as archives, and places stored files. Everything streams. */
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -7,8 +7,9 @@ import { createGunzip, createGzip } from "node:zlib";
 import { configure, TextReader, ZipWriter } from "@zip.js/zip.js";
 import { createTarPacker } from "modern-tar";
 import { invalid } from "../base/problem.ts";
-import { moveInside, removeInside, trustedPlace, walkInside } from "../platform/inside.ts";
-import type { Place, TreeEntry } from "../platform/inside.ts";
+import { removeInside } from "../platform/files/inside.ts";
+import { type Place, trustedPlace } from "../platform/files/place.ts";
+import { moveInside, type TreeEntry, walkInside } from "../platform/files/tree.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import type { Budget } from "./budget.ts";
 import { webStream } from "../platform/web_stream.ts";
@@ -20,10 +21,10 @@ const CHUNK_BYTES = 256 * 1024;
 export type ArchiveMode =
   | { type: "none" }
   | { type: "zip" }
-  /** gzip level 0…9; absent: the library's own, 6. */
+  /** Level of gzip, 0…9. @default {6} */
   | { type: "tar"; level?: number };
 
-/** How an artifact is packed: as it says, else tar and gzip. */
+/** How an artifact is packed: as it says, else as a gzipped tar. */
 export function archiveMode(artifact: Artifact): ArchiveMode {
   const { none, zip, tar } = artifact.archive ?? {};
   if (none !== undefined) return { type: "none" };
@@ -44,10 +45,10 @@ export function archiveName(artifact: Artifact, path: string): string {
   }
 }
 
-/** The file or folder as a gzipped tar with one entry at its top. Links are packed as links. */
+/** The file or folder as a gzipped tar with one entry at the top. Links are packed as links. */
 export function packTarGz(source: Place, name: string, budget: Budget, level?: number): Readable {
   const gzip = createGzip(level === undefined ? {} : { level });
-  // What fails is told to whoever reads the second one.
+  // The reader of the second stream gets the error.
   pipeline(packTar(source, name, budget), gzip).catch(() => {});
   return toldToReader(gzip);
 }
@@ -78,7 +79,7 @@ export function packTar(source: Place, name: string, budget: Budget): Readable {
   return toldToReader(stream);
 }
 
-/** The file or folder as a zip with one entry at its top. Links are packed as links. */
+/** The file or folder as a zip with one entry at the top. Links are packed as links. */
 export function packZip(source: Place, name: string, budget: Budget): Readable {
   configure({ useWebWorkers: false });
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -105,7 +106,7 @@ export function packZip(source: Place, name: string, budget: Budget): Readable {
   return toldToReader(stream);
 }
 
-/** Every file of a folder as it is, to be read before the next one. Links are left out. */
+/** Every file of a folder, unpacked. Read each before the next is asked for. Links are left out. */
 export async function* filesInside(
   source: Place,
   budget: Budget,
@@ -131,7 +132,7 @@ async function* entriesOf(source: Place, budget: Budget): AsyncGenerator<TreeEnt
   if (isEmpty) throw invalid(`"${source.path}" is neither a file nor a folder`);
 }
 
-/** As many bytes as the file had when it was found: its size is written before it. */
+/** The content of a file, as long as it was when it was found: its size has been written already. */
 async function* contentOf(
   { path, size, open }: Extract<TreeEntry, { kind: "file" }>,
 ): AsyncGenerator<Uint8Array> {
@@ -174,7 +175,7 @@ export async function isTarGz(path: string): Promise<boolean> {
   return isTarHeader(Buffer.concat(parts).subarray(0, 512));
 }
 
-/** The header's own sum decides, so that old formats count too. An archive of nothing begins with zeros. */
+/** Tells a header by its checksum, which old formats have, too. An empty archive begins with zeros. */
 function isTarHeader(header: Buffer): boolean {
   if (header.length < 512) return false;
   if (header.every((byte) => byte === 0)) return true;
@@ -185,8 +186,9 @@ function isTarHeader(header: Buffer): boolean {
 }
 
 /**
- * Brings a stored file to `path`, unpacked as the artifact says: without a word a gzipped tar is unpacked, anything else
- * moved. An archive with one entry at its top becomes that entry, else a folder. Only the server writes where `path` is.
+ * Brings a stored file to `path`, unpacked as the artifact says. When it says nothing, a gzipped tar is unpacked, and anything
+ * else is moved. An archive with one entry at the top becomes that entry, any other a folder. Only the server writes where
+ * `path` is.
  */
 export async function placeFile(
   file: string,

@@ -1,22 +1,22 @@
 /**
  * The artifact port: files and folders that tasks take in and leave behind. Locations are those of manifests. A location
- * that has only a key (`s3: {key}` and its likes) lies in the repository in force; in the deployment's own, only below the
- * namespace.
+ * with only a key (like `s3: {key}`) is in the repository in force. In the deployment's own repository it must be below the
+ * workflow's namespace.
  */
 import type { Readable } from "node:stream";
-import type { Place } from "../platform/inside.ts";
+import type { Place } from "../platform/files/place.ts";
 import type { Artifact, ArtifactLocation } from "../spec/manifest.ts";
 
-/** Whose artifact it is: decides the repository in force and whose secrets are read. */
+/** Whose artifact it is. This decides which repository is in force and whose Secrets are read. */
 export interface ArtifactScope {
   namespace: string;
   /** `spec.artifactRepositoryRef`. */
   repositoryRef?: { configMap?: string; key?: string };
   /** `archiveLocation` of the template: where its outputs go instead of the repository. */
   archiveLocation?: ArtifactLocation;
-  /** Keys that don't begin with the namespace and are the workflow's all the same: see `formerKeys` of the engine. */
+  /** Keys of the workflow that do not begin with its namespace, see `formerKeys` of the engine. */
   formerKeys?: readonly string[];
-  /** What a repository's key format may name: `workflow.name`, `pod.name` … */
+  /** Values of the tags in a repository's key format: `workflow.name`, `pod.name` … */
   names?: Record<string, string>;
 }
 
@@ -31,25 +31,25 @@ export interface ArtifactContent {
 
 export interface ArtifactStore {
   /**
-   * Says whether a workflow may have an artifact that names its place, before anything is done for it.
+   * Checks that a workflow may use the location of an artifact, before anything is done for it.
    *
-   * @throws {Problem} PermissionDenied when its key is another namespace's
+   * @throws {Problem} PermissionDenied when its key belongs to another namespace
    */
   check(artifact: Artifact, scope: ArtifactScope): Promise<void>;
   /**
-   * Brings an artifact to `path`: fetched, unpacked, made executable or whatever `mode` says.
+   * Brings an artifact to `path`: unpacks it, and sets its mode.
    *
-   * @param path Absolute, in a folder that only the server writes to.
-   * @returns False when nothing is stored there.
-   * @throws {Problem} when it can't be read, or its kind of location isn't known.
+   * @param path absolute, in a folder that only the server writes to
+   * @returns false when nothing is stored there
+   * @throws {Problem} when it can't be read, or its kind of location isn't supported
    */
   fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean>;
   /**
-   * Packs and stores a file or folder. Repeating it overwrites.
+   * Packs and stores a file or folder. A repeat overwrites it.
    *
-   * @param source A path that is trusted but for its end, or a place: links are packed as links, never followed.
-   * @param prefix Key prefix for artifacts that don't say where they go.
-   * @returns The artifact with its location, only the key for one in the repository.
+   * @param source a place, or a path that is trusted except for its last name. Links are packed as links, never followed
+   * @param prefix what the key begins with when the artifact has no location
+   * @returns the artifact with its location; only the key when it is in the repository
    */
   save(
     artifact: Artifact,
@@ -59,15 +59,15 @@ export interface ArtifactStore {
   ): Promise<Artifact>;
   /** The stored bytes, for a download. Undefined when nothing is stored there. */
   open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined>;
-  /** Stores bytes as they are, at the artifact's key: a file that somebody uploads. All of them, or nothing. */
+  /** Stores an uploaded file at the artifact's key: all of it, or nothing. */
   write(artifact: Artifact, body: Readable, scope: ArtifactScope): Promise<void>;
   /** Keys below the artifact's key, sorted. */
   list(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
   /**
-   * What lies directly in an artifact that was stored as a folder, sorted, folders with a slash at the end; none when it
-   * is no folder, or what it lies in knows no folders.
+   * Names directly in an artifact that was stored as a folder, sorted; those of folders end with a slash. None when it is
+   * no folder, or its location has no folders.
    */
   entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
-  /** Removes what is stored, a folder with all in it. Nothing there is fine. */
+  /** Removes what is stored, a folder with all that is in it. It may be missing. */
   remove(artifact: Artifact, scope: ArtifactScope): Promise<void>;
 }

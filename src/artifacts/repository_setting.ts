@@ -1,7 +1,12 @@
-/** The deployment's artifact repository as one text, for a flag. */
+/** The artifact repository of a deployment as one text, for a flag. */
 import { resolve } from "node:path";
 import { invalid } from "../base/problem.ts";
-import type { RepositorySetting } from "./artifact_store.ts";
+import type { S3Options } from "./s3_objects.ts";
+
+/** The artifact repository of a deployment. */
+export type RepositorySetting =
+  | { type: "folder"; path: string }
+  | ({ type: "s3"; keyPrefix?: string } & S3Options);
 
 /**
  * Reads `FOLDER`, `folder:FOLDER`, or `s3://[KEY:SECRET@]ENDPOINT/BUCKET[/PREFIX][?region=R&insecure=true&create=true]`.
@@ -16,7 +21,7 @@ export function parseRepository(text: string): RepositorySetting {
     }
     return { type: "folder", path: resolve(path) };
   }
-  // A scheme that URL knows keeps host and port apart.
+  // With a scheme that URL knows, it keeps host and port apart.
   const url = new URL(`http://${text.slice("s3://".length)}`);
   const [bucket = "", ...prefix] = url.pathname.slice(1).split("/").map(decodeURIComponent);
   if (bucket === "") throw invalid(`Artifact repository has no bucket: s3://${url.host}`);

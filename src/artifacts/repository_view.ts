@@ -1,6 +1,6 @@
 /**
  * A repository as the workflows of one namespace see it: below the prefix of the deployment, and without the keys of other
- * namespaces. Whatever reads, writes, lists or removes in a repository goes through this.
+ * namespaces. Every access to a repository goes through this.
  */
 import type { Readable } from "node:stream";
 import { Problem, ProblemCode } from "../base/problem.ts";
@@ -10,11 +10,11 @@ import type { ObjectStore, StoredObject } from "./object_store.ts";
 export interface ViewOptions {
   /** How messages call it. @default {the store's name} */
   name?: string;
-  /** What every key in the store begins with; the view's keys don't show it. */
+  /** What every key in the store begins with. The keys of the view leave it out. */
   keyPrefix: string;
-  /** Whose keys are seen; absent: every key. */
+  /** The namespace whose keys are seen; absent: all keys are. */
   namespace?: string;
-  /** Further keys that are seen, with what lies below them. */
+  /** Other keys that are seen, with all keys below them. */
   formerKeys?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export class RepositoryView implements ObjectStore {
     this.#options = options;
   }
 
-  /** Asks for a key without touching it. Rejects with PermissionDenied. */
+  /** Checks a key. Rejects with PermissionDenied when it is not seen. */
   // deno-lint-ignore require-await -- so that a refusal is a rejection
   async check(key: string): Promise<void> {
     this.#own(key);
@@ -61,7 +61,7 @@ export class RepositoryView implements ObjectStore {
     return this.#objects.remove(this.#own(key));
   }
 
-  /** The key in the store. @throws {Problem} PermissionDenied for one that is not seen */
+  /** The key in the store. @throws {Problem} PermissionDenied when it is not seen */
   #own(key: string): string {
     const { keyPrefix, namespace = "" } = this.#options;
     if (!this.#isSeen(key)) throw refused(namespace, key);

@@ -6,10 +6,10 @@ import { invalid } from "../base/problem.ts";
 import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
-/** Uploads go in parts of this size, which is what each keeps in memory. */
+/** Size of the parts of an upload. Each upload keeps one in memory. */
 const PART_BYTES = 16 * 1024 * 1024;
 
-/** For how long the signed address of an object may be used to begin reading. */
+/** How long a signed address lets a read begin. */
 const READ_SECONDS = 300;
 
 export interface S3Options {
@@ -99,7 +99,7 @@ export class S3Objects implements ObjectStore {
   }
 }
 
-/** The key becomes a path of an address, in which such segments would lead out of the bucket. */
+/** The key becomes the path of an address, where these segments would lead out of the bucket. */
 function checkKey(key: string): void {
   if (key === "" || key.split("/").some((part) => part === "." || part === "..")) {
     throw invalid(`Artifact key "${key}" is not a path below its bucket`);

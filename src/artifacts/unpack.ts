@@ -1,6 +1,6 @@
 /**
- * Unpacks archives into a folder that only the server writes to. While files are written there is no link in it: links are
- * made at the end, and only those that stay inside what the archive becomes. Everything streams and is counted.
+ * Unpacks archives into a folder that only the server writes to. Links are made after all files are written, and only those
+ * that stay inside the unpacked archive. Everything streams and is counted.
  */
 import { constants, createReadStream } from "node:fs";
 import { link, lstat, mkdir, open, rm, symlink } from "node:fs/promises";
@@ -11,14 +11,14 @@ import { createGunzip } from "node:zlib";
 import { configure, Reader, ZipReader } from "@zip.js/zip.js";
 import { createTarDecoder } from "modern-tar";
 import { invalid } from "../base/problem.ts";
-import { namesOf } from "../platform/inside.ts";
+import { namesOf } from "../platform/files/place.ts";
 import type { Budget } from "./budget.ts";
 import { webStream } from "../platform/web_stream.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 /** Longest text of a link that Linux takes. */
 const MAX_TARGET_BYTES = 4_096;
-/** Most bytes of a zip that are read in one piece: its directory is. */
+/** Most bytes of a zip that are read in one piece, as its directory is. */
 const MAX_ZIP_PIECE_BYTES = 64 * 1024 * 1024;
 /** File type bits of a zip entry's mode. */
 const TYPE_BITS = 0o170000;
@@ -26,11 +26,11 @@ const LINK_BITS = 0o120000;
 const FILE_BITS = 0o100000;
 
 export interface UnpackOptions {
-  /** Links that leave the archive are refused unless they are to stay as they are, in what is only packed again. */
+  /** "as they are" lets links leave the archive, for what is only packed again. @default they are refused */
   links?: "as they are";
 }
 
-/** Unpacks a tar as it comes. What is neither file, folder nor link is left out. */
+/** Unpacks a tar as it comes. Entries that are no file, folder or link are left out. */
 export async function unpackTar(
   content: AsyncIterable<Uint8Array>,
   folder: string,
@@ -47,7 +47,7 @@ export async function unpackTar(
     else if (type === "symlink") tree.link(name, linkname);
     else if (type === "link") tree.hardLink(name, linkname);
     else if (type === "file") await tree.file(name, mode, mtime, body);
-    // An entry is over when its body is read.
+    // The body must be read to come to the next entry.
     if (type !== "file") { for await (const _ of body); }
   }
   await tree.finish(links === undefined);
@@ -57,7 +57,7 @@ export async function unpackTar(
 export async function unpackTarGz(file: string, folder: string, budget: Budget): Promise<void> {
   const source = createReadStream(file);
   const gunzip = createGunzip();
-  // What fails is told to whoever reads the second one.
+  // The reader of the second stream gets the error.
   pipeline(source, gunzip).catch(() => {});
   try {
     await unpackTar(checked(gunzip, () => budget.checkRatio(source.bytesRead)), folder, budget);
@@ -94,7 +94,7 @@ export async function unpackZip(file: string, folder: string, budget: Budget): P
       budget.expect(entry.uncompressedSize);
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
       const reading = entry.getData(writable);
-      // What fails is told to whoever reads the stream, too.
+      // The reader of the stream gets the error, too.
       reading.catch((error) => writable.abort(error).catch(() => {}));
       const body = checked(budget.count(readable), check);
       const mode = entry.externalFileAttributes >>> 16;
@@ -106,7 +106,7 @@ export async function unpackZip(file: string, folder: string, budget: Budget): P
           await tree.file(entry.filename, bits, entry.lastModDate, body);
         } else for await (const _ of body);
       } finally {
-        // Where nothing was read, whoever writes would wait for ever.
+        // When nothing was read, the writer would wait for ever.
         if (!readable.locked) await readable.cancel().catch(() => {});
       }
       await reading;
@@ -187,7 +187,7 @@ class UnpackedTree {
     const key = names.join("/");
     if (this.#folders.has(key)) return;
     await this.#makeFolder(names.slice(0, -1));
-    // Ours to write to until the end.
+    // Writable for us until all is unpacked.
     await mkdir(this.#at(names), { mode: ((mode ?? 0o755) & 0o777) | 0o700 }).catch((error) => {
       throw error.code === "EEXIST" ? twice(names) : error;
     });
@@ -204,7 +204,7 @@ class UnpackedTree {
     if (names.length === 0) throw invalid("The archive has a file without a name");
     await this.#makeFolder(names.slice(0, -1));
     const path = this.#at(names);
-    // The later one counts. A folder there is not removed by this, and refused below.
+    // The later of two files counts. A folder is not removed here, and is refused below.
     await rm(path, { force: true }).catch(() => {});
     const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
       .catch((error) => {
@@ -212,7 +212,7 @@ class UnpackedTree {
       });
     try {
       for await (const chunk of body) await file.writeFile(chunk);
-      // Not what lets a program run with another user's rights.
+      // Without the bits that let a program run with another user's rights.
       await file.chmod((mode ?? 0o644) & 0o777);
       if (mtime !== undefined) await file.utimes(mtime, mtime);
     } finally {
@@ -237,7 +237,7 @@ class UnpackedTree {
       }
       await this.#make(names, (path) => link(from, path));
     }
-    // An archive with one entry at its top becomes that entry.
+    // An archive with one entry at the top becomes that entry.
     const base = this.#tops.size === 1 ? 1 : 0;
     for (const { names, target } of this.#links) {
       if (onlyInside && !staysInside(target, names.length - 1 - base)) {
@@ -258,8 +258,8 @@ class UnpackedTree {
 }
 
 /**
- * True when a link can only lead to what is inside. It may go up first, as far as its own folder is deep, and then down by
- * names: whatever other links are there, each is true to this, too. What goes up after a name might go up from elsewhere.
+ * True when a link can only lead inside. It may go up first, as far as its own folder is deep, and then down by names. It may
+ * not go up after a name: that name may be another link.
  */
 function staysInside(target: string, depth: number): boolean {
   if (target === "" || target.startsWith("/") || target.includes("\0")) return false;

@@ -57,7 +57,7 @@ test.each([
   expect(() => parseAccessRules(text)).toThrow(message);
 });
 
-test("callersByRules() gives everything only to who needs no token", async () => {
+test("callersByRules() grants everything only to callers who need no token", async () => {
   const access: Access = { verb: "get", resource: "workflows", namespace: "build" };
   const mayOf = (isOff: boolean, takesTokens: boolean, subject?: string) =>
     callersByRules(isOff, takesTokens, () => RULES)(subject === undefined ? {} : { subject })

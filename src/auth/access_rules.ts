@@ -1,6 +1,6 @@
 /**
- * Access rules of the shape that Kubernetes users know: who (subjects, groups) may do what (verbs on resources of API
- * groups, in namespaces, perhaps only on some names). What no rule grants is refused.
+ * Access rules in the form that Kubernetes users know: who (subjects, groups) may do what (verbs on resources of API groups,
+ * in namespaces, optionally only for some names). What no rule grants is refused.
  */
 import { parse } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
@@ -13,12 +13,12 @@ import type { Access, Caller, Identity } from "./port.ts";
 export interface AccessRule {
   subjects: string[];
   groups: string[];
-  /** Namespaces; cluster-wide kinds and requests over all namespaces need `*`. */
+  /** Namespaces. Cluster-wide kinds and requests for all namespaces need `*`. */
   namespaces: string[];
   apiGroups: string[];
   resources: string[];
   verbs: string[];
-  /** Empty = every name. A rule with names grants nothing that has no name, such as lists and creations. */
+  /** Empty: every name. A rule with names grants nothing without a name, such as lists and creations. */
   resourceNames: string[];
 }
 
@@ -35,9 +35,9 @@ const MEMBERS = [
 ] as const;
 
 /**
- * Reads a rules file: YAML or JSON with the one member `rules`, a list.
+ * Reads a rules file: YAML or JSON with the single member `rules`, a list.
  *
- * @param group the workflow group, which is meant where a rule names none
+ * @param group the workflow group, for rules that name none
  * @throws {Problem} InvalidArgument that names the rule and the member
  */
 export function parseAccessRules(text: string, group = STANDARD_NAMING.apiGroup): AccessRules {
@@ -81,7 +81,7 @@ function texts(value: JsonObject, member: string, place: string): string[] {
 
 /**
  * Tells whether some rule grants the access.
- * @param group the workflow group, which is meant where the access names none
+ * @param group the workflow group, for an access that names none
  */
 export function allows(
   rules: AccessRules,
@@ -92,7 +92,7 @@ export function allows(
   return rules.some((rule) => concerns(rule, identity) && grants(rule, access, group));
 }
 
-/** A caller who may do what the rules grant at the time. */
+/** A caller with the rights that the rules grant at the time of use. */
 export function callerByRules(
   identity: Identity,
   rules: () => AccessRules,
@@ -106,11 +106,11 @@ export function callerByRules(
 }
 
 /**
- * Makes callers of identities that were proved before, for work that is done later or without a token. Where
- * authentication is off, whoever showed no token has all rights; with it, everybody has what the rules grant.
+ * Makes callers from identities that were proved earlier, for work that is done later or without a token. If authentication
+ * is off, an identity without a token has all rights; all others have what the rules grant.
  *
  * @param isOff authentication is off for requests without a token
- * @param takesTokens some tokens are taken
+ * @param takesTokens tokens are accepted
  */
 export function callersByRules(
   isOff: boolean,

@@ -1,4 +1,5 @@
 /** Callers whose rights need no rules. */
+import { defined } from "../base/defined.ts";
 import type { Caller, Identity } from "./port.ts";
 
 /** A caller who may do everything: the server itself, and everybody when authentication is off. */
@@ -8,6 +9,5 @@ export function unrestrictedCaller(identity: Identity = {}): Caller {
 
 /** A caller who may do nothing. */
 export function powerlessCaller(identity: Identity, apiGroup?: string): Caller {
-  const group = apiGroup === undefined ? {} : { apiGroup };
-  return { identity, ...group, may: () => Promise.resolve(false) };
+  return { identity, ...defined({ apiGroup }), may: () => Promise.resolve(false) };
 }

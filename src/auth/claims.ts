@@ -1,8 +1,9 @@
-/** What a token says about its holder. Reading claims proves nothing: verifying is the authenticator's business. */
+/** What a token says about its holder. Claims prove nothing until an authenticator has verified the token. */
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Identity } from "./port.ts";
 
-/** Reads the claims of a JWT without checking its signature; undefined when the text is no JWT. */
+/** Reads the claims of a JWT without checking its signature; undefined when the text is not one. */
 export function readJwtClaims(token: string): JsonObject | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
@@ -19,8 +20,8 @@ export function readJwtClaims(token: string): JsonObject | undefined {
 }
 
 /**
- * Who a credential claims to come from, unchecked: the claims of a bearer JWT, the user of a basic credential. For
- * labels when authentication is off, never for rights.
+ * Who a credential claims to belong to, unchecked: the claims of a bearer JWT, or the user of a basic credential. For labels
+ * when authentication is off, never for rights.
  */
 export function claimedIdentity(credential: string | undefined): Identity {
   const [, scheme = "", token = ""] = /^(Bearer|Basic) (.*)$/s.exec(credential ?? "") ?? [];
@@ -43,7 +44,7 @@ export function decodeBasicUser(token: string): string | undefined {
   }
 }
 
-/** Identity from claims; a service account's subject also gives its name and namespace. */
+/** Identity from claims. The subject of a service account also gives its name and namespace. */
 export function identityFromClaims(claims: JsonObject): Identity {
   const text = (key: string): string | undefined => {
     const value = claims[key];
@@ -54,7 +55,7 @@ export function identityFromClaims(claims: JsonObject): Identity {
     : [];
   const subject = text("sub");
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(subject ?? "");
-  return withoutAbsent({
+  return defined({
     issuer: text("iss"),
     subject,
     groups: groups.length > 0 ? groups : undefined,
@@ -65,12 +66,4 @@ export function identityFromClaims(claims: JsonObject): Identity {
     serviceAccountNamespace: account?.[1],
     serviceAccountName: account?.[2],
   });
-}
-
-function withoutAbsent(
-  identity: { [K in keyof Identity]: Identity[K] | undefined },
-): Identity {
-  return Object.fromEntries(
-    Object.entries(identity).filter(([, value]) => value !== undefined),
-  ) as Identity;
 }

@@ -1,8 +1,8 @@
-/** Where the credential of a request is found: the `Authorization` header, else cookies of that name. */
+/** Finds the credentials of a request: in the `Authorization` header, otherwise in cookies of that name. */
 
 /**
- * Lists the credentials of a request in the order they are to be tried. The header stands alone when it is there;
- * several cookies named `authorization` may come from wildcard domains.
+ * Lists the credentials of a request in the order in which they are tried. With the header, cookies are ignored. There may be
+ * several cookies named `authorization`, from wildcard domains.
  */
 export function credentialsOf(headers: Headers): string[] {
   const header = headers.get("authorization");

@@ -25,7 +25,7 @@ describe("credentialsOf()", () => {
 });
 
 describe("createGatekeeper()", () => {
-  test("mode server takes anything and keeps the claimed subject for labels", async () => {
+  test("mode server accepts anything and keeps the claimed subject for labels", async () => {
     const gatekeeper = createGatekeeper({ server: true, authenticators: [] });
     const token = `Bearer x.${btoa(JSON.stringify({ sub: "bob" }))}.y`;
     const caller = await gatekeeper(new Headers({ authorization: token }));
@@ -48,7 +48,7 @@ describe("createGatekeeper()", () => {
     expect(caller.identity.subject).toBe("ann");
   });
 
-  test("in hybrid mode a credential that nobody takes is refused, not promoted", async () => {
+  test("in hybrid mode a credential that no authenticator accepts is refused", async () => {
     const gatekeeper = createGatekeeper({ server: true, authenticators: [bearer] });
     await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toMatchObject({
       status: 401,

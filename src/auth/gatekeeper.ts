@@ -1,6 +1,6 @@
 /**
- * Finds out who sends a request, by the authentication modes that are on. Only this file decides which mode a credential
- * belongs to.
+ * Finds out who sends a request, by the authentication modes that are on. Only this file decides to which mode a credential
+ * belongs.
  */
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { unrestrictedCaller } from "./caller.ts";
@@ -8,14 +8,14 @@ import { claimedIdentity } from "./claims.ts";
 import { credentialsOf } from "./credentials.ts";
 import type { Authenticator, Caller } from "./port.ts";
 
-/** Text of the refusal when no mode takes the credential. */
+/** Text of the refusal when no mode accepts the credential. */
 export const TOKEN_NOT_VALID =
   "token not valid: send a token that this server knows in the Authorization header, with or without Bearer before it";
 
 export interface GatekeeperOptions {
   /** Authentication is off for requests without a credential: they run with the server's rights. */
   server: boolean;
-  /** Tried in order; the first that takes the credential decides. */
+  /** Tried in order. The first that accepts the credential decides. */
   authenticators: readonly Authenticator[];
 }
 
@@ -23,8 +23,8 @@ export interface GatekeeperOptions {
 export type Gatekeeper = (headers: Headers) => Promise<Caller>;
 
 /**
- * Makes a gatekeeper. With mode server alone, any credential or none gives the server's rights. Together with other
- * modes, only a request without any credential does: a credential that nobody takes is refused rather than promoted.
+ * Creates a gatekeeper. With mode server alone, every request has the server's rights. Together with other modes, only a request
+ * without a credential has them: a credential that no mode accepts is refused.
  */
 export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
   const { server, authenticators } = options;

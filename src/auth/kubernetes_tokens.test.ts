@@ -30,7 +30,7 @@ function cluster() {
   return { asked, post };
 }
 
-test("a good token becomes its service account, with the rights that the cluster says", async () => {
+test("a good token becomes its service account, with the rights that the cluster grants", async () => {
   const { post } = cluster();
   const authenticator = createKubernetesAuthenticator({ post, now: () => 0 });
   const caller = await authenticator.authenticate("Bearer good");
@@ -63,7 +63,7 @@ test("answers are kept for a few seconds, not longer", async () => {
   expect(asked.at(-1)).toBe("tokenreviews");
 });
 
-test("who was proved before has the rights that the cluster says, and those that others grant", async () => {
+test("an identity that was proved earlier has the rights of the cluster and those that others grant", async () => {
   const { asked, post } = cluster();
   const others = (identity: Identity) => ({
     identity,

@@ -1,8 +1,10 @@
 /**
- * Bearer tokens of a Kubernetes cluster: TokenReview says whose they are, SubjectAccessReview what they may do. Answers
- * are kept for a few seconds, bounded in number, so that a burst of requests does not become a burst of reviews.
+ * Bearer tokens of a Kubernetes cluster. TokenReview says whose they are, SubjectAccessReview what they allow. A bounded number
+ * of answers is kept for a few seconds, so that a burst of requests does not become a burst of reviews.
  */
+import { BoundedCache } from "../base/bounded_cache.ts";
 import { createHash } from "node:crypto";
+import { defined } from "../base/defined.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { identityFromClaims } from "./claims.ts";
@@ -29,9 +31,9 @@ interface Kept<T> {
   until: number;
 }
 
-/** Remembers answers for a while. A failed question is not remembered. */
+/** Remembers answers for a while, but not failures. */
 class ShortMemory<T> {
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #kept = new BoundedCache<string, Kept<T>>(KEEP_MOST);
   readonly #now: () => number;
   constructor(now: () => number) {
     this.#now = now;
@@ -39,7 +41,6 @@ class ShortMemory<T> {
   get(key: string, ask: () => Promise<T>): Promise<T> {
     const old = this.#kept.get(key);
     if (old !== undefined && old.until > this.#now()) return old.value;
-    if (this.#kept.size >= KEEP_MOST) this.#kept.clear();
     const value = ask();
     this.#kept.set(key, { value, until: this.#now() + KEEP_MS });
     value.catch(() => this.#kept.delete(key));
@@ -47,14 +48,14 @@ class ShortMemory<T> {
   }
 }
 
-/** Takes every bearer token and asks the cluster. */
+/** Accepts every bearer token and asks the cluster about it. */
 export function createKubernetesAuthenticator(options: KubernetesTokensOptions): Authenticator {
   const callers = new ShortMemory<Caller | undefined>(options.now);
   return {
     async authenticate(credential) {
       const token = tokenOf(credential);
       if (token === undefined) return undefined;
-      // Tokens are not kept in memory longer than a request: only their hashes are.
+      // Only hashes of tokens are kept in memory for longer than a request.
       const key = createHash("sha256").update(token).digest("base64");
       const caller = await callers.get(key, () => review(options, token));
       if (caller === undefined) throw new Problem(ProblemCode.Unauthenticated, "Unauthorized");
@@ -64,9 +65,9 @@ export function createKubernetesAuthenticator(options: KubernetesTokensOptions):
 }
 
 /**
- * Makes callers of identities that were checked before: of who sent an event that is worked on later, or by another
- * replica. They may what the cluster says, besides what `others` grants. An identity of an issuer of its own (single
- * sign-on) is none of the cluster's, and one without a subject is nobody.
+ * Makes callers from identities that were checked earlier, such as the sender of an event that is dispatched later or by another
+ * replica. They have the rights that the cluster grants, besides those of `others`. The cluster is not asked about an identity
+ * with an issuer of its own (single sign-on), nor about one without a subject.
  */
 export function createKubernetesCallers(
   options: KubernetesTokensOptions,
@@ -112,7 +113,7 @@ async function review(
   const user = status.user;
   const identity: Identity = {
     ...identityFromClaims({ sub: user.username ?? "" }),
-    ...(user.groups === undefined ? {} : { groups: user.groups }),
+    ...defined({ groups: user.groups }),
   };
   const rights = new ShortMemory<boolean>(options.now);
   return {
@@ -134,15 +135,13 @@ async function reviewAccess(
     spec: {
       user: user.username ?? "",
       groups: user.groups ?? [],
-      ...(user.uid === undefined ? {} : { uid: user.uid }),
-      ...(user.extra === undefined ? {} : { extra: user.extra }),
+      ...defined({ uid: user.uid, extra: user.extra }),
       resourceAttributes: {
         verb: access.verb,
         group: access.group ?? groupOf(options),
         resource,
         namespace: access.namespace,
-        ...(subresource === undefined ? {} : { subresource }),
-        ...(access.name === undefined ? {} : { name: access.name }),
+        ...defined({ subresource, name: access.name }),
       },
     },
   });

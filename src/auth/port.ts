@@ -1,9 +1,9 @@
 /**
- * Who is calling, and may they. The service layer knows callers only by this port; how a credential becomes a caller
- * (unverified claims in tests, token file, OIDC, Kubernetes) is the business of the authenticators behind it.
+ * Who is calling, and what may they do. The service layer knows callers only by this port. The authenticators behind it turn
+ * credentials into callers (unverified claims, token file, OIDC, Kubernetes).
  */
 
-/** What is known about a caller; every member may be absent. */
+/** What is known about a caller. Every member may be absent. */
 export interface Identity {
   issuer?: string;
   subject?: string;
@@ -16,41 +16,41 @@ export interface Identity {
   serviceAccountNamespace?: string;
 }
 
-/** Verbs of access rules, those of Kubernetes. */
+/** Verbs of access rules, as in Kubernetes. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-/** One request of access. */
+/** A right that is asked for. */
 export interface Access {
   verb: Verb;
-  /** API group; absent means the workflow group, "" the core group (config maps, events, pods). */
+  /** API group. Absent: the workflow group; "": the core group (config maps, events, pods). */
   group?: string;
-  /** Plural resource name with its subresource, for example `workflows` or `pods/log`. */
+  /** Plural name of the resource, with a subresource if any: `workflows`, `pods/log`. */
   resource: string;
-  /** "" asks for all namespaces, or for a cluster-wide kind. */
+  /** "" for all namespaces, and for cluster-wide kinds. */
   namespace: string;
   /** Absent for lists and creations. */
   name?: string;
 }
 
-/** Who sends a request, with the right to do what `may` says. */
+/** The sender of a request and its rights. */
 export interface Caller {
   readonly identity: Identity;
   /** The workflow group, for the texts of refusals. @default that of the reference */
   readonly apiGroup?: string;
-  /** May do everything, so that nothing need be looked up to ask for it. */
+  /** May do everything, so that nothing has to be read to check it. */
   readonly isUnrestricted?: true;
-  /** Nobody has to prove anything here: the identity is what the request says, and may be anybody's. */
+  /** Authentication is off: the identity is only what the request claims. */
   readonly isAnyone?: true;
-  /** Resolves to true when the access is granted; never rejects for a plain refusal. */
+  /** Resolves to true when the access is granted. Does not reject when it is refused. */
   may(access: Access): Promise<boolean>;
 }
 
 /** Turns one credential into a caller. */
 export interface Authenticator {
   /**
-   * @param credential the whole header form, for example `Bearer abc`, or undefined when the request carries none
-   * @returns undefined when this authenticator does not take that kind of credential
-   * @throws {Problem} Unauthenticated when it takes the kind, but the credential is not valid
+   * @param credential as in the header, for example `Bearer abc`; undefined when the request has none
+   * @returns undefined when this authenticator does not handle that kind of credential
+   * @throws {Problem} Unauthenticated when it handles the kind, but the credential is not valid
    */
   authenticate(credential: string | undefined): Promise<Caller | undefined>;
 }

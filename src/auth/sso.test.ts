@@ -45,7 +45,7 @@ function sign(
 const authenticator = () =>
   createSsoAuthenticator({ issuer, audience: "sluice", jwksUrl: "", rules: () => RULES });
 
-test("a signed token gives its claims' identity and rights", async () => {
+test("a signed token gives the identity and rights of its claims", async () => {
   const caller = await authenticator().authenticate(`Bearer ${await sign()}`);
   expect(caller?.identity).toMatchObject({ subject: "ann", groups: ["dev"], email: "a@b.c" });
   expect(await caller?.may({ verb: "get", resource: "workflows", namespace: "a" })).toBe(true);
@@ -66,6 +66,6 @@ test("another issuer, audience, key, or an old token is refused", async () => {
   }
 });
 
-test("what is no JWT is left to others", async () => {
+test("a credential that is not a JWT is left to others", async () => {
   expect(await authenticator().authenticate("Bearer abc")).toBeUndefined();
 });

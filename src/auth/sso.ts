@@ -1,5 +1,6 @@
 /** OpenID Connect: bearer JWTs, checked by signature (the issuer's published keys), issuer, audience and expiry. */
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
+import { errorText } from "../base/error_text.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { type AccessRules, callerByRules } from "./access_rules.ts";
@@ -34,7 +35,7 @@ const ALGORITHMS = [
 ];
 const DISCOVERY_TIMEOUT_MS = 5_000;
 
-/** Takes JWTs; other credentials are left to others. Keys are fetched at the first token and kept. */
+/** Accepts JWTs and leaves other credentials to others. The keys are fetched for the first token and kept. */
 export function createSsoAuthenticator(options: SsoOptions): Authenticator {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const getKeys = () => {
@@ -81,9 +82,7 @@ async function findKeys({ issuer, jwksUrl }: SsoOptions): Promise<JWTVerifyGetKe
     return createRemoteJWKSet(new URL(document.jwks_uri));
   } catch (cause) {
     throw unavailable(
-      `the identity provider's keys cannot be found at ${url}: ${
-        cause instanceof Error ? cause.message : cause
-      }`,
+      `the identity provider's keys cannot be found at ${url}: ${errorText(cause)}`,
     );
   }
 }

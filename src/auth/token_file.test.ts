@@ -12,7 +12,7 @@ function authenticatorFor(entry: unknown, now = 0) {
   return createTokenFileAuthenticator({ tokens: () => tokens, rules: () => RULES, now: () => now });
 }
 
-test("a created token is taken with and without its scheme word, and has its subject's rights", async () => {
+test("a created token is accepted with and without its scheme, and has its subject's rights", async () => {
   const { token, entry } = createToken("ci", ["builders"]);
   const authenticator = authenticatorFor(entry);
   for (const credential of [token, `Bearer ${token}`, `bearer ${token}`]) {
@@ -23,7 +23,7 @@ test("a created token is taken with and without its scheme word, and has its sub
   }
 });
 
-test("a token that is not in the file, or is over its time, is refused", async () => {
+test("a token that is not in the file, or has expired, is refused", async () => {
   const { token, entry } = createToken("ci", [], 1000);
   await expect(authenticatorFor(entry, 1000).authenticate(token)).rejects.toThrow("Unauthorized");
   await expect(authenticatorFor(entry, 999).authenticate(`${token}x`)).rejects.toThrow(

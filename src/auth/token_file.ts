@@ -1,9 +1,10 @@
 /**
  * Bearer tokens from a file that holds only their hashes. Tokens are 256 random bits, so one round of SHA-256 cannot be
- * turned back; comparison takes the same time whatever the outcome.
+ * reversed. A comparison takes the same time whatever its outcome.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { parse } from "yaml";
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { type AccessRules, callerByRules } from "./access_rules.ts";
@@ -19,11 +20,11 @@ export interface TokenEntry {
   expiresAt?: number;
 }
 
-/** Beginning of every token, so that leaked ones are found by scanners. */
+/** Beginning of every token, so that scanners find leaked ones. */
 const TOKEN_PREFIX = "sluice_";
 const HASH_PREFIX = "sha256:";
 
-/** Makes a token and the text of its entry in the file. */
+/** Creates a token and its entry in the file. */
 export function createToken(
   subject: string,
   groups: string[],
@@ -37,15 +38,15 @@ export function createToken(
     token,
     entry: {
       subject,
-      ...(groups.length > 0 ? { groups } : {}),
+      ...(groups.length > 0 && { groups }),
       hash: HASH_PREFIX + hashOf(token).toString("hex"),
-      ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+      ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
     },
   };
 }
 
 /**
- * Reads a token file: YAML or JSON with the one member `tokens`, a list of `{subject, groups, hash, expiresAt}`.
+ * Reads a token file: YAML or JSON with the single member `tokens`, a list of `{subject, groups, hash, expiresAt}`.
  *
  * @throws {Problem} InvalidArgument that names the entry
  */
@@ -74,7 +75,7 @@ function entryFrom(value: Json, place: string): TokenEntry {
     subject,
     groups: groups as string[],
     hash: Buffer.from(hash.slice(HASH_PREFIX.length), "hex"),
-    ...(expiry === undefined ? {} : { expiresAt: expiry }),
+    ...defined({ expiresAt: expiry }),
   };
 }
 
@@ -91,7 +92,7 @@ export function tokenOf(credential: string | undefined): string | undefined {
 }
 
 export interface TokenFileOptions {
-  /** Current content of the files; read at every request, so that changes count at once. */
+  /** Current content of the files. Called for every request, so that changes take effect at once. */
   tokens: () => readonly TokenEntry[];
   rules: () => AccessRules;
   /** The workflow group. @default that of the reference */
@@ -100,12 +101,12 @@ export interface TokenFileOptions {
   now: () => number;
 }
 
-/** Takes the tokens of a file; every other credential is refused. */
+/** Accepts the tokens of a file and refuses every other credential, except JWTs. */
 export function createTokenFileAuthenticator(options: TokenFileOptions): Authenticator {
   return {
     authenticate(credential) {
       const token = tokenOf(credential);
-      // Three dots make a JWT: that is another authenticator's.
+      // Three parts make a JWT, which another authenticator handles.
       if (token === undefined || token.split(".").length === 3) return Promise.resolve(undefined);
       const hash = hashOf(token);
       let found: TokenEntry | undefined;
@@ -118,7 +119,7 @@ export function createTokenFileAuthenticator(options: TokenFileOptions): Authent
       }
       const identity: Identity = {
         subject: found.subject,
-        ...(found.groups.length > 0 ? { groups: found.groups } : {}),
+        ...(found.groups.length > 0 && { groups: found.groups }),
       };
       return Promise.resolve(callerByRules(identity, options.rules, options.apiGroup));
     },

@@ -1,6 +1,6 @@
 /**
- * Proofs of webhook senders: each type has its header and its way to sign. All comparisons take the same time whatever
- * differs; signatures with a time are taken within five minutes.
+ * Proofs of webhook senders. Each type has its header and its kind of signature. All comparisons take the same time wherever the
+ * texts differ. Signatures with a time are accepted within five minutes.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { invalid } from "../base/problem.ts";
@@ -17,11 +17,11 @@ export interface WebhookSender {
   algorithm?: string;
   /** For type `hmac`: hex or base64. @default hex */
   encoding?: string;
-  /** For type `hmac`: what stands before the signature, for example `sha256=`. */
+  /** For type `hmac`: text before the signature, for example `sha256=`. */
   prefix?: string;
 }
 
-/** What a request proves itself with. */
+/** The parts of a request that prove its sender. */
 export interface WebhookRequest {
   headers: Headers;
   body: Uint8Array;
@@ -106,14 +106,14 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
 const ALGORITHMS = ["sha1", "sha256", "sha384", "sha512"];
 
 /**
- * Checks what a secret says about a sender.
+ * Checks a sender's description in a secret.
  * @throws {Problem} InvalidArgument that says what is wrong; the secret itself is never in the text
  */
 export function checkSender({ type, secret, header, algorithm, encoding }: WebhookSender): void {
   if (!Object.hasOwn(VERIFIERS, type)) {
     throw invalid(`unknown type "${type}"; types are ${Object.keys(VERIFIERS).join(", ")}`);
   }
-  // Intentionally unlike the reference, where an empty secret lets everybody in.
+  // Intentionally unlike the reference, where an empty secret accepts everybody.
   if (typeof secret !== "string" || secret === "") throw invalid("the secret is empty");
   if (algorithm !== undefined && !ALGORITHMS.includes(algorithm)) {
     throw invalid(`algorithm is "${algorithm}", expected ${ALGORITHMS.join(", ")}`);
@@ -126,7 +126,7 @@ export function checkSender({ type, secret, header, algorithm, encoding }: Webho
   }
 }
 
-/** Tells by the headers alone whether a request may come from the sender: whether it holds a proof of that kind. */
+/** Tells from the headers alone whether a request may come from the sender: whether it has a proof of that kind. */
 export function isSigned({ type, header = HMAC_HEADER }: WebhookSender, headers: Headers): boolean {
   return has(headers, PROOF_HEADERS[type] ?? header);
 }

@@ -1,11 +1,17 @@
-/** A map that forgets what was used longest ago when it is full. */
+/** A map of bounded size: when it is full, it forgets what was used longest ago. */
 export class BoundedCache<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #limit: number;
+  readonly #weightOf: (key: K) => number;
+  #weight = 0;
 
-  /** @param limit most entries, at least 1 */
-  constructor(limit: number) {
+  /**
+   * @param limit most entries, or weight of all entries; at least 1
+   * @param weightOf weight of an entry. @default 1
+   */
+  constructor(limit: number, weightOf: (key: K) => number = () => 1) {
     this.#limit = limit;
+    this.#weightOf = weightOf;
   }
 
   /** Finds an entry and makes it the most recently used. */
@@ -20,18 +26,26 @@ export class BoundedCache<K, V> {
 
   /** Adds or replaces an entry; returns its value. */
   set(key: K, value: V): V {
-    this.#entries.delete(key);
-    if (this.#entries.size >= this.#limit) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest);
-        break;
-      }
-    }
+    this.delete(key);
     this.#entries.set(key, value);
+    this.#weight += this.#weightOf(key);
+    if (this.#weight > this.#limit) this.#makeRoom();
     return value;
+  }
+
+  /** Removes an entry; no effect when there is none. */
+  delete(key: K): void {
+    if (this.#entries.delete(key)) this.#weight -= this.#weightOf(key);
   }
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  #makeRoom(): void {
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#limit) return;
+      this.delete(oldest);
+    }
   }
 }

@@ -9,7 +9,7 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
-/** A copy of a JSON value that shares nothing with it but what is frozen. Members that are undefined stay out. */
+/** A copy of a JSON value. Frozen parts are shared; undefined members are left out. */
 export function cloneJson<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (Array.isArray(value)) return value.map(cloneJson) as T;

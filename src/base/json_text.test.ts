@@ -72,7 +72,7 @@ test("counting costs little, whatever a text is made of", () => {
     try {
       readFirstJson(text, 100_000);
     } catch {
-      // Most are no JSON, or too much.
+      // Most of these are not JSON, or have too many members.
     }
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000, piece).toBeLessThan(1_000);

@@ -2,24 +2,25 @@
  * JSON text in and out. Reading takes the first value of a text, as clients of the reference rely on, and refuses what
  * nests too deep or has too many members; writing escapes what could end a script element.
  */
+import { errorText } from "./error_text.ts";
 import { invalid, Problem, ProblemCode } from "./problem.ts";
 import type { Json } from "./json.ts";
 
 /** Deepest nesting that is read; everything that walks a value may recurse this deep. */
 export const MAX_JSON_DEPTH = 500;
 
-/** Most members of a value where nothing else is said: objects, lists and what is in them. */
+/** Default limit on the members of a value: objects, lists, and what they contain. */
 export const MAX_JSON_MEMBERS = 250_000;
 
 /**
  * Reads the first JSON value of a text and ignores what follows it; undefined when the text is blank.
- * @param maxMembers most objects, lists, and members or entries in them; a text costs memory and time by these, far more
- * than by its length. They are counted before anything is made of them
- * @throws {Problem} InvalidArgument when the text does not begin with a JSON value, or it nests too deep; ResourceExhausted
- * (413) when it has more members
+ * @param maxMembers limit on objects, lists, and what they contain. Their number decides what parsing costs, far more
+ * than the length of the text, so they are counted first
+ * @throws {Problem} InvalidArgument when the text does not begin with a JSON value, or it nests too deep;
+ * ResourceExhausted (413) when it has more members
  */
 export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json | undefined {
-  // A member takes a character at least.
+  // A member takes at least one character.
   if (text.length > maxMembers && hasMoreMembers(text, maxMembers)) {
     throw tooManyMembers(maxMembers);
   }
@@ -27,7 +28,7 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
     try {
       return JSON.parse(text) as Json;
     } catch {
-      // Nothing, more than one value, or a mistake that is told below.
+      // No value, more than one, or a mistake: handled below.
     }
   }
   const start = skipBlanks(text, 0);
@@ -36,11 +37,11 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
   try {
     return JSON.parse(text.slice(start, end)) as Json;
   } catch (cause) {
-    throw invalid(cause instanceof Error ? cause.message : "body is not JSON");
+    throw invalid(errorText(cause));
   }
 }
 
-/** The value of a text that should be JSON and may be damaged; undefined when it is none. */
+/** Parses a text that may be damaged; undefined when it is not JSON. */
 export function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -54,7 +55,7 @@ export function writeJson(value: unknown): string {
   return escapeMarkup(JSON.stringify(value));
 }
 
-/** What could be mistaken for markup, and how JSON text may say it. */
+/** Characters that could be mistaken for markup, and their JSON escapes. */
 const MARKUP = ["<", ">", "&", "\u2028", "\u2029"].map((char) =>
   [char, `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`] as const
 );
@@ -63,12 +64,12 @@ const MARKUP = ["<", ">", "&", "\u2028", "\u2029"].map((char) =>
 export function escapeMarkup(json: string): string {
   if (!/[<>&\u2028\u2029]/.test(json)) return json;
   let text = json;
-  // One pass for each: far cheaper than asking a function for each place.
+  // One pass for each character is far cheaper than a function call for each match.
   for (const [char, escape] of MARKUP) text = text.replaceAll(char, escape);
   return text;
 }
 
-/** The refusal of what has too many members. */
+/** The refusal of a value with too many members. */
 export function tooManyMembers(maxMembers: number): Problem {
   return new Problem(
     ProblemCode.ResourceExhausted,
@@ -79,8 +80,8 @@ export function tooManyMembers(maxMembers: number): Problem {
 }
 
 /**
- * Tells whether a text has more members than this. Each begins after an opening bracket or a comma, so these are counted,
- * wherever they stand outside of a string; the text need not be JSON.
+ * Tells whether a text has more members than this. Each member begins after an opening bracket or a comma, so those are
+ * counted, except in strings. The text need not be JSON.
  */
 function hasMoreMembers(text: string, most: number): boolean {
   let count = 0;
@@ -98,7 +99,7 @@ function hasMoreMembers(text: string, most: number): boolean {
   return false;
 }
 
-/** True when there are too few brackets to nest too deep: most bodies need no closer look. */
+/** True when there are too few brackets for nesting that deep, so that most bodies need no closer look. */
 function isShallow(text: string): boolean {
   let count = 0;
   for (const open of "{[") {

@@ -1,13 +1,13 @@
-/** Which of the known names somebody meant who wrote another one. */
+/** Finds the known name that a misspelled one was probably meant to be. */
 
-/** Longer names are not compared, since that costs their length times the length of each known one. */
+/** Longer names are not compared: the cost is their length times the length of each known name. */
 const MAX_LENGTH = 64;
-/** Share of the letters that may differ. */
+/** Share of letters that may differ. */
 const MAX_DIFFERENCE = 0.4;
 
 /**
- * The known name that was probably meant: one that holds the other one or the reverse, or the one with the fewest differences if
- * they are less than two fifths of it. Case, `-`, `_` and `.` don't count.
+ * The known name that was probably meant: one that contains the given name or is contained in it, or the one with the
+ * fewest differences, if fewer than two fifths of its letters differ. Case, `-`, `_` and `.` are ignored.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;

@@ -49,7 +49,7 @@ export interface ProblemOptions {
   status?: number;
   /** Seconds after which a repeat may succeed; sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** What was asked for may have been done all the same: the answer to it is missing. */
+  /** The request may have been carried out although it failed: its answer was lost. */
   mayBeDone?: boolean;
   cause?: unknown;
 }

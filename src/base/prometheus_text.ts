@@ -1,16 +1,19 @@
 /**
- * The Prometheus text format: which names it takes, how texts and numbers are written, and how large a series may be. All
- * lines of `/metrics` are made from these, so that no name, key, value or help text can forge or break a line.
+ * The Prometheus text format: the names it allows, how texts and numbers are written, and how large a series may be.
+ * All lines of `/metrics` are made from these, so that no name, key, value or help text can forge or break a line.
  */
 
-/** Labels of one series. */
+/** The label that says of which process a series is, where several answer on one page. No other series may have it. */
+export const PROCESS_LABEL = "sluice_process";
+
+/** Most labels of one series. */
 const MAX_LABELS = 32;
-/** Characters of a name, a key or a help text. */
+/** Most characters of a name, a key or a help text. */
 const MAX_NAME = 200;
 const MAX_HELP = 1_024;
-/** Characters of all keys and values of one series. */
+/** Most characters of all keys and values of one series. */
 const MAX_LABEL_TEXT = 4_096;
-/** Upper bounds of one histogram. */
+/** Most upper bounds of one histogram. */
 const MAX_BUCKETS = 100;
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
@@ -20,11 +23,12 @@ export function isMetricName(name: string): boolean {
   return name.length <= MAX_NAME && METRIC_NAME.test(name);
 }
 
-/** What is wrong with a label key, to be put behind its name; undefined for a good one. */
+/** What is wrong with a label key, worded to follow its name; undefined for a good key. */
 export function labelKeyProblem(key: string, isHistogram = false): string | undefined {
   if (!LABEL_KEY.test(key)) return "keys may only contain alphanumeric characters or '_'";
   if (key.length > MAX_NAME) return `keys have at most ${MAX_NAME} characters`;
   if (key.startsWith("__")) return "keys that begin with '__' belong to Prometheus";
+  if (key === PROCESS_LABEL) return `'${key}' is the key of the process that tells a value`;
   if (isHistogram && key === "le") return "'le' is the key of a histogram's buckets";
   return undefined;
 }
@@ -38,7 +42,7 @@ export interface SeriesFacts {
   buckets?: readonly number[];
 }
 
-/** Why a series can't be shown, or is too large to be kept; undefined when it can. */
+/** Why a series can't be shown, or is too large to keep; undefined when it is fine. */
 export function seriesProblem(
   { type, name, help, labels, buckets = [] }: SeriesFacts,
 ): string | undefined {
@@ -63,7 +67,7 @@ export function seriesProblem(
   return undefined;
 }
 
-/** Names of the lines that a metric has; no other metric may have one of them. */
+/** Names of the lines that a metric writes; no other metric may use any of them. */
 export function lineNames(name: string, type: string): string[] {
   return type === "histogram" ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 }
@@ -73,7 +77,7 @@ export function headLines(name: string, help: string, type: string): string[] {
   return [`# HELP ${name} ${helpText(help)}`, `# TYPE ${name} ${type}`];
 }
 
-/** Labels as they stand between the braces. Keys must be good ones. */
+/** Labels as they appear between the braces. Keys must be valid. */
 export function labelText(labels: Iterable<readonly [key: string, value: string]>): string {
   const texts: string[] = [];
   for (const [key, value] of labels) {
@@ -89,7 +93,7 @@ export function valueLine(name: string, labels: string, value: number): string {
 
 /**
  * The lines of one histogram.
- * @param cumulative how many were observed up to each bound
+ * @param cumulative number of observations up to each bound
  */
 export function histogramLines(
   name: string,

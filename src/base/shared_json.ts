@@ -1,47 +1,33 @@
 /**
- * JSON values that many hold at a time, such as the templates of all workflows made from one manifest: read once, frozen
- * all the way down, and the same value for the same text. What was worked out for one can be kept for all (in a WeakMap).
+ * JSON values that many objects hold at the same time, such as the templates of all workflows made from one manifest.
+ * Each is parsed once and frozen all the way down, and the same text gives the same value. So what was worked out for
+ * one object can be kept for all (in a WeakMap).
  */
+import { BoundedCache } from "./bounded_cache.ts";
 
 /** Longest text that is shared, in UTF-16 units. */
 const MAX_LENGTH = 32_768;
-/** Length of all texts that are shared, in UTF-16 units; a value needs a few times as many bytes as its text. */
+/** Total length of the shared texts, in UTF-16 units; a value takes a few times as many bytes as its text. */
 const MAX_SIZE = 2 ** 21;
 
-/** Values by the text from which they were made. Those that were not asked for longest go. */
+/** Values by the text from which they were made. The least recently used are dropped. */
 export class SharedValues<T> {
-  readonly #values = new Map<string, T>();
-  #size = 0;
+  readonly #values = new BoundedCache<string, T>(MAX_SIZE, (text) => text.length);
 
   /**
    * The value of a text.
-   * @param make reads it; the result is frozen when it is shared, so nobody else may change it
+   * @param make reads it; the result is frozen if it is shared, so nobody else may change it
    */
   of(text: string, make: () => T): T {
     if (text.length > MAX_LENGTH) return make();
-    let value = this.#values.get(text);
-    if (value === undefined) {
-      value = freezeAll(make());
-      this.#size += text.length;
-      this.#makeRoom();
-    } else this.#values.delete(text);
-    this.#values.set(text, value);
-    return value;
-  }
-
-  #makeRoom(): void {
-    for (const oldest of this.#values.keys()) {
-      if (this.#size <= MAX_SIZE) return;
-      this.#values.delete(oldest);
-      this.#size -= oldest.length;
-    }
+    return this.#values.get(text) ?? this.#values.set(text, freezeAll(make()));
   }
 }
 
 // A memo of a pure function: what it holds never changes a result.
 const parsed = new SharedValues<unknown>();
 
-/** Parses JSON that is likely to be parsed again. The value may be frozen: nobody may change it. */
+/** Parses JSON that is likely to be parsed again. The value may be frozen, so don't change it. */
 export function parseShared<T>(text: string): T {
   return parsed.of(text, () => JSON.parse(text)) as T;
 }

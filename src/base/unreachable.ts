@@ -1,5 +1,5 @@
 /**
- * Ends a `switch` over a closed set: the compiler reports every place that a new member makes incomplete.
+ * Ends a `switch` over a closed set: the compiler reports every one that a new member makes incomplete.
  *
  * @throws {TypeError} when the value came from outside the types
  */

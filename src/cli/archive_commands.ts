@@ -1,4 +1,4 @@
-/** Finished workflows kept in the archive. */
+/** Finished workflows that are kept in the archive. */
 import type { Command } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
@@ -19,7 +19,23 @@ interface AgainOptions extends OutputOptions, FollowOptions {
   nodeFieldSelector?: string;
 }
 
-/** How the archive is asked for one workflow. */
+/** Registers `archive`. `exit` receives the exit status of a command that ran. */
+export function addArchiveCommands(program: Command, exit: (status: number) => void): void {
+  const archive = program.command("archive").description(
+    "finished workflows that are kept in the archive, by name or uid",
+  );
+  addList(archive);
+  addGet(archive);
+  addDelete(archive);
+  addAgain(archive, "retry", "run archived workflows again from where they failed", exit)
+    .option("--restart-successful", "also run the selected nodes again that succeeded")
+    .option("--node-field-selector <terms>", "with --restart-successful: the nodes to run again");
+  addAgain(archive, "resubmit", "submit copies of archived workflows", exit)
+    .option("--memoized", "keep the steps that succeeded");
+  addLabels(archive);
+}
+
+/** A workflow in the archive, by name or uid. */
 function addressOf(
   { namespace }: Context,
   target: string,
@@ -27,6 +43,17 @@ function addressOf(
   return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(target)
     ? { uid: target, query: { namespace } }
     : { uid: "", query: { namespace, name: target } };
+}
+
+function addList(archive: Command): void {
+  archive.command("list").alias("ls").description("list archived workflows")
+    .option("-l, --selector <labels>", "only workflows with these labels")
+    .option("--chunk-size <number>", "workflows to ask for at a time", wholeNumber("--chunk-size"))
+    .addOption(outputOption("name", "json", "yaml", "wide"))
+    .addHelpText(...example("sluice archive list -l app=shop"))
+    .action(async (options: ListOptions, command: Command) =>
+      await list(contextOf(command), options)
+    );
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
@@ -52,10 +79,58 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   });
 }
 
+function addGet(archive: Command): void {
+  archive.command("get <names...>").description("show archived workflows")
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .addHelpText(...example("sluice archive get my-wf -o yaml"))
+    .action(async (names: string[], options: OutputOptions, command: Command) => {
+      const context = contextOf(command);
+      for (const name of names) {
+        const { uid, query } = addressOf(context, name);
+        const workflow = await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+          params: { uid },
+          query,
+        });
+        printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
+      }
+    });
+}
+
+function addDelete(archive: Command): void {
+  archive.command("delete <names...>").description("delete archived workflows")
+    .addHelpText(...example("sluice archive delete 7c0bfa3a-6c3b-4f5c-9f2e-0e8d6b6f7a11"))
+    .action(async (names: string[], _options: unknown, command: Command) => {
+      const context = contextOf(command);
+      for (const name of names) {
+        const { uid, query } = addressOf(context, name);
+        await context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
+          params: { uid },
+          query,
+        });
+        print(`Archived workflow '${name}' deleted`);
+      }
+    });
+}
+
 const AGAIN = {
   retry: "ArchivedWorkflowService_RetryArchivedWorkflow",
   resubmit: "ArchivedWorkflowService_ResubmitArchivedWorkflow",
 } as const;
+
+function addAgain(
+  archive: Command,
+  verb: keyof typeof AGAIN,
+  description: string,
+  exit: (status: number) => void,
+): Command {
+  return addFollowing(archive.command(`${verb} <names...>`).description(description))
+    .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .addHelpText(...example(`sluice archive ${verb} my-wf`))
+    .action(async (names: string[], options: AgainOptions, command: Command) =>
+      exit(await runAgain(contextOf(command), verb, names, options))
+    );
+}
 
 async function runAgain(
   context: Context,
@@ -83,83 +158,24 @@ async function runAgain(
   return await followAll(context, made, options, options.output === "name");
 }
 
-/** Registers `archive`. `exit` receives the exit status of a command that ran. */
-export function addArchiveCommands(program: Command, exit: (status: number) => void): void {
-  const archive = program.command("archive").description(
-    "finished workflows kept in the archive, by name or uid",
-  );
-  archive.command("list").alias("ls").description("list archived workflows")
-    .option("-l, --selector <labels>", "only those with these labels")
-    .option("--chunk-size <number>", "ask for so many at a time", wholeNumber("--chunk-size"))
-    .addOption(outputOption("name", "json", "yaml", "wide"))
-    .addHelpText(...example("sluice archive list -l app=shop"))
-    .action(async (options: ListOptions, command: Command) =>
-      await list(contextOf(command), options)
-    );
-  archive.command("get <names...>").description("show archived workflows")
-    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
-    .addHelpText(...example("sluice archive get my-wf -o yaml"))
-    .action(async (names: string[], options: OutputOptions, command: Command) => {
-      const context = contextOf(command);
-      for (const name of names) {
-        const { uid, query } = addressOf(context, name);
-        const workflow = await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
-          params: { uid },
-          query,
-        });
-        printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
-      }
-    });
-  archive.command("delete <names...>").description("delete archived workflows")
-    .addHelpText(...example("sluice archive delete 7c0bfa3a-6c3b-4f5c-9f2e-0e8d6b6f7a11"))
-    .action(async (names: string[], _options: unknown, command: Command) => {
-      const context = contextOf(command);
-      for (const name of names) {
-        const { uid, query } = addressOf(context, name);
-        await context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
-          params: { uid },
-          query,
-        });
-        print(`Archived workflow '${name}' deleted`);
-      }
-    });
-  const again = (verb: keyof typeof AGAIN, description: string) =>
-    addFollowing(archive.command(`${verb} <names...>`).description(description))
-      .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
-      .addOption(outputOption("name", "json", "yaml", "wide", "short"))
-      .addHelpText(...example(`sluice archive ${verb} my-wf`))
-      .action(async (names: string[], options: AgainOptions, command: Command) =>
-        exit(await runAgain(contextOf(command), verb, names, options))
-      );
-  again("retry", "run archived workflows again from where they failed")
-    .option("--restart-successful", "also run the selected nodes again that succeeded")
-    .option("--node-field-selector <terms>", "with --restart-successful: which nodes");
-  again("resubmit", "submit copies of archived workflows")
-    .option("--memoized", "keep the steps that succeeded");
+function addLabels(archive: Command): void {
   archive.command("list-label-keys").description("label keys of archived workflows")
     .addHelpText(...example("sluice archive list-label-keys"))
     .action(async (_options: unknown, command: Command) => {
-      const context = contextOf(command);
-      const answer = await context.client.call(
-        "ArchivedWorkflowService_ListArchivedWorkflowLabelKeys",
-        { query: { namespace: context.namespace } },
-      );
+      const { client, namespace } = contextOf(command);
+      const answer = await client.call("ArchivedWorkflowService_ListArchivedWorkflowLabelKeys", {
+        query: { namespace },
+      });
       for (const key of (answer["items"] ?? []) as string[]) print(key);
     });
   archive.command("list-label-values").description("values of a label of archived workflows")
     .requiredOption("-l, --selector <key>", "the label's key")
     .addHelpText(...example("sluice archive list-label-values -l app"))
     .action(async (options: { selector: string }, command: Command) => {
-      const context = contextOf(command);
-      const answer = await context.client.call(
-        "ArchivedWorkflowService_ListArchivedWorkflowLabelValues",
-        {
-          query: {
-            namespace: context.namespace,
-            "listOptions.labelSelector": options.selector,
-          },
-        },
-      );
+      const { client, namespace } = contextOf(command);
+      const answer = await client.call("ArchivedWorkflowService_ListArchivedWorkflowLabelValues", {
+        query: { namespace, "listOptions.labelSelector": options.selector },
+      });
       for (const value of (answer["items"] ?? []) as string[]) print(value);
     });
 }

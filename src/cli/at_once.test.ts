@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inOrder } from "./at_once.ts";
 
-test("inOrder() has no more under way than it may, and yields in the items' order", async () => {
+test("inOrder() makes no more calls at a time than allowed, and yields in the order of the items", async () => {
   const ends = new Map<number, () => void>();
   const begun: number[] = [];
   const results = inOrder([1, 2, 3, 4], 2, (item) => {

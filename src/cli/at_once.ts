@@ -1,11 +1,11 @@
-/** Many calls of one kind: some at once, told in the order of what was asked. */
+/** Many calls of one kind: several at a time, with results in order. */
 
-/** How many calls a command has under way. */
+/** How many calls a command makes at a time. */
 export const CALLS_AT_ONCE = 16;
 
 /**
- * Runs `act` for every item, at most `atOnce` at a time, and yields the results in the items' order. What an `act` throws is
- * thrown when its turn to be yielded comes; no more are begun then.
+ * Runs `act` for every item, at most `atOnce` at a time, and yields the results in the order of the items. An error of `act` is
+ * thrown where its result would be yielded; no further calls begin then.
  */
 export async function* inOrder<Item, Result>(
   items: Iterable<Item>,
@@ -16,7 +16,7 @@ export async function* inOrder<Item, Result>(
   for (const item of items) {
     if (underWay.length >= atOnce) yield await underWay.shift() as Result;
     const call = act(item);
-    // Waited for when its turn comes, which it never does behind one that failed.
+    // Awaited when its turn comes, which does not happen after a failure.
     call.catch(() => {});
     underWay.push(call);
   }

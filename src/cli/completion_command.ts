@@ -1,6 +1,6 @@
 /**
- * Completion in shells. The scripts ask this program what can come next, so that they know every option and the names
- * on the server, and never go out of date.
+ * Completion in shells. The scripts ask this program what can come next, so they know every option and the names on the server,
+ * and are never out of date.
  */
 import process from "node:process";
 import { type Command, Option } from "commander";
@@ -8,9 +8,9 @@ import { type Context, contextFrom, example, type GlobalOptions } from "./contex
 import { print } from "./output.ts";
 import { RESOURCES, type ResourceWord } from "./resources.ts";
 
-/** A server that takes longer to name what it has is not waited for. */
+/** How long to wait for names from the server. */
 const MAX_WAIT_MS = 2000;
-/** Names offered at most. */
+/** Most names that are offered. */
 const MAX_NAMES = 500;
 
 const SHELLS: Record<string, (self: string) => string> = {
@@ -36,7 +36,7 @@ end
 complete -c sluice -a '(__sluice_words)'`,
 };
 
-/** This program as a shell calls it: also when `sluice` is an alias. */
+/** This program as a shell can call it, even if `sluice` is an alias. */
 function ownCommand(): string {
   const script = process.argv[1] ?? "sluice";
   const words = "deno" in process.versions
@@ -45,14 +45,14 @@ function ownCommand(): string {
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 }
 
-/** Where a line of words has got to. */
+/** The place in the command line after some words. */
 interface Place {
   command: Command;
   /** The option that waits for its value. */
   open: Option | undefined;
   /** Values of the program's options so far. */
   globals: Partial<GlobalOptions>;
-  /** Words that are no options, after the name of the command. */
+  /** Number of words after the name of the command that are not options. */
   positionals: number;
 }
 
@@ -89,7 +89,7 @@ function optionsAt(command: Command): Option[] {
   return own;
 }
 
-/** What can come next after some words; the last word is the one being written. */
+/** What can come next after some words. The last word is still being written. */
 async function candidates(program: Command, words: readonly string[]): Promise<string[]> {
   const { command, open, globals, positionals } = walk(program, words.slice(0, -1));
   const current = words.at(-1) ?? "";
@@ -118,7 +118,7 @@ function withDefaults(program: Command, globals: Partial<GlobalOptions>): Global
   return { ...program.opts<GlobalOptions>(), ...globals };
 }
 
-/** Names on the server that the command can be about; none when it does not answer. */
+/** Names on the server that the command may take; none when the server does not answer. */
 async function names(command: Command, { client, namespace }: Context): Promise<string[]> {
   const group = command.parent?.name() ?? "";
   const signal = AbortSignal.timeout(MAX_WAIT_MS);

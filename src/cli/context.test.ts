@@ -15,7 +15,7 @@ test.each([
   expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
 });
 
-test("values of options are read, or refused with what they should be", () => {
+test("values of options are read, or refused with a hint what they should be", () => {
   expect(lengthOfTime("--since")("90")).toBe(90_000);
   expect(lengthOfTime("--since")("1h30m")).toBe(5_400_000);
   expect(() => lengthOfTime("--since")("soon")).toThrow(/--since takes a length of time such as/);

@@ -1,11 +1,12 @@
-/** What every command needs: the connection, the namespace, and how wrong use is told. */
+/** What every command needs: the connection, the namespace, and errors for wrong use. */
 import process from "node:process";
 import { type Command, Option } from "commander";
+import { defined } from "../base/defined.ts";
 import { type Client, createClient } from "../client/client.ts";
 import { ClientError } from "../client/transport.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 
-/** Options of the program, which every command has. */
+/** Options of the program, which all commands have. */
 export interface GlobalOptions {
   namespace: string;
   server?: string;
@@ -27,7 +28,7 @@ export class UsageError extends Error {}
 
 type Environment = Record<string, string | undefined>;
 
-/** Adds the options of the program. Where Sluice's own variable is not set, the reference's is read. */
+/** Adds the options of the program. If Sluice's own variable is not set, the reference's is read. */
 export function addGlobalOptions(program: Command, env: Environment): Command {
   return program
     .option(
@@ -37,13 +38,15 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
     )
     .option(
       "-s, --server <address>",
-      "http://HOST:PORT or HOST:PORT (SLUICE_SERVER, ARGO_SERVER; else http://127.0.0.1:2746)",
+      "http://HOST:PORT or HOST:PORT (SLUICE_SERVER, ARGO_SERVER; otherwise http://127.0.0.1:2746)",
     )
     .addOption(new Option("--argo-server <address>", "same as --server").hideHelp())
-    .option("-e, --secure", "TLS, when the address does not say (ARGO_SECURE)")
-    .addOption(new Option("--no-secure", "no TLS, when the address does not say").hideHelp())
+    .option("-e, --secure", "use TLS if the address does not say (ARGO_SECURE)")
+    .addOption(new Option("--no-secure", "no TLS if the address does not say").hideHelp())
     .option("--argo-base-href <path>", "path in front of the API (ARGO_BASE_HREF)")
-    .addOption(new Option("--argo-http1", "accepted: it is always HTTP/1.1").hideHelp())
+    .addOption(
+      new Option("--argo-http1", "accepted, without effect: it is always HTTP/1.1").hideHelp(),
+    )
     .option(
       "--token <token>",
       "sent as Authorization (SLUICE_TOKEN, ARGO_TOKEN)",
@@ -58,7 +61,7 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
 export function serverUrl(options: GlobalOptions, env: Environment): string {
   const given = options.server ?? options.argoServer ?? env["SLUICE_SERVER"];
   const address = given ?? env["ARGO_SERVER"] ?? "http://127.0.0.1:2746";
-  // Who brings the reference's variables has its default too: TLS, unless they say otherwise.
+  // With the reference's variables, its default holds too: TLS, unless they say otherwise.
   const isSecure = options.secure ??
     (env["ARGO_SECURE"] === undefined ? given === undefined : env["ARGO_SECURE"] !== "false");
   const url = /^https?:\/\//.test(address)
@@ -68,7 +71,7 @@ export function serverUrl(options: GlobalOptions, env: Environment): string {
   return `${url.replace(/\/+$/, "")}${path === "" ? "" : `/${path}`}`;
 }
 
-/** Builds the context from the options of the program's root. */
+/** Builds the context from the options of a command and of the program. */
 export function contextOf(command: Command): Context {
   return contextFrom(command.optsWithGlobals<GlobalOptions>());
 }
@@ -78,7 +81,7 @@ export function contextFrom(options: GlobalOptions): Context {
   const headers = Object.fromEntries((options.header ?? []).map((text) => {
     const at = text.indexOf(":");
     if (at < 1) {
-      throw new UsageError(`Header ${JSON.stringify(text)} is not of the form NAME:VALUE`);
+      throw new UsageError(`Header ${JSON.stringify(text)} does not have the form NAME:VALUE`);
     }
     return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   }));
@@ -87,19 +90,19 @@ export function contextFrom(options: GlobalOptions): Context {
   const client = createClient({
     server,
     headers,
-    ...(options.token === undefined ? {} : { token: options.token }),
+    ...defined({ token: options.token }),
   });
   return { client, namespace: options.namespace, now: () => Date.now() };
 }
 
-/** Prefix of the labels and annotations that the server sets (its `--label-prefix`), as it says itself. */
+/** Prefix of the labels and annotations that the server sets (its `--label-prefix`), as the server says. */
 export async function labelPrefix({ client }: Context): Promise<string> {
   const info = await client.call("InfoService_GetInfo", {});
   const { labelPrefix } = info;
   return typeof labelPrefix === "string" ? labelPrefix : STANDARD_NAMING.labelPrefix;
 }
 
-/** Tells whether the server said that something does not exist. */
+/** Tells whether the server answered that something does not exist. */
 export function isNotFound(error: unknown): error is ClientError {
   return error instanceof ClientError && error.status === 404;
 }
@@ -117,12 +120,12 @@ export function pairs(texts: string[] | undefined, what: string): Map<string, st
   }));
 }
 
-/** Collects a repeatable option. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, all: string[] | undefined): string[] {
   return [...(all ?? []), value];
 }
 
-/** Reads the whole number of an option. @throws {UsageError} */
+/** Reads a whole number. @throws {UsageError} */
 export function wholeNumber(option: string): (text: string) => number {
   return (text) => {
     if (!/^-?\d{1,15}$/.test(text)) {
@@ -152,7 +155,14 @@ export function lengthOfTime(option: string): (text: string) => number {
   };
 }
 
-/** Ends a description with an example. */
+/** Adds `--no-strict`, and `--strict`, which is the default. */
+export function addStrict(command: Command): Command {
+  return command
+    .option("--no-strict", "accept fields that do not exist")
+    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp());
+}
+
+/** Ends the help of a command with examples. */
 export function example(...lines: string[]): [position: "after", text: string] {
   return ["after", `\nExample${lines.length > 1 ? "s" : ""}:\n  ${lines.join("\n  ")}`];
 }

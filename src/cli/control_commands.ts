@@ -1,7 +1,7 @@
 /** Verbs that change workflows: suspend, resume, stop, terminate, retry, resubmit, node set, delete. */
 import type { Command } from "commander";
 import { ClientError } from "../client/transport.ts";
-import { matchesNode, parseNodeFieldSelector } from "../expr/node_field_selector.ts";
+import { matchesNode, parseNodeFieldSelector } from "../expr/selectors/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { CALLS_AT_ONCE, inOrder } from "./at_once.ts";
 import { collect, type Context, contextOf, example, isNotFound, pairs } from "./context.ts";
@@ -38,7 +38,7 @@ interface ControlOptions extends OutputOptions, FollowOptions, WatchLook, Workfl
   idempotencyKey?: string;
 }
 
-/** Operation of each verb, and what became of the workflow. */
+/** Operation of each verb, and the word for its result. */
 const VERBS = {
   suspend: { operation: "WorkflowService_SuspendWorkflow", done: "suspended" },
   resume: { operation: "WorkflowService_ResumeWorkflow", done: "resumed" },
@@ -47,56 +47,64 @@ const VERBS = {
 } as const;
 type Verb = keyof typeof VERBS;
 
-/** Sends one verb to each selected workflow and says what became of it. */
+/** Applies a verb to each selected workflow and prints the result. */
 async function change(
   context: Context,
   verb: Verb,
   names: string[],
   options: ControlOptions,
 ): Promise<void> {
-  const { operation, done } = VERBS[verb];
-  for (const { namespace, name } of await targets(context, names, options)) {
+  for (const target of await targets(context, names, options)) {
+    const { name } = target;
     if (options.dryRun) {
-      print(`workflow ${name} ${done} (dry-run)`);
+      print(`workflow ${name} ${VERBS[verb].done} (dry-run)`);
       continue;
     }
-    let answer: Workflow;
     try {
-      answer = await context.client.call(operation, {
-        params: { namespace, name },
-        body: {
-          namespace,
-          name,
-          nodeFieldSelector: options.nodeFieldSelector,
-          message: options.message,
-        },
-        idempotencyKey: options.idempotencyKey,
-      });
+      await changeOne(context, verb, target, options);
     } catch (error) {
       const isRefusal = error instanceof ClientError && error.status !== 0;
       if (!isRefusal || verb === "stop" || verb === "terminate") throw error;
       throw new ClientError(`failed to ${verb} ${name}: ${error.message}`, error.status);
     }
-    if (options.output !== undefined) {
-      printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
-    } else {
-      print(`workflow ${answer.metadata.name ?? name} ${done}`);
-      const more = whatWasDone(verb, answer, options);
-      if (more !== undefined) say(more);
-    }
   }
 }
 
-/** What a verb did, where the line about the workflow does not tell it all. */
+async function changeOne(
+  { client, now }: Context,
+  verb: Verb,
+  { namespace, name }: Target,
+  options: ControlOptions,
+): Promise<void> {
+  const { operation, done } = VERBS[verb];
+  const { output, nodeFieldSelector, message, idempotencyKey } = options;
+  const input = {
+    params: { namespace, name },
+    body: { namespace, name, nodeFieldSelector, message },
+    idempotencyKey,
+  };
+  if (output !== undefined) {
+    const workflow = await client.call(operation, input);
+    return printWorkflow(workflow, output, { now: now(), colour: hasColour() });
+  }
+  // Only nodes tell what a selector has changed.
+  const whole = (nodeFieldSelector ?? "") === "" ? undefined : await client.call(operation, input);
+  const { metadata } = whole ?? await client.callMinimal(operation, input);
+  print(`workflow ${metadata.name ?? name} ${done}`);
+  const more = whatWasDone(verb, whole, options);
+  if (more !== undefined) say(more);
+}
+
+/** What a verb did, if the line about the workflow does not say everything. */
 function whatWasDone(
   verb: Verb,
-  workflow: Workflow,
+  workflow: Workflow | undefined,
   { nodeFieldSelector = "" }: ControlOptions,
 ): string | undefined {
   if (verb !== "stop" && verb !== "resume") return undefined;
   if (nodeFieldSelector === "") {
     return verb === "stop"
-      ? "no further step begins, running ones end, exit handlers run"
+      ? "no further step begins, running steps end, exit handlers run"
       : undefined;
   }
   const phase = verb === "stop" ? "Failed" : "Succeeded";
@@ -108,18 +116,18 @@ function whatWasDone(
   );
   const names = ended.filter(({ finishedAt }) => finishedAt === latest)
     .map(({ displayName }) => displayName);
-  // The answer about a very large workflow shows no nodes.
+  // For a very large workflow, the answer has no nodes.
   if (names.length === 0) return undefined;
   return `only this waiting step ${verb === "stop" ? "failed" : "succeeded"}: ${names.join(", ")}`;
 }
 
 /** Nodes that a selector matches. */
-function selectedNodes(workflow: Workflow, selector: string): NodeStatus[] {
+function selectedNodes(workflow: Workflow | undefined, selector: string): NodeStatus[] {
   const terms = parseNodeFieldSelector(selector);
-  return Object.values(workflow.status?.nodes ?? {}).filter((node) => matchesNode(terms, node));
+  return Object.values(workflow?.status?.nodes ?? {}).filter((node) => matchesNode(terms, node));
 }
 
-/** What `retry` makes of its two options about nodes, where that is not what one might expect. */
+/** What `retry` does with its two options about nodes, if that may be surprising. */
 async function retryNotes(
   context: Context,
   { namespace, name }: Target,
@@ -147,7 +155,7 @@ const AGAIN = {
   resubmit: "WorkflowService_ResubmitWorkflow",
 } as const;
 
-/** Retries or resubmits each selected workflow, shows it, and follows it if that is asked for. */
+/** Retries or resubmits each selected workflow, prints it, and follows it if asked to. */
 async function runAgain(
   context: Context,
   verb: keyof typeof AGAIN,
@@ -179,14 +187,14 @@ async function runAgain(
     }
     running.push({ namespace, name: answer.metadata.name ?? name });
   }
-  // The selector said what to run again, not what to show.
+  // The selector says what to run again, not what to show.
   const look = { ...options, nodeFieldSelector: undefined };
   return await followAll(context, running, look as FollowOptions, options.output === "name");
 }
 
 async function setNode(context: Context, name: string, options: ControlOptions): Promise<void> {
   const outputs = options.outputParameter;
-  const answer = await context.client.call("WorkflowService_SetWorkflow", {
+  const input = {
     params: { namespace: context.namespace, name },
     body: {
       namespace: context.namespace,
@@ -198,9 +206,14 @@ async function setNode(context: Context, name: string, options: ControlOptions):
         ? undefined
         : JSON.stringify(Object.fromEntries(pairs(outputs, "an output parameter"))),
     },
-  });
-  if (options.output === undefined) print("workflow values set");
-  else printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+  };
+  const operation = "WorkflowService_SetWorkflow";
+  if (options.output === undefined) {
+    await context.client.callMinimal(operation, input);
+    return print("workflow values set");
+  }
+  const answer = await context.client.call(operation, input);
+  printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
 }
 
 interface DeleteOptions extends WorkflowFilters {
@@ -230,28 +243,40 @@ async function remove(context: Context, names: string[], options: DeleteOptions)
   for await (const line of told) print(line);
 }
 
+/** Registers the verbs. `exit` receives the exit status of a command that ran. */
+export function addControlCommands(program: Command, exit: (status: number) => void): void {
+  addSuspendAndResume(program);
+  addStopAndTerminate(program);
+  addRetry(program, exit);
+  addResubmit(program, exit);
+  addNodeSet(program);
+  addDelete(program);
+}
+
 function addVerb(program: Command, name: Verb, description: string): Command {
   return addSelectors(program.command(`${name} [names...]`).description(description))
-    .option("--idempotency-key <key>", "the same key and request have one effect")
+    .option("--idempotency-key <key>", "requests with the same key and content have one effect")
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
     .action(async (names: string[], options: ControlOptions, command: Command) =>
       await change(contextOf(command), name, names, options)
     );
 }
 
-/** Registers the verbs. `exit` receives the exit status of a command that ran. */
-export function addControlCommands(program: Command, exit: (status: number) => void): void {
+function addSuspendAndResume(program: Command): void {
   addVerb(program, "suspend", "start no new steps until resumed")
     .addHelpText(...example("sluice suspend my-wf"));
-  addVerb(program, "resume", "end waiting suspend steps as succeeded, or go on after suspend")
+  addVerb(program, "resume", "let waiting suspend steps succeed, or go on after a suspend")
     .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
     .addHelpText(...example(
       "sluice resume my-wf --node-field-selector inputs.parameters.uuid.value=4a1f",
     ));
+}
+
+function addStopAndTerminate(program: Command): void {
   addVerb(
     program,
     "stop",
-    "end workflows (exit handlers run), or with a selector end waiting steps as failed",
+    "end workflows (exit handlers run), or with a selector let waiting steps fail",
   )
     .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
     .option("--message <text>", "failure message of the steps")
@@ -263,16 +288,27 @@ export function addControlCommands(program: Command, exit: (status: number) => v
   addVerb(program, "terminate", "end workflows at once; exit handlers do not run")
     .option("--dry-run", "only say what would be terminated")
     .addHelpText(...example("sluice terminate my-wf", "sluice terminate -l app=shop"));
+}
 
-  const again = (name: keyof typeof AGAIN, description: string) =>
-    addFollowing(addSelectors(program.command(`${name} [names...]`).description(description)))
-      .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
-      .option("--idempotency-key <key>", "the same key and request have one effect")
-      .addOption(outputOption("name", "json", "yaml", "wide", "short"))
-      .action(async (names: string[], options: ControlOptions, command: Command) =>
-        exit(await runAgain(contextOf(command), name, names, options))
-      );
-  again("retry", "run failed workflows again from where they failed")
+function addAgain(
+  program: Command,
+  name: keyof typeof AGAIN,
+  description: string,
+  exit: (status: number) => void,
+): Command {
+  return addFollowing(
+    addSelectors(program.command(`${name} [names...]`).description(description)),
+  )
+    .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
+    .option("--idempotency-key <key>", "requests with the same key and content have one effect")
+    .addOption(outputOption("name", "json", "yaml", "wide", "short"))
+    .action(async (names: string[], options: ControlOptions, command: Command) =>
+      exit(await runAgain(contextOf(command), name, names, options))
+    );
+}
+
+function addRetry(program: Command, exit: (status: number) => void): void {
+  addAgain(program, "retry", "run failed workflows again from where they failed", exit)
     .option("--restart-successful", "also run the selected nodes again that succeeded")
     .option("--node-field-selector <terms>", `with --restart-successful: ${NODE_SELECTOR}`)
     .addHelpText(...example(
@@ -280,10 +316,15 @@ export function addControlCommands(program: Command, exit: (status: number) => v
       "sluice retry my-wf --restart-successful --node-field-selector templateRef.template=trigger,phase=Failed",
       "sluice retry my-wf --restart-successful --node-field-selector templateName=trigger",
     ));
-  again("resubmit", "submit copies of workflows")
+}
+
+function addResubmit(program: Command, exit: (status: number) => void): void {
+  addAgain(program, "resubmit", "submit copies of workflows", exit)
     .option("--memoized", "keep the steps that succeeded")
     .addHelpText(...example("sluice resubmit my-wf -p branch=main --wait"));
+}
 
+function addNodeSet(program: Command): void {
   const node = program.command("node").description("operations on nodes");
   node.command("set <name>").description("set outputs, phase or message of waiting suspend steps")
     .requiredOption("--node-field-selector <terms>", NODE_SELECTOR)
@@ -301,10 +342,10 @@ export function addControlCommands(program: Command, exit: (status: number) => v
     .action(async (name: string, options: ControlOptions, command: Command) =>
       await setNode(contextOf(command), name, options)
     );
+}
 
-  const deletion = addFilters(
-    program.command("delete [names...]").description("delete workflows"),
-  );
+function addDelete(program: Command): void {
+  const deletion = addFilters(program.command("delete [names...]").description("delete workflows"));
   addChunkSize(deletion, "query-chunk-size")
     .option("--all", "every workflow of the namespace")
     .option("-A, --all-namespaces", "in every namespace")

@@ -1,6 +1,6 @@
-/** What only cron workflows have: suspend, resume, backfill. */
+/** Commands that only cron workflows have: suspend, resume, backfill. */
 import type { Command } from "commander";
-import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
@@ -43,15 +43,15 @@ export function addCronCommands(group: Command): void {
         }
       });
   }
-  group.command("backfill <name>").description("start the workflows of times that have passed")
+  group.command("backfill <name>").description("start the workflows of scheduled times in the past")
     .requiredOption("--start <time>", "first time (RFC 3339)")
     .requiredOption("--end <time>", "last time (RFC 3339)")
-    .option("--name <prefix>", "names begin with it instead of NAME-backfill")
-    .option("--argname <argument>", "argument that gets the time")
+    .option("--name <prefix>", "beginning of the names instead of NAME-backfill")
+    .option("--argname <argument>", "argument that gets the scheduled time")
     .option("--parallel", "start all at once instead of one after another")
     .option(
       "--max-workflow-count <number>",
-      "refuse to start more",
+      "refuse to start more workflows than this",
       wholeNumber("--max-workflow-count"),
       1000,
     )
@@ -69,7 +69,7 @@ async function backfill(context: Context, name: string, options: BackfillOptions
     params: { namespace, name },
   });
   const times = dueBetween(
-    cron.spec,
+    cron,
     timeOf("--start", options.start),
     timeOf("--end", options.end),
     options.maxWorkflowCount,
@@ -86,12 +86,12 @@ async function backfill(context: Context, name: string, options: BackfillOptions
         resourceKind: "CronWorkflow",
         resourceName: name,
         submitOptions: {
-          // The same time gives the same name: a backfill that was cut short can't start one twice.
+          // The same time gives the same name, so repeating an interrupted backfill starts no workflow twice.
           name: `${prefix}-${at / 1000}`,
           annotations: `${annotation}=${scheduled}`,
-          ...(options.argname === undefined
-            ? {}
-            : { parameters: [`${options.argname}=${scheduled}`] }),
+          ...(options.argname !== undefined && {
+            parameters: [`${options.argname}=${scheduled}`],
+          }),
         },
       },
     });
@@ -108,24 +108,25 @@ function timeOf(option: string, text: string): number {
   return at;
 }
 
-/** The scheduled times from start to end, both included, in order. @throws {UsageError} when there are more than `most` */
+/** The scheduled times from start to end, inclusive, in order. @throws {UsageError} when there are more than `most` */
 function dueBetween(
-  { schedules = [], timezone = "" }: CronWorkflow["spec"],
+  cron: CronWorkflow,
   startMs: number,
   endMs: number,
   most: number,
 ): number[] {
+  const clock = cronClock(cron);
   const times = new Set<number>();
-  for (const text of schedules) {
+  for (const text of cron.spec.schedules ?? []) {
     const schedule = parseSchedule(text);
-    for (let at = nextDue(schedule, startMs - 1, timezone); at !== undefined && at <= endMs;) {
+    for (let at = nextDue(schedule, startMs - 1, clock); at !== undefined && at <= endMs;) {
       times.add(at);
       if (times.size > most) {
         throw new UsageError(
           `More than ${most} workflows would be started; raise --max-workflow-count to allow it`,
         );
       }
-      at = nextDue(schedule, at, timezone);
+      at = nextDue(schedule, at, clock);
     }
   }
   return [...times].sort((a, b) => a - b);

@@ -1,7 +1,8 @@
 /** Events: send, test, list and replay. */
 import type { Command } from "commander";
+import { errorText } from "../base/error_text.ts";
 import type { JsonObject } from "../base/json.ts";
-import { contextOf, example, UsageError, wholeNumber } from "./context.ts";
+import { type Context, contextOf, example, UsageError, wholeNumber } from "./context.ts";
 import { readSource } from "./manifests.ts";
 import {
   cellText,
@@ -16,7 +17,106 @@ import {
 /** Most bindings of one event that a table names. */
 const MAX_NAMED = 5;
 
-/** What bindings made of an event, on one line; `event list ID` has all of it. */
+/** Registers `event`. */
+export function addEventCommands(program: Command): void {
+  const event = program.command("event").description("send, test, list and replay events");
+  addSend(event, "send", "post an event");
+  addSend(event, "test", "say what an event would do, without doing it");
+  addList(event);
+  addReplay(event);
+}
+
+interface SendOptions {
+  data?: string;
+  file?: string;
+  idempotencyKey?: string;
+}
+
+function addSend(event: Command, name: "send" | "test", description: string): void {
+  event.command(`${name} [discriminator]`).description(description)
+    .option("-d, --data <json>", "the event's JSON")
+    .option("-f, --file <file>", "file with the event's JSON; - is standard input")
+    .option("--idempotency-key <key>", "events with the same key and content have one effect")
+    .addHelpText(...example(`sluice event ${name} build --data '{"number": 7}'`))
+    .action(
+      async (discriminator: string | undefined, options: SendOptions, command: Command) => {
+        const { client, namespace } = contextOf(command);
+        const answer = await client.call("EventService_ReceiveEvent", {
+          params: { namespace, discriminator: discriminator ?? "" },
+          query: name === "test" ? { dryRun: true } : {},
+          body: await eventBody(options),
+          idempotencyKey: options.idempotencyKey,
+        });
+        if (name === "test") printObject(answer, "yaml");
+        else say("event accepted");
+      },
+    );
+}
+
+async function eventBody({ data, file }: SendOptions): Promise<JsonObject> {
+  const text = data ?? (file === undefined ? undefined : await readSource(file));
+  if (text === undefined) {
+    throw new UsageError("Give the event's JSON with --data or --file (- is standard input)");
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`The event is not JSON: ${errorText(error)}`);
+  }
+}
+
+interface ListOptions extends OutputOptions {
+  state?: string;
+  limit: number;
+}
+
+function addList(event: Command): void {
+  event.command("list [id]").description("deliveries: what became of accepted events")
+    .option("--state <state>", "queued, done or dead")
+    .option("--limit <number>", "most deliveries to list", wholeNumber("--limit"), 50)
+    .addOption(outputOption("json", "yaml"))
+    .addHelpText(...example("sluice event list --state dead"))
+    .action(async (id: string | undefined, options: ListOptions, command: Command) => {
+      const context = contextOf(command);
+      if (id === undefined) await listDeliveries(context, options);
+      else await showDelivery(context, id, options);
+    });
+}
+
+async function showDelivery(
+  { client, namespace }: Context,
+  id: string,
+  { output }: OutputOptions,
+): Promise<void> {
+  const delivery = await client.call("EventService_GetEventDelivery", {
+    params: { namespace, id },
+  });
+  printObject(delivery, output === "json" ? "json" : "yaml");
+}
+
+async function listDeliveries(
+  { client, namespace }: Context,
+  { state, limit, output }: ListOptions,
+): Promise<void> {
+  const answer = await client.call("EventService_ListEventDeliveries", {
+    params: { namespace },
+    query: { state, limit },
+  });
+  const items = (answer["items"] ?? []) as JsonObject[];
+  if (output === "json" || output === "yaml") return printObject(items, output);
+  printTable(
+    ["ID", "STATE", "DISCRIMINATOR", "RECEIVED", "BINDINGS"],
+    items.map((item) => [
+      String(item["id"]),
+      String(item["state"]),
+      cellText(String(item["discriminator"] ?? "")),
+      String(item["receivedAt"] ?? ""),
+      bindingsText((item["bindings"] ?? []) as JsonObject[]),
+    ]),
+  );
+}
+
+/** What bindings did with an event, on one line. `event list ID` shows everything. */
 function bindingsText(bindings: JsonObject[]): string {
   const busy = bindings.filter(({ outcome }) => outcome !== "not-matched");
   const named = busy.slice(0, MAX_NAMED).map(({ binding, workflow, outcome }) =>
@@ -28,122 +128,38 @@ function bindingsText(bindings: JsonObject[]): string {
   return named.join(" ");
 }
 
-/** Registers `event`. */
-export function addEventCommands(program: Command): void {
-  const event = program.command("event").description("send, test, list and replay events");
-  const body = async (options: { data?: string; file?: string }): Promise<JsonObject> => {
-    const text = options.data ??
-      (options.file === undefined ? undefined : await readSource(options.file));
-    if (text === undefined) {
-      throw new UsageError("Give the event's JSON with --data or --file (- is standard input)");
-    }
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw new UsageError(`The event is not JSON: ${(error as Error).message}`);
-    }
-  };
-  for (
-    const [name, description] of [["send", "post an event"], [
-      "test",
-      "say what an event would do, without doing it",
-    ]] as const
-  ) {
-    event.command(`${name} [discriminator]`).description(description)
-      .option("-d, --data <json>", "the event's JSON")
-      .option("-f, --file <file>", "file with the event's JSON, - is standard input")
-      .option("--idempotency-key <key>", "the same key and event have one effect")
-      .addHelpText(...example(`sluice event ${name} build --data '{"number": 7}'`))
-      .action(
-        async (
-          discriminator: string | undefined,
-          options: { data?: string; file?: string; idempotencyKey?: string },
-          command: Command,
-        ) => {
-          const context = contextOf(command);
-          const answer = await context.client.call("EventService_ReceiveEvent", {
-            params: { namespace: context.namespace, discriminator: discriminator ?? "" },
-            query: name === "test" ? { dryRun: true } : {},
-            body: await body(options),
-            idempotencyKey: options.idempotencyKey,
-          });
-          if (name === "test") printObject(answer, "yaml");
-          else say("event accepted");
-        },
-      );
-  }
-  event.command("list [id]").description("deliveries: what became of accepted events")
-    .option("--state <state>", "queued, done or dead").option(
-      "--limit <number>",
-      "at most so many",
-      wholeNumber("--limit"),
-      50,
-    ).addOption(outputOption("json", "yaml"))
-    .addHelpText(...example("sluice event list --state dead"))
-    .action(
-      async (
-        id: string | undefined,
-        options: OutputOptions & { state?: string; limit: number },
-        command: Command,
-      ) => {
-        const context = contextOf(command);
-        if (id !== undefined) {
-          printObject(
-            await context.client.call("EventService_GetEventDelivery", {
-              params: { namespace: context.namespace, id },
-            }),
-            options.output === "json" ? "json" : "yaml",
-          );
-          return;
-        }
-        const answer = await context.client.call("EventService_ListEventDeliveries", {
-          params: { namespace: context.namespace },
-          query: { state: options.state, limit: options.limit },
-        });
-        const items = (answer["items"] ?? []) as JsonObject[];
-        if (options.output === "json" || options.output === "yaml") {
-          return printObject(items, options.output);
-        }
-        printTable(
-          ["ID", "STATE", "DISCRIMINATOR", "RECEIVED", "BINDINGS"],
-          items.map((item) => [
-            String(item["id"]),
-            String(item["state"]),
-            cellText(String(item["discriminator"] ?? "")),
-            String(item["receivedAt"] ?? ""),
-            bindingsText((item["bindings"] ?? []) as JsonObject[]),
-          ]),
-        );
-      },
-    );
+interface ReplayOptions {
+  all?: boolean;
+  discriminator?: string;
+}
+
+function addReplay(event: Command): void {
   event.command("replay [ids...]").description("put dead letters back into the queue")
-    .option("--all", "every dead letter of the namespace").option(
-      "--discriminator <text>",
-      "with --all: only events sent to it",
-    )
+    .option("--all", "every dead letter of the namespace")
+    .option("--discriminator <text>", "with --all: only events sent to it")
     .addHelpText(...example("sluice event replay --all"))
-    .action(
-      async (
-        ids: string[],
-        options: { all?: boolean; discriminator?: string },
-        command: Command,
-      ) => {
-        const context = contextOf(command);
-        if (ids.length === 0 && !options.all) throw new UsageError("Name deliveries, or --all");
-        if (ids.length === 0) {
-          const answer = await context.client.call("EventService_ReplayEventDeliveries", {
-            params: { namespace: context.namespace },
-            body: { discriminator: options.discriminator },
-          });
-          print(`${answer["replayed"] ?? 0} replayed`);
-          return;
-        }
-        for (const id of ids) {
-          await context.client.call("EventService_ReplayEventDelivery", {
-            params: { namespace: context.namespace, id },
-          });
-          print(`${id} replayed`);
-        }
-      },
-    );
+    .action(async (ids: string[], options: ReplayOptions, command: Command) => {
+      const context = contextOf(command);
+      if (ids.length > 0) await replay(context, ids);
+      else if (options.all) await replayAll(context, options.discriminator);
+      else throw new UsageError("Name deliveries, or use --all");
+    });
+}
+
+async function replay({ client, namespace }: Context, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await client.call("EventService_ReplayEventDelivery", { params: { namespace, id } });
+    print(`${id} replayed`);
+  }
+}
+
+async function replayAll(
+  { client, namespace }: Context,
+  discriminator: string | undefined,
+): Promise<void> {
+  const answer = await client.call("EventService_ReplayEventDeliveries", {
+    params: { namespace },
+    body: { discriminator },
+  });
+  print(`${answer["replayed"] ?? 0} replayed`);
 }

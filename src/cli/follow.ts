@@ -1,4 +1,4 @@
-/** Following a workflow: until it is finished, as a picture, by its logs. */
+/** Following a workflow: waiting for its end, drawing its tree, printing its logs. */
 import process from "node:process";
 import { Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
@@ -9,10 +9,10 @@ import { workflowText } from "./workflow_text.ts";
 
 const FINISHED = new Set(["Succeeded", "Failed", "Error"]);
 
-/** Longest pause before a broken stream is taken up again. */
+/** Longest pause before a broken stream is opened again. */
 const MAX_PAUSE_MS = 5000;
 
-/** Follows one workflow until it is finished; calls `show` with every state. A broken stream is taken up again. */
+/** Follows one workflow until it is finished; calls `show` with every state. A broken stream is opened again. */
 async function follow(
   context: Context,
   namespace: string,
@@ -46,7 +46,7 @@ async function follow(
   }
 }
 
-/** Waits and returns the exit status: 0 when it Succeeded, 1 otherwise. */
+/** Waits for the end of a workflow. @returns the exit status: 0 when it Succeeded, 1 otherwise */
 export async function waitFor(
   context: Context,
   namespace: string,
@@ -58,14 +58,14 @@ export async function waitFor(
   return status?.phase === "Succeeded" ? 0 : 1;
 }
 
-/** What `watch` shows of the nodes. */
+/** Which nodes `watch` shows. */
 export interface WatchLook {
   /** Only nodes of this phase. */
   status?: string;
   nodeFieldSelector?: string;
 }
 
-/** Redraws the tree on a terminal; elsewhere prints a line for every change of a node, and the tree at the end. */
+/** On a terminal, redraws the tree. Otherwise prints a line for every change of a node, and the tree at the end. */
 export async function watchLive(
   context: Context,
   namespace: string,
@@ -103,9 +103,9 @@ export interface FollowOptions {
 /** Adds `--wait`, `--watch` and `--log`. */
 export function addFollowing(command: Command): Command {
   return command
-    .option("-w, --wait", "wait until it is finished; exit status 1 when it failed")
+    .option("-w, --wait", "wait until it is finished; exit status 1 if it failed")
     .addOption(
-      new Option("--watch", "follow it live; exit status 1 when it failed").conflicts("wait"),
+      new Option("--watch", "follow it live; exit status 1 if it failed").conflicts("wait"),
     )
     .option("--log", "print its logs until it is finished");
 }
@@ -117,7 +117,7 @@ export function checkWatched(count: number, { watch }: FollowOptions): void {
   }
 }
 
-/** Does what `--wait`, `--watch` and `--log` ask for; returns the exit status. */
+/** Does what `--wait`, `--watch` and `--log` ask for. @returns the exit status */
 export async function followAll(
   context: Context,
   workflows: readonly { namespace: string; name: string }[],
@@ -156,10 +156,14 @@ export interface LogOptions {
 /** Adds the options of `logs`. */
 export function addLogOptions(command: Command): Command {
   return command
-    .option("-f, --follow", "go on until the workflow is finished")
+    .option("-f, --follow", "follow until the workflow is finished")
     .option("-c, --container <name>", "container of the pods", "main")
-    .option("-p, --previous", "logs of the attempt before, where the executor keeps them")
-    .option("--tail <lines>", "only so many of the last lines of each step", wholeNumber("--tail"))
+    .option("-p, --previous", "logs of the previous attempt, if the executor keeps them")
+    .option(
+      "--tail <lines>",
+      "only this many lines from the end of each step",
+      wholeNumber("--tail"),
+    )
     .addOption(
       new Option("--since <time>", "only lines of the last 30s, 5m, 2h")
         .argParser(lengthOfTime("--since")).conflicts("sinceTime"),
@@ -206,7 +210,7 @@ export async function printLogs(
   }
 }
 
-/** The same colour for the same pod. */
+/** A pod always gets the same colour. */
 function coloured(pod: string): string {
   const sum = [...pod].reduce((all, char) => (all * 31 + (char.codePointAt(0) ?? 0)) % 65_521, 7);
   return `\u001b[${31 + sum % 6}m${pod}\u001b[0m`;

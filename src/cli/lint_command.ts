@@ -1,12 +1,12 @@
-/** `lint`: the server's verdict on manifests, or with `--offline` that of this program. */
+/** `lint`: the server checks manifests, or with `--offline` this program does. */
 import { type Command, Option } from "commander";
 import type { JsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import { ClientError } from "../client/transport.ts";
-import { decodeAny } from "../spec/decode_manifest.ts";
+import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests } from "../spec/lint.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { type Context, contextOf, example, UsageError } from "./context.ts";
+import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
 import { expandFolders, metadataOf, objectsIn, readSource } from "./manifests.ts";
 import { print } from "./output.ts";
 import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
@@ -16,7 +16,7 @@ export interface LintOptions {
   strict: boolean;
 }
 
-/** Kinds that `--kinds` knows, by their words; `all` is every one of them. */
+/** Kinds that `--kinds` takes, by the words for them. `all` means every one of them. */
 const KINDS: Record<string, string> = {
   workflows: "Workflow",
   workflowtemplates: RESOURCES.template.kind,
@@ -33,17 +33,17 @@ interface Piece {
 
 /** Adds the options that every `lint` has. */
 export function addLintOptions(command: Command): Command {
-  return command
+  command.addOption(
+    new Option("-o, --output <format>", "pretty, or simple: one line for each error")
+      .choices(["pretty", "simple"]).default("pretty"),
+  );
+  return addStrict(command)
     .addOption(
-      new Option("-o, --output <format>", "pretty, or simple: one line for each error")
-        .choices(["pretty", "simple"]).default("pretty"),
-    )
-    .option("--no-strict", "let fields pass that do not exist")
-    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
-    .addOption(new Option("--no-color", "accepted: there are no colours").hideHelp());
+      new Option("--no-color", "accepted, without effect: there are no colours").hideHelp(),
+    );
 }
 
-/** Checks the manifests in files and folders, prints what is wrong, returns the exit status. */
+/** Checks the manifests in files and folders and prints what is wrong. @returns the exit status */
 export async function lintFiles(
   context: Context,
   names: string[],
@@ -101,7 +101,7 @@ function label(object: JsonObject): string {
   return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
 }
 
-/** Paths of members that the schema does not know; what can't be read at all is told by the verdict. */
+/** Paths of members that the schema does not know. Unreadable manifests are left to the verdict. */
 function unknownFields(object: JsonObject): string[] {
   const unknown: string[] = [];
   try {
@@ -148,7 +148,7 @@ async function serverVerdicts(
         });
       }
     } catch (error) {
-      // Only a verdict is one: trouble with the connection or the credentials ends the command.
+      // Other errors, such as trouble with the connection or the credentials, end the command.
       const isVerdict = error instanceof ClientError &&
         [400, 404, 409, 422, 500].includes(error.status);
       if (!isVerdict) throw error;
@@ -162,11 +162,11 @@ async function serverVerdicts(
 export function addLintCommand(program: Command, exit: (status: number) => void): void {
   addLintOptions(
     program.command("lint <files...>").description(
-      "check manifests in files and folders without storing them; exit status 1 when one is wrong",
+      "check manifests in files and folders without storing them; exit status 1 if one is wrong",
     ),
   )
     .option("--kinds <kinds>", `all, or some of ${Object.keys(KINDS).join(",")}`, "all")
-    .option("--offline", "ask no server: templates are looked for among the given files")
+    .option("--offline", "do not ask a server: look for templates among the given files")
     .addHelpText(...example("sluice lint examples", "sluice lint --offline -o simple wf.yaml"))
     .action(
       async (

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S npx -y deno@2.9.6 run -A
-/** The command line `sluice`. Data goes to stdout, the rest to stderr; exit status 0 done, 1 failed, 2 wrong use. */
+/** The command line `sluice`. Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong use. */
 import process from "node:process";
 import { Command, CommanderError } from "commander";
+import { errorText } from "../base/error_text.ts";
 import { Problem } from "../base/problem.ts";
 import { ClientError } from "../client/transport.ts";
 import { addArchiveCommands } from "./archive_commands.ts";
@@ -17,7 +18,7 @@ import { addTestCommand } from "./test_command.ts";
 import { addToolCommands } from "./tool_commands.ts";
 import { addWorkflowCommands } from "./workflow_commands.ts";
 
-/** Builds the command table. `exit` receives the exit status of a command that ran to its end. */
+/** Builds the table of commands. `exit` receives the exit status of a command that ran to its end. */
 export function buildProgram(exit: (status: number) => void): Command {
   const program = new Command("sluice")
     .description("Durable workflows: submit, suspend, resume, stop, retry; events that start them")
@@ -50,12 +51,12 @@ export function plainFlags(program: Command, argv: readonly string[]): string[] 
       return [word];
     }
     const long = value === "true" ? `--${name}` : `--no-${name}`;
-    // What is not there under this name is how it is anyway.
+    // There is no such option because it is the default.
     return named.some((option) => option.long === long) ? [long] : [];
   });
 }
 
-/** Runs one command line; resolves with the exit status. */
+/** Runs one command line. @returns the exit status */
 export async function run(argv: string[]): Promise<number> {
   let status = 0;
   const program = buildProgram((value) => (status = value));
@@ -64,7 +65,7 @@ export async function run(argv: string[]): Promise<number> {
     return status;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    say(`Error: ${error instanceof Error ? error.message : String(error)}`);
+    say(`Error: ${errorText(error)}`);
     if (error instanceof ClientError && error.status === 0) {
       say("Is the server running? (--server or SLUICE_SERVER names another)");
     }

@@ -1,7 +1,8 @@
-/** Reads manifests from files, folders, standard input and URLs, and merges what options say into them. */
+/** Reads manifests from files, folders, standard input and URLs, and merges options into them. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
@@ -24,12 +25,12 @@ export async function readSource(name: string): Promise<string> {
     return await readFile(name, "utf8");
   } catch (error) {
     throw new Error(
-      `Cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`,
+      `Cannot read ${name}: ${errorText(error)}`,
     );
   }
 }
 
-/** The files among some names; a folder stands for the YAML and JSON files in and below it. */
+/** Replaces folders by the YAML and JSON files in and below them. */
 export async function expandFolders(names: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of names) {
@@ -46,13 +47,13 @@ export async function expandFolders(names: string[]): Promise<string[]> {
   return found;
 }
 
-/** The objects in one text. @throws {Error} when it can't be read, or holds something else */
+/** The objects in a text. @throws {Error} when it can't be read, or holds something else */
 export function objectsIn(text: string, file: string): JsonObject[] {
   let documents: unknown[];
   try {
     documents = parseDocuments(text).map((document) => document.value);
   } catch (error) {
-    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`${file}: ${errorText(error)}`);
   }
   const objects = documents.filter(isJsonObject);
   if (objects.length === 0 || objects.length < documents.length) {
@@ -64,21 +65,20 @@ export function objectsIn(text: string, file: string): JsonObject[] {
 }
 
 /**
- * All manifests of some files, in order, as they were written. What the fields must hold is the server's verdict, the
- * same for every client; names of fields that do not exist are refused here when `isStrict`, since a server drops them
- * without a word.
+ * All manifests of some files, in order and as they were written. The server checks the fields, the same for every client. But a
+ * server ignores unknown fields, so with `isStrict` they are refused here.
  */
 export async function readManifests(files: string[], isStrict: boolean): Promise<JsonObject[]> {
   return (await readManifestFiles(files, isStrict)).map(({ object }) => object);
 }
 
-/** An object and the file that it stands in. */
+/** An object and its file. */
 export interface FoundManifest {
   file: string;
   object: JsonObject;
 }
 
-/** Like `readManifests`; also tells where each object was found. */
+/** Like `readManifests`, with the file of each object. */
 export async function readManifestFiles(
   files: string[],
   isStrict: boolean,
@@ -99,7 +99,7 @@ function refuseUnknown(text: string, file: string): void {
   try {
     parseManifests(text, { onUnknown: ({ path }) => unknown.push(path) });
   } catch {
-    // Anything but an unknown name is the server's to tell, in its words.
+    // The server reports all other faults, in its own words.
     return;
   }
   if (unknown.length > 0) {

@@ -8,7 +8,7 @@ test("yamlText() orders keys naturally: numbers by value, signs before letters",
   );
 });
 
-test("yamlText() quotes a text doubly only where YAML would take it for something else", () => {
+test("yamlText() uses double quotes only where YAML would read another type", () => {
   const value = {
     a: "true",
     b: "[0]",

@@ -10,7 +10,7 @@ export interface OutputOptions {
   output?: Format;
 }
 
-/** Adds `-o` with the given formats. */
+/** The option `-o` with the given formats. */
 export function outputOption(...formats: Format[]): Option {
   return new Option("-o, --output <format>", "output format").choices(formats);
 }
@@ -19,7 +19,7 @@ export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
-/** Ends the program quietly when nobody reads its output any more, as in `sluice list | head -1`. */
+/** Ends the program quietly when its output is no longer read, as in `sluice list | head -1`. */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -29,7 +29,7 @@ export function endWithReader(): void {
   }
 }
 
-/** Says something to the person, not to the pipe. */
+/** Prints a message for the user on stderr, so that it stays out of pipes. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -39,8 +39,8 @@ export function hasColour(): boolean {
 }
 
 /**
- * YAML as Kubernetes' tools write it: keys in natural order, lists not indented, double quotes around text that YAML 1.1
- * would take for something else and single ones where only its characters need them.
+ * YAML as Kubernetes' tools write it: keys in natural order, lists not indented, double quotes around text that YAML 1.1 would
+ * read as another type, and single quotes where only the characters need them.
  */
 export function yamlText(value: Json): string {
   const document = new Document(value, {
@@ -78,7 +78,7 @@ function byNaturalKey(a: Pair, b: Pair): number {
   return left.length - right.length;
 }
 
-/** A key as its numbers and its other characters. */
+/** A key split into numbers and other characters. */
 function keyParts({ key }: Pair): string[] {
   return String(key instanceof Scalar ? key.value : key).match(/\d+|\D/gu) ?? [];
 }
@@ -88,10 +88,10 @@ export function printObject(value: Json | JsonObject, format: "json" | "yaml"): 
   print(format === "json" ? JSON.stringify(value, null, 4) : yamlText(value));
 }
 
-/** Longest text of somebody else in a cell of a table, in UTF-16 units. */
+/** Longest foreign text in a cell of a table, UTF-16 units. */
 const MAX_CELL = 80;
 
-/** A text of somebody else as a cell: on one line, without what a terminal would obey. */
+/** A foreign text as a cell: on one line, without control characters that a terminal would obey. */
 export function cellText(text: string): string {
   const shown = text.replace(
     // deno-lint-ignore no-control-regex -- these are what is shown instead
@@ -101,7 +101,7 @@ export function cellText(text: string): string {
   return shown.length > MAX_CELL ? `${shown.slice(0, MAX_CELL - 1)}…` : shown;
 }
 
-/** Columns, aligned. Without `head` there is no first row. */
+/** Aligned columns. Without `head` there is no row of headings. */
 export function tableLines(head: string[] | undefined, rows: string[][], gap: number): string[] {
   const all = head === undefined ? rows : [head, ...rows];
   const widths: number[] = [];
@@ -114,13 +114,13 @@ export function tableLines(head: string[] | undefined, rows: string[][], gap: nu
   );
 }
 
-/** Prints aligned columns under upper-case heads. */
+/** Prints aligned columns under headings. */
 export function printTable(head: string[] | undefined, rows: string[][]): void {
   for (const line of tableLines(head, rows, 3)) print(line);
 }
 
-/** Places that a text takes on a terminal, without colours. */
+/** Width of a text on a terminal, without colours. */
 function width(text: string): number {
-  // deno-lint-ignore no-control-regex -- what is left out is made of control characters
+  // deno-lint-ignore no-control-regex -- the text that is left out begins with a control character
   return [...text.replace(/\u001b\[[0-9;]*m/g, "")].length;
 }

@@ -1,10 +1,10 @@
-/** Verbs on stored manifests: template, cluster-template, cron, binding; apply. */
-import { type Command, Option } from "commander";
+/** Commands about stored manifests: template, cluster-template, cron, binding; apply. */
+import type { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
-import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
+import { addStrict, type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
 import { metadataOf, readManifestFiles, readManifests } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject } from "./output.ts";
@@ -15,8 +15,10 @@ import {
   createObject,
   namespaceOf,
   type Resource,
+  RESOURCE_WORDS,
   resourceOf,
   RESOURCES,
+  type ResourceWord,
   updateObject,
 } from "./resources.ts";
 import {
@@ -32,7 +34,7 @@ interface StoreOptions extends OutputOptions, Overrides {
   schedule?: string;
 }
 
-/** The object with what the options of `cron create` give. */
+/** The object with the overrides of `cron create`. */
 async function overridden(
   resource: Resource,
   object: JsonObject,
@@ -112,7 +114,9 @@ async function remove(
   names: string[],
   options: DeleteOptions,
 ): Promise<void> {
-  if (names.length === 0 && !options.all) throw new UsageError(`Name a ${resource.kind}, or --all`);
+  if (names.length === 0 && !options.all) {
+    throw new UsageError(`Name a ${resource.kind}, or use --all`);
+  }
   const chosen = names.length > 0
     ? names
     : (await listAll(context, resource, context.namespace)).map((item) =>
@@ -133,34 +137,41 @@ async function remove(
 
 function addResource(
   program: Command,
-  word: string,
-  resource: Resource,
+  word: ResourceWord,
   exit: (status: number) => void,
 ): void {
-  const isCron = resource.kind === "CronWorkflow";
+  const { kind } = RESOURCES[word];
+  const isCron = kind === "CronWorkflow";
   const group = program.command(word).description(
-    `${resource.kind}: create, get, list, update, delete, lint${
+    `${kind}: create, get, list, update, delete, lint${
       isCron ? ", suspend, resume, backfill" : ""
     }`,
   );
-  const strict = (command: Command) =>
-    command
-      .option("--no-strict", "let fields pass that do not exist")
-      .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
-      .addOption(outputOption("name", "json", "yaml", "wide"));
-  for (const verb of ["create", "update"] as const) {
-    const command = strict(
-      group.command(`${verb} <files...>`).description(`${verb} ${resource.words}s from files`),
-    );
-    if (isCron && verb === "create") {
-      addOverrides(command)
-        .option("--schedule <schedule>", "schedule instead of the manifest's");
-    }
-    command.addHelpText(...example(`sluice ${word} ${verb} ${word}.yaml`))
-      .action(async (files: string[], options: StoreOptions, self: Command) =>
-        await store(contextOf(self), resource, verb, files, options)
-      );
+  addStore(group, word, "create");
+  addStore(group, word, "update");
+  addGet(group, word);
+  addList(group, word);
+  addDelete(group, word);
+  addLint(group, word, exit);
+  if (isCron) addCronCommands(group);
+}
+
+function addStore(group: Command, word: ResourceWord, verb: "create" | "update"): void {
+  const resource = RESOURCES[word];
+  const command = group.command(`${verb} <files...>`)
+    .description(`${verb} ${resource.words}s from files`);
+  addStrict(command).addOption(outputOption("name", "json", "yaml", "wide"));
+  if (resource.kind === "CronWorkflow" && verb === "create") {
+    addOverrides(command).option("--schedule <schedule>", "schedule instead of the manifest's");
   }
+  command.addHelpText(...example(`sluice ${word} ${verb} ${word}.yaml`))
+    .action(async (files: string[], options: StoreOptions, self: Command) =>
+      await store(contextOf(self), resource, verb, files, options)
+    );
+}
+
+function addGet(group: Command, word: ResourceWord): void {
+  const resource = RESOURCES[word];
   group.command("get <names...>").description(`show ${resource.words}s`)
     .addOption(outputOption("name", "json", "yaml", "wide"))
     .addHelpText(...example(`sluice ${word} get nightly -o yaml`))
@@ -173,10 +184,14 @@ function addResource(
         printResource(asJson(object), options.output, context.now());
       }
     });
+}
+
+function addList(group: Command, word: ResourceWord): void {
+  const resource = RESOURCES[word];
   group.command("list").alias("ls").description(`list ${resource.words}s`)
-    .option("-A, --all-namespaces", "of every namespace")
+    .option("-A, --all-namespaces", "those of every namespace")
     .option("-l, --selector <labels>", "only those with these labels")
-    .option("--no-headers", "no head above the table")
+    .option("--no-headers", "no headings above the table")
     .addOption(outputOption("name", "json", "yaml", "wide"))
     .addHelpText(...example(`sluice ${word} list -l app=shop -o name`))
     .action(async (options: ListOptions, command: Command) => {
@@ -191,23 +206,29 @@ function addResource(
         now: context.now(),
       });
     });
+}
+
+function addDelete(group: Command, word: ResourceWord): void {
+  const resource = RESOURCES[word];
   group.command("delete [names...]").description(`delete ${resource.words}s`)
     .option("--all", `every one${resource.namespaced ? " of the namespace" : ""}`)
-    .option("--ignore-not-found", "one that does not exist is no failure")
+    .option("--ignore-not-found", "it is no failure if one does not exist")
     .addHelpText(...example(`sluice ${word} delete nightly`))
     .action(async (names: string[], options: DeleteOptions, command: Command) =>
       await remove(contextOf(command), resource, names, options)
     );
-  addLintOptions(
-    group.command("lint <files...>").description(`check ${resource.words}s`),
-  ).addHelpText(...example(`sluice ${word} lint ${word}.yaml`))
-    .action(async (files: string[], options: LintOptions, command: Command) =>
-      exit(await lintFiles(contextOf(command), files, { ...options, kinds: [resource.kind] }))
-    );
-  if (isCron) addCronCommands(group);
 }
 
-/** Creates or updates; Workflows are submitted. */
+function addLint(group: Command, word: ResourceWord, exit: (status: number) => void): void {
+  const { kind, words } = RESOURCES[word];
+  addLintOptions(group.command("lint <files...>").description(`check ${words}s`))
+    .addHelpText(...example(`sluice ${word} lint ${word}.yaml`))
+    .action(async (files: string[], options: LintOptions, command: Command) =>
+      exit(await lintFiles(contextOf(command), files, { ...options, kinds: [kind] }))
+    );
+}
+
+/** Creates or updates an object; a Workflow is submitted. */
 async function apply(
   context: Context,
   object: JsonObject,
@@ -239,7 +260,7 @@ async function apply(
   else print(output === "name" ? name : `${object["kind"]} ${name} ${done}`);
 }
 
-/** Applies all manifests in order. An error tells which one it was, and how far it went. */
+/** Applies all manifests in order. An error says which manifest failed, and how many were applied before it. */
 async function applyAll(
   context: Context,
   files: string[],
@@ -266,12 +287,10 @@ async function applyAll(
 
 /** Registers everything that handles stored manifests. `exit` receives the exit status of a command that ran. */
 export function addResourceCommands(program: Command, exit: (status: number) => void): void {
-  for (const [word, resource] of Object.entries(RESOURCES)) {
-    addResource(program, word, resource, exit);
-  }
-  program.command("apply").description("create or update manifests of any kind")
-    .requiredOption("-f, --filename <files...>", "files, - or URLs")
-    .option("--no-strict", "let fields pass that do not exist")
+  for (const word of RESOURCE_WORDS) addResource(program, word, exit);
+  const command = program.command("apply").description("create or update manifests of any kind")
+    .requiredOption("-f, --filename <files...>", "files, - or URLs");
+  addStrict(command)
     .addOption(outputOption("name", "json", "yaml"))
     .addHelpText(...example("sluice apply -f examples/event-binding.yaml"))
     .action(

@@ -1,7 +1,7 @@
 /** Stored objects as text: the facts of `get`, the rows of `list`. */
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
-import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import { metadataOf } from "./manifests.ts";
 import { type Format, print, printObject, printTable } from "./output.ts";
 import type { Resource } from "./resources.ts";
@@ -26,10 +26,11 @@ export function printResource(object: JsonObject, format: Format | undefined, no
   for (const line of lines) print(line);
 }
 
-function cronFacts({ spec, status }: CronWorkflow, now: number): [string, string | undefined][] {
-  const next = nextRun(spec, now);
+function cronFacts(cron: CronWorkflow, now: number): [string, string | undefined][] {
+  const { spec, status } = cron;
+  const next = nextRun(cron, now);
   return [
-    ["Schedules", (spec.schedules ?? []).join(",")],
+    ["Schedules", (cron.spec.schedules ?? []).join(",")],
     ["Suspended", String(spec.suspend ?? false)],
     ["Timezone", spec.timezone],
     ["StartingDeadlineSeconds", spec.startingDeadlineSeconds?.toString()],
@@ -46,12 +47,12 @@ function cronFacts({ spec, status }: CronWorkflow, now: number): [string, string
   ];
 }
 
-/** Epoch milliseconds; undefined when it never runs again or can't be told. */
-function nextRun(spec: CronWorkflow["spec"], now: number): number | undefined {
-  if (spec.suspend) return undefined;
-  const times = (spec.schedules ?? []).flatMap((text) => {
+/** When it runs next, epoch ms; undefined when it never does, or the schedules can't be read. */
+function nextRun(cron: CronWorkflow, now: number): number | undefined {
+  if (cron.spec.suspend) return undefined;
+  const times = (cron.spec.schedules ?? []).flatMap((text) => {
     try {
-      return nextDue(parseSchedule(text), now, spec.timezone ?? "") ?? [];
+      return nextDue(parseSchedule(text), now, cronClock(cron)) ?? [];
     } catch {
       return [];
     }
@@ -91,16 +92,17 @@ export function printResources(
 }
 
 function cronCells(
-  { spec, status }: CronWorkflow,
+  cron: CronWorkflow,
   created: string | undefined,
   now: number,
 ): string[] {
-  const next = nextRun(spec, now);
+  const { spec, status } = cron;
+  const next = nextRun(cron, now);
   return [
     age(created, now),
     age(status?.lastScheduledTime, now),
     next === undefined ? "-" : age(new Date(2 * now - next).toISOString(), now),
-    (spec.schedules ?? []).join(", "),
+    (cron.spec.schedules ?? []).join(", "),
     spec.timezone ?? "",
     String(spec.suspend ?? false),
   ];

@@ -1,4 +1,5 @@
 /** Stored kinds as the commands know them: their operations, and the words for each. */
+import { defined } from "../base/defined.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Input } from "../client/client.ts";
 import { type Context, isNotFound } from "./context.ts";
@@ -60,12 +61,14 @@ export const RESOURCES = {
 export type ResourceWord = keyof typeof RESOURCES;
 export type Resource = typeof RESOURCES[ResourceWord];
 
-/** The stored kind of a manifest; undefined for workflows and what is not known. */
+export const RESOURCE_WORDS = Object.keys(RESOURCES) as readonly ResourceWord[];
+
+/** The stored kind of a manifest; undefined for workflows and unknown kinds. */
 export function resourceOf(kind: Json | undefined): Resource | undefined {
   return Object.values(RESOURCES).find((resource) => resource.kind === kind);
 }
 
-/** What a body holds is the server's to judge: the object goes as it was written. */
+/** The body of a create or update. The object is sent as it was written; the server checks it. */
 export function bodyOf(
   { member }: Resource,
   namespace: string,
@@ -84,7 +87,7 @@ export function namespaceOf(object: JsonObject, context: Context): string {
   return String(metadataOf(object)["namespace"] ?? context.namespace);
 }
 
-/** Creates an object; resolves with it as it is stored. */
+/** Creates an object. @returns it as it is stored */
 export async function createObject(
   context: Context,
   resource: Resource,
@@ -99,7 +102,7 @@ export async function createObject(
   );
 }
 
-/** Replaces the object of the same name, whatever its version is now; resolves with what is stored. */
+/** Replaces the object of the same name, whatever its version is. @returns it as it is stored */
 export async function updateObject(
   context: Context,
   resource: Resource,
@@ -110,16 +113,13 @@ export async function updateObject(
   const { metadata: { resourceVersion } } = await context.client.call(resource.get, { params });
   const next = {
     ...object,
-    metadata: {
-      ...metadataOf(object),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
+    metadata: { ...metadataOf(object), ...defined({ resourceVersion }) },
   };
   const body = bodyOf(resource, namespace, next);
   return asJson(await context.client.call(resource.update, { params, body }));
 }
 
-/** Updates the object, or creates it when it is not there. */
+/** Updates the object, or creates it if it does not exist. */
 export async function applyObject(
   context: Context,
   resource: Resource,

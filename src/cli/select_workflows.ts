@@ -1,4 +1,4 @@
-/** Which workflows a command is about: names, or the filters that `list` has. */
+/** Which workflows a command applies to: names, or the filters of `list`. */
 import { Command } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
@@ -32,8 +32,8 @@ export function addSelectors(command: Command): Command {
 /** Adds every filter. */
 export function addFilters(command: Command): Command {
   return addSelectors(command)
-    .option("--status <phases>", "only these phases, comma separated")
-    .option("--running", "only workflows that are not finished, by that label too")
+    .option("--status <phases>", "only these phases, separated by commas")
+    .option("--running", "only workflows that are not finished, by the same label")
     .option("--completed", "only finished workflows, by the label of the server's --label-prefix")
     .option("--resubmitted", "only copies made by resubmit")
     .option("--prefix <text>", "only names that start with it")
@@ -58,7 +58,7 @@ export function addChunkSize(command: Command, name: "chunk-size" | "query-chunk
   );
 }
 
-/** Tells whether anything is filtered, `false` when every workflow would be let through. */
+/** Tells whether any filter is set. */
 function hasFilter(filters: WorkflowFilters): boolean {
   return [
     filters.selector,
@@ -75,7 +75,7 @@ function hasFilter(filters: WorkflowFilters): boolean {
 
 type ListQuery = NonNullable<Input<"WorkflowService_ListWorkflows">["query"]>;
 
-/** All workflows that the filters let through, page by page, the server's order. */
+/** All workflows that pass the filters, in the order of the server. */
 export async function filteredWorkflows(
   context: Context,
   namespace: string,
@@ -112,7 +112,7 @@ export async function filteredWorkflows(
   });
 }
 
-/** The filters that are about labels which the server sets, under the prefix that it says. */
+/** The filters by labels that the server sets, under its own prefix. */
 async function labelTerms(context: Context, filters: WorkflowFilters): Promise<string[]> {
   const terms = [
     filters.running ? "completed!=true" : "",
@@ -130,7 +130,7 @@ export interface Target {
   name: string;
 }
 
-/** The names given, or the workflows that the filters let through. @throws {UsageError} when there are neither */
+/** The given names, or the workflows that pass the filters. @throws {UsageError} when there are neither */
 export async function targets(
   context: Context,
   names: string[],

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
+  addStrict,
   collect,
   type Context,
   contextOf,
@@ -47,7 +48,7 @@ interface SubmitOptions extends OutputOptions, Overrides, FollowOptions, WatchLo
   idempotencyKey?: string;
 }
 
-/** Adds the options of `Overrides` that cron workflows have too. */
+/** Adds the overrides that apply to cron workflows too. */
 export function addOverrides(command: Command): Command {
   return command
     .option("-p, --parameter <name=value>", "set an argument; may be repeated", collect)
@@ -59,7 +60,7 @@ export function addOverrides(command: Command): Command {
     .option("--serviceaccount <name>", "service account of the steps' pods");
 }
 
-/** Arguments of `-p` and `-f`; those of `-p` win. */
+/** Arguments of `-p` and `-f`. Those of `-p` take precedence. */
 export async function parametersOf(options: Overrides): Promise<Map<string, string>> {
   const given = pairs(options.parameter, "a parameter");
   if (options.parameterFile === undefined) return given;
@@ -74,7 +75,7 @@ export async function parametersOf(options: Overrides): Promise<Map<string, stri
   return new Map([...texts, ...given]);
 }
 
-/** Metadata with the name and labels that options give. */
+/** Metadata with the overrides of name, labels and annotations. */
 export function withMetadata(metadata: JsonObject, options: Overrides): JsonObject {
   const next = { ...metadata };
   if (options.name !== undefined) next["name"] = options.name;
@@ -88,7 +89,7 @@ export function withMetadata(metadata: JsonObject, options: Overrides): JsonObje
   return next;
 }
 
-/** A workflow spec with what options give. */
+/** A workflow spec with overrides. */
 export function withSpec(
   spec: JsonObject,
   options: Overrides,
@@ -155,7 +156,7 @@ async function submitFiles(
   }
   checkWatched(manifests.length, options);
   if (options.name !== undefined && manifests.length > 1) {
-    throw new UsageError("--name is for one workflow, the files hold several");
+    throw new UsageError("--name is for one workflow, but the files hold several");
   }
   const created: Workflow[] = [];
   for (const manifest of manifests) {
@@ -218,7 +219,7 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
     .option("--annotations <a=b,...>", "annotations to add")
     .option(
       "--priority <number>",
-      "workflows with a higher one go first",
+      "workflows with a higher priority go first",
       wholeNumber("--priority"),
     )
     .option("--pod-priority-class-name <name>", "priority class of the steps' pods")
@@ -226,14 +227,16 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
       "--from <kind/name>",
       "workflowtemplate/NAME, clusterworkflowtemplate/NAME or cronwf/NAME",
     )
-    .option("--scheduled-time <time>", "the time that {{workflow.scheduledTime}} gives (RFC 3339)")
+    .option("--scheduled-time <time>", "value of {{workflow.scheduledTime}} (RFC 3339)")
     .addOption(
       new Option("--dry-run", "validate and show, store nothing").conflicts("serverDryRun"),
     )
-    .option("--server-dry-run", "as --dry-run, with what the server adds")
-    .option("--no-strict", "let fields pass that do not exist")
-    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp())
-    .option("--idempotency-key <key>", "the same key and manifest make one workflow")
+    .option("--server-dry-run", "as --dry-run, with what the server adds");
+  addStrict(command)
+    .option(
+      "--idempotency-key <key>",
+      "requests with the same key and manifest create one workflow",
+    )
     .option("--status <phase>", "with --watch: only nodes of this phase")
     .option("--node-field-selector <terms>", "with --watch: only nodes that match");
   addFollowing(command)

@@ -38,7 +38,7 @@ spec:
 const GOOD = "{ name: works, expect: { phase: Succeeded } }";
 const BAD = "{ name: breaks, tasks: [{ outcome: Failed }], expect: { phase: Succeeded } }";
 
-test("prints each test, what differs with the tree, and the count", () => {
+test("prints each test, differences with the tree, and the counts", () => {
   const path = file("both.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}, ${BAD}]`);
   const { status, out } = sluiceTest(path);
   expect(out.split("\n").map((line) => line.trimEnd())).toEqual([
@@ -53,14 +53,14 @@ test("prints each test, what differs with the tree, and the count", () => {
   expect(status).toBe(1);
 });
 
-test("has status 0 when all pass, also when only some are picked", () => {
+test("exits with 0 when all pass, even if only some are picked", () => {
   const path = file("picked.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}, ${BAD}]`);
   const { status, out } = sluiceTest("--filter", "works", path);
   expect(out).toMatch(/^✔ .*\n1 passed, 0 failed\n$/);
   expect(status).toBe(0);
 });
 
-test("a file that can't be understood is a failure that says why; no test at all is none", () => {
+test("a file that can't be read is a failure that says why; so is a file without tests", () => {
   const broken = file("broken.test.yaml", "workflow: nothing.yaml\ntests: [{ name: t }]");
   const { status, out } = sluiceTest(broken);
   expect(out).toContain("tests[0].expect must say which phase");

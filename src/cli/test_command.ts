@@ -6,14 +6,14 @@ import { Problem } from "../base/problem.ts";
 import type { SimulationOptions } from "../simulation/simulation.ts";
 import { runTest, testedManifest, type TestResult } from "../simulation/test_run.ts";
 import { decodeTestFile } from "../simulation/test_file.ts";
-import { type AnyManifest, decodeAny } from "../spec/decode_manifest.ts";
+import { type AnyManifest, decodeAny } from "../spec/schema/decode_manifest.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 import { readSource } from "./manifests.ts";
 import { hasColour, print } from "./output.ts";
 import { treeLines } from "./tree.ts";
 
-/** Runs every test of one file, in order. @throws {Error} when the file or one of its manifests can't be understood */
+/** Runs every test of a file, in order. @throws {Error} when the file or one of its manifests can't be read */
 export async function runTestFile(
   path: string,
   options: Pick<SimulationOptions, "isForgetful"> = {},
@@ -30,7 +30,7 @@ export async function runTestFile(
   return results;
 }
 
-/** Manifests that a test file names, or holds itself. */
+/** Manifests that a test file names or holds. */
 async function readBeside(testFile: string, value: Json): Promise<AnyManifest[]> {
   if (typeof value !== "string") return [decodeAny(value)];
   const path = resolve(dirname(testFile), value);

@@ -12,7 +12,7 @@ export function spanWords(ms: number): string {
   return units(ms).map(counted).join(" ") || "0 seconds";
 }
 
-/** A time stamp with how long ago it was, in the time zone of this machine: `Sun Feb 01 10:00:00 +0000 (2 days ago)`. */
+/** A time stamp in the time zone of this machine, and how long ago it was: `Sun Feb 01 10:00:00 +0000 (2 days ago)`. */
 export function moment(stamp: string, now: number): string {
   const at = new Date(stamp);
   const [largest] = units(Math.abs(now - at.getTime()));
@@ -32,7 +32,7 @@ export function moment(stamp: string, now: number): string {
   return `${weekday} ${month} ${two(at.getDate())} ${clock} ${zone} (${ago})`;
 }
 
-/** How long ago a time stamp was, `-` when there is none. */
+/** How long ago a time stamp was; `-` if there is none. */
 export function age(stamp: string | null | undefined, now: number): string {
   return stamp ? span(now - Date.parse(stamp)) : "-";
 }

@@ -1,14 +1,15 @@
-/** The rest: version, server, credentials, sync limits, local tools. */
+/** Other commands: version, server, credentials, sync limits, local tools. */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { type Command, Option } from "commander";
 import { parse, stringify } from "yaml";
 import { createToken, parseTokenFile } from "../auth/token_file.ts";
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { newCronStatus } from "../events/cron.ts";
-import { decodeAny } from "../spec/decode_manifest.ts";
+import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
-import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
+import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { collect, contextOf, example, pairs, UsageError, wholeNumber } from "./context.ts";
 import { expandFolders, readManifests, readSource } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject, say, yamlText } from "./output.ts";
@@ -20,7 +21,7 @@ interface TokenOptions {
   file?: string;
 }
 
-/** Prints a new token on stdout; its entry goes into the file, which is replaced in one step, or to stderr. */
+/** Prints a new token on stdout. Its entry goes to stderr, or into the file, which is replaced in one step. */
 async function createTokenEntry(options: TokenOptions): Promise<void> {
   const days = options.expires === undefined ? undefined : Number(options.expires);
   if (days !== undefined && !(days > 0)) {
@@ -46,7 +47,7 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
 }
 
 function addCredentials(program: Command): void {
-  const auth = program.command("auth").description("credentials in use");
+  const auth = program.command("auth").description("the credentials in use");
   auth.command("token").description("print the token in use, as it is sent")
     .addHelpText(...example("sluice auth token"))
     .action((_options: unknown, command: Command) => {
@@ -54,17 +55,17 @@ function addCredentials(program: Command): void {
       if (!token) throw new UsageError("No token: set SLUICE_TOKEN or give --token");
       print(token.includes(" ") ? token : `Bearer ${token}`);
     });
-  auth.command("whoami").description("as whom the server sees you")
+  auth.command("whoami").description("who you are to the server")
     .addHelpText(...example("sluice auth whoami"))
     .action(async (_options: unknown, command: Command) => {
       printObject(await contextOf(command).client.call("InfoService_GetUserInfo", {}), "yaml");
     });
   const token = program.command("token").description("bearer tokens for --auth-mode client");
   token.command("create").description("make a token; only its hash goes into the file")
-    .requiredOption("--subject <name>", "whose token it is; access rules name it")
+    .requiredOption("--subject <name>", "whose token it is; access rules use this name")
     .option("--groups <a,b>", "groups for access rules")
-    .option("--expires <days>", "days until it ends")
-    .option("--file <file>", "token file to add it to; otherwise the entry is printed")
+    .option("--expires <days>", "days until it expires")
+    .option("--file <file>", "token file to add it to; without it the entry is printed")
     .addHelpText(
       ...example("sluice token create --subject ci --groups builders --file tokens.yaml"),
     )
@@ -79,7 +80,7 @@ interface SyncOptions extends OutputOptions {
   limit?: number;
 }
 
-/** Limits of semaphores, kept by the server: in a ConfigMap, or in its own store. */
+/** Limits of semaphores, which the server keeps in a ConfigMap or in its own store. */
 function addSync(program: Command): void {
   const sync = program.command("sync").description(
     "limits of semaphores: create, get, update, delete",
@@ -98,7 +99,7 @@ function addSync(program: Command): void {
         }`,
       ));
     if (verb === "create" || verb === "update") {
-      command.requiredOption("--limit <number>", "holders at a time", wholeNumber("--limit"));
+      command.requiredOption("--limit <number>", "most holders at a time", wholeNumber("--limit"));
     }
     command.action(async (key: string, options: SyncOptions, self: Command) => {
       if (options.type === "configmap" && options.cmName === undefined) {
@@ -133,7 +134,7 @@ function show(answer: Json, { output }: OutputOptions): void {
   printObject(answer, output === "json" ? "json" : "yaml");
 }
 
-/** The status that objects of a kind always have. */
+/** The status of an object, with the members that it always has. */
 function statusOf(kind: string, status: Json | undefined): JsonObject | undefined {
   const empty = kind === "Workflow"
     ? { startedAt: null, finishedAt: null }
@@ -154,7 +155,7 @@ async function convert(files: string[], { output }: OutputOptions): Promise<void
       apiVersion: object["apiVersion"],
       kind,
       ...normal,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     };
     if (output === "json") printObject(whole as Json, "json");
     else print(`---\n${yamlText(whole as Json)}`);
@@ -167,7 +168,7 @@ interface ExprOptions {
 }
 
 async function evaluate(expression: string, options: ExprOptions): Promise<void> {
-  const { evaluateForUser } = await import("../expr/evaluate_for_user.ts");
+  const { evaluateForUser } = await import("../expr/templates/evaluate_for_user.ts");
   const file: unknown = options.env === undefined ? {} : parse(await readSource(options.env));
   if (!isJsonObject(file)) throw new UsageError(`${options.env} does not hold names and values`);
   const result = evaluateForUser(expression, {
@@ -181,7 +182,7 @@ async function evaluate(expression: string, options: ExprOptions): Promise<void>
 /** Registers the remaining commands. */
 export function addToolCommands(program: Command, exit: (status: number) => void): void {
   program.command("version").description("version of this program and of the server")
-    .option("--short", "of this program only")
+    .option("--short", "version of this program only")
     .addHelpText(...example("sluice version --short"))
     .action(async (options: { short?: boolean }, command: Command) => {
       const { default: own } = await import("../../package.json", { with: { type: "json" } });
@@ -203,14 +204,14 @@ export function addToolCommands(program: Command, exit: (status: number) => void
   addCredentials(program);
   addSync(program);
   program.command("convert <files...>").description(
-    "write manifests as they are understood: old forms of fields as the new ones",
+    "write manifests with old forms of fields replaced by the new ones",
   )
     .addOption(outputOption("json", "yaml"))
     .addHelpText(...example("sluice convert old.yaml > new.yaml"))
     .action(async (files: string[], options: OutputOptions) => await convert(files, options));
   program.command("expr <expression>").description("evaluate an expression")
-    .option("--env <file>", "JSON or YAML file of names")
-    .option("--set <name=value>", "a name with a text; may be repeated", collect)
+    .option("--env <file>", "JSON or YAML file with names and values")
+    .option("--set <name=value>", "a name and its text; may be repeated", collect)
     .addHelpText(...example("sluice expr 'filter(1..9, # % 2 == 0)'"))
     .action(async (expression: string, options: ExprOptions) =>
       await evaluate(expression, options)

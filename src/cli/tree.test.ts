@@ -63,7 +63,7 @@ const STEPS = [
   }),
 ];
 
-test("treeLines() shows groups of steps by their members, and attempts under what is tried again", () => {
+test("treeLines() shows groups of steps by their members, and attempts under the node that is retried", () => {
   expect(lines(STEPS)).toEqual([
     "STEP           TEMPLATE  DURATION  MESSAGE",
     " ● wf          main",
@@ -79,7 +79,7 @@ test("treeLines() names pods", () => {
   expect(attempt).toMatch(/ a\(0\) +work +wf-work-1 +5s /);
 });
 
-test("treeLines() hangs what a filter lets through where its shown parents are", () => {
+test("treeLines() draws the nodes that pass a filter under their shown parents", () => {
   expect(lines(STEPS, { selector: "phase=Failed" }).slice(1)).toEqual([
     " ──✖ a(0)  work      5s        main: Error (exit code 1)",
   ]);

@@ -1,6 +1,6 @@
-/** Draws the node tree of a workflow for `get` and `watch`: pure, one line a node. */
-import type { FieldTerm } from "../expr/field_selector.ts";
-import { matchesNode, parseNodeFieldSelector } from "../expr/node_field_selector.ts";
+/** Draws the node tree of a workflow for `get` and `watch`, with a line for each node. */
+import type { FieldTerm } from "../expr/selectors/field_selector.ts";
+import { matchesNode, parseNodeFieldSelector } from "../expr/selectors/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { tableLines } from "./output.ts";
 import { durationMs, span } from "./times.ts";
@@ -22,7 +22,7 @@ export interface TreeOptions {
   colour: boolean;
   /** Words and ASCII lines instead of symbols. */
   plain?: boolean;
-  /** Columns: `short` has no pod names, `wide` has artifacts, resources and hosts too. */
+  /** Columns: `short` leaves out pods, `wide` adds artifacts, resources and hosts. */
   columns?: "short" | "normal" | "wide";
   /** Only nodes of this phase. */
   phase?: string | undefined;
@@ -35,22 +35,22 @@ interface Branch {
   children: Branch[];
 }
 
-/** A node whose children are parts of itself, not what comes after it. */
+/** Types of nodes whose children are parts of them, not their successors. */
 const GROUPS = new Set(["StepGroup", "TaskGroup", "Retry"]);
 
-/** Symbol of a phase; a waiting suspend step has its own. */
+/** Symbol of a node's phase. A waiting suspend step has its own. */
 function icon({ phase, type }: NodeStatus, plain: boolean): string {
   if (type === "Suspend" && phase === "Running") return plain ? "Suspended" : "ǁ";
   return LOOKS[phase ?? ""]?.[plain ? 1 : 0] ?? (plain ? "Pending" : "◷");
 }
 
-/** Colours a text as its phase is. */
+/** Colours a text by phase. */
 export function paint(text: string, phase: string | undefined, colour: boolean): string {
   const code = LOOKS[phase ?? ""]?.[2];
   return colour && code !== undefined ? `\u001b[${code}m${text}\u001b[0m` : text;
 }
 
-/** Name of the pod of a node: workflow, template and the number that ends the node's id. Empty when it has none. */
+/** Name of the pod of a node: workflow, template and the number at the end of the node's id. "" when it has none. */
 function podName(workflow: string, node: NodeStatus): string {
   if (node.type !== "Pod") return "";
   const template = node.templateRef?.template ?? node.templateName;
@@ -64,12 +64,12 @@ function byStart(a: Branch, b: Branch): number {
     a.node.name.localeCompare(b.node.name, "en", { numeric: true });
 }
 
-/** Node that one hangs under in the picture when nothing lists it, from its name as the engine makes them. */
+/** Name of the node under which a node is drawn when no node lists it as a child, derived from its own name. */
 function nameOfParent(name: string): string | undefined {
   return /^(.*)\.(?:onExit|hooks\.[^.]+)$/.exec(name)?.[1] ?? /^(.*)\([^()]*\)$/.exec(name)?.[1];
 }
 
-/** The nodes without a parent, each with what is below it. */
+/** The nodes without a parent, each with the nodes below it. */
 function branches(workflow: Workflow): Branch[] {
   const all = Object.values(workflow.status?.nodes ?? {}).map((node): Branch => ({
     node,
@@ -92,7 +92,7 @@ function branches(workflow: Workflow): Branch[] {
   for (const branch of all.sort(byStart)) {
     const { node } = branch;
     const named = byName.get(nameOfParent(node.name) ?? "");
-    // The exit handler of the whole workflow has a tree of its own.
+    // The exit handler of the workflow has a tree of its own.
     const parent = node.name === root || node.name === `${root}.onExit`
       ? undefined
       : parentOf.get(branch) ?? named ?? byId.get(node.boundaryID ?? "");
@@ -102,82 +102,107 @@ function branches(workflow: Workflow): Branch[] {
   return roots;
 }
 
-/** Lines of the tree: a header, then one line a node; groups of steps are shown by their members. */
+/** Lines of the tree: headings, then a line for each node. Groups of steps are shown by their members. */
 export function treeLines(workflow: Workflow, options: TreeOptions): string[] {
-  const columns = options.columns ?? "normal";
-  const isPlain = options.plain === true;
-  const terms: readonly FieldTerm[] = parseNodeFieldSelector(options.selector ?? "");
-  const isShown = (node: NodeStatus) =>
-    (options.phase === undefined || node.phase === options.phase) && matchesNode(terms, node);
-  const marks = isPlain
-    ? { more: "|-", last: "`-", down: "| ", fork: "+-", on: "--" }
-    : { more: "├─", last: "└─", down: "│ ", fork: "┬─", on: "──" };
-  const rows: string[][] = [];
-  const row = (label: string, node: NodeStatus) => {
-    const ms = durationMs(node, options.now);
-    const template = node.templateRef?.template === undefined
-      ? node.templateName ?? ""
-      : `${node.templateRef.name}/${node.templateRef.template}`;
-    const isLeaf = node.type === "Pod" || node.type === "Suspend" || node.type === "HTTP" ||
-      node.type === "Plugin" || node.type === "Container";
-    rows.push([
-      `${label}${paint(icon(node, isPlain), node.phase, options.colour)} ${
-        node.displayName ?? node.name
-      }`,
-      template,
-      ...(columns === "short" ? [] : [podName(workflow.metadata.name ?? "", node)]),
-      ms === undefined || node.type === "Suspend" || !isLeaf ? "" : span(ms),
-      ...(columns === "wide"
-        ? [(node.outputs?.artifacts ?? []).map(({ name }) => name).join(",")]
-        : []),
-      (node.message ?? "").replaceAll("\n", " "),
-      ...(columns === "wide"
-        ? [resourcesText(node.resourcesDuration), node.hostNodeName ?? ""]
-        : []),
-    ]);
-  };
-  // `own` precedes the node, `lead` what is below it.
-  const walk = (branch: Branch, own: string, lead: string): void => {
-    const { node } = branch;
-    const below = branch.children.filter((child) => holdsShown(child, isShown));
-    if (node.type === "StepGroup") {
-      below.forEach((child, index) => {
-        const isLast = index === below.length - 1;
-        const first = below.length === 1 ? marks.on : marks.fork;
-        const mark = index === 0 ? first : isLast ? marks.last : marks.more;
-        walk(child, (index === 0 ? own : lead) + mark, lead + (isLast ? "  " : marks.down));
-      });
-      return;
-    }
-    const isRow = isShown(node);
-    if (isRow) row(own, node);
-    below.forEach((child, index) => {
-      const isLast = index === below.length - 1;
-      // Below a node that is not shown there is nothing to hang on.
-      if (!isRow) walk(child, index === 0 ? own : lead, lead);
-      else {
-        walk(
-          child,
-          lead + (isLast ? marks.last : marks.more),
-          lead + (isLast ? "  " : marks.down),
-        );
-      }
-    });
-  };
-  for (const root of branches(workflow)) if (holdsShown(root, isShown)) walk(root, " ", " ");
-  const head = ["STEP", "TEMPLATE", "PODNAME", "DURATION", "MESSAGE"];
-  if (columns === "short") head.splice(2, 1);
-  if (columns === "wide") {
-    head.splice(4, 0, "ARTIFACTS");
-    head.push("RESOURCESDURATION", "NODENAME");
-  }
-  return tableLines(head, rows, 2);
+  const drawing = new TreeDrawing(workflow.metadata.name ?? "", options);
+  for (const root of branches(workflow)) drawing.addRoot(root);
+  return tableLines(headings(options.columns), drawing.rows, 2);
 }
 
-/** Tells whether the node or one below it is shown. */
-function holdsShown({ node, children }: Branch, isShown: (node: NodeStatus) => boolean): boolean {
-  return node.type !== "StepGroup" && isShown(node) ||
-    children.some((child) => holdsShown(child, isShown));
+function headings(columns: TreeOptions["columns"]): string[] {
+  switch (columns) {
+    case "short":
+      return ["STEP", "TEMPLATE", "DURATION", "MESSAGE"];
+    case "wide":
+      return [
+        ...["STEP", "TEMPLATE", "PODNAME", "DURATION", "ARTIFACTS", "MESSAGE"],
+        ...["RESOURCESDURATION", "NODENAME"],
+      ];
+    default:
+      return ["STEP", "TEMPLATE", "PODNAME", "DURATION", "MESSAGE"];
+  }
+}
+
+const LINES = { more: "├─", last: "└─", down: "│ ", fork: "┬─", on: "──" };
+const ASCII_LINES = { more: "|-", last: "`-", down: "| ", fork: "+-", on: "--" };
+/** Nodes that have a duration in the tree: those that do something themselves, without suspend steps, which only wait. */
+const LEAVES: ReadonlySet<string> = new Set(["Pod", "HTTP", "Plugin", "Container"]);
+
+class TreeDrawing {
+  readonly rows: string[][] = [];
+  readonly #workflow: string;
+  readonly #options: TreeOptions;
+  readonly #terms: readonly FieldTerm[];
+  readonly #lines: typeof LINES;
+
+  constructor(workflow: string, options: TreeOptions) {
+    this.#workflow = workflow;
+    this.#options = options;
+    this.#terms = parseNodeFieldSelector(options.selector ?? "");
+    this.#lines = options.plain === true ? ASCII_LINES : LINES;
+  }
+
+  addRoot(root: Branch): void {
+    if (this.#holdsShown(root)) this.#add(root, " ", " ");
+  }
+
+  readonly #isShown = (node: NodeStatus): boolean => {
+    const { phase } = this.#options;
+    return (phase === undefined || node.phase === phase) && matchesNode(this.#terms, node);
+  };
+
+  /** Tells whether the node or one below it is shown. */
+  #holdsShown({ node, children }: Branch): boolean {
+    return node.type !== "StepGroup" && this.#isShown(node) ||
+      children.some((child) => this.#holdsShown(child));
+  }
+
+  /** @param own stands before the node @param lead stands before what is below it */
+  #add({ node, children }: Branch, own: string, lead: string): void {
+    const below = children.filter((child) => this.#holdsShown(child));
+    if (node.type === "StepGroup") return this.#addGroup(below, own, lead);
+    const { more, last, down } = this.#lines;
+    const isRow = this.#isShown(node);
+    if (isRow) this.#addRow(node, own);
+    for (const [index, child] of below.entries()) {
+      const isLast = index === below.length - 1;
+      // A node that is not shown has no line to draw its children under.
+      if (!isRow) this.#add(child, index === 0 ? own : lead, lead);
+      else this.#add(child, lead + (isLast ? last : more), lead + (isLast ? "  " : down));
+    }
+  }
+
+  #addGroup(members: readonly Branch[], own: string, lead: string): void {
+    const { more, last, down, fork, on } = this.#lines;
+    for (const [index, child] of members.entries()) {
+      const isLast = index === members.length - 1;
+      const first = members.length === 1 ? on : fork;
+      const mark = index === 0 ? first : isLast ? last : more;
+      this.#add(child, (index === 0 ? own : lead) + mark, lead + (isLast ? "  " : down));
+    }
+  }
+
+  #addRow(node: NodeStatus, label: string): void {
+    const { now, colour, plain, columns } = this.#options;
+    const ms = durationMs(node, now);
+    const { templateRef } = node;
+    const template = templateRef?.template === undefined
+      ? node.templateName ?? ""
+      : `${templateRef.name}/${templateRef.template}`;
+    const hasDuration = ms !== undefined && LEAVES.has(node.type);
+    const symbol = paint(icon(node, plain === true), node.phase, colour);
+    const isWide = columns === "wide";
+    const artifacts = node.outputs?.artifacts ?? [];
+    this.rows.push([
+      `${label}${symbol} ${node.displayName ?? node.name}`,
+      template,
+      ...(columns === "short" ? [] : [podName(this.#workflow, node)]),
+      hasDuration ? span(ms) : "",
+      ...(isWide ? [artifacts.map(({ name }) => name).join(",")] : []),
+      (node.message ?? "").replaceAll("\n", " "),
+      ...(isWide ? [resourcesText(node.resourcesDuration), node.hostNodeName ?? ""] : []),
+    ]);
+  }
 }
 
 const RESOURCE_UNITS: Record<string, string> = {

@@ -1,7 +1,8 @@
-/** Looking at workflows: list, get, wait, watch, logs, cp. */
+/** Commands that show workflows: list, get, wait, watch, logs, cp. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
+import { defined } from "../base/defined.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import {
   addLogOptions,
@@ -20,7 +21,7 @@ import {
 } from "./select_workflows.ts";
 import { printWorkflow, printWorkflows } from "./workflow_text.ts";
 
-/** What the table needs of each workflow. */
+/** The fields of a workflow that the table needs. */
 const TABLE_FIELDS = [
   "metadata",
   "items.metadata",
@@ -78,7 +79,7 @@ async function wait(
 ): Promise<number> {
   const statuses = await Promise.all(names.map(async (name) => {
     try {
-      // A watch of a name that does not exist would wait for it to come.
+      // A watch of a name that does not exist would wait for it to be created.
       const { metadata } = await context.client.call("WorkflowService_GetWorkflow", {
         params: { namespace: context.namespace, name },
         query: { fields: "metadata" },
@@ -100,7 +101,7 @@ interface CopyOptions {
   path: string;
 }
 
-/** Copies output artifacts into files; tells which. */
+/** Copies output artifacts into files and prints their names. */
 async function copy(
   context: Context,
   name: string,
@@ -147,7 +148,7 @@ async function copy(
   if (count === 0) throw new Error(`workflow ${workflowName} has no such artifacts`);
 }
 
-/** The last part of where an artifact lies, or its name. */
+/** The last part of an artifact's key, or its name. */
 function fileName(name: string, artifact: object, bytes: Uint8Array): string {
   const key = Object.values(artifact).map((one: unknown) =>
     typeof one === "object" && one !== null && "key" in one ? String(one.key) : undefined
@@ -158,10 +159,19 @@ function fileName(name: string, artifact: object, bytes: Uint8Array): string {
 
 /** Registers the commands. `exit` receives the exit status of a command that ran. */
 export function addWorkflowCommands(program: Command, exit: (status: number) => void): void {
+  addList(program);
+  addGet(program);
+  addWait(program, exit);
+  addWatch(program, exit);
+  addLogs(program);
+  addCopy(program);
+}
+
+function addList(program: Command): void {
   const listing = addFilters(program.command("list").alias("ls").description("list workflows"));
   addChunkSize(listing, "chunk-size")
     .option("-A, --all-namespaces", "workflows of every namespace")
-    .option("--no-headers", "no head above the table")
+    .option("--no-headers", "no headings above the table")
     .addOption(outputOption("name", "json", "yaml", "wide"))
     .addHelpText(...example(
       "sluice list --status Failed,Error --since 1d",
@@ -170,7 +180,9 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
     .action(async (options: ListOptions, command: Command) =>
       await list(contextOf(command), options)
     );
+}
 
+function addGet(program: Command): void {
   program.command("get <names...>")
     .description("show workflows: facts, parameters and the tree of nodes; @latest is the newest")
     .option("--node-field-selector <terms>", "only nodes that match, for example phase=Failed")
@@ -182,18 +194,22 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
     .action(async (names: string[], options: GetOptions, command: Command) =>
       await get(contextOf(command), names, options)
     );
+}
 
+function addWait(program: Command, exit: (status: number) => void): void {
   program.command("wait <names...>")
-    .description("wait until workflows are finished; exit status 1 when one failed")
-    .option("--ignore-not-found", "a workflow that does not exist is no failure")
+    .description("wait until workflows are finished; exit status 1 if one failed")
+    .option("--ignore-not-found", "it is no failure if a workflow does not exist")
     .addHelpText(...example("sluice wait my-wf other-wf"))
     .action(
       async (names: string[], options: { ignoreNotFound?: boolean }, command: Command) =>
         exit(await wait(contextOf(command), names, options.ignoreNotFound === true)),
     );
+}
 
+function addWatch(program: Command, exit: (status: number) => void): void {
   program.command("watch <name>")
-    .description("follow a workflow live; exit status 1 when it failed")
+    .description("follow a workflow live; exit status 1 if it failed")
     .option("--node-field-selector <terms>", "only nodes that match")
     .option("--status <phase>", "only nodes of this phase")
     .addHelpText(...example("sluice watch @latest"))
@@ -205,7 +221,9 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
       });
       exit(await watchLive(context, context.namespace, metadata.name ?? name, options));
     });
+}
 
+function addLogs(program: Command): void {
   addLogOptions(
     program.command("logs <name> [pod]").description("print logs, each line with its pod in front"),
   )
@@ -216,14 +234,15 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
     .action(
       async (name: string, pod: string | undefined, options: LogOptions, command: Command) => {
         const context = contextOf(command);
-        await printLogs(context, context.namespace, name, {
-          ...options,
-          ...(pod === undefined ? {} : { pod }),
-        });
+        await printLogs(context, context.namespace, name, { ...options, ...defined({ pod }) });
       },
     );
+}
 
-  program.command("cp <name> <folder>").description("copy output artifacts of a workflow to files")
+function addCopy(program: Command): void {
+  program.command("cp <name> <folder>").description(
+    "copy output artifacts of a workflow into files",
+  )
     .option("--node-name <name>", "only of this node")
     .option("--template-name <name>", "only of this template")
     .option("--artifact-name <name>", "only this artifact")
@@ -235,7 +254,7 @@ export function addWorkflowCommands(program: Command, exit: (status: number) => 
     .addHelpText(...example("sluice cp my-wf ./out --artifact-name report"))
     .action(async (name: string, folder: string, options: CopyOptions, command: Command) => {
       if (options.path.split("/").includes("..")) {
-        throw new UsageError("--path stays below the folder: it takes no ..");
+        throw new UsageError("--path stays below the folder, so it can't hold ..");
       }
       await copy(contextOf(command), name, folder, options);
     });

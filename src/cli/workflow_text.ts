@@ -5,7 +5,7 @@ import { type Format, print, printObject, printTable, tableLines } from "./outpu
 import { durationMs, moment, span, spanWords } from "./times.ts";
 import { resourcesText, treeLines, type TreeOptions } from "./tree.ts";
 
-/** Phase as people read it: a running workflow with `spec.suspend` or a waiting step says so. */
+/** Phase as people read it: it says when a running workflow is suspended or a step waits. */
 function statusText(workflow: Workflow): string {
   const phase = workflow.status?.phase || "Pending";
   if (phase !== "Running") return phase;
@@ -130,7 +130,7 @@ function parameterTexts({ spec }: Workflow): string {
     .map(({ name, value }) => `${name}=${value}`).join(",");
 }
 
-/** Facts of a stored object, aligned as those of a workflow. */
+/** Facts of a stored object, aligned like those of a workflow. */
 export function factLines(facts: [name: string, value: string | undefined][]): string[] {
   return tableLines(
     undefined,

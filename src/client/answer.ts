@@ -1,4 +1,4 @@
-/** Shapes of answers that several operations have. */
+/** Forms of answers that several operations share. */
 
 /** One page of a list. */
 export interface List<T> {
@@ -22,4 +22,10 @@ export interface Change<T> {
 export interface LogLine {
   content?: string;
   podName?: string;
+}
+
+/** A workflow in an answer of which only name and phase matter. */
+export interface MinimalAnswer {
+  metadata: { name?: string; namespace?: string; uid?: string; resourceVersion?: string };
+  status: { phase?: string };
 }

@@ -1,5 +1,6 @@
 /** A typed client of the whole API: operations by their names in `/openapi.json`. */
 import type { Json } from "../base/json.ts";
+import type { MinimalAnswer } from "./answer.ts";
 import { OPERATIONS, type Operations } from "./operations.ts";
 import { type ClientOptions, frames, send } from "./transport.ts";
 
@@ -9,6 +10,10 @@ type OfKind<K extends "unary" | "stream" | "download" | "upload"> = {
 
 /** Operations with one JSON answer. */
 export type UnaryOperation = OfKind<"unary">;
+/** Operations that follow `Prefer: return=minimal`. */
+export type MinimalOperation = {
+  [O in keyof Operations]: Operations[O] extends { hasMinimal: true } ? O : never;
+}[keyof Operations];
 /** Operations that answer with frames. */
 export type StreamOperation = OfKind<"stream">;
 /** Operations that answer with a file. */
@@ -17,13 +22,13 @@ export type DownloadOperation = OfKind<"download">;
 /** Operations that take a file. */
 export type UploadOperation = OfKind<"upload">;
 
-/** What one operation is called with; members that must be there are required. */
+/** The input of an operation. Parameters that it needs are required members. */
 export type Input<O extends keyof Operations> =
   & Given<"params", Operations[O]["params"]>
   & Given<"query", Operations[O]["query"]>
   & (Operations[O]["body"] extends undefined ? unknown : { body?: Operations[O]["body"] })
   & {
-    /** The same key and request have one effect. */
+    /** Requests with the same key and content have one effect. */
     idempotencyKey?: string | undefined;
     signal?: AbortSignal | undefined;
   };
@@ -31,19 +36,21 @@ export type Input<O extends keyof Operations> =
 type Given<K extends string, T> = Record<never, never> extends T ? { [P in K]?: T }
   : { [P in K]: T };
 
-/** Speaks to one server. */
+/** Calls one server. */
 export interface Client {
   readonly server: string;
-  /** The answer of an operation. @throws {ClientError} */
+  /** Calls an operation and returns its answer. @throws {ClientError} */
   call<O extends UnaryOperation>(operation: O, input: Input<O>): Promise<Operations[O]["answer"]>;
-  /** The frames of a stream, until it ends. @throws {ClientError} also in the middle */
+  /** Calls an operation of whose answer only name and phase matter. @throws {ClientError} */
+  callMinimal<O extends MinimalOperation>(operation: O, input: Input<O>): Promise<MinimalAnswer>;
+  /** The frames of a stream, until it ends. @throws {ClientError} also between two frames */
   stream<O extends StreamOperation>(
     operation: O,
     input: Input<O>,
   ): AsyncIterable<Operations[O]["answer"]>;
-  /** A file as it is. @throws {ClientError} */
+  /** Downloads a file. @throws {ClientError} */
   download<O extends DownloadOperation>(operation: O, input: Input<O>): Promise<Uint8Array>;
-  /** Sends a file. @throws {ClientError} */
+  /** Uploads a file. @throws {ClientError} */
   upload<O extends UploadOperation>(
     operation: O,
     input: Input<O>,
@@ -51,7 +58,7 @@ export interface Client {
   ): Promise<Operations[O]["answer"]>;
 }
 
-/** Makes a client. Nothing is sent before the first call. */
+/** Creates a client. Nothing is sent before the first call. */
 export function createClient(options: ClientOptions): Client {
   const request = (operation: keyof Operations, input: AnyInput) => {
     const { method, path } = OPERATIONS[operation];
@@ -61,6 +68,7 @@ export function createClient(options: ClientOptions): Client {
       body: input.body,
       form: input.form,
       idempotencyKey: input.idempotencyKey,
+      prefer: input.prefer,
       signal: input.signal,
     });
   };
@@ -69,6 +77,10 @@ export function createClient(options: ClientOptions): Client {
     async call(operation, input) {
       const text = await (await request(operation, input as AnyInput)).text();
       return text === "" ? {} : JSON.parse(text);
+    },
+    async callMinimal(operation, input) {
+      const response = await request(operation, { ...input as AnyInput, prefer: "return=minimal" });
+      return await response.json();
     },
     async *stream(operation, input) {
       const response = await request(operation, input as AnyInput);
@@ -92,12 +104,13 @@ interface AnyInput {
   body?: Json;
   form?: FormData;
   idempotencyKey?: string | undefined;
+  prefer?: string;
   signal?: AbortSignal | undefined;
 }
 
 type Query = Record<string, string | number | boolean | string[] | undefined>;
 
-/** `@latest` stays readable. */
+/** The `@` of `@latest` is not escaped. */
 function filledPath(path: string, params: Record<string, string>): string {
   return path.replace(
     /\{(\w+)\}/g,

@@ -56,6 +56,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { uid?: string | undefined; name?: string | undefined; namespace?: string | undefined; memoized?: boolean | undefined; parameters?: string[] | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Run the failed steps of an archived workflow again. */
   ArchivedWorkflowService_RetryArchivedWorkflow: {
@@ -64,6 +65,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { uid?: string | undefined; name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Download an artifact; of one that was stored as a folder, go to the list of its files. */
   ArtifactService_GetArtifactFile: {
@@ -161,7 +163,7 @@ export interface Operations {
     body: undefined;
     answer: List<ClusterWorkflowTemplate>;
   };
-  /** Replace a cluster workflow template; it must carry the resourceVersion it is based on. */
+  /** Replace a cluster workflow template; it must have the resourceVersion that it is based on. */
   ClusterWorkflowTemplateService_UpdateClusterWorkflowTemplate: {
     kind: "unary";
     params: { name: string };
@@ -225,7 +227,7 @@ export interface Operations {
     body: { name?: string | undefined; namespace?: string | undefined };
     answer: CronWorkflow;
   };
-  /** Replace a cron workflow; it must carry the resourceVersion it is based on. */
+  /** Replace a cron workflow; it must have the resourceVersion that it is based on. */
   CronWorkflowService_UpdateCronWorkflow: {
     kind: "unary";
     params: { namespace: string; name: string };
@@ -241,7 +243,7 @@ export interface Operations {
     body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
     answer: WorkflowEventBinding;
   };
-  /** Delete a event binding. */
+  /** Delete an event binding. */
   EventService_DeleteWorkflowEventBinding: {
     kind: "unary";
     params: { namespace: string; name: string };
@@ -257,7 +259,7 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
-  /** Get a event binding. */
+  /** Get an event binding. */
   EventService_GetWorkflowEventBinding: {
     kind: "unary";
     params: { namespace: string; name: string };
@@ -265,7 +267,7 @@ export interface Operations {
     body: undefined;
     answer: WorkflowEventBinding;
   };
-  /** Check a event binding without storing it. */
+  /** Check an event binding without storing it. */
   EventService_LintWorkflowEventBinding: {
     kind: "unary";
     params: { namespace: string };
@@ -313,7 +315,7 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
-  /** Replace a event binding; it must carry the resourceVersion it is based on. */
+  /** Replace an event binding; it must have the resourceVersion that it is based on. */
   EventService_UpdateWorkflowEventBinding: {
     kind: "unary";
     params: { namespace: string; name: string };
@@ -377,7 +379,7 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
-  /** Taken and forgotten: nothing is tracked here. */
+  /** Accepted and ignored: nothing is tracked here. */
   InfoService_CollectEvent: {
     kind: "unary";
     params: Record<never, never>;
@@ -504,6 +506,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { namespace?: string | undefined; workflow?: Workflow | undefined; instanceID?: string | undefined; serverDryRun?: boolean | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Delete a workflow. */
   WorkflowService_DeleteWorkflow: {
@@ -552,6 +555,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined; memoized?: boolean | undefined; parameters?: string[] | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Go on after a suspension, or complete the suspended steps that a selector names. */
   WorkflowService_ResumeWorkflow: {
@@ -560,6 +564,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Run the failed steps of a finished workflow again. */
   WorkflowService_RetryWorkflow: {
@@ -568,6 +573,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Set phase, message or outputs of suspended steps. */
   WorkflowService_SetWorkflow: {
@@ -576,6 +582,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined; message?: string | undefined; phase?: string | undefined; outputParameters?: string | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** End a workflow with its exit handlers, or fail the suspended steps that a selector names. */
   WorkflowService_StopWorkflow: {
@@ -584,6 +591,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined; message?: string | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Create a workflow from a template or a cron workflow. */
   WorkflowService_SubmitWorkflow: {
@@ -592,14 +600,16 @@ export interface Operations {
     query: Record<never, never>;
     body: { namespace?: string | undefined; resourceKind?: string | undefined; resourceName?: string | undefined; submitOptions?: { name?: string | undefined; generateName?: string | undefined; entryPoint?: string | undefined; parameters?: string[] | undefined; serviceAccount?: string | undefined; dryRun?: boolean | undefined; serverDryRun?: boolean | undefined; labels?: string | undefined; ownerReference?: { apiVersion?: string | undefined; kind?: string | undefined; name?: string | undefined; uid?: string | undefined; controller?: boolean | undefined; blockOwnerDeletion?: boolean | undefined } | undefined; annotations?: string | undefined; podPriorityClassName?: string | undefined; priority?: number | undefined; artifacts?: string[] | undefined } | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
-  /** Let no further step begin. */
+  /** Start no further steps. */
   WorkflowService_SuspendWorkflow: {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** End a workflow at once. */
   WorkflowService_TerminateWorkflow: {
@@ -608,6 +618,7 @@ export interface Operations {
     query: Record<never, never>;
     body: { name?: string | undefined; namespace?: string | undefined };
     answer: Workflow;
+    hasMinimal: true;
   };
   /** Watch events about workflows. */
   WorkflowService_WatchEvents: {
@@ -673,7 +684,7 @@ export interface Operations {
     body: undefined;
     answer: List<WorkflowTemplate>;
   };
-  /** Replace a workflow template; it must carry the resourceVersion it is based on. */
+  /** Replace a workflow template; it must have the resourceVersion that it is based on. */
   WorkflowTemplateService_UpdateWorkflowTemplate: {
     kind: "unary";
     params: { namespace: string; name: string };

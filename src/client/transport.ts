@@ -1,21 +1,22 @@
 /**
- * Requests over HTTP. No knowledge of operations: what the server answers comes back as it is, what it refuses is a
- * `ClientError` with the server's own text.
+ * Requests over HTTP, without knowledge of operations. Answers are returned as they are; a refusal becomes a `ClientError` with
+ * the server's own text.
  */
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json } from "../base/json.ts";
 
 export interface ClientOptions {
   /** `http://host:port`, optionally with a path; no slash at the end. */
   server: string;
-  /** Sent as `Authorization`; a single word gets `Bearer ` in front. */
+  /** Sent as `Authorization`, with `Bearer ` in front of a single word. */
   token?: string;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** Sends a request; for tests and for runtimes with a network of their own. @default {fetch} */
+  /** Sends a request. For tests, and for runtimes with a network of their own. @default {fetch} */
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** The server refused, or could not be reached. */
+/** The server has refused a request, or could not be reached. */
 export class ClientError extends Error {
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
@@ -34,12 +35,14 @@ export interface Outgoing {
   body?: Json | undefined;
   /** Instead of `body`. */
   form?: FormData | undefined;
-  /** The same key and request have one effect. */
+  /** Requests with the same key and content have one effect. */
   idempotencyKey?: string | undefined;
+  /** What the caller prefers, as the header `Prefer` has it. */
+  prefer?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Sends one request. @throws {ClientError} when it is refused or there is no answer */
+/** Sends a request. @throws {ClientError} when it is refused, or there is no answer */
 export async function send(options: ClientOptions, outgoing: Outgoing): Promise<Response> {
   const headers = new Headers(options.headers);
   const { token = "" } = options;
@@ -47,13 +50,13 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
   if (outgoing.idempotencyKey !== undefined) {
     headers.set("idempotency-key", outgoing.idempotencyKey);
   }
+  if (outgoing.prefer !== undefined) headers.set("prefer", outgoing.prefer);
   if (outgoing.body !== undefined) headers.set("content-type", "application/json");
   const request = new Request(`${options.server}${outgoing.target}`, {
     method: outgoing.method,
     headers,
-    ...(outgoing.body === undefined ? {} : { body: JSON.stringify(outgoing.body) }),
-    ...(outgoing.form === undefined ? {} : { body: outgoing.form }),
-    ...(outgoing.signal === undefined ? {} : { signal: outgoing.signal }),
+    ...(outgoing.body !== undefined && { body: JSON.stringify(outgoing.body) }),
+    ...defined({ body: outgoing.form, signal: outgoing.signal }),
   });
   let response: Response;
   try {

@@ -1,45 +1,45 @@
 /**
- * What the outside reports. Facts may come in any order, repeated, or too late: those that no longer fit change nothing.
+ * Takes in what the outside reports. Facts may come in any order, twice, or too late: one that no longer fits changes
+ * nothing.
  */
 import type { Fact } from "./command.ts";
-import { cancelTask, change, emit, end, holderOf, markIndex, releaseLocks } from "./change.ts";
+import { change, emit, holderOf, markIndex, releaseLocks } from "./change.ts";
 import type { EngineEnv } from "./engine.ts";
-import { beginEvaluation } from "./expressions.ts";
+import { beginEvaluation } from "./scope/expressions.ts";
 import { ManifestNeeded } from "./failure.ts";
+import { needManifest } from "./stored_manifests.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
-import {
-  endContainersWith,
-  findTaskNode,
-  taskEnded,
-  taskPending,
-  taskProgressed,
-  taskStarted,
-} from "./leaf.ts";
-import { holderName } from "./lock_holder.ts";
+import { findTaskNode, taskEnded, taskPending, taskProgressed, taskStarted } from "./nodes/task.ts";
+import { kindOf } from "./nodes/kinds.ts";
+import { holderName } from "./locks/holder.ts";
 import { wake } from "./runtime.ts";
-import { failNode } from "./fail_node.ts";
-import { isCompleted, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
+import { failNode } from "./nodes/fail_node.ts";
+import type { WorkflowState } from "./state.ts";
+import { isCompleted, type NodeRecord } from "./records.ts";
+import type { Turn } from "./turn.ts";
 import { workflowDeadline } from "./stop_reason.ts";
 
 /**
- * Takes in a fact; `advance` then goes on. Never refuses. When a manifest is missing that the fact needs, it is listed
- * in the changes and the fact has no effect: report it again once the manifest is there.
+ * Takes in a fact; `advance` then goes on. Never refuses.
+ * @returns false when the fact needs a manifest that is missing. The changes list it, and the fact has had no effect: report
+ *   it again once the manifest is there
  */
-export function accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
-  const turn: Turn = { state, env };
+export function accept(state: WorkflowState, fact: Fact, env: EngineEnv): boolean {
+  const turn: Turn = { state, env, budget: undefined };
   beginEvaluation(env);
   try {
     take(turn, fact);
+    return true;
   } catch (error) {
     if (error instanceof ManifestNeeded) {
-      const { ref } = error;
-      state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
-      return;
+      needManifest(turn, error);
+      return false;
     }
-    // The manifest does not fit the node any more; the node can't go on, but the others can.
+    // The manifest no longer fits the node: this node cannot go on, but the others can.
     const node = "task" in fact ? findTaskNode(turn, fact.task) : undefined;
     if (node === undefined || !(error instanceof Error)) throw error;
     failNode(turn, node, error.message);
+    return true;
   }
 }
 
@@ -89,52 +89,22 @@ function timerFired(turn: Turn, timer: string): void {
     emit(turn, { type: "set-timer", id: timer, at: node.dueAt });
     return;
   }
-  nodeIsDue(turn, node);
+  kindOf(node).due(turn, node);
 }
 
-function nodeIsDue(turn: Turn, node: NodeRecord): void {
-  switch (node.type) {
-    case "Suspend":
-      // It goes on when it is looked at, which a suspended workflow does not do.
-      wake(turn.state.runtime, node.id);
-      return;
-    case "Pod":
-    case "HTTP":
-    case "Plugin":
-      change(turn, node, { dueAt: undefined });
-      if (node.phase !== "Pending") return;
-      cancelTask(turn, node, "timeout");
-      change(turn, node, { isTimedOut: true });
-      end(turn, node, "Failed", "timeout");
-      endContainersWith(turn, node, "timeout");
-      return;
-    case "Retry":
-      // The wait is over: the node looks at the time itself.
-      change(turn, node, { dueAt: undefined });
-      return;
-    case "Steps":
-    case "StepGroup":
-    case "DAG":
-    case "TaskGroup":
-    case "Container":
-    case "Skipped":
-      return;
-  }
-}
-
-/** The node behind a holder that still waits for its locks. */
-function findWaiting(turn: Turn, holder: string): NodeRecord | undefined {
-  const node = nodeBehind(turn, holder);
+/** The node that made a lock request, if it still waits for the locks. */
+function findWaitingNode(turn: Turn, holder: string): NodeRecord | undefined {
+  const node = requesterOf(turn, holder);
   return node?.lock?.isHeld === false ? node : undefined;
 }
 
-/** The node that made this very request. */
-function nodeBehind(turn: Turn, holder: string): NodeRecord | undefined {
+/** The node that made a lock request. */
+function requesterOf(turn: Turn, holder: string): NodeRecord | undefined {
   const node = turn.state.nodes.get(holderName(holder).split("/")[2] ?? "");
   return node !== undefined && holderOf(turn, node) === holder ? node : undefined;
 }
 
-/** A request may arrive again after its locks were given back: what nobody wants any more is given back again. */
+/** A request may arrive again after its locks were given back; then they are given back once more. */
 function locksGranted(turn: Turn, holder: string): void {
   const { header } = turn.state;
   if (header.lock !== undefined && holder === workflowHolder(turn)) {
@@ -144,13 +114,13 @@ function locksGranted(turn: Turn, holder: string): void {
     markIndex(turn);
     return;
   }
-  const node = findWaiting(turn, holder);
+  const node = findWaitingNode(turn, holder);
   if (node !== undefined) {
-    // It begins when it is looked at: parallelism may still hold it back.
+    // It begins when it is looked at, because parallelism may still hold it back.
     change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
     return;
   }
-  if (nodeBehind(turn, holder)?.lock === undefined) releaseLocks(turn, holder);
+  if (requesterOf(turn, holder)?.lock === undefined) releaseLocks(turn, holder);
 }
 
 function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {
@@ -163,7 +133,7 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
     markIndex(turn);
     return;
   }
-  const node = findWaiting(turn, fact.holder);
+  const node = findWaitingNode(turn, fact.holder);
   if (node?.lock === undefined) return;
   change(turn, node, {
     message: fact.message,
@@ -173,7 +143,7 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
 }
 
 function locksFailed(turn: Turn, holder: string, message: string): void {
-  const node = findWaiting(turn, holder);
+  const node = findWaitingNode(turn, holder);
   if (node !== undefined) {
     failNode(turn, node, message);
     return;

@@ -1,34 +1,40 @@
 /**
- * The only place where node records are made, changed and dropped. Keeps the counters true, tracks what must be stored,
- * and wakes those who wait: a node that ends costs its owner one look.
+ * Makes, changes and drops node records; nothing else does. Keeps the counters up to date, tracks what must be stored, and
+ * wakes the nodes that wait. A node that ends costs its owner one look.
  */
 import type { NodePhase } from "../spec/manifest.ts";
-import type { Effect } from "./effect.ts";
-import { claimNode, noteWork, textSize } from "./limits.ts";
-import { lockHolder } from "./lock_holder.ts";
-import { account, attach, parseProgress, releaseCalls, setMember, wake } from "./runtime.ts";
-import { hasEnded, isExecutable, isTask, type NodeRecord, type Turn } from "./state.ts";
+import type { Effect, LockKey } from "./effect.ts";
+import { checkNodeCount } from "./limits.ts";
+import { checkTurn, noteWork } from "./turn_budget.ts";
+import { textSize } from "./part_sizes.ts";
+import { lockHolder } from "./locks/holder.ts";
+import { account, attach, isCounted, releaseCalls, setMember, wake } from "./runtime.ts";
+import { hasEnded, isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
+import { executedSpec } from "./state.ts";
+import { createdAt, type Turn } from "./turn.ts";
 
-/** A patch: members set to undefined are removed. */
-export type NodePatch = { [K in keyof NodeRecord]?: NodeRecord[K] | undefined };
+/** Members to change; those that are undefined become so. */
+export type NodePatch = Partial<NodeRecord>;
 
 /**
- * Enters a new node. A node of this id must not exist.
- * @throws {LimitExceeded} when the workflow has as many nodes as it may have
- * @throws {TurnOver} when it is to be made in a later turn
+ * Adds a new node, and gives it its order. A node with this id must not exist.
+ * @throws {LimitExceeded} when the workflow already has as many nodes as it may have
+ * @throws {TurnOver} when the turn is over
  */
-export function addNode(turn: Turn, fields: Omit<NodeRecord, "order">): NodeRecord {
-  claimNode(turn, fields.type === "Container");
-  noteWork(turn, textSize(fields.inputs));
+export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
+  checkNodeCount(turn);
+  // A node and its containers are made together.
+  if (node.type !== "Container") checkTurn(turn);
+  noteWork(turn, textSize(node.inputs));
   const { state } = turn;
-  const node: NodeRecord = { ...fields, order: state.header.sequence++ };
+  node.order = state.header.sequence++;
   markHeader(turn);
   state.nodes.set(node.id, node);
   state.runtime.revision++;
   attach(state.runtime, node);
   account(state.runtime, node, 1);
   state.pending.nodes.add(node.id);
-  state.pending.dropped.delete(node.id);
+  state.pending.dropped?.delete(node.id);
   wake(state.runtime, node.id);
   if (node.owner !== undefined) wake(state.runtime, node.owner);
   notePhase(turn, node);
@@ -43,14 +49,11 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   const { state } = turn;
   const before = node.phase;
   state.runtime.revision++;
-  account(state.runtime, node, -1);
-  const members = node as unknown as Record<string, unknown>;
-  for (const key in patch) {
-    const value = patch[key as keyof NodePatch];
-    if (value !== undefined) members[key] = value;
-    else if (key in members) delete members[key];
-  }
-  account(state.runtime, node, 1);
+  if (isCounted(patch)) {
+    account(state.runtime, node, -1);
+    Object.assign(node, patch);
+    account(state.runtime, node, 1);
+  } else Object.assign(node, patch);
   state.pending.nodes.add(node.id);
   wake(state.runtime, node.id);
   if (node.owner !== undefined) wake(state.runtime, node.owner);
@@ -60,23 +63,28 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   }
 }
 
-/** Removes a node for good; the runtime is to be built anew afterwards. */
+/** Removes a node for good. The caller builds the runtime anew afterwards. */
 export function dropNode(turn: Turn, node: NodeRecord): void {
   const { state } = turn;
   state.nodes.delete(node.id);
   state.pending.nodes.delete(node.id);
-  state.pending.dropped.add(node.id);
+  (state.pending.dropped ??= new Set()).add(node.id);
 }
 
-/** Nothing of a retry is left, or will be done. */
+/** The manual retry is done, or is given up. */
 export function dropRetrying(state: Turn["state"]): void {
   if (state.retrying === undefined) return;
   delete state.retrying;
   state.pending.retrying = true;
 }
 
+/** Members that a node has only until it ends. */
+const UNTIL_END = [
+  ...["synchronizationStatus", "lock", "dueAt", "deadline", "deadlineMessage", "daemoned"],
+] as const;
+
 /**
- * Ends a node: time, progress, its locks and timers, and the daemons inside it. Ending an ended node changes nothing.
+ * Ends a node, with its locks and timers and the daemons inside it. Ending a node that has ended changes nothing.
  */
 export function end(
   turn: Turn,
@@ -87,42 +95,39 @@ export function end(
 ): void {
   if (hasEnded(node)) return;
   const isDone = phase === "Succeeded" || phase === "Skipped" || phase === "Omitted";
+  const isFull = isExecutable(node.type) && isDone && options.isByUser !== true &&
+    hasProgress(node);
+  const isGroup = node.type === "Steps" || node.type === "DAG";
   const { lock, dueAt } = node;
   const wasTask = isTask(node.type) && (node.starts ?? 0) > 0;
-  change(turn, node, {
+  const patch: NodePatch = {
     phase,
     message: message === "" ? undefined : message,
     finishedAt: turn.env.now,
-    ...(isExecutable(node.type) && isDone && options.isByUser !== true && hasProgress(node)
-      ? { progress: fullProgress(node.progress) }
-      : {}),
-    ...(node.type === "Steps" || node.type === "DAG" ? { outbound: undefined } : {}),
-    synchronizationStatus: undefined,
-    lock: undefined,
-    dueAt: undefined,
-    deadline: undefined,
-    deadlineMessage: undefined,
-    daemoned: undefined,
-  });
+    progress: isFull ? fullProgress(node.progress) : node.progress,
+  };
+  if (isGroup && node.outbound !== undefined) patch.outbound = undefined;
+  for (const member of UNTIL_END) if (node[member] !== undefined) patch[member] = undefined;
+  change(turn, node, patch);
   const { runtime } = turn.state;
-  if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.units.get(node.id));
+  if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.memories.get(node.id));
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined || wasTask) clearTimer(turn, node);
-  if (node.type === "Steps" || node.type === "DAG") stopDaemons(turn, node.id);
+  if (isGroup) stopDaemons(turn, node.id);
 }
 
-/** Nodes whose progress a turn brings up to date: each is also a record of its commit. */
+/** At most so many nodes get their progress up to date in a turn: each adds a record to its commit. */
 const MAX_STALE_IN_TURN = 1_000;
 
 /**
- * Brings progress up to date after a round in which something happened, as far as the turn goes; true when nothing is left.
- * A node that a user has ended shows its old progress until then, as in the reference.
+ * Brings progress up to date after a round that changed something, for as long as the turn lasts. True when nothing is left.
+ * Until then a node that a user has ended shows its old progress, as in the reference.
  */
 export function refreshProgress(turn: Turn): boolean {
   const { budget, state: { runtime, nodes, specs } } = turn;
   if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
     let changed = 0;
-    for (const id of [...runtime.stale]) {
+    for (const id of [...runtime.stale ?? []]) {
       if (budget !== undefined && (budget.isOver || changed++ >= MAX_STALE_IN_TURN)) {
         budget.isOver = budget.isCut = true;
         return false;
@@ -136,13 +141,13 @@ export function refreshProgress(turn: Turn): boolean {
   return true;
 }
 
-/** Ends the daemons inside a boundary ("" = those without one): they have done their duty. */
+/** Ends the daemons inside a boundary, which are no longer needed. "": those without a boundary. */
 export function stopDaemons(turn: Turn, boundary: string): void {
-  for (const id of [...turn.state.runtime.daemons.get(boundary) ?? []]) {
+  for (const id of [...turn.state.runtime.daemons?.get(boundary) ?? []]) {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
     cancelTask(turn, daemon, "daemon is not needed any more");
-    // Not `end`: a daemon counts as ended already, and keeps what it reported.
+    // Not `end`: a daemon already counts as ended, and keeps what it reported.
     change(turn, daemon, {
       daemoned: undefined,
       phase: "Succeeded",
@@ -152,15 +157,17 @@ export function stopDaemons(turn: Turn, boundary: string): void {
   }
 }
 
+/** Asks for something to be done outside. */
 export function emit(turn: Turn, effect: Effect): void {
   turn.state.pending.effects.push(effect);
 }
 
+/** Marks the header as changed. */
 export function markHeader(turn: Turn): void {
   turn.state.pending.header = true;
 }
 
-/** Marks the header and what lists show. */
+/** Marks the header, and what lists show, as changed. */
 export function markIndex(turn: Turn): void {
   turn.state.pending.header = true;
   turn.state.pending.index = true;
@@ -171,6 +178,7 @@ export function taskId(turn: Turn, node: NodeRecord): string {
   return `${turn.state.header.metadata.uid ?? ""}/${node.id}/${node.starts ?? 0}`;
 }
 
+/** Cancels the present task of a node, if it has one. */
 export function cancelTask(turn: Turn, node: NodeRecord, reason: string): void {
   if ((node.starts ?? 0) === 0) return;
   const task = taskId(turn, node);
@@ -197,16 +205,34 @@ export function timerId(node: NodeRecord): string {
   return `node/${node.id}`;
 }
 
-/** Holder of the locks that a node asks for. */
+/** Name under which a node holds its locks. */
 export function holderOf(turn: Turn, node: NodeRecord): string {
   return lockHolder(turn.state, node.order, node.id);
 }
 
+/** Asks for locks; the answer comes as a fact. */
+export function askForLocks(turn: Turn, holder: string, keys: LockKey[]): void {
+  emit(turn, lockRequest(turn, holder, keys));
+}
+
+/** The request for locks; repeating it is harmless. */
+export function lockRequest(turn: Turn, holder: string, keys: LockKey[]): Effect {
+  return {
+    type: "acquire-locks",
+    id: `acquire/${holder}`,
+    holder,
+    keys,
+    priority: executedSpec(turn.state).priority ?? 0,
+    createdAt: createdAt(turn),
+  };
+}
+
+/** Gives locks back. */
 export function releaseLocks(turn: Turn, holder: string): void {
   emit(turn, { type: "release-locks", id: `release/${holder}`, holder });
 }
 
-/** Imported nodes may have none, and then show none. */
+/** An imported node may have no progress; then it shows none. */
 function hasProgress(node: NodeRecord): boolean {
   return node.progress !== undefined || node.isImported !== true;
 }
@@ -217,28 +243,29 @@ function fullProgress(progress: string | undefined): string {
   return `${total}/${total}`;
 }
 
-/** Hooks that read other steps are looked at again when one of those changes. */
+/** Wakes the nodes whose hooks read other steps of the same boundary. */
 function wakeWatchers(turn: Turn, node: NodeRecord): void {
   if (node.boundary === undefined) return;
-  for (const id of turn.state.runtime.watching.get(node.boundary) ?? []) {
+  for (const id of turn.state.runtime.watching?.get(node.boundary) ?? []) {
     wake(turn.state.runtime, id);
   }
 }
 
-/** Enters or removes a node whose hooks read other steps. */
+/** Notes whether a node has hooks that wait for other steps. */
 export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
-  if (node.boundary === undefined) return;
-  setMember(turn.state.runtime.watching, node.boundary, node.id, isWatching);
+  const { runtime } = turn.state;
+  if (node.boundary === undefined || (!isWatching && runtime.watching === undefined)) return;
+  setMember(runtime.watching ??= new Map(), node.boundary, node.id, isWatching);
 }
 
-const NOTED: ReadonlySet<NodePhase> = new Set<NodePhase>([
+const MEASURED: ReadonlySet<NodePhase> = new Set<NodePhase>([
   "Running",
   "Succeeded",
   "Failed",
   "Error",
 ]);
 
-/** Notes a node whose phase is new, for those who look at such nodes at the end of the turn. */
+/** Notes a node with a new phase; its metrics are observed at the end of the turn. */
 function notePhase(turn: Turn, node: NodeRecord): void {
-  if (NOTED.has(node.phase)) turn.state.pending.phased.add(node.id);
+  if (MEASURED.has(node.phase)) turn.state.pending.phased.push(node.id);
 }

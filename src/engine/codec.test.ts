@@ -26,7 +26,7 @@ function workflow(name: string, value: string): Workflow {
 
 const partsOf = (given: Workflow) => takeChanges(createWorkflow(given, ENV)).put;
 
-test("specs of workflows of one manifest have one text and are one value", () => {
+test("workflows of one manifest have specs with the same text, which are one value in memory", () => {
   const [a, b] = [partsOf(workflow("a", "1")), partsOf(workflow("b", "2"))];
   expect(a["s"]).toBe(b["s"]);
   const [first, second] = [loadWorkflow(a), loadWorkflow(b)];
@@ -40,7 +40,7 @@ test("members of a spec keep their order", () => {
   expect(Object.keys(spec)).toEqual(["entrypoint", "arguments", "templates"]);
 });
 
-test("a workflow without arguments gets none", () => {
+test("a workflow without arguments stays without", () => {
   const given: Workflow = { metadata: { name: "a", namespace: "ns", uid: "a" }, spec: {} };
   expect(loadWorkflow(partsOf(given)).specs).toEqual({ spec: {} });
 });
@@ -52,17 +52,17 @@ test("arguments of a merged spec are kept too", () => {
   expect(specs).toEqual(state.specs);
 });
 
-test("the form before, with arguments in the specs, is read", () => {
+test("the previous form, with arguments in the specs, is read", () => {
   const { spec, metadata } = workflow("a", "1");
   const state = loadWorkflow({
     h: JSON.stringify({ schema: 1, metadata, phase: "", sequence: 0 }),
     s: JSON.stringify({ schema: 1, spec }),
   });
   expect(state.specs).toEqual({ spec });
-  expect(state.header).toEqual({ metadata, phase: "", sequence: 0 });
+  expect(state.header).toEqual({ metadata, phase: "", machine: "pending", sequence: 0 });
 });
 
-test("a form that this program doesn't know is refused", () => {
+test("an unknown form is refused", () => {
   const parts = partsOf(workflow("a", "1"));
   expect(() => loadWorkflow({ ...parts, h: '{"schema":9,"phase":""}' })).toThrow(
     'part "h" has schema 9; this program reads up to 2',

@@ -1,15 +1,17 @@
 /**
- * The stored form of a workflow: part `h` is the header, `s` the specs, `a` the arguments in them, `n:<id>` one node each,
- * `r` a retry that is under way, and `o` what else was asked about many nodes.
- * Every part carries a schema number; a newer program reads what an older one wrote. Arguments are apart, because without
- * them workflows of one manifest have the same specs, which are then read once for all of them.
+ * The stored form of a workflow. Part `h` is the header, `s` the specs, `a` the arguments in them, `n:<id>` one node, `r` a
+ * retry under way, and `o` other requests about many nodes. Every part has a schema number; a newer program reads what an
+ * older one wrote. Arguments are stored apart, because without them all workflows of a manifest have the same specs, which
+ * are then read once for all of them.
  */
+import { errorText } from "../base/error_text.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
-import { noSizes, noteNodeSize, notePartSize } from "./limits.ts";
+import { noSizes, noteNodeSize, notePartSize } from "./part_sizes.ts";
+import { adoptedLife } from "./life/life.ts";
 import {
   areOrders,
   isPlan,
@@ -19,10 +21,12 @@ import {
   type StoredPlan,
   unpackOrders,
   unpackPlan,
-} from "./ongoing_record.ts";
-import { buildRuntime, parseProgress } from "./runtime.ts";
-import type { Header, NodeRecord, Pending, StoredSpecs, WorkflowState } from "./state.ts";
-import { isArguments, isHeader, isNode, isSpecs } from "./stored_form.ts";
+} from "./orders/ongoing_record.ts";
+import { runtimeSteps } from "./runtime.ts";
+import { emptyPending, type Pending, type WorkflowState } from "./state.ts";
+import { type Header, type NodeRecord, parseProgress, type StoredSpecs } from "./records.ts";
+import { specText } from "./scope/spec_text.ts";
+import { isArguments, isHeader, isSpecs, nodeOf } from "./stored_form.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
 const SCHEMA = 2;
@@ -31,54 +35,53 @@ const NODE_PREFIX = "n:";
 export const RETRY_PART = "r";
 /** Part of requests about many nodes that are under way. */
 export const ORDERS_PART = "o";
-/** What a part of this schema that is not empty begins with. */
+/** The beginning of every part of this schema that is not empty. */
 const PREFIX = `{"schema":${SCHEMA},`;
 
-export function emptyPending(): Pending {
-  return {
-    header: false,
-    specs: false,
-    index: false,
-    retrying: false,
-    orders: false,
-    nodes: new Set(),
-    dropped: new Set(),
-    effects: [],
-    phased: new Set(),
-    needs: new Map(),
-  };
-}
-
 /**
- * A workflow from its stored parts.
- * @throws {Error} when a part is missing or damaged, or was written by a newer program; the text names the part
+ * Loads a workflow from its stored parts.
+ * @throws {Error} when a part is missing or damaged, or a newer program wrote it. The text names the part.
  */
 export function loadWorkflow(parts: Record<string, string>): WorkflowState {
   return runToEnd(loadSteps(parts));
 }
 
-/** The same for one with many nodes, step by step. */
-export function* loadSteps(parts: Record<string, string>): Steps<WorkflowState> {
+export interface LoadOptions {
+  /** Requests under way are left out: a view does not show them, and they may name all nodes. */
+  toView?: boolean;
+}
+
+/** The same, step by step, for a workflow with many nodes. */
+export function* loadSteps(
+  parts: Record<string, string>,
+  options: LoadOptions = {},
+): Steps<WorkflowState> {
   const nodes = new Map<string, NodeRecord>();
   const sizes = noSizes();
-  for (const [key, text] of Object.entries(parts)) {
+  const keys = Object.keys(parts);
+  if (keys.length > STEP_SIZE) yield;
+  for (const key of keys) {
+    const text = parts[key] ?? "";
     if (!key.startsWith(NODE_PREFIX)) {
       notePartSize(sizes, key, text.length);
       continue;
     }
-    const node = decode<NodeRecord>(text, key, isNode);
+    const node = decodeNode(text, key);
     if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
     noteNodeSize(sizes, node.id, text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
-  return stateOf(parts, nodes, sizes);
+  const state = yield* stateSteps(parts, nodes, sizes);
+  if (options.toView === true) return state;
+  if (nodes.size > STEP_SIZE) yield;
+  return Object.assign(state, loadOngoing(parts, nodes));
 }
 
 /**
- * A workflow as its header tells, without its nodes; one whose specs cannot be read has empty ones. Enough to end it or to
- * delete it, and never to be stored as a whole.
+ * Loads a workflow without its nodes; specs that cannot be read become empty. Enough to end or to delete it. It must not be
+ * stored as a whole.
  * @throws {Error} when the header cannot be read
  */
 export function loadWithoutNodes(parts: Record<string, string>): WorkflowState {
@@ -94,23 +97,28 @@ export function loadWithoutNodes(parts: Record<string, string>): WorkflowState {
   return state;
 }
 
-function stateOf(
+function stateOf(parts: Record<string, string>): WorkflowState {
+  return runToEnd(stateSteps(parts, new Map(), noSizes()));
+}
+
+function* stateSteps(
   parts: Record<string, string>,
-  nodes: Map<string, NodeRecord> = new Map(),
-  sizes: WorkflowState["sizes"] = noSizes(),
-): WorkflowState {
+  nodes: Map<string, NodeRecord>,
+  sizes: WorkflowState["sizes"],
+): Steps<WorkflowState> {
   const header = decode<Header>(parts["h"], "h", isHeader);
+  const specs = withArguments(
+    { ...decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared) },
+    parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isArguments),
+  );
+  header.machine = adoptedLife(header, specs);
   return {
     header,
-    specs: withArguments(
-      { ...decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared) },
-      parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isArguments),
-    ),
+    specs,
     nodes,
-    runtime: buildRuntime(nodes.values(), header.isCut),
+    runtime: yield* runtimeSteps(nodes.values(), header.isCut),
     pending: emptyPending(),
     sizes,
-    ...loadOngoing(parts, nodes),
   };
 }
 
@@ -128,7 +136,7 @@ function loadOngoing(
   return loaded;
 }
 
-/** What is to be stored of what is under way; "" when it is to be dropped. */
+/** Parts of requests under way; "" for a part that has to be dropped. */
 function ongoingParts(state: WorkflowState, pending: Pending): Record<string, string> {
   const { nodes, retrying, orders } = state;
   const parts: Record<string, string> = {};
@@ -141,13 +149,25 @@ function ongoingParts(state: WorkflowState, pending: Pending): Record<string, st
   return parts;
 }
 
-/** A newer program has written this; an older one leaves it alone. */
+/** A newer program wrote this: it is left alone. */
 export class NewerSchema extends Error {
   override readonly name = "NewerSchema";
 }
 
 function damaged(key: string, why: string): Error {
   return new Error(`part "${key}" is damaged: ${why}`);
+}
+
+function parsePart(
+  text: string,
+  key: string,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw damaged(key, errorText(cause));
+  }
 }
 
 function decode<T>(
@@ -158,12 +178,7 @@ function decode<T>(
 ): T {
   if (text === undefined) throw new Error(`part "${key}" is missing`);
   const isPlain = text.startsWith(PREFIX);
-  let value: unknown;
-  try {
-    value = parse(isPlain ? `{${text.slice(PREFIX.length)}` : text);
-  } catch (cause) {
-    throw damaged(key, cause instanceof Error ? cause.message : "it is no JSON");
-  }
+  const value = parsePart(isPlain ? `{${text.slice(PREFIX.length)}` : text, key, parse);
   if (isPlain && isWhole(value)) return value as T;
   const { schema, ...rest } = (value ?? {}) as { schema?: number };
   if (!isPlain && typeof schema !== "number") throw damaged(key, "it has no number of its form");
@@ -174,6 +189,13 @@ function decode<T>(
   }
   if (!isWhole(rest)) throw damaged(key, "members are missing or of another type");
   return rest as T;
+}
+
+function decodeNode(text: string, key: string): NodeRecord {
+  const node = text.startsWith(PREFIX) ? nodeOf(parsePart(text, key)) : undefined;
+  if (node !== undefined) return node;
+  const rest = decode<NodeRecord>(text, key, (value) => nodeOf(value) !== undefined);
+  return nodeOf(rest) as NodeRecord;
 }
 
 /** A part as it is stored. */
@@ -187,8 +209,8 @@ type StoredArguments = { [K in typeof SPEC_MEMBERS[number]]?: Arguments };
 
 const SPEC_MEMBERS = ["spec", "storedWorkflowTemplateSpec"] as const;
 
-/** Stands where arguments belong, so that members keep their order. */
-const ELSEWHERE = {};
+/** Stands in the place of arguments, so that members keep their order. */
+const ELSEWHERE = "{}";
 
 function withArguments(specs: StoredSpecs, given: StoredArguments): StoredSpecs {
   for (const member of SPEC_MEMBERS) {
@@ -198,20 +220,26 @@ function withArguments(specs: StoredSpecs, given: StoredArguments): StoredSpecs 
   return specs;
 }
 
-/** The specs without their arguments, and the arguments. */
-function splitArguments(specs: StoredSpecs): [StoredSpecs, StoredArguments] {
-  const rest = { ...specs };
+function argumentsOf(specs: StoredSpecs): StoredArguments {
   const found: StoredArguments = {};
   for (const member of SPEC_MEMBERS) {
-    const spec = specs[member];
-    if (spec?.arguments === undefined) continue;
-    found[member] = spec.arguments;
-    rest[member] = { ...spec, arguments: ELSEWHERE };
+    const given = specs[member]?.arguments;
+    if (given !== undefined) found[member] = given;
   }
-  return [rest, found];
+  return found;
 }
 
-/** What is to be stored and done since the last call; the next call starts from nothing. */
+/** The part of the specs without arguments. */
+function specsText({ spec, storedWorkflowTemplateSpec, ...others }: StoredSpecs): string {
+  let text = `${PREFIX}"spec":${specText(spec, ELSEWHERE)}`;
+  if (storedWorkflowTemplateSpec !== undefined) {
+    text += `,"storedWorkflowTemplateSpec":${specText(storedWorkflowTemplateSpec, ELSEWHERE)}`;
+  }
+  const rest = JSON.stringify(others);
+  return rest === "{}" ? `${text}}` : `${text},${rest.slice(1)}`;
+}
+
+/** What has to be stored and done because of everything since the last call. */
 export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
   state.pending = emptyPending();
@@ -222,16 +250,17 @@ export function takeChanges(state: WorkflowState): Changes {
   if (hasProgressed) state.header.progress = progress;
   if (pending.header || hasProgressed) put["h"] = encodePart(state.header);
   if (pending.specs) {
-    const [specs, given] = splitArguments(state.specs);
-    put["s"] = encodePart(specs);
-    put["a"] = encodePart(given);
+    put["s"] = specsText(state.specs);
+    put["a"] = encodePart(argumentsOf(state.specs));
   }
-  const drop = pending.dropped.size === 0 ? [] : droppedParts(state, pending);
-  for (const [key, text] of Object.entries(ongoingParts(state, pending))) {
-    if (text !== "") put[key] = text;
-    else {
-      drop.push(key);
-      notePartSize(state.sizes, key, 0);
+  const drop = pending.dropped === undefined ? [] : droppedParts(state, pending.dropped);
+  if (pending.retrying || pending.orders) {
+    for (const [key, text] of Object.entries(ongoingParts(state, pending))) {
+      if (text !== "") put[key] = text;
+      else {
+        drop.push(key);
+        notePartSize(state.sizes, key, 0);
+      }
     }
   }
   for (const key in put) notePartSize(state.sizes, key, put[key]?.length ?? 0);
@@ -242,16 +271,14 @@ export function takeChanges(state: WorkflowState): Changes {
     put[NODE_PREFIX + id] = text;
     noteNodeSize(state.sizes, id, text.length);
   }
-  return {
-    put,
-    drop,
-    ...(pending.index ? { index: indexEntry(state) } : {}),
-    effects: pending.effects,
-    needs: [...pending.needs.values()],
-  };
+  const { effects } = pending;
+  const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
+  return pending.index
+    ? { put, drop, index: indexEntry(state), effects, needs }
+    : { put, drop, effects, needs };
 }
 
-function droppedParts({ nodes, sizes }: WorkflowState, { dropped }: Pending): string[] {
+function droppedParts({ nodes, sizes }: WorkflowState, dropped: ReadonlySet<string>): string[] {
   const gone = [...dropped].filter((id) => !nodes.has(id));
   for (const id of gone) noteNodeSize(sizes, id, 0);
   return gone.map((id) => NODE_PREFIX + id);

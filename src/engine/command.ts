@@ -1,6 +1,6 @@
 /**
- * What an engine is told. Control requests come from users and may be refused (`Problem`); facts come from executors,
- * timers and locks, and are never refused: a late or repeated one changes nothing.
+ * What the engine is told. Control requests come from users and may be refused with a `Problem`. Facts come from
+ * executors, timers and locks and are never refused; one that is late or repeated changes nothing.
  */
 import type { NodePhase, Outputs } from "../spec/manifest.ts";
 
@@ -13,7 +13,7 @@ export interface User {
 /** What a user asks of one workflow. */
 export type ControlRequest =
   | { type: "suspend" }
-  /** `onlyWorkflow`: its suspend nodes go on waiting. */
+  /** With `onlyWorkflow` its suspend nodes continue to wait. */
   | { type: "resume"; nodeFieldSelector?: string; user?: User; onlyWorkflow?: true }
   | { type: "stop"; nodeFieldSelector?: string; message?: string }
   | { type: "terminate" }
@@ -36,27 +36,27 @@ export type ControlRequest =
 /** Outcome of a task, as an executor reports it. */
 export interface TaskOutcome {
   phase: Extract<NodePhase, "Succeeded" | "Failed" | "Error">;
-  /** Failure text; the engine adds nothing to it. */
+  /** Text of the failure. The engine adds nothing to it. */
   message?: string;
-  /** Values read from outputs: parameters with value, artifacts with location, result, exitCode. */
+  /** Outputs that were read: parameters with values, artifacts with locations, result and exit code. */
   outputs?: Outputs;
   /** Requests × time by resource, seconds. */
   resourcesDuration?: Record<string, number>;
   hostNodeName?: string;
-  /** For container sets: outcome of each container by name. */
+  /** For container sets: the outcome of each container, by name. */
   containers?: Record<string, { phase: NodePhase; message?: string; exitCode?: string }>;
 }
 
 export type Fact =
-  /** The task's process, pod or request is running. `task` is the id of the StartTask effect. */
+  /** The task's process, pod or request is running. `task` is the id of the task. */
   | { type: "task-started"; task: string; podIP?: string; hostNodeName?: string; ready?: boolean }
   | { type: "task-progress"; task: string; progress: string }
-  /** Still pending, with the reason (quota, image pull …). */
+  /** The task is still pending; the message says why (quota, image pull …). */
   | { type: "task-pending"; task: string; message: string }
   | { type: "task-ended"; task: string; outcome: TaskOutcome }
   | { type: "timer-fired"; timer: string }
   | { type: "locks-granted"; holder: string }
-  /** The lock is held by others; `message` is the waiting text, `waiting` the key. */
+  /** Others hold the locks. `message` says so to users, `waiting` is the key, `holders` are their names by key. */
   | {
     type: "locks-waiting";
     holder: string;
@@ -65,5 +65,5 @@ export type Fact =
     holders?: Record<string, string[]>;
   }
   | { type: "locks-failed"; holder: string; message: string }
-  /** Look at the workflow again (after a start, a changed parallelism limit, a manifest that arrived). */
+  /** Look at every node again: after a start, a changed limit, or the arrival of a manifest. */
   | { type: "wake" };

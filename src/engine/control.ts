@@ -1,6 +1,6 @@
 /**
- * What users ask. Each request makes the change to the object that the API promises, or is refused with nothing changed;
- * what follows from it is `advance`'s business.
+ * Carries out what users ask. The statechart says whether a workflow takes a request now, and which state follows. A request
+ * makes the change to the object that the API promises, or is refused and changes nothing; `advance` does what follows.
  */
 import { invalid, notFound, Problem } from "../base/problem.ts";
 import { runToEnd } from "../base/steps.ts";
@@ -12,25 +12,21 @@ import {
   type FieldTerm,
   matchesNode,
   parseNodeFieldSelector,
-} from "./expressions.ts";
+} from "./scope/expressions.ts";
 import { NodeFailure } from "./failure.ts";
-import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
-import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders.ts";
+import { type PreparedRetry, prepareRetry, retryWorkflow } from "./orders/manual_retry.ts";
+import { enter, stateAfter } from "./life/life.ts";
+import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders/orders.ts";
 import { wake } from "./runtime.ts";
-import {
-  isCompleted,
-  type NodeRecord,
-  type Turn,
-  workflowName,
-  workflowNamespace,
-  type WorkflowState,
-} from "./state.ts";
-import { withDefaults } from "./suspend.ts";
+import type { WorkflowState } from "./state.ts";
+import type { NodeRecord } from "./records.ts";
+import type { Turn } from "./turn.ts";
+import { withDefaults } from "./nodes/suspend.ts";
 
 /**
  * Carries out a request.
- * @param prepared what a retry does, when that is known
- * @throws {Problem} InvalidArgument, FailedPrecondition or NotFound; nothing has changed then
+ * @param prepared What a retry does, if that is known.
+ * @throws {Problem} InvalidArgument, FailedPrecondition or NotFound. Nothing has changed then.
  */
 export function control(
   state: WorkflowState,
@@ -38,9 +34,11 @@ export function control(
   env: EngineEnv,
   prepared?: PreparedRetry,
 ): void {
-  const turn: Turn = { state, env };
+  const life = stateAfter(state, request, env);
+  const turn: Turn = { state, env, budget: undefined };
   beginEvaluation(env);
   carryOut(turn, request, prepared);
+  enter(state, life, request.type);
   state.runtime.seenRevision = state.runtime.revision;
 }
 
@@ -62,15 +60,7 @@ function carryOut(turn: Turn, request: ControlRequest, prepared?: PreparedRetry)
   }
 }
 
-function isOver(turn: Turn): boolean {
-  const { header } = turn.state;
-  return header.metadata.labels?.[`${turn.env.labelPrefix}completed`] === "true" ||
-    isCompleted(header.phase);
-}
-
-function suspend(turn: Turn): void {
-  if (isOver(turn)) throw conflict("cannot suspend completed workflows");
-  const { specs, pending } = turn.state;
+function suspend({ state: { specs, pending } }: Turn): void {
   if (specs.spec.suspend === true) return;
   specs.spec = { ...specs.spec, suspend: true };
   pending.specs = true;
@@ -78,13 +68,6 @@ function suspend(turn: Turn): void {
 
 function shutDown(turn: Turn, strategy: "Stop" | "Terminate", message = ""): void {
   const { state } = turn;
-  if (isOver(turn)) {
-    throw conflict(
-      `cannot shutdown a completed workflow: workflow: ${
-        JSON.stringify(workflowName(state))
-      }, namespace: ${JSON.stringify(workflowNamespace(state))}`,
-    );
-  }
   state.specs.spec = { ...state.specs.spec, shutdown: strategy };
   state.pending.specs = true;
   if (message === "" && state.header.stopMessage === undefined) return;
@@ -114,7 +97,7 @@ function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>
   applyTo(turn, request, nodes);
 }
 
-/** Refuses before anything is changed when an open output has no default. */
+/** Refuses, before anything has changed, when an open output has no default. */
 function checkDefaults(nodes: readonly NodeRecord[], isSelected = false): void {
   for (const node of nodes) {
     try {
@@ -128,7 +111,7 @@ function checkDefaults(nodes: readonly NodeRecord[], isSelected = false): void {
   }
 }
 
-/** Phases that a waiting step can be given. */
+/** Phases that users can give to a waiting step. */
 const SETTABLE: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error", "Skipped"]);
 
 function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): void {
@@ -144,21 +127,24 @@ function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): voi
   const values = parseOutputs(outputParameters);
   const nodes = selected(turn, nodeFieldSelector);
   if (phase === "" && message === "" && values.size === 0) throw noMatch(nodeFieldSelector);
-  // Refused before anything is changed.
+  // Refuses before anything has changed.
   if (values.size > 0) { for (const node of nodes) setOutputs(node, values); }
   applyTo(turn, request, nodes);
 }
 
-/** Suspend nodes that wait. */
+/** Suspend nodes that wait and that no request is about to end. */
 function waitingNodes(turn: Turn): NodeRecord[] {
   const { runtime, nodes } = turn.state;
   const ending = nodesToEnd(turn.state);
-  return [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined)
-    .filter(({ id, type, phase }) => type === "Suspend" && phase === "Running" && !ending.has(id))
-    .sort((a, b) => a.order - b.order);
+  const waiting: NodeRecord[] = [];
+  for (const id of runtime.active) {
+    const node = nodes.get(id);
+    if (node?.type === "Suspend" && node.phase === "Running" && !ending.has(id)) waiting.push(node);
+  }
+  return waiting.sort((a, b) => a.order - b.order);
 }
 
-/** Waiting nodes that a selector matches; at least one. @throws {Problem} */
+/** Waiting nodes that a selector matches, at least one. @throws {Problem} NotFound when there is none */
 function selected(turn: Turn, selector: string): NodeRecord[] {
   const terms: readonly FieldTerm[] = parseNodeFieldSelector(selector);
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));

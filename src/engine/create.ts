@@ -1,16 +1,19 @@
-/** A workflow's state from the object that was submitted, or from one that has run before (imports, resubmits). */
+/** Makes the state of a workflow from a submitted object, or from one that has run before (imports, resubmits). */
 import { cloneJson } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
-import { emptyPending } from "./codec.ts";
+import { emptyPending, type WorkflowState } from "./state.ts";
 import type { EngineEnv } from "./engine.ts";
-import { NODES_SETTING, noSizes } from "./limits.ts";
+import { NODES_SETTING } from "./limits.ts";
+import { noSizes } from "./part_sizes.ts";
+import { adoptedLife } from "./life/life.ts";
 import { buildRuntime } from "./runtime.ts";
-import type { Header, NodeRecord, Role, StoredSpecs, WorkflowState } from "./state.ts";
+import { blankNode, type Header, type NodeRecord, type Role, type StoredSpecs } from "./records.ts";
 
 /**
- * A new workflow in memory; everything of it is to be stored. `workflow` is complete: name, namespace, uid,
- * creationTimestamp. A status is taken over as it is. `isChecked`: the manifest is known to be valid.
+ * A new workflow in memory, all of which has to be stored. A status is taken over as it is.
+ * @param workflow With name, namespace, uid and creationTimestamp.
+ * @param isChecked The manifest is known to be valid.
  * @throws {Problem} when its status has more nodes than a workflow may have
  */
 export function createWorkflow(
@@ -21,20 +24,22 @@ export function createWorkflow(
   checkCount(workflow, env);
   const { metadata, spec, status } = cloneJson(workflow);
   const nodes = new Map(importNodes(status?.nodes ?? {}).map((node) => [node.id, node]));
-  const header: Header = {
-    metadata,
-    ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
-    ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
-    phase: status?.phase ?? "",
-    sequence: nodes.size,
-    ...importStatus(status),
-  };
+  const phase = status?.phase ?? "";
   const specs: StoredSpecs = {
     spec,
     ...(status?.storedTemplates === undefined ? {} : { storedTemplates: status.storedTemplates }),
     ...(status?.storedWorkflowTemplateSpec === undefined
       ? {}
       : { storedWorkflowTemplateSpec: status.storedWorkflowTemplateSpec }),
+  };
+  const header: Header = {
+    metadata,
+    ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
+    ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
+    phase,
+    machine: adoptedLife({ phase }, specs),
+    sequence: nodes.size,
+    ...importStatus(status),
   };
   const pending = emptyPending();
   pending.header = pending.specs = pending.index = true;
@@ -50,7 +55,7 @@ function checkCount({ status }: Workflow, { limits }: EngineEnv): void {
   throw invalid(`status.nodes has ${count} nodes: ${NODES_SETTING} allows ${limits.nodes}`);
 }
 
-/** Members of a status that the header keeps as its own. */
+/** Members of a status for which the header has members of its own. */
 const OWN = new Set([
   ...["phase", "message", "startedAt", "finishedAt", "nodes", "storedTemplates", "outputs"],
   ...["storedWorkflowTemplateSpec", "conditions"],
@@ -81,13 +86,13 @@ function timeOf<K extends string>(
   return Number.isNaN(at) ? {} : { [key]: at } as { [key in K]?: number };
 }
 
-/** The nodes to import, and their ids by name. */
+/** Nodes to import, and their ids by name. */
 interface Imported {
   statuses: Record<string, NodeStatus>;
   ids: ReadonlyMap<string | undefined, string>;
 }
 
-/** Nodes as clients write them, with their place in the tree worked out from names and edges. */
+/** Records of nodes that clients have written. Names and edges tell their places in the tree. */
 function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
   const parents = new Map<string, string[]>();
   for (const [id, { children = [] }] of Object.entries(statuses)) {
@@ -105,7 +110,7 @@ function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
   );
 }
 
-/** Ids in the order in which the tree grows, then what is not reached from the root. */
+/** Ids in the order in which the tree grows, then those that are not reached from the root. */
 function breadthFirst(statuses: Record<string, NodeStatus>): string[] {
   const all = Object.keys(statuses).sort();
   const isChild = new Set(Object.values(statuses).flatMap(({ children = [] }) => children));
@@ -126,27 +131,23 @@ function importNode(
   const { statuses } = tree;
   const status = statuses[id] as NodeStatus;
   const { children: _children, outboundNodes, boundaryID, startedAt, finishedAt, ...rest } = status;
+  const { type, phase = "Pending" } = status;
   const name = status.name ?? id;
   const boundary = boundaryID === undefined || boundaryID === "" ? undefined : statuses[boundaryID];
   const place = placeOf(tree, status, boundary, parents);
-  return {
-    ...rest,
-    id,
-    name,
-    displayName: status.displayName ?? name,
-    phase: status.phase ?? "Pending",
-    order,
-    isImported: true,
-    ...place,
-    ...(boundary === undefined ? {} : { boundary: boundary.id }),
-    ...(parents.length === 0 ? {} : { parents }),
-    ...(outboundNodes === undefined ? {} : { outbound: outboundNodes }),
-    ...timeOf("startedAt", startedAt),
-    ...timeOf("finishedAt", finishedAt),
-    ...(status.type === "Pod" && status.phase !== undefined && status.phase !== "Pending"
-      ? { starts: 1 }
-      : {}),
-  };
+  const node = blankNode(id, name, status.displayName ?? name, place.role, type, phase);
+  // A status may have members that are not known here; they are kept.
+  Object.assign(node, rest, place);
+  Object.assign(node, timeOf("startedAt", startedAt), timeOf("finishedAt", finishedAt));
+  node.id = id;
+  node.name = name;
+  node.order = order;
+  node.boundary = boundary?.id;
+  if (parents.length > 0) node.parents = parents;
+  node.outbound = outboundNodes;
+  if (type === "Pod" && phase !== "Pending") node.starts = 1;
+  node.isImported = true;
+  return node;
 }
 
 interface Place {
@@ -167,7 +168,7 @@ function placeOf(
   const hook = /^(.*)\.(?:onExit|hooks\.([^.]+))$/s.exec(name);
   const { statuses } = tree;
   const byName = (wanted: string) => tree.ids.get(wanted);
-  // The retry node of a hook is marked like its attempts.
+  // The retry node of a hook has the same flag as its attempts.
   if (node.nodeFlag?.retried === true && node.type !== "Retry") {
     const [, base = "", index] = /^(.*)\((\d+)\)$/s.exec(name) ?? [];
     const owner = byName(base);

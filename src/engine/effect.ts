@@ -1,11 +1,11 @@
 /**
- * What the engine wants done outside. Effects are data with a stable id, so that doing one twice is doing it once.
+ * What the engine wants done outside. Effects are data with a stable id, so doing one twice has the effect of doing it once.
  */
 import type { Artifact, Template, WorkflowSpec } from "../spec/manifest.ts";
 
-/** One execution of a leaf template. Everything an executor needs, already substituted. */
+/** One execution of a template, with everything that an executor needs. Its tags are filled in. */
 export interface TaskSpec {
-  /** Stable id: `<workflow uid>/<node id>/<n>`; `n` counts starts of this node (manual retries), from 1. */
+  /** Stable id `<workflow uid>/<node id>/<n>`. `n` counts the starts of this node, from 1; a manual retry starts it again. */
   id: string;
   namespace: string;
   workflow: string;
@@ -15,41 +15,40 @@ export interface TaskSpec {
   displayName: string;
   /** Kubernetes pod name (v2 naming). */
   podName: string;
-  /** The resolved template: container, script, containerSet, resource, data, http or plugin. */
+  /** A container, script, containerSet, resource, data, http or plugin template. */
   template: Template;
-  /** Stdout is wanted as `outputs.result`. */
+  /** The standard output is wanted as `outputs.result`. */
   includeResult: boolean;
-  /** Epoch ms after which the task must be ended with the deadline message. */
+  /** Epoch ms after which the executor must end the task with the deadline message. */
   deadline?: number;
   deadlineMessage?: string;
-  /** Spec-level pod settings (volumes, service account, pod metadata, …): the executable spec without templates. */
+  /** Pod settings of the workflow (volumes, service account, pod metadata, …): its spec without templates. */
   podSpec: Omit<WorkflowSpec, "templates">;
-  /** Where output artifacts without a location of their own go, below the namespace: `<workflow>/<pod>`. */
+  /** Where output artifacts without a location go, below the namespace: `<workflow>/<pod>`. */
   artifactPrefix: string;
-  labels?: Record<string, string>;
   /** Hosts of failed attempts to avoid. */
   avoidHosts?: string[];
   archiveLogs?: boolean;
-  /** Keys of inputs that are the workflow's although they don't begin with its namespace. */
+  /** Keys of inputs that belong to the workflow although they do not begin with its namespace. */
   formerKeys?: string[];
 }
 
-/** Artifacts that a workflow gives up, and what tells where they are. */
+/** Artifacts that a workflow gives up, and what says where they are. */
 export interface UnwantedArtifacts {
   artifacts: Artifact[];
   repositoryRef?: NonNullable<WorkflowSpec["artifactRepositoryRef"]>;
-  /** Keys among them that are the workflow's although they don't begin with its namespace. */
+  /** Keys among them that belong to the workflow although they do not begin with its namespace. */
   formerKeys?: string[];
 }
 
 export type Effect =
   | { type: "start-task"; id: string; task: TaskSpec }
-  /** End a task; its node is already settled, so its outcome is ignored. `reason` for the log. */
+  /** End a task. Its node has ended already, so its outcome is ignored. The reason is for the log. */
   | { type: "cancel-task"; id: string; task: string; reason: string }
-  /** Durable timer; fires a `timer-fired` fact with this id. Setting it again moves it. */
+  /** Set a durable timer, which fires a `timer-fired` fact with this id. Setting it again moves it. */
   | { type: "set-timer"; id: string; at: number }
   | { type: "clear-timer"; id: string }
-  /** All keys together or none; answered by locks-granted, locks-waiting or locks-failed. `holder`: see `lockHolder`. */
+  /** Take all keys or none. The answer is `locks-granted`, `locks-waiting` or `locks-failed`. Holder: see `lockHolder`. */
   | {
     type: "acquire-locks";
     id: string;
@@ -59,7 +58,7 @@ export type Effect =
     createdAt: number;
   }
   | { type: "release-locks"; id: string; holder: string }
-  /** Give back everything that a workflow and its nodes have or wait for. */
+  /** Give back everything that a workflow and its nodes hold or wait for. */
   | { type: "release-all-locks"; id: string; namespace: string; workflow: string; uid: string }
   | {
     type: "save-memo";
@@ -69,26 +68,26 @@ export type Effect =
     key: string;
     entry: string;
   }
-  /** Remove pods/scratch of finished tasks as podGC says. */
+  /** Remove pods and scratch folders of finished tasks. */
   | { type: "clean-tasks"; id: string; tasks: string[]; delayMs: number }
   | { type: "collect-artifacts"; id: string; strategy: string } & UnwantedArtifacts
   /**
-   * Look after what the nodes of a removed workflow have left outside, a few at a time, then drop the nodes, which the store
-   * has under the name `remains`.
+   * Remove what the nodes of a deleted workflow have left outside, a few nodes at a time, and then the nodes themselves,
+   * which the store keeps under the name `remains`.
    */
   | {
     type: "sweep-remains";
     id: string;
     remains: string;
     uid: string;
-    /** Strategy of the workflow for artifacts that have none of their own. */
+    /** The workflow's strategy for artifacts without one of their own. */
     artifactGc?: unknown;
     namespace: string;
     workflow: string;
     /** `spec.artifactRepositoryRef`. */
     repositoryRef?: UnwantedArtifacts["repositoryRef"];
   }
-  /** Remove the volume claims that were made for the workflow. */
+  /** Remove the volume claims of the workflow. */
   | {
     type: "remove-claims";
     id: string;
@@ -97,32 +96,32 @@ export type Effect =
     workflowUid: string;
     names: string[];
   }
-  /** The workflow deletes itself (ttlStrategy). */
+  /** Delete the workflow: its `ttlStrategy` asks for that. */
   | { type: "delete-workflow"; id: string }
-  /** Tell those who measure; not repeated after a crash. */
+  /** Report the value of a metric. Not repeated after a crash. */
   | { type: "observe-metric"; id: string; sample: MetricSample };
 
 /** One value for a metric that a manifest defines. */
 export interface MetricSample {
   type: "gauge" | "counter" | "histogram";
-  /** As in the manifest, without a prefix. */
+  /** The name in the manifest, without a prefix. */
   name: string;
   help: string;
   labels: Record<string, string>;
   value: number;
-  /** Of a gauge: what to do with the value it has. */
+  /** Of a gauge: how the value changes it. */
   operation?: "Set" | "Add" | "Sub";
-  /** Of a real-time gauge that still counts: epoch ms from which it counts seconds. */
+  /** Of a real-time gauge that is still running: epoch ms from which it counts seconds. */
   since?: number;
-  /** Of a real-time gauge: who began it, and ends it. */
+  /** Of a real-time gauge: who starts and ends it. */
   key?: string;
-  /** Of a histogram: upper bounds. */
+  /** Of a histogram: upper bounds of its buckets. */
   buckets?: number[];
 }
 
 export interface LockKey {
   kind: "mutex" | "semaphore";
-  /** `<ns>/Mutex/<name>`, `<ns>/ConfigMap/<cm>/<key>`, `<ns>/Database/<key>`. */
+  /** `<namespace>/Mutex/<name>`, `<namespace>/ConfigMap/<config map>/<key>` or `<namespace>/Database/<key>`. */
   key: string;
   /** Semaphore size; 1 for a mutex. */
   limit: number;

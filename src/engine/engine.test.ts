@@ -1,4 +1,4 @@
-/** Stories: a manifest, what happens, and what the workflow looks like then. */
+/** Stories: a manifest, what happens, and how the workflow looks afterwards. */
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Workflow } from "../spec/manifest.ts";
@@ -11,7 +11,7 @@ import { createWorkflow } from "./create.ts";
 import type { Effect, TaskSpec } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { outstanding } from "./outstanding.ts";
-import { resubmitWorkflow } from "./resubmit.ts";
+import { resubmitWorkflow } from "./orders/resubmit.ts";
 import { viewWorkflow } from "./view.ts";
 
 const START = Date.UTC(2024, 0, 1);
@@ -107,7 +107,7 @@ spec:
     container: {image: i, command: [x]}
 `;
 
-test("a workflow that starts says how its pods are named", () => {
+test("a workflow that starts shows how its pods are named", () => {
   expect(given(JOB).view().metadata.annotations).toEqual({
     "workflows.argoproj.io/pod-name-format": "v2",
   });
@@ -127,7 +127,7 @@ describe("a step that waits for an outside job", () => {
     });
   });
 
-  test("goes on when it is resumed by that id, once", () => {
+  test("continues when it is resumed by that id, and only once", () => {
     const story = waiting();
     const nodeFieldSelector = "inputs.parameters.uuid.value=6f1c";
     story.ask({ type: "resume", nodeFieldSelector });
@@ -188,7 +188,7 @@ describe("a step that waits for an outside job", () => {
     expect(story.node("wf[1].wait")?.message).toBe(`Resumed by: ${name}`);
   });
 
-  test("goes on waiting when only the workflow is to go on", () => {
+  test("continues to wait when only the workflow is resumed", () => {
     const story = waiting();
     story.ask({ type: "suspend" });
     story.ask({ type: "resume", onlyWorkflow: true });
@@ -222,7 +222,7 @@ describe("a step that waits for an outside job", () => {
     ]);
   });
 
-  test("refuses what can't be done and changes nothing", () => {
+  test("refuses what cannot be done, and changes nothing", () => {
     const story = waiting();
     const before = JSON.stringify(story.view());
     for (
@@ -245,7 +245,7 @@ describe("a step that waits for an outside job", () => {
   });
 });
 
-test("templates that call themselves for ever are ended, and told how deep they may go", () => {
+test("templates that call themselves for ever are ended with a message that names the greatest depth", () => {
   const story = given(`
 metadata: {name: wf}
 spec:
@@ -278,7 +278,7 @@ describe("facts", () => {
     expect(JSON.stringify(story.view())).toBe(before);
   });
 
-  test("about one of many steps are stored as two parts at most", () => {
+  test("about one of many steps are stored as at most two parts", () => {
     const story = given(`
 metadata: {name: wf}
 spec:
@@ -319,7 +319,7 @@ spec:
     expect(shown).not.toContain("internal error");
   });
 
-  test("an ordinary width is kept", () => {
+  test("an ordinary width is allowed", () => {
     expect(loop("n%04d", 2).tasks().map(({ nodeName }) => nodeName)).toEqual([
       "wf[0].each(0:n0000)",
       "wf[0].each(1:n0001)",
@@ -327,7 +327,7 @@ spec:
   });
 });
 
-test("the expressions of one template share a budget, and ordinary ones are well within it", () => {
+test("the expressions of one template share a budget, which is enough for ordinary ones", () => {
   const withArguments = (expression: string, count: number) =>
     given(`
 metadata: {name: wf}
@@ -348,7 +348,7 @@ spec:
   expect(withArguments("asInt('5') + 1 > 3 ? 'a' : 'b'", 5_000).tasks()).toHaveLength(1);
 });
 
-test("a manifest that is not loaded is asked for, and the work is done when it is there", () => {
+test("a manifest that is not loaded is requested, and the work is done once it is there", () => {
   const story = given(
     `
 metadata: {name: wf}
@@ -373,7 +373,7 @@ spec:
   expect(story.tasks()[0]?.template.inputs?.parameters).toMatchObject([{ name: "p", value: "v" }]);
 });
 
-test("after a restart the open orders are given again, with the same ids", () => {
+test("after a restart open effects are repeated with the same ids", () => {
   const story = given(JOB);
   const before = story.effects.filter(({ type }) => type === "start-task").map(({ id }) => id);
   story.reload();
@@ -405,7 +405,7 @@ spec:
   expect(story.status()).toMatchObject({ phase: "Failed", message: "No more retries left" });
 });
 
-test("a further attempt gets its place although others before it wait for a new child's", () => {
+test("a further attempt gets its place although others before it wait for that of a new child", () => {
   const story = given(`
 metadata: {name: wf}
 spec:
@@ -438,7 +438,7 @@ spec:
   expect(started()).toEqual(["wf.a-flaky(0)", "wf.b-pod", "wf.a-flaky(1)"]);
 });
 
-test("an estimate that came with the workflow is told from its start on", () => {
+test("an estimate that came with the workflow is shown from its start on", () => {
   const { env } = given(JOB);
   const { metadata, spec } = parse(JOB) as Workflow;
   const state = createWorkflow({
@@ -473,7 +473,7 @@ spec:
   ]);
 });
 
-test("resubmit leaves behind what belonged to the old run", () => {
+test("a resubmission leaves out what belongs to the old run", () => {
   const story = given(JOB);
   story.ask({ type: "terminate" });
   const copy = resubmitWorkflow(story.view(), { parameters: ["a=1"] }, story.env());

@@ -1,53 +1,71 @@
 /**
- * The engine's surface: what the host, the API and the conformance runner call. Pure: no clock, no randomness, no I/O.
- * A `WorkflowState` is owned by one caller and changed in place; every change is tracked, so that the work and the bytes
- * of a command are proportional to what changed, never to the size of the workflow. When a commit fails, the state is
- * thrown away and loaded again.
+ * The engine decides what follows when something happens to a workflow. It is pure: no clock, no randomness, no I/O. This file
+ * has what its callers, the host, the API and the simulation, share with it:
  *
- *   createWorkflow / loadWorkflow → WorkflowState
- *   control(state, request, env)  → what a user asked, or a Problem and nothing changed
- *   accept(state, fact, env)      → what an executor, a timer or a lock reported
- *   advance(state, env)           → goes on until nothing more can be done now
- *   takeChanges(state)            → what is to be stored and done, since the last call
- *   viewWorkflow(state)           → the object as clients see it
+ *   createWorkflow (create.ts), loadWorkflow (codec.ts)  make a `WorkflowState`
+ *   control (control.ts)    carries out what a user asks, or throws a Problem and changes nothing
+ *   accept (accept.ts)      takes in what an executor, a timer or a lock reports
+ *   advance (advance.ts)    does everything that can be done now, or as much as a turn allows
+ *   takeChanges (codec.ts)  gives what must be stored and done since the last call
+ *   viewWorkflow (view.ts)  gives the object that clients see
+ *   outstanding (outstanding.ts)  gives what must be done again after a restart
  *
- * They are in create.ts and codec.ts, control.ts, accept.ts, advance.ts and view.ts; `outstanding` (what to order again
- * after a restart) and `resubmitWorkflow` in files of their names, the lock table in locks.ts. How a round goes:
- * advance.ts looks at every node that something happened to, one file per kind of node decides what follows (steps.ts,
- * dag.ts, retry.ts, leaf.ts, suspend.ts), start.ts begins new nodes, change.ts is the only one that writes them, and
- * wakes who waits for them.
+ * A `WorkflowState` belongs to one caller and is changed in place. Every change is tracked, so the work and the bytes of a
+ * command are proportional to what changed, not to the size of the workflow. After a failed commit the state is thrown away
+ * and loaded again.
+ *
+ * What is in memory: records.ts (what is stored), runtime.ts (what is derived), state.ts (both), turn.ts (a state during one
+ * call). The way of a call of `advance`: begin.ts, then nodes/look.ts looks at every node that something has happened to. One
+ * file of nodes/ for each kind of node decides what follows; nodes/start.ts begins new nodes; scope/ finds their templates and
+ * fills in variables; change.ts, and no other file, changes records and wakes the nodes that wait. finish.ts ends the
+ * workflow; life/ holds its statechart.
  */
-import type { RunContext } from "../expr/run_context.ts";
+import type { RunContext } from "../expr/values/run_context.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import type { ArtifactKeys } from "../spec/artifact_key.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 import type { Naming } from "../spec/naming.ts";
 import type { Effect } from "./effect.ts";
-import type { TurnBudget, WorkflowLimits } from "./limits.ts";
 
-/** What surrounds one call: time, names and stored manifests. */
+/** The most that one workflow may hold. */
+export interface WorkflowLimits {
+  /** Nodes. */
+  nodes: number;
+  /** Size of its stored parts in characters; an ASCII character is one byte. */
+  bytes: number;
+}
+
+/** Counts what a call costs. */
+export interface Meter {
+  /** Characters that tags brought in. */
+  characters: number;
+  /** Steps of expressions since the last look at the clock. */
+  steps: number;
+}
+
+/** What a call gets from its caller: time, names and stored manifests. */
 export interface EngineEnv extends Naming {
-  /** Epoch ms. Also the time that "finishedAt" and friends show. */
+  /** Epoch ms. Also the time that `finishedAt` and other members show. */
   now: number;
-  /** Fresh text of `[a-z0-9]`, for generated names; deterministic from the command in tests. */
+  /** A new random text of `[a-z0-9]`, for generated names. */
   randomSuffix(length: number): string;
   /**
-   * Stored manifest as a parsed object; null = does not exist; undefined = not loaded yet. In the last case the engine
-   * leaves the work undone and lists the manifest in `Changes.needs`; the caller loads it and calls `advance` again.
+   * A stored manifest as a parsed object; null when it does not exist; undefined when it is not loaded. Then the engine leaves
+   * the work undone and lists the manifest in `Changes.needs`; the caller loads it and calls `advance` again.
    */
   findManifest(kind: ManifestKind, namespace: string, name: string): unknown;
-  /** Which keys of the deployment's repository steps may leave. @default {"shared"} */
+  /** Which keys steps may use in the repository of the deployment. @default {"shared"} */
   artifactKeys?: ArtifactKeys;
-  /** What a workflow may grow to. @default nothing bounds it */
+  /** What a workflow may grow to. @default no limits */
   limits?: WorkflowLimits;
   /**
-   * Asked after every few pieces of work. When it says no, `advance` leaves the rest to a later call, which the timer `go-on`
-   * asks for; where a turn ends changes nothing about the tree. @default a call does all that can be done
+   * Asked after every few pieces of work. When it is false, `advance` leaves the rest to a later call, for which the timer
+   * `go-on` asks. The tree does not depend on where turns end. @default a call does everything that can be done
    */
   mayGoOn?(): boolean;
-  /** The engine's own: counts what tags bring in, and what expressions cost. */
-  meter?: Pick<TurnBudget, "characters" | "steps"> | undefined;
-  /** The engine's own: pays for the expressions of the node at hand. See `beginEvaluation`. */
+  /** For the engine only: counts what tags bring in and what expressions cost. */
+  meter?: Meter | undefined;
+  /** For the engine only: the budget of the expressions of the present node. See `beginEvaluation`. */
   evaluation?: RunContext | undefined;
 }
 
@@ -57,14 +75,14 @@ export interface ManifestRef {
   name: string;
 }
 
-/** What one or several calls changed. */
+/** What one or more calls have changed. */
 export interface Changes {
-  /** Parts to store: `h` header, `s` spec and stored templates, `n:<node id>` nodes. */
+  /** Parts to store, by the keys that `codec.ts` lists. */
   put: Record<string, string>;
   drop: string[];
-  /** Set when something that lists show has changed. */
+  /** Present when something that lists show has changed. */
   index?: IndexEntry;
-  /** In the order they arose. */
+  /** In the order in which they arose. */
   effects: Effect[];
   /** Manifests that must be loaded before `advance` can go on. */
   needs: ManifestRef[];

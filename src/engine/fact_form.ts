@@ -1,6 +1,6 @@
-/** What facts look like: they come out of mailboxes, where one may be damaged, and must then harm no workflow. */
+/** Checks facts. They come out of mailboxes, where one may be damaged; it must not harm a workflow. */
 import { isJsonObject } from "../base/json.ts";
-import { OUTPUTS } from "../spec/schema_template.ts";
+import { OUTPUTS } from "../spec/schema/template.ts";
 import type { Fact, TaskOutcome } from "./command.ts";
 import {
   type Check,
@@ -28,7 +28,7 @@ const isOutcome = isRecord<TaskOutcome>({
 
 type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
 
-/** A fact of this type: all members but those that may be absent are needed. */
+/** Check of one type of fact. All members but the optional ones must be present. */
 function fact<T extends Fact["type"]>(
   members: Omit<Members<Of<T>>, "type">,
   optional: readonly string[] = [],
@@ -56,13 +56,13 @@ const FACTS: { [T in Fact["type"]]: Check } = {
   wake: fact<"wake">({}),
 };
 
-/** Tells whether a command says that it is a fact. */
+/** Tells whether a command claims to be a fact. */
 export function claimsFact(body: unknown): boolean {
   return isJsonObject(body) && typeof body["type"] === "string" &&
     Object.hasOwn(FACTS, body["type"]);
 }
 
-/** Tells whether a command is a fact, and whole. */
+/** Tells whether a command is a complete fact. */
 export function isFact(body: unknown): body is Fact {
   return claimsFact(body) && FACTS[(body as Fact).type](body);
 }

@@ -1,41 +1,32 @@
-/** How the engine's own decisions are cut short. Both are caught inside the engine. */
-import type { ManifestKind } from "../spec/manifest.ts";
+/** What the engine throws when it cannot carry out a step, or not yet. It is caught inside the engine. */
 import type { ManifestRef } from "./engine.ts";
-import type { Turn } from "./state.ts";
+import { ExpressionError, TemplateError, WhenError } from "./scope/expressions.ts";
 
-/** A step can't be carried out; its node, and what waits for it, end with this text. */
+/** A step cannot be carried out. Its node ends with this text, and so does what waits for the node. */
 export class NodeFailure extends Error {
   override readonly name = "NodeFailure";
 }
 
-/** A stored manifest is not loaded yet; the work is left as it was, to be done again. */
-export class ManifestNeeded extends Error {
-  override readonly name = "ManifestNeeded";
+/**
+ * Thrown when a stored manifest is not loaded yet. The work is left as it was, to be done again. Not an `Error`: many
+ * nodes may need one manifest, and a stack trace for each would be most of the work.
+ */
+export class ManifestNeeded {
   readonly ref: ManifestRef;
   constructor(ref: ManifestRef) {
-    super(`${ref.kind} ${ref.namespace}/${ref.name} is not loaded`);
     this.ref = ref;
+  }
+
+  toString(): string {
+    const { kind, namespace, name } = this.ref;
+    return `${kind} ${namespace}/${name} is not loaded`;
   }
 }
 
-/**
- * A stored manifest; undefined when it does not exist.
- * @throws {ManifestNeeded}
- */
-export function findStored<T>(
-  turn: Turn,
-  kind: ManifestKind,
-  namespace: string,
-  name: string,
-): T | undefined {
-  const found = turn.env.findManifest(kind, namespace, name);
-  if (found === undefined) throw new ManifestNeeded({ kind, namespace, name });
-  return found === null ? undefined : found as T;
-}
-
-const FAILURES = new Set(["NodeFailure", "TemplateError", "ExpressionError", "WhenError"]);
-
-/** Errors that are the node's, not ours. */
-export function isFailure(error: unknown): error is Error {
-  return error instanceof Error && FAILURES.has(error.name);
+/** Tells whether an error is the fault of a manifest, and not a defect of the engine. */
+export function isFailure(
+  error: unknown,
+): error is NodeFailure | TemplateError | ExpressionError | WhenError {
+  return error instanceof NodeFailure || error instanceof TemplateError ||
+    error instanceof ExpressionError || error instanceof WhenError;
 }

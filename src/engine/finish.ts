@@ -1,7 +1,8 @@
-/** The end of a workflow: hooks, exit handler, phase, and what is to be cleaned up. */
-import type { WorkflowPhase } from "../spec/manifest.ts";
-import { artifactsToCollect } from "./artifact_gc.ts";
-import { workflowHookCall } from "./call.ts";
+/** The end of a workflow: hooks, exit handler, phase, and the clean-up. */
+import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
+import type { LifecycleHook } from "../spec/manifest.ts";
+import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
+import { nodeByName } from "./tree.ts";
 import {
   cancelTask,
   dropRetrying,
@@ -13,32 +14,26 @@ import {
   releaseLocks,
   stopDaemons,
 } from "./change.ts";
-import { isTrue } from "./expressions.ts";
-import { lockHolder } from "./lock_holder.ts";
-import { givesUpClaims, removeClaims } from "./volume_claims.ts";
-import { cleanDelayMs, taskOf } from "./leaf.ts";
-import { isChosenByPodGc } from "./pod_gc.ts";
-import { globalScope } from "./globals.ts";
-import { hookNames, workflowHook } from "./hook_definitions.ts";
-import { hookName } from "./names.ts";
-import { nodeByName } from "./call.ts";
-import { startCall } from "./start.ts";
+import { isTrue } from "./scope/expressions.ts";
+import { lockHolder } from "./locks/holder.ts";
+import { givesUpClaims, removeClaims } from "./cleanup/volume_claims.ts";
+import { cleanDelayMs, taskOf } from "./nodes/task.ts";
+import { isChosenByPodGc } from "./cleanup/pod_gc.ts";
+import { globalScope } from "./scope/workflow_variables.ts";
+import { hookNames, workflowHook } from "./scope/hook_definitions.ts";
+import { hookName } from "./scope/names.ts";
+import { startOutermost } from "./nodes/look.ts";
 import { isFailure } from "./failure.ts";
-import { noteWork } from "./limits.ts";
-import { dropOrders } from "./orders.ts";
-import {
-  executedSpec,
-  hasEnded,
-  isFailedOrError,
-  isFulfilled,
-  type NodeRecord,
-  rootOf,
-  type Turn,
-  workflowName,
-} from "./state.ts";
+import { noteWork } from "./turn_budget.ts";
+import { report } from "./life/life.ts";
+import type { EndPhase } from "./life/statechart.ts";
+import { dropOrders } from "./orders/orders.ts";
+import { executedSpec, rootOf, workflowName } from "./state.ts";
+import { hasEnded, isFailedOrError, isFulfilled, type NodeRecord } from "./records.ts";
+import type { Turn } from "./turn.ts";
 import { shutdownMessage } from "./stop_reason.ts";
 
-/** Begins hooks of the workflow whose condition holds; true when all that were begun have ended. */
+/** Begins the workflow's hooks whose conditions hold. True when all hooks that have begun have ended. */
 export function runWorkflowHooks(turn: Turn): boolean {
   let areAllEnded = true;
   for (const name of hookNames(executedSpec(turn.state).hooks)) {
@@ -47,11 +42,16 @@ export function runWorkflowHooks(turn: Turn): boolean {
     let hooked = nodeByName(turn, hookName(workflowName(turn.state), name));
     if (hooked === undefined) {
       if (!holds(turn, hook.expression ?? "")) continue;
-      hooked = startCall(turn, workflowHookCall(turn, name, hook), workflowName(turn.state));
+      hooked = startHook(turn, name, hook);
     }
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
   return areAllEnded;
+}
+
+function startHook(turn: Turn, name: string, hook: LifecycleHook): NodeRecord | undefined {
+  const given = workflowHookArguments(turn, hook);
+  return startOutermost(turn, workflowHookCall(turn, name, hook), given, workflowName(turn.state));
 }
 
 function holds(turn: Turn, expression: string): boolean {
@@ -64,7 +64,7 @@ function holds(turn: Turn, expression: string): boolean {
   }
 }
 
-/** Goes on after the entrypoint has ended: hooks, exit handler, end. */
+/** Does what follows the entrypoint: hooks, exit handler, end. */
 export function finishWorkflow(turn: Turn): void {
   const root = rootOf(turn.state);
   if (root === undefined || !isFulfilled(root)) return;
@@ -79,14 +79,14 @@ export function finishWorkflow(turn: Turn): void {
     complete(turn, "Error", `error in exit template execution : ${exit.message ?? ""}`);
     return;
   }
-  let phase: WorkflowPhase = root.phase === "Failed" || root.phase === "Error"
+  let phase: EndPhase = root.phase === "Failed" || root.phase === "Error"
     ? root.phase
     : "Succeeded";
   let message = root.message;
   if (phase === "Succeeded") {
     message = root.phase === "Succeeded" || root.phase === "Running" ? root.message : undefined;
     if (exit !== undefined && isFailedOrError(exit)) {
-      phase = exit.phase as WorkflowPhase;
+      phase = exit.phase as EndPhase;
       message = exit.message;
     }
   }
@@ -95,15 +95,15 @@ export function finishWorkflow(turn: Turn): void {
 }
 
 /**
- * Tells whether the final message speaks of the shutdown: it cut off the work itself, or whoever asked for it said
- * something. When it cut off only the exit handler, that speaks for itself.
+ * Tells whether the final message is about the shutdown. It is when the shutdown cut off the work itself, or came with a
+ * message. When it cut off only the exit handler, the handler's own message says so.
  */
-function isStopped({ state }: Turn, root: NodeRecord, phase: WorkflowPhase): boolean {
+function isStopped({ state }: Turn, root: NodeRecord, phase: EndPhase): boolean {
   if (phase === "Succeeded") return false;
   return isFailedOrError(root) || state.header.stopMessage !== undefined;
 }
 
-/** The exit handler's node when it has ended; undefined when there is none to run. */
+/** The exit handler's node once it has ended. Undefined when there is nothing to run. */
 function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
   const hook = workflowHook(turn, "exit");
   if (hook === undefined) return undefined;
@@ -113,7 +113,7 @@ function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
     if (turn.state.specs.spec.shutdown === "Terminate") return undefined;
     if ((hook.expression ?? "") !== "" && !holds(turn, hook.expression ?? "")) return undefined;
     try {
-      node = startCall(turn, workflowHookCall(turn, "exit", hook), workflowName(turn.state));
+      node = startHook(turn, "exit", hook);
     } catch (error) {
       if (!isFailure(error)) throw error;
       complete(turn, "Error", `error in exit template execution : ${error.message}`);
@@ -123,12 +123,14 @@ function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
   return node !== undefined && isFulfilled(node) ? node : "waiting";
 }
 
-/** Ends the workflow, over several turns when many nodes are open. Nothing is left running, waiting or locked. */
-export function complete(turn: Turn, phase: WorkflowPhase, message?: string): void {
+const END_REPORTS = { Succeeded: "succeeded", Failed: "failed", Error: "errored" } as const;
+
+/** Ends the workflow; with many open nodes this takes several turns. Nothing stays running, waiting or locked. */
+export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
-  for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
-  // That it ends is something that happens, too.
+  for (const boundary of [...runtime.daemons?.keys() ?? []]) stopDaemons(turn, boundary);
+  // The end itself counts as a change, after which progress is brought up to date.
   runtime.revision++;
   if (!endLeftovers(turn) || !refreshProgress(turn)) {
     header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
@@ -138,7 +140,7 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   delete header.closing;
   dropRetrying(turn.state);
   dropOrders(turn.state);
-  header.phase = phase;
+  report(turn, END_REPORTS[phase]);
   if (message === undefined || message === "") delete header.message;
   else header.message = message;
   header.finishedAt = turn.env.now;
@@ -163,18 +165,18 @@ export function complete(turn: Turn, phase: WorkflowPhase, message?: string): vo
   if (executedSpec(turn.state).activeDeadlineSeconds !== undefined) {
     emit(turn, { type: "clear-timer", id: "workflow-deadline" });
   }
-  // The last steps are one piece.
-  delete turn.budget;
+  // The clean-up is not left to another turn.
+  turn.budget = undefined;
   cleanUp(turn, phase);
 }
 
-/** Goes on with ending a workflow that the last turn did not come to the end of. */
+/** Continues to end a workflow where the last turn stopped. */
 export function goOnClosing(turn: Turn): void {
   const { closing } = turn.state.header;
   if (closing !== undefined) complete(turn, closing.phase, closing.message);
 }
 
-/** Ends the nodes that are cut off by the end of the workflow. False when some are left for the next turn. */
+/** Ends the nodes that are still open when the workflow ends. False when some are left for the next turn. */
 function endLeftovers(turn: Turn): boolean {
   const { budget } = turn;
   for (const node of turn.state.nodes.values()) {
@@ -190,7 +192,7 @@ function endLeftovers(turn: Turn): boolean {
   return true;
 }
 
-function cleanUp(turn: Turn, phase: WorkflowPhase): void {
+function cleanUp(turn: Turn, phase: EndPhase): void {
   const { header, nodes } = turn.state;
   const spec = executedSpec(turn.state);
   const strategy = spec.podGC?.strategy;
@@ -227,8 +229,8 @@ function cleanUp(turn: Turn, phase: WorkflowPhase): void {
   }
 }
 
-/** Seconds after which a finished workflow deletes itself. */
-export function ttlSeconds(turn: Turn, phase: WorkflowPhase): number | undefined {
+/** Seconds after which a finished workflow deletes itself; undefined: never. */
+export function ttlSeconds(turn: Turn, phase: EndPhase): number | undefined {
   const { ttlStrategy } = executedSpec(turn.state);
   if (phase === "Succeeded" && ttlStrategy?.secondsAfterSuccess !== undefined) {
     return ttlStrategy.secondsAfterSuccess;
@@ -249,7 +251,7 @@ export function setCondition(turn: Turn, type: string, status: string, message?:
   turn.state.pending.header = true;
 }
 
-/** Holder of the locks of the workflow as a whole. */
+/** Who holds the locks of the workflow as a whole. */
 export function workflowHolder(turn: Turn): string {
   return lockHolder(turn.state, turn.state.header.lock?.round ?? 0);
 }

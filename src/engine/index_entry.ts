@@ -1,6 +1,6 @@
 /**
- * What lists filter and sort by. Absent for actors that are never listed. No time is before `createdAt`, so that a list
- * that is bounded by one of them needs to look at nothing that is newer.
+ * What lists filter and sort by. Actors that are never listed have no entry. Both times are at or after `createdAt`, so a
+ * list that ends at a certain time need not look at newer entries.
  */
 export interface IndexEntry {
   namespace: string;
@@ -9,9 +9,9 @@ export interface IndexEntry {
   labels: Record<string, string>;
   /** Workflow phase, "" before the first step. */
   phase: string;
-  /** Epoch ms; as the object itself shows it, but for one that says that it began before it was made. */
+  /** Epoch ms, as the object shows it; earlier when the object says that it began before it was created. */
   createdAt: number;
-  /** Epoch ms, as the object itself shows them. */
+  /** Epoch ms, as the object shows them. */
   startedAt?: number;
   finishedAt?: number;
 }

@@ -1,4 +1,4 @@
-/** Workflows that grow without end, in many forms: each ends in Error, and none of its turns is long. */
+/** Workflows that grow without end, in many ways: each ends in Error, and none of its turns is long. */
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
@@ -8,13 +8,14 @@ import { advance } from "./advance.ts";
 import { loadWorkflow, takeChanges } from "./codec.ts";
 import { createWorkflow } from "./create.ts";
 import type { EngineEnv } from "./engine.ts";
-import { hasEnded, type WorkflowState } from "./state.ts";
+import type { WorkflowState } from "./state.ts";
+import { hasEnded } from "./records.ts";
 import { viewWorkflow } from "./view.ts";
 
 const LIMITS = { nodes: 3_000, bytes: 4_000_000 };
 /** Pieces of work in one turn. */
 const PIECES = 200;
-/** Pieces between two questions whether a turn may go on. */
+/** Pieces of work between two looks at the clock. */
 const PER_QUESTION = 4;
 
 const waiting = { name: "w", suspend: {} };
@@ -49,7 +50,7 @@ function loops(outer: object, inner: object, template = "w", more: object = {}):
   };
 }
 
-/** A loop over a template with an input, whose argument is long. */
+/** A loop with a long argument. */
 function longArguments(count: string, length: number): WorkflowSpec {
   return {
     entrypoint: "main",
@@ -98,7 +99,7 @@ const outputs: WorkflowSpec = {
   ],
 };
 
-/** Nothing of it is stored, but each filled template is large. */
+/** Little of it is stored, but its templates are large once their tags are filled in. */
 const largeTemplates: WorkflowSpec = {
   ...recursion({}),
   arguments: one("x", "x".repeat(30_000)),
@@ -173,7 +174,7 @@ const FORMS: Record<string, [WorkflowSpec, RegExp]> = {
   "large templates": [largeTemplates, BY_NODES],
 };
 
-/** A workflow that is carried on turn by turn, and now and then loaded again. */
+/** A workflow that runs turn by turn, and is loaded again now and then. */
 function live(spec: WorkflowSpec) {
   const workflow: Workflow = {
     metadata: {
@@ -224,17 +225,17 @@ describe("a workflow that grows without end", () => {
     const { state, seen } = live(spec);
     expect(state.header.message ?? "").toMatch(message);
     expect(seen.nodes).toBeLessThanOrEqual(LIMITS.nodes);
-    // A piece of work changes its node and some of those around it.
+    // A piece of work changes its node and some nodes around it.
     expect(seen.nodesInTurn).toBeLessThan(4 * PIECES);
     expect(seen.charactersInTurn).toBeLessThan(LIMITS.bytes + 2_500_000);
-    // What waits for a free place has not ended, and is small.
+    // Workflows that wait for a free place have not ended, and are small.
     if (message.source === "^$") return;
     expect(state.header.phase).toBe("Error");
     for (const node of state.nodes.values()) expect(hasEnded(node), node.name).toBe(true);
   });
 });
 
-test("a workflow of as many nodes as it may have is carried out", () => {
+test("a workflow with as many nodes as it may have is carried out", () => {
   const { state, seen } = live(loops({ withSequence: { count: "20" } }, {
     withSequence: { count: "140" },
   }));
@@ -271,7 +272,7 @@ test("wide loops that depend on each other have a graph of bounded size", () => 
   expect(edges).toBeLessThan(1_100_000);
 });
 
-/** A new workflow, in an environment in which a turn is over when it first asks whether it may go on. */
+/** A new workflow whose turns are over at their first look at the clock. */
 function begunHastily(spec: WorkflowSpec): { state: WorkflowState; env: EngineEnv } {
   const metadata = { name: "x", namespace: "default", uid: "u" };
   const env: EngineEnv = {
@@ -295,7 +296,7 @@ function turnsOf(spec: WorkflowSpec): { state: WorkflowState; turns: number } {
   return { state, turns };
 }
 
-test("between elements of a loop whose expressions are dear a turn may end", () => {
+test("a turn may end between elements of a loop whose expressions are slow", () => {
   const spec = (expression: string): WorkflowSpec => ({
     entrypoint: "main",
     templates: [
@@ -317,7 +318,7 @@ test("between elements of a loop whose expressions are dear a turn may end", () 
   expect(dear.turns - cheap.turns).toBeGreaterThan(30);
 });
 
-test("a wide DAG is begun in time that grows with its tasks, not with their square", () => {
+test("the time to begin a wide DAG grows with the number of its tasks, not with its square", () => {
   const begin = (count: number) => {
     const tasks = Array.from({ length: count }, (_, at) => ({ name: `t${at}`, template: "w" }));
     const { state, env } = begunHastily({

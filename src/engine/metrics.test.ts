@@ -9,7 +9,7 @@ import type { EngineEnv } from "./engine.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
-/** Runs a workflow of one retried step; `outcomes` are those of its attempts. Each takes two seconds. */
+/** Runs a workflow with one retried step, whose attempts have these outcomes and take two seconds each. */
 function run(
   metrics: { step?: PrometheusMetric[]; workflow?: PrometheusMetric[] },
   outcomes: ("Succeeded" | "Failed")[],
@@ -119,7 +119,7 @@ test("a template is measured once, when its last attempt has ended", () => {
   ]);
 });
 
-test("`when` decides whether anything is told", () => {
+test("`when` decides whether anything is reported", () => {
   const step = [counter({ when: "{{status}} == Failed" })];
   expect(run({ step }, ["Succeeded"]).samples).toEqual([]);
   expect(run({ step }, ["Failed"]).samples).toHaveLength(1);
@@ -143,7 +143,7 @@ test("a workflow is measured when it ends, with its own variables", () => {
   ]);
 });
 
-test("a real-time gauge counts from the beginning and is set at the end", () => {
+test("a real-time gauge counts from the start and is set at the end", () => {
   const realtime = (value: string): PrometheusMetric => ({
     name: "running",
     help: "Time",
@@ -163,7 +163,7 @@ test("a real-time gauge counts from the beginning and is set at the end", () => 
   ]);
 });
 
-test("what can't be worked out is a condition of the workflow, which goes on", () => {
+test("a metric that fails becomes a condition of the workflow, which continues", () => {
   const { samples, problem } = run({
     step: [
       { name: "a", help: "A", gauge: { value: "{{outputs.result}}" } },

@@ -1,11 +1,13 @@
 /**
- * Metrics that workflows and templates define: told once, when the workflow or the node that runs the template ends; a
- * real-time gauge also when it begins. What can't be worked out is a condition of the workflow and ends nothing.
+ * Metrics that workflows and templates define. Each is reported once, when the workflow or the template's node ends; a
+ * real-time gauge also when it begins. A metric that fails becomes a condition of the workflow and ends nothing.
  */
+import { errorText } from "../base/error_text.ts";
 import { isMetricName, seriesProblem } from "../base/prometheus_text.ts";
+import { isShared } from "../base/shared_json.ts";
 import type { Metrics, PrometheusMetric, Template } from "../spec/manifest.ts";
-import { inputScope } from "./bind.ts";
-import { callOf, localsOf } from "./call.ts";
+import { inputScope } from "./scope/inputs.ts";
+import { callOf, variablesOf } from "./scope/call.ts";
 import { emit } from "./change.ts";
 import type { MetricSample } from "./effect.ts";
 import {
@@ -15,41 +17,42 @@ import {
   replaceTags,
   type Scope,
   scopeOf,
-} from "./expressions.ts";
+} from "./scope/expressions.ts";
 import { setCondition } from "./finish.ts";
-import { globalScope } from "./globals.ts";
-import { attemptCount } from "./retry_scope.ts";
-import { lastAttempt } from "./scope.ts";
-import { executedSpec, hasEnded, type NodeRecord, type Turn, type WorkflowState } from "./state.ts";
-import { resolveTemplate } from "./templates.ts";
+import { globalScope } from "./scope/workflow_variables.ts";
+import { attemptCount, nodeWithOutputs } from "./scope/attempts.ts";
+import { executedSpec, type WorkflowState } from "./state.ts";
+import { hasEnded, type NodeRecord } from "./records.ts";
+import type { Turn } from "./turn.ts";
+import { resolveTemplate } from "./scope/templates.ts";
 
-/** What a real-time gauge can show: time since its node or workflow began. */
+/** What a real-time gauge can show: the time since its node or its workflow began. */
 const CLOCKS: Readonly<Record<string, "node" | "workflow">> = {
   "{{duration}}": "node",
   "{{workflow.duration}}": "workflow",
 };
 
-/** Where a workflow was before a call of `advance`. */
+/** How far the workflow was before a call of `advance`. */
 export interface Before {
   hasBegun: boolean;
   hasEnded: boolean;
 }
 
-/** Tells what the last changes are worth to those who measure. */
+/** Reports the metrics of everything that has begun or ended in this call. */
 export function observeMetrics(turn: Turn, before: Before): void {
   const { state } = turn;
   const { phased } = state.pending;
-  state.pending.phased = new Set();
   const errors: string[] = [];
-  if (measuresNodes(state)) {
-    for (const id of phased) {
+  if (phased.length > 0) state.pending.phased = [];
+  if (phased.length > 0 && measuresNodes(state)) {
+    for (const id of new Set(phased)) {
       const node = state.nodes.get(id);
       if (node === undefined) continue;
       try {
         observeNode(turn, node, errors);
       } catch (error) {
-        // Measuring harms nobody: whatever it is, the workflow goes on.
-        errors.push(`metrics of ${node.name}: ${(error as Error).message}`);
+        // A metric must not harm its workflow, whatever went wrong.
+        errors.push(`metrics of ${node.name}: ${errorText(error)}`);
       }
     }
   }
@@ -61,7 +64,7 @@ export function observeMetrics(turn: Turn, before: Before): void {
   setCondition(turn, "MetricsError", "True", [...all].join(", "));
 }
 
-/** Tells whether any template measures something; what was found is kept until templates are added. */
+/** Tells whether any template defines metrics. The answer is kept until templates are added. */
 function measuresNodes(state: WorkflowState): boolean {
   const { specs, runtime } = state;
   const spec = executedSpec(state);
@@ -69,15 +72,23 @@ function measuresNodes(state: WorkflowState): boolean {
   const { storedTemplates } = specs;
   let known = runtime.measures;
   if (known?.templates !== templates || known?.stored !== storedTemplates) {
-    const all: (Template | undefined)[] = [
-      templateDefaults,
-      ...templates ?? [],
-      ...Object.values(storedTemplates ?? {}),
-    ];
-    known = { templates, stored: storedTemplates, any: all.some(measures) };
+    const any = measures(templateDefaults) || doAnyMeasure(templates) ||
+      (storedTemplates !== undefined && Object.values(storedTemplates).some(measures));
+    known = { templates, stored: storedTemplates, any };
     runtime.measures = known;
   }
   return known?.any === true;
+}
+
+// A memo of a pure function, by shared templates.
+const measuring = new WeakMap<object, boolean>();
+
+function doAnyMeasure(templates: readonly Template[] | undefined): boolean {
+  if (templates === undefined) return false;
+  if (!isShared(templates)) return templates.some(measures);
+  let any = measuring.get(templates);
+  if (any === undefined) measuring.set(templates, any = templates.some(measures));
+  return any;
 }
 
 function measures(template: Template | undefined): boolean {
@@ -93,11 +104,10 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
   const call = callOf(turn, node);
   const { template } = resolveTemplate(turn, call.holder, call.context);
   if (template.metrics === undefined) return;
-  const { locals } = localsOf(turn, call, template);
   const scope = joinScopes(
     scopeOf(nodeValues(turn, node)),
     inputScope(node.inputs),
-    scopeOf(locals),
+    variablesOf(turn, call, template).locals,
     globalScope(turn, { hasEnd: call.hasEnd }),
   );
   observe(turn, template.metrics, {
@@ -108,9 +118,9 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
   }, errors);
 }
 
-/** Variables about the node itself. */
+/** Variables of the node itself. */
 function nodeValues(turn: Turn, node: NodeRecord): Record<string, string> {
-  const { outputs } = lastAttempt(turn, node);
+  const { outputs } = nodeWithOutputs(turn, node);
   const until = node.finishedAt ?? turn.env.now;
   const values: Record<string, string> = {
     status: node.phase,
@@ -159,7 +169,7 @@ function workflowResources({ nodes }: WorkflowState): Record<string, number> {
 /** What is measured. */
 interface Subject {
   scope: Scope;
-  /** Tells it from all others: node id, or uid of the workflow. */
+  /** What identifies it: node id, or uid of the workflow. */
   key: string;
   hasEnded: boolean;
   startedAt: number | undefined;
@@ -180,12 +190,12 @@ function observe(turn: Turn, metrics: Metrics, subject: Subject, errors: string[
         sample,
       });
     } catch (error) {
-      errors.push(`metric '${metric.name ?? ""}': ${(error as Error).message}`);
+      errors.push(`metric '${metric.name ?? ""}': ${errorText(error)}`);
     }
   });
 }
 
-/** Undefined when the condition of the metric does not hold. @throws {Error} when it can't be worked out */
+/** Undefined when the condition of the metric does not hold. @throws {Error} when the metric is wrong */
 function sampleOf(
   turn: Turn,
   metric: PrometheusMetric,

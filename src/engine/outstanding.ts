@@ -1,41 +1,27 @@
-/** What must be done again after a restart: everything that was ordered and whose answer is still to come. */
-import { setTimerEffect, taskId } from "./change.ts";
+/** What must be done again after a restart: every effect whose answer is still to come. */
+import { holderOf, lockRequest, setTimerEffect, taskId } from "./change.ts";
 import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
+import { needManifest } from "./stored_manifests.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
-import { createdAt } from "./globals.ts";
-import { holderOf } from "./change.ts";
-import { taskOf } from "./leaf.ts";
-import {
-  executedSpec,
-  hasEnded,
-  isCompleted,
-  isTask,
-  type LockNote,
-  type Turn,
-  type WorkflowState,
-} from "./state.ts";
+import type { Turn } from "./turn.ts";
+import { taskOf } from "./nodes/task.ts";
+import type { WorkflowState } from "./state.ts";
+import { hasEnded, isCompleted, isTask, type LockNote } from "./records.ts";
 import { workflowDeadline } from "./stop_reason.ts";
 
 /**
  * Effects of a workflow that are still open: tasks that run, timers that are set, locks that are held or waited for.
- * Doing them again is harmless. Manifests that are needed and not loaded are listed in the changes.
+ * Repeating them is harmless. Missing manifests are listed in the changes.
  */
 export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
-  const turn: Turn = { state, env };
+  const turn: Turn = { state, env, budget: undefined };
   const effects: Effect[] = [];
   const { header } = state;
   const lock = (holder: string, note: LockNote | undefined) => {
     if (note === undefined) return;
-    effects.push({
-      type: "acquire-locks",
-      id: `acquire/${holder}`,
-      holder,
-      keys: note.keys,
-      priority: executedSpec(state).priority ?? 0,
-      createdAt: createdAt(turn),
-    });
+    effects.push(lockRequest(turn, holder, note.keys));
   };
   if (header.finishedAt !== undefined && isCompleted(header.phase)) {
     const seconds = ttlSeconds(turn, header.phase);
@@ -63,8 +49,7 @@ export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
       });
     } catch (error) {
       if (!(error instanceof ManifestNeeded)) throw error;
-      const { ref } = error;
-      state.pending.needs.set(`${ref.kind}/${ref.namespace}/${ref.name}`, ref);
+      needManifest(turn, error);
     }
   }
   return effects;

@@ -1,12 +1,12 @@
 /**
- * What is derived from the stored nodes and kept in memory: who waits for whom, counters, and which nodes are to be
- * looked at. Built once when a workflow is loaded, then kept up to date node by node; never stored.
+ * What is derived from the stored nodes and kept in memory: who waits for whom, counters, and which nodes to look at. It is
+ * built when a workflow is loaded and then kept up to date node by node. It is never stored.
  */
 import type { Json } from "../base/json.ts";
-import type { StepLike, Template } from "../spec/manifest.ts";
-import type { GivenArguments } from "./arguments.ts";
-import type { LoopOutputs } from "./scope.ts";
-import { isExecutable, type NodeRecord } from "./state.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import type { StepLike, Template, WorkflowSpec } from "../spec/manifest.ts";
+import type { GivenArguments } from "./scope/arguments.ts";
+import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
 
 /** Counters of the nodes inside one Steps or DAG node. */
 export interface BoundaryCount {
@@ -17,23 +17,35 @@ export interface BoundaryCount {
   unsuccessful: number;
 }
 
-/** Where the templates that a template names are looked up. */
+/** Where the names of templates are looked up. */
 export interface TemplateContext {
   kind: "local" | "namespaced" | "cluster";
   name: string;
+  /** Both, as nodes show them: `local/<workflow>`, `namespaced/<template>`, `cluster/<template>`. */
+  text: string;
 }
 
 /** A Steps or DAG node's template with its inputs filled in, and where it came from. */
 export interface Frame {
   template: Template;
-  /** The template before its inputs were filled in: workflows of one manifest may share it. */
+  /** The template before its inputs were filled in. Workflows of one manifest may share it. */
   written: Template;
   context: TemplateContext;
   /** `workflow.status` and `workflow.failures` may be used inside. */
   hasEnd: boolean;
+  /** Its steps or tasks by name, once somebody has asked for one. */
+  steps: ReadonlyMap<string, PlacedStep> | undefined;
+  /** Steps and tasks whose result a text refers to, once somebody has asked. */
+  wantedResults: ReadonlySet<string> | undefined;
 }
 
-/** One step or task ready to be started: references resolved, loops expanded. */
+/** A step, and the index of its group; for a task of a DAG the index is 0. */
+export interface PlacedStep {
+  step: StepLike;
+  group: number;
+}
+
+/** One step, task or loop element that is ready to begin, with its references resolved. */
 export interface ExpandedCall {
   step: StepLike;
   /** Full node name. */
@@ -41,13 +53,12 @@ export interface ExpandedCall {
   /** Set for elements of a loop. */
   index?: number;
   item?: Json;
-  /** Why it does not run: message of its Skipped node. */
+  /** Why it does not run: the message of its Skipped node. */
   skip?: string;
-  /** The loop has no elements. */
-  isEmptyLoop?: boolean;
-  /** Error found when its `when` was evaluated. */
+  /** What is wrong with its `when`. */
   error?: string;
-  arguments: GivenArguments;
+  /** Undefined once its node has its inputs. */
+  arguments: GivenArguments | undefined;
 }
 
 /** A loop whose calls are being worked out. */
@@ -57,102 +68,124 @@ export interface Expansion {
   characters: number;
 }
 
-/** Memory of one group-like node. */
-export interface Unit {
-  frame?: Frame;
-  /** All calls of a step group, or of a loop group. */
-  calls?: ExpandedCall[];
-  /** Characters of the calls' arguments, until all calls were started. */
+/** What the elements of a loop left, in the order of the loop. */
+export interface LoopOutputs {
+  result: string;
+  /** JSON list of `{name: value}` objects. */
+  all: string;
+  parameters: Map<string, string>;
+}
+
+/** What is kept in memory about a Steps or DAG node, a step group or the group of a loop. */
+export interface GroupMemory {
+  frame: Frame | undefined;
+  /** All calls of a step group, or of the group of a loop. */
+  calls: ExpandedCall[] | undefined;
+  /** Characters of the calls' arguments, until all calls have begun. */
   callCharacters: number;
-  /** First call that was not looked at for a node that does not run. */
-  unmade?: number;
-  /** First call that was not started yet. */
+  /** Index of the first call that was not checked for whether it runs at all. */
+  unmade: number | undefined;
+  /** Index of the first call that has not begun. */
   cursor: number;
   /** Members that are done. */
   done: Set<string>;
-  /** Members that became done since the node was last looked at. */
+  /** Members that were done since the last look at this node. */
   news: string[];
-  /** Lowest order among members that failed without being tolerated. */
-  firstFailed?: NodeRecord;
-  /** Phase of the last loop element that failed. */
-  failedPhase?: "Failed" | "Error";
-  dag?: DagUnit;
-  /** Outputs of ended loops by step. */
-  aggregates?: Map<string, LoopOutputs>;
+  /** The oldest member whose failure is not tolerated. */
+  firstFailed: NodeRecord | undefined;
+  dag: DagMemory | undefined;
+  /** Outputs of loops that have ended, by step. */
+  aggregates: Map<string, LoopOutputs> | undefined;
   /** Calls by node name. */
-  callsByName?: Map<string, ExpandedCall>;
+  callsByName: Map<string, ExpandedCall> | undefined;
 }
 
-/** Memory of a DAG node. */
-export interface DagUnit {
+/** What is kept in memory about the tasks of a DAG node. */
+export interface DagMemory {
   targets: readonly string[];
   dependents: ReadonlyMap<string, readonly string[]>;
-  /** Dependencies of a task that are not done. */
+  /** For each task the number of dependencies that are not done. */
   waitingFor: Map<string, number>;
-  /** Tasks whose dependencies are done and that are not begun, in their order from `firstReady` on. */
+  /** Tasks that may begin, in their order; those before `firstReady` have begun. */
   ready: string[];
   firstReady: number;
   begun: Set<string>;
-  /** Order in which ready tasks begin. */
+  /** The place of each task in the order in which ready tasks begin. */
   rank: ReadonlyMap<string, number>;
 }
 
+/** A node in the middle of its work. */
+export interface Interrupted {
+  id: string;
+  /** What is left to do: the whole look, the calls that have not begun, or the look at the node as a member of its group. */
+  rest: "look" | "calls" | "member";
+}
+
+/** Collections that most workflows never need are made when the first of their members comes. */
 export interface Runtime {
-  /** The manifest is known to be valid, and is not checked again. */
+  /** The manifest is known to be valid and is not checked again. */
   isChecked: boolean;
-  /** Structural children by owner, in creation order. */
+  /** Members of each owner, in creation order. */
   members: Map<string, string[]>;
   /** How many of them are not hooks. */
   memberCounts: Map<string, number>;
   boundaries: Map<string, BoundaryCount>;
-  units: Map<string, Unit>;
+  memories: Map<string, GroupMemory>;
   activePods: number;
+  /** How many tasks are under way, without those that wait for a lock. */
+  activeTasks: number;
+  /** How many suspend nodes wait. */
+  waitingSteps: number;
   progressDone: number;
   progressTotal: number;
-  /** Running daemons by boundary ("" = none). */
-  daemons: Map<string, Set<string>>;
-  /** Daemons that left by themselves, by boundary. */
-  lostDaemons: Map<string, Set<string>>;
-  /** Nodes that hold or wait for locks, tasks that are active, suspended nodes: all that a shutdown has to end. */
+  /** Running daemons by boundary; "": without one. */
+  daemons: Map<string, Set<string>> | undefined;
+  /** Daemons that ended by themselves, by boundary. */
+  lostDaemons: Map<string, Set<string>> | undefined;
+  /** All that a shutdown has to end: open tasks, retry nodes, suspend nodes, and nodes that wait for locks. */
   active: Set<string>;
-  /** Those of them that a shutdown is about to end, next last. */
-  toEnd?: string[];
-  /** Done nodes that still show less than full progress, because nothing has happened since a user ended them. */
-  stale: Set<string>;
+  /** Those that a shutdown is about to end, the next one last. */
+  toEnd: string[] | undefined;
+  /** Nodes that succeeded but do not show full progress, because nothing has happened since a user ended them. */
+  stale: Set<string> | undefined;
   /** Grows with every change of a node. */
   revision: number;
-  /** `revision` after the last round or request. */
+  /** The revision after the last round or request. */
   seenRevision: number;
-  /** Memoized results saved by this workflow, which the store may not show yet. */
-  memos: Map<string, string>;
-  /** Nodes with locks, held or waited for. */
-  lockers: Set<string>;
-  /** To be looked at. */
+  /** Results that this workflow has memoized, which the store may not show yet. */
+  memos: Map<string, string> | undefined;
+  /** Nodes that hold locks or wait for them. */
+  lockers: Set<string> | undefined;
+  /** Nodes to look at, in order; the set is to find them. */
   queue: string[];
   queued: Set<string>;
-  /** Nodes that a turn left in the middle of their work, innermost first: gone on with before all others. */
-  cut: string[];
-  /** Calls of long loops that are being worked out, by the name of the step's node. */
-  expansions: Map<string, Expansion>;
-  /** Characters of arguments that wait for their nodes. */
+  /** Nodes in the middle of their work, innermost last. They go on before all others. */
+  cut: Interrupted[];
+  /** Groups that have just begun, in order. They are looked at before their neighbours begin, so they fill up first. */
+  opened: string[];
+  /** Loops whose calls are being worked out, by the name of the step's node. */
+  expansions: Map<string, Expansion> | undefined;
+  /** Characters of the arguments of calls that have not begun. */
   callCharacters: number;
-  /** Characters that tags brought in since the filled templates were last forgotten. */
+  /** Characters that tags have brought into templates since these were last forgotten. */
   filledCharacters: number;
-  /** Waiters for a free place that had their chance, as of this revision. */
-  tried: Set<string>;
+  /** Waiters for a free place that have had their chance since this revision. */
+  tried: Set<string> | undefined;
   triedAt: number;
-  /** Group-like nodes that wait for a free slot of the workflow's parallelism. */
-  gated: Set<string>;
-  /** The same for the parallelism of one boundary. */
-  gatedIn: Map<string, Set<string>>;
-  /** Whether any template defines metrics, and of which templates that is known. */
-  measures?: {
+  /** Nodes that wait for a free place in the workflow's parallelism. */
+  gated: Set<string> | undefined;
+  /** The same for the parallelism of each boundary. */
+  gatedIn: Map<string, Set<string>> | undefined;
+  /** The spec without its templates, as tasks get it, and the spec from which it was made. */
+  podSpec: { of: WorkflowSpec; value: Omit<WorkflowSpec, "templates"> } | undefined;
+  /** Whether any template defines metrics, and which templates were checked for that. */
+  measures: {
     templates: readonly Template[] | undefined;
     stored: Readonly<Record<string, Template>> | undefined;
     any: boolean;
-  };
-  /** Nodes with hooks that read other steps, by boundary: looked at whenever something there changes. */
-  watching: Map<string, Set<string>>;
+  } | undefined;
+  /** Nodes whose hooks read other steps, by boundary. They are looked at whenever a phase there changes. */
+  watching: Map<string, Set<string>> | undefined;
 }
 
 function emptyRuntime(): Runtime {
@@ -161,53 +194,69 @@ function emptyRuntime(): Runtime {
     members: new Map(),
     memberCounts: new Map(),
     boundaries: new Map(),
-    units: new Map(),
+    memories: new Map(),
     activePods: 0,
+    activeTasks: 0,
+    waitingSteps: 0,
     progressDone: 0,
     progressTotal: 0,
-    daemons: new Map(),
-    lostDaemons: new Map(),
+    daemons: undefined,
+    lostDaemons: undefined,
     active: new Set(),
-    lockers: new Set(),
-    stale: new Set(),
+    toEnd: undefined,
+    lockers: undefined,
+    stale: undefined,
     revision: 0,
     seenRevision: 0,
-    memos: new Map(),
+    memos: undefined,
     queue: [],
     queued: new Set(),
     cut: [],
-    expansions: new Map(),
+    opened: [],
+    expansions: undefined,
     callCharacters: 0,
     filledCharacters: 0,
-    tried: new Set(),
+    tried: undefined,
     triedAt: -1,
-    gated: new Set(),
-    gatedIn: new Map(),
-    watching: new Map(),
+    gated: undefined,
+    gatedIn: undefined,
+    measures: undefined,
+    watching: undefined,
+    podSpec: undefined,
   };
 }
 
 /**
- * Derives everything from the stored nodes. Every group that has not ended is to be looked at.
- * @param isCut the last turn was cut short: it was at work around the node that was made last
+ * Derives everything from the stored nodes. Every node is to be looked at.
+ * @param isCut the last turn was cut short while it was at work on the node that was made last
  */
 export function buildRuntime(nodes: Iterable<NodeRecord>, isCut = false): Runtime {
+  return runToEnd(runtimeSteps(nodes, isCut));
+}
+
+/** The same for many nodes, step by step. */
+export function* runtimeSteps(nodes: Iterable<NodeRecord>, isCut = false): Steps<Runtime> {
   const runtime = emptyRuntime();
   const ordered = [...nodes].sort((a, b) => a.order - b.order);
+  let done = 0;
   for (const node of ordered) {
     attach(runtime, node);
     account(runtime, node, 1);
+    if (++done % STEP_SIZE === 0) yield;
   }
-  for (const node of ordered) wake(runtime, node.id);
+  for (const node of ordered) {
+    wake(runtime, node.id);
+    if (++done % STEP_SIZE === 0) yield;
+  }
   if (isCut) {
-    runtime.cut = ownersOf(ordered);
-    // Something had happened, and progress may not be up to date yet.
+    runtime.cut = ownersOf(ordered).reverse().map((id) => ({ id, rest: "look" }));
+    // Something happened in that turn, and progress may not be up to date.
     runtime.seenRevision = -1;
   }
   return runtime;
 }
 
-/** The last node and those around it, innermost first. */
+/** Ids of the last node and of those around it, innermost first. */
 function ownersOf(ordered: readonly NodeRecord[]): string[] {
   const byId = new Map(ordered.map((node) => [node.id, node]));
   const owners: string[] = [];
@@ -220,7 +269,7 @@ function ownersOf(ordered: readonly NodeRecord[]): string[] {
   return owners;
 }
 
-/** Enters a node under its owner. */
+/** Adds a node to the members of its owner. */
 export function attach(runtime: Runtime, node: NodeRecord): void {
   if (node.owner !== undefined) {
     const members = runtime.members.get(node.owner);
@@ -232,13 +281,15 @@ export function attach(runtime: Runtime, node: NodeRecord): void {
   }
 }
 
-/** Adds a node to the counters, or takes it out again before it changes. */
+/** Adds a node to the counters, or takes it out before it changes. */
 export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void {
   const isOpen = node.phase === "Pending" || node.phase === "Running";
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   const isPod = node.type === "Pod";
   const counts = isPod || node.type === "Steps" || node.type === "DAG";
   if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
+  if (isOpen && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
+  if (node.type === "Suspend" && node.phase === "Running") runtime.waitingSteps += sign;
   if (counts && node.boundary !== undefined) {
     const boundary = boundaryCount(runtime, node.boundary);
     if (isOpen) boundary.activeChildren += sign;
@@ -249,21 +300,32 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
     const [done, total] = parseProgress(node.progress);
     runtime.progressDone += sign * done;
     runtime.progressTotal += sign * total;
-    if (sign === 1 && node.phase === "Succeeded" && done < total) runtime.stale.add(node.id);
-    else runtime.stale.delete(node.id);
+    if (sign === 1 && node.phase === "Succeeded" && done < total) {
+      (runtime.stale ??= new Set()).add(node.id);
+    } else runtime.stale?.delete(node.id);
   }
   if (node.isLostDaemon === true) {
-    setMember(runtime.lostDaemons, node.boundary ?? "", node.id, sign === 1);
+    setMember(runtime.lostDaemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
   }
-  if (node.daemoned === true) setMember(runtime.daemons, node.boundary ?? "", node.id, sign === 1);
-  if (node.lock !== undefined && sign === 1) runtime.lockers.add(node.id);
-  else runtime.lockers.delete(node.id);
+  if (node.daemoned === true) {
+    setMember(runtime.daemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
+  }
+  if (node.lock !== undefined && sign === 1) (runtime.lockers ??= new Set()).add(node.id);
+  else runtime.lockers?.delete(node.id);
   const isActive = isOpen &&
     (isExecutable(node.type) || node.type === "Retry" || isWaiting);
   if (isActive && sign === 1) runtime.active.add(node.id);
   else runtime.active.delete(node.id);
 }
 
+/** Tells whether a change of a node may concern what `account` reads. */
+export function isCounted(patch: Partial<NodeRecord>): boolean {
+  return "phase" in patch || "type" in patch || "boundary" in patch || "progress" in patch ||
+    "lock" in patch || "synchronizationStatus" in patch || "daemoned" in patch ||
+    "isLostDaemon" in patch;
+}
+
+/** The counters of a Steps or DAG node. */
 export function boundaryCount(runtime: Runtime, id: string): BoundaryCount {
   let count = runtime.boundaries.get(id);
   if (count === undefined) {
@@ -273,30 +335,54 @@ export function boundaryCount(runtime: Runtime, id: string): BoundaryCount {
   return count;
 }
 
-/** Puts a node on the list of those to be looked at; once is enough. */
+/** Puts a node into the queue of those to look at, unless it is there. */
 export function wake(runtime: Runtime, id: string): void {
   if (runtime.queued.has(id)) return;
   runtime.queued.add(id);
   runtime.queue.push(id);
 }
 
-/** The calls of a group have been started, or will not be. */
-export function releaseCalls(runtime: Runtime, unit: Unit | undefined): void {
-  if (unit === undefined) return;
-  runtime.callCharacters -= unit.callCharacters;
-  unit.callCharacters = 0;
+/** Leaves a node in the middle of its work until the groups that it has opened have been looked at. */
+export function interrupt(runtime: Runtime, id: string, rest: Interrupted["rest"]): void {
+  runtime.cut.push({ id, rest });
+  stackOpened(runtime);
 }
 
-export function unitOf(runtime: Runtime, id: string): Unit {
-  let unit = runtime.units.get(id);
-  if (unit === undefined) {
-    unit = { callCharacters: 0, cursor: 0, done: new Set(), news: [] };
-    runtime.units.set(id, unit);
+/** The groups that have just begun go on first, the first of them before the others. */
+export function stackOpened({ cut, opened }: Runtime): void {
+  for (let id = opened.pop(); id !== undefined; id = opened.pop()) cut.push({ id, rest: "look" });
+}
+
+/** Forgets how much the arguments of a group take: its calls have begun, or never will. */
+export function releaseCalls(runtime: Runtime, memory: GroupMemory | undefined): void {
+  if (memory === undefined) return;
+  runtime.callCharacters -= memory.callCharacters;
+  memory.callCharacters = 0;
+}
+
+/** What is kept in memory about a group. */
+export function memoryOf(runtime: Runtime, id: string): GroupMemory {
+  let memory = runtime.memories.get(id);
+  if (memory === undefined) {
+    memory = {
+      frame: undefined,
+      calls: undefined,
+      callCharacters: 0,
+      unmade: undefined,
+      cursor: 0,
+      done: new Set(),
+      news: [],
+      firstFailed: undefined,
+      dag: undefined,
+      aggregates: undefined,
+      callsByName: undefined,
+    };
+    runtime.memories.set(id, memory);
   }
-  return unit;
+  return memory;
 }
 
-/** Adds to or removes from a set in a map of sets. */
+/** Adds an id to a set in a map of sets, or removes it. */
 export function setMember(
   sets: Map<string, Set<string>>,
   key: string,
@@ -311,10 +397,4 @@ export function setMember(
     set.delete(id);
     if (set.size === 0) sets.delete(key);
   }
-}
-
-/** Reads `n/m`; anything else is 0/0. */
-export function parseProgress(text: string): [number, number] {
-  const match = /^(\d+)\/(\d+)$/.exec(text);
-  return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
 }

@@ -1,17 +1,17 @@
-/** Whether a value that comes from a store is what the types say: the checks that the tables of stored things are made of. */
+/** Checks whether values that come out of a store are what their types say. The tables of stored things are made of them. */
 import { isJsonObject } from "../base/json.ts";
 import { fits } from "../spec/fits.ts";
-import type { Schema } from "../spec/schema.ts";
+import type { Schema } from "../spec/schema/schema.ts";
 
 /** Tells whether a value is of a type. */
 export type Check = (value: unknown) => boolean;
 /** What each member must be. */
 export type Members<T> = { readonly [K in keyof Required<T>]: Check };
 
-/** Largest distance from the epoch that a date can have, ms. */
+/** The largest time that a date can have, epoch ms. */
 const MAX_TIME = 8.64e15;
 
-// Values as JSON.parse made them.
+// Values come from JSON.parse.
 export const isText: Check = (value) => typeof value === "string";
 export const isTruth: Check = (value) => typeof value === "boolean";
 export const isNumber: Check = (value) => Number.isFinite(value);
@@ -24,7 +24,7 @@ export const isMap = (isItem: Check): Check => (value) =>
   isJsonObject(value) && Object.values(value).every(isItem);
 export const isOf = (schema: Schema): Check => (value) => fits(value, schema);
 
-/** Whether all members that are there pass, and none is missing that is needed. */
+/** Passes objects whose present members pass, and which have all members that are needed. */
 export function isRecord<T>(members: Members<T>, needed: readonly (keyof T & string)[]): Check {
   return (value) => {
     if (!isJsonObject(value)) return false;

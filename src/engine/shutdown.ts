@@ -1,29 +1,30 @@
-/** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a Stop. */
+/** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a stop. */
 import { cancelTask, end } from "./change.ts";
-import { endContainersWith } from "./leaf.ts";
-import { noteWork } from "./limits.ts";
-import { latestAttempt } from "./retry_scope.ts";
+import { endContainersWith } from "./nodes/task.ts";
+import { noteWork } from "./turn_budget.ts";
+import { latestAttempt } from "./scope/attempts.ts";
 import { wake } from "./runtime.ts";
-import { hasEnded, type NodeRecord, type Turn } from "./state.ts";
+import { hasEnded, type NodeRecord } from "./records.ts";
+import type { Turn } from "./turn.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
-/** Ends every active node that a stop reaches, as many as the turn allows. True when there was one. */
+/** Ends the active nodes that a shutdown reaches, as many as the turn allows. True when it ended any. */
 export function endActive(turn: Turn): boolean {
   const reason = stopReason(turn);
   if (reason === undefined) return false;
   const { runtime } = turn.state;
   let hasEndedAny = false;
-  // What the last turn left comes first; after it, all that is active now.
+  // First what the last turn left, then everything that is active now.
   for (let isLeftOver = runtime.toEnd !== undefined;; isLeftOver = false) {
     runtime.toEnd ??= activeInOrder(turn).reverse();
     if (endThese(turn, runtime.toEnd, reason)) hasEndedAny = true;
     if (turn.budget?.isCut === true) return hasEndedAny;
-    delete runtime.toEnd;
+    runtime.toEnd = undefined;
     if (!isLeftOver) return hasEndedAny;
   }
 }
 
-/** Ends nodes, the last of the list first, and takes them off it, as many as the turn allows. True when one had not ended. */
+/** Ends nodes from the end of the list and removes them from it, as many as the turn allows. True when it ended any. */
 function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
   let hasEndedAny = false;
   for (let id = ids.at(-1); id !== undefined; id = ids.at(-1)) {
@@ -41,7 +42,7 @@ function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
   return hasEndedAny;
 }
 
-/** Ids of all that is active, in the order of creation. */
+/** Ids of all active nodes, in the order of creation. */
 function activeInOrder({ state: { runtime, nodes } }: Turn): string[] {
   return [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined)
     .sort((a, b) => a.order - b.order).map(({ id }) => id);
@@ -55,7 +56,7 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
     const last = latestAttempt(turn, node);
     if (last === undefined || !hasEnded(last)) return false;
     if (reason.isDeadline) {
-      // The node itself says that the deadline cut its retries short.
+      // The node's own message says that the deadline cut its retries short.
       wake(turn.state.runtime, node.id);
       return false;
     }

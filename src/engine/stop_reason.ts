@@ -1,20 +1,21 @@
-/** Why a workflow must not go on: a shutdown, or its deadline. */
-import { executedSpec, type Turn, type WorkflowState } from "./state.ts";
+/** Why a workflow must not continue: a shutdown, or its deadline. */
+import { executedSpec, type WorkflowState } from "./state.ts";
+import type { Turn } from "./turn.ts";
 
 export interface StopReason {
-  /** Text of a pod that was running. */
+  /** Message of a pod that was running. */
   running: string;
-  /** Text of a pod that was never started. */
+  /** Message of a pod that was never started. */
   notStarted: string;
-  /** Text of everything else that waited. */
+  /** Message of everything else. */
   waiting: string;
-  /** Exit handlers end as well. */
+  /** Exit handlers end, too. */
   isHard: boolean;
-  /** Out of time, not stopped by somebody. */
+  /** The workflow is out of time; nobody has stopped it. */
   isDeadline: boolean;
 }
 
-/** Undefined while the workflow may go on. */
+/** Undefined while the workflow may continue. */
 export function stopReason(turn: Turn): StopReason | undefined {
   const { shutdown } = turn.state.specs.spec;
   if (shutdown !== undefined && shutdown !== "") {
@@ -32,7 +33,7 @@ export function stopReason(turn: Turn): StopReason | undefined {
   return { running: text, notStarted: text, waiting: text, isHard: false, isDeadline: true };
 }
 
-/** The final message of a workflow that was shut down, with what whoever stopped it said; undefined when none was. */
+/** The final message of a workflow that was shut down, with the message of that request; undefined when it was not. */
 export function shutdownMessage({ specs, header }: WorkflowState): string | undefined {
   const { shutdown } = specs.spec;
   if (shutdown === undefined || shutdown === "") return undefined;
@@ -40,7 +41,7 @@ export function shutdownMessage({ specs, header }: WorkflowState): string | unde
   return header.stopMessage === undefined ? text : `${text}: ${header.stopMessage}`;
 }
 
-/** Epoch ms at which the workflow has used up its time. */
+/** When the time of the workflow is up, epoch ms; undefined when it has no deadline. */
 export function workflowDeadline(turn: Turn): number | undefined {
   const { activeDeadlineSeconds } = executedSpec(turn.state);
   const { startedAt } = turn.state.header;

@@ -1,13 +1,13 @@
 /**
- * What stored parts of a workflow look like, member by member: whatever was written over or cut off is noticed before
- * anything is made of it. Members that are not named here may be there; a newer program may have written them.
+ * Checks the stored parts of a workflow member by member, so that a damaged part is noticed before it is used. Members that
+ * are not named here are allowed; a newer program may have written them.
  */
 import { isJsonObject } from "../base/json.ts";
 import { isShared } from "../base/shared_json.ts";
 import { fits, fittingMembers } from "../spec/fits.ts";
-import { WORKFLOW_SPEC } from "../spec/schema_kinds.ts";
-import { OBJECT_META } from "../spec/schema_kubernetes.ts";
-import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../spec/schema_template.ts";
+import { WORKFLOW_SPEC } from "../spec/schema/kinds.ts";
+import { OBJECT_META } from "../spec/schema/kubernetes.ts";
+import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../spec/schema/template.ts";
 import {
   type Check,
   isAny,
@@ -22,7 +22,13 @@ import {
   isTruth,
   type Members,
 } from "./shape.ts";
-import type { Header, LockNote, NodeRecord, StoredSpecs } from "./state.ts";
+import {
+  blankNode,
+  type Header,
+  type LockNote,
+  type NodeRecord,
+  type StoredSpecs,
+} from "./records.ts";
 
 const isLockNote = isRecord<LockNote>({
   isHeld: isTruth,
@@ -53,7 +59,6 @@ const HEADER: Members<Header> = {
   lock: isLockNote,
   isPrepared: isTruth,
   stopMessage: isText,
-  shutdownDone: isText,
   outputWriters: isMap(isNumber),
   isCut: isTruth,
   isAside: isTruth,
@@ -67,7 +72,7 @@ const HEADER: Members<Header> = {
 /** Tells whether a value is a header. */
 export const isHeader: Check = isRecord(HEADER, ["metadata", "phase", "sequence"]);
 
-/** What can be used of a header that is damaged. @param value without the number of its form */
+/** The usable members of a damaged header. @param value the header without its schema number */
 export function usableHeader(value: Record<string, unknown>): Partial<Header> {
   const { metadata, ...rest } = value;
   const usable = Object.entries(rest).filter(([name, member]) => {
@@ -80,8 +85,7 @@ export function usableHeader(value: Record<string, unknown>): Partial<Header> {
   };
 }
 
-/** Tells whether a value is a node. */
-export const isNode: Check = isRecord<NodeRecord>({
+const NODE: Members<NodeRecord> = {
   id: isText,
   name: isText,
   displayName: isText,
@@ -134,9 +138,35 @@ export const isNode: Check = isRecord<NodeRecord>({
   isLostDaemon: isTruth,
   isImported: isTruth,
   isExit: isTruth,
-}, ["id", "name", "displayName", "type", "phase", "role", "order"]);
+};
 
-// Specs that are shared are looked at once.
+const NODE_CHECKS = new Map<string, Check>([
+  ...Object.entries(NODE),
+  // It would not become a member.
+  ["__proto__", () => false],
+]);
+
+/**
+ * The node that a stored value holds; undefined when members are missing or of another type. Members that are not known stay,
+ * except the schema number.
+ */
+export function nodeOf(value: unknown): NodeRecord | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const node = blankNode("", "", "", "member", "Skipped", "Pending");
+  for (const member of NEEDED) if (value[member] === undefined) return undefined;
+  const members = node as unknown as Record<string, unknown>;
+  for (const name in value) {
+    if (name === "schema") continue;
+    const member = value[name];
+    if (NODE_CHECKS.get(name)?.(member) === false) return undefined;
+    members[name] = member;
+  }
+  return node;
+}
+
+const NEEDED = ["id", "name", "displayName", "type", "phase", "role", "order"] as const;
+
+// Shared specs are checked once.
 const seen = new WeakSet();
 
 const areSpecs = isRecord<StoredSpecs>({
@@ -152,7 +182,7 @@ export function isSpecs(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const { spec } = value;
   const isFrozen = isJsonObject(spec) && isShared(spec);
-  // The rest of the value is of the same text.
+  // The rest of the value comes from the same text.
   if (isFrozen && seen.has(spec)) return true;
   if (!areSpecs(value)) return false;
   if (isFrozen) seen.add(spec);

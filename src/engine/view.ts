@@ -2,28 +2,23 @@
 import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
-import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./graph.ts";
-import { addResources, SumsBelow } from "./progress.ts";
-import {
-  hasEnded,
-  isExecutable,
-  type LockNote,
-  type NodeRecord,
-  type WorkflowState,
-} from "./state.ts";
-import { rfc3339 } from "./time_text.ts";
+import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./nodes/graph.ts";
+import { addResources, SumsBelow } from "./nodes/progress.ts";
+import type { WorkflowState } from "./state.ts";
+import { hasEnded, isExecutable, type LockNote, type NodeRecord } from "./records.ts";
+import { rfc3339 } from "./scope/time_text.ts";
 
 export interface ViewOptions {
-  /** Leaves out `status.nodes`, for lists and for what would be too large. */
+  /** Leaves out `status.nodes`: for lists, and for workflows that would be too large. */
   withoutNodes?: boolean;
 }
 
-/** The object in the API's shape. It shares parts with the state: not to be changed. */
+/** The object as the API shows it. It shares parts with the state, so it must not be changed. */
 export function viewWorkflow(state: WorkflowState, options: ViewOptions = {}): Workflow {
   return runToEnd(viewSteps(state, options));
 }
 
-/** The same for one with many nodes, step by step. */
+/** The same, step by step, for a workflow with many nodes. */
 export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Steps<Workflow> {
   const { header, specs } = state;
   return {
@@ -43,7 +38,7 @@ function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<Workflow
     startedAt: timeText(header.startedAt),
     finishedAt: timeText(header.finishedAt),
   };
-  // What was worked out before the start is told from the start on.
+  // The estimate is made before the start, but shown from the start on.
   if (header.startedAt === undefined) delete status.estimatedDuration;
   if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
     status.progress = state.nodes.size === 0 && header.progress !== undefined
@@ -66,7 +61,7 @@ function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<Workflow
   if (resources !== undefined) status.resourcesDuration = resources;
   if (options.withoutNodes !== true && state.nodes.size > 0) {
     status.nodes = yield* viewNodes(state);
-    const synced = taskResults(state);
+    const synced = yield* taskResults(state);
     if (synced !== undefined) status.taskResultsCompletionStatus = synced;
   }
   return status;
@@ -85,14 +80,15 @@ function totalResources(state: WorkflowState): Record<string, number> | undefine
   return undefined;
 }
 
-function taskResults(state: WorkflowState): Record<string, boolean> | undefined {
+function* taskResults(state: WorkflowState): Steps<Record<string, boolean> | undefined> {
   const results: Record<string, boolean> = {};
+  let count = 0;
   for (const node of state.nodes.values()) {
-    if (node.type === "Pod" && (node.starts ?? 0) > 0 && node.isImported !== true) {
-      results[node.id] = node.taskResultSynced === true;
-    }
+    if (node.type !== "Pod" || (node.starts ?? 0) === 0 || node.isImported === true) continue;
+    results[node.id] = node.taskResultSynced === true;
+    if (++count % STEP_SIZE === 0) yield;
   }
-  return Object.keys(results).length === 0 ? undefined : results;
+  return count === 0 ? undefined : results;
 }
 
 function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
@@ -110,13 +106,7 @@ function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   return nodes;
 }
 
-const MEMBERS = [
-  ...["id", "name", "displayName", "type", "templateName", "templateRef", "templateScope", "phase"],
-  ...["message", "podIP", "hostNodeName", "daemoned", "nodeFlag", "inputs", "outputs"],
-  ...["memoizationStatus", "synchronizationStatus", "taskResultSynced"],
-] as const;
-
-/** What the views of nodes are made from. */
+/** What the views of nodes are derived from. */
 interface Derived {
   state: WorkflowState;
   sums: SumsBelow;
@@ -128,30 +118,49 @@ function viewNode(
   node: NodeRecord,
   children: string[] | undefined,
 ): NodeStatus {
-  const view: Record<string, unknown> = {};
-  for (const member of MEMBERS) {
-    const value = node[member];
-    if (value !== undefined) view[member] = value;
-  }
-  if (node.boundary !== undefined) view["boundaryID"] = node.boundary;
-  view["startedAt"] = timeText(node.startedAt);
-  view["finishedAt"] = timeText(node.finishedAt);
-  if (children !== undefined && children.length > 0) view["children"] = children;
+  const view = ownMembers(node);
+  if (children !== undefined && children.length > 0) view.children = children;
   const isGroup = node.type === "Steps" || node.type === "DAG";
   const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
     ? ownOutbound(state, node, known)
     : node.outbound ?? [];
-  if (outbound.length > 0) view["outboundNodes"] = outbound;
+  if (outbound.length > 0) view.outboundNodes = outbound as string[];
   if (isExecutable(node.type) || (node.isImported === true && state.header.hasMoved !== true)) {
-    if (node.progress !== undefined) view["progress"] = node.progress;
-    if (node.resourcesDuration !== undefined) view["resourcesDuration"] = node.resourcesDuration;
+    if (node.progress !== undefined) view.progress = node.progress;
+    if (node.resourcesDuration !== undefined) view.resourcesDuration = node.resourcesDuration;
   } else {
     const sum = sums.of(node.id);
-    if (sum.total > 0) view["progress"] = `${sum.done}/${sum.total}`;
-    else if (node.progress !== undefined) view["progress"] = node.progress;
-    if (Object.keys(sum.resources).length > 0) view["resourcesDuration"] = sum.resources;
+    if (sum.total > 0) view.progress = `${sum.done}/${sum.total}`;
+    else if (node.progress !== undefined) view.progress = node.progress;
+    if (Object.keys(sum.resources).length > 0) view.resourcesDuration = sum.resources;
   }
-  return view as unknown as NodeStatus;
+  return view;
+}
+
+/** What a node shows as it is stored. Written out member by member: this is much of the work of an answer. */
+function ownMembers(node: NodeRecord): NodeStatus {
+  const { id, name, displayName, type } = node;
+  const view = { id, name, displayName, type } as NodeStatus;
+  if (node.templateName !== undefined) view.templateName = node.templateName;
+  if (node.templateRef !== undefined) view.templateRef = node.templateRef;
+  if (node.templateScope !== undefined) view.templateScope = node.templateScope;
+  view.phase = node.phase;
+  if (node.message !== undefined) view.message = node.message;
+  if (node.podIP !== undefined) view.podIP = node.podIP;
+  if (node.hostNodeName !== undefined) view.hostNodeName = node.hostNodeName;
+  if (node.daemoned !== undefined) view.daemoned = node.daemoned;
+  if (node.nodeFlag !== undefined) view.nodeFlag = node.nodeFlag;
+  if (node.inputs !== undefined) view.inputs = node.inputs;
+  if (node.outputs !== undefined) view.outputs = node.outputs;
+  if (node.memoizationStatus !== undefined) view.memoizationStatus = node.memoizationStatus;
+  if (node.synchronizationStatus !== undefined) {
+    view.synchronizationStatus = node.synchronizationStatus;
+  }
+  if (node.taskResultSynced !== undefined) view.taskResultSynced = node.taskResultSynced;
+  if (node.boundary !== undefined) view.boundaryID = node.boundary;
+  view.startedAt = timeText(node.startedAt);
+  view.finishedAt = timeText(node.finishedAt);
+  return view;
 }
 
 interface Holding {
@@ -164,6 +173,7 @@ interface Holding {
 /** `status.synchronization`: who holds and who waits, while the workflow runs. */
 function viewLocks(state: WorkflowState): JsonObject | undefined {
   if (state.header.finishedAt !== undefined) return undefined;
+  if (state.header.lock === undefined && state.runtime.lockers === undefined) return undefined;
   const { namespace, name } = state.header.metadata;
   const own = `${namespace ?? ""}/${name ?? ""}`;
   const kinds: Record<
@@ -182,7 +192,7 @@ function viewLocks(state: WorkflowState): JsonObject | undefined {
     }
   };
   if (state.header.lock !== undefined) add(own, state.header.lock);
-  for (const id of state.runtime.lockers) {
+  for (const id of state.runtime.lockers ?? []) {
     const node = state.nodes.get(id);
     if (node?.lock !== undefined) add(`${own}/${node.id}`, node.lock);
   }

@@ -26,7 +26,13 @@ function spec(more: Partial<CronWorkflowSpec> = {}): CronWorkflowSpec {
 
 function cron(more: Partial<CronWorkflowSpec> = {}, status: Partial<CronWorkflowStatus> = {}) {
   const made: CronWorkflow = {
-    metadata: { name: "c", namespace: "ns", uid: "u", labels: { "team.x/y": "blue" } },
+    metadata: {
+      name: "c",
+      namespace: "ns",
+      uid: "u",
+      creationTimestamp: "2026-11-20T00:00:10Z",
+      labels: { "team.x/y": "blue" },
+    },
     spec: spec(more),
     status: { ...newCronStatus(), ...status },
   };
@@ -35,16 +41,16 @@ function cron(more: Partial<CronWorkflowSpec> = {}, status: Partial<CronWorkflow
 
 describe("nextRunMs()", () => {
   it("is the first of all schedules, in the cron workflow's zone", () => {
-    const both = spec({ schedules: ["30 * * * *", "0 13 * * *"], timezone: "Europe/Berlin" });
+    const both = cron({ schedules: ["30 * * * *", "0 13 * * *"], timezone: "Europe/Berlin" });
     expect(nextRunMs(both, at("11:45:00"))).toBe(at("12:00:00"));
     expect(nextRunMs(both, at("12:00:00"))).toBe(at("12:30:00"));
-    expect(nextRunMs(spec({ schedules: ["0 0 30 2 *"] }), at("00:00:00"))).toBeUndefined();
+    expect(nextRunMs(cron({ schedules: ["0 0 30 2 *"] }), at("00:00:00"))).toBeUndefined();
   });
 });
 
 describe("dueRuns()", () => {
   const runs = (
-    given: CronWorkflowSpec,
+    given: CronWorkflow,
     lookedAt: string,
     now: string,
     lastScheduledMs: number | undefined = at("01:00:00"),
@@ -55,25 +61,32 @@ describe("dueRuns()", () => {
       );
 
   it("gives a time that was just reached, once", () => {
-    expect(runs(spec(), "11:59:00", "12:00:01")).toEqual(["12:00:00"]);
-    expect(runs(spec(), "12:00:00", "12:00:20")).toEqual([]);
+    expect(runs(cron(), "11:59:00", "12:00:01")).toEqual(["12:00:00"]);
+    expect(runs(cron(), "12:00:00", "12:00:20")).toEqual([]);
   });
 
   it("gives every schedule's time, and a common one once", () => {
-    const two = spec({ schedules: ["0 * * * *", "*/30 * * * *", "@every 20s"] });
+    const two = cron({ schedules: ["0 * * * *", "*/30 * * * *", "@every 20s"] });
     expect(runs(two, "11:59:30", "12:00:10")).toEqual(["11:59:50", "12:00:00", "12:00:10"]);
   });
 
+  it("keeps the rhythm of an interval beside other schedules, from wherever one looks", () => {
+    const two = cron({ schedules: ["0 * * * *", "@every 25s"] });
+    const whole = runs(two, "11:59:30", "12:00:20");
+    expect(whole).toEqual(["11:59:45", "12:00:00", "12:00:10"]);
+    expect(runs(two, "12:00:05", "12:00:20")).toEqual(["12:00:10"]);
+  });
+
   it("gives of missed times the last one, inside the deadline only", () => {
-    expect(runs(spec({ startingDeadlineSeconds: 1800 }), "08:10:00", "12:20:00")).toEqual([
+    expect(runs(cron({ startingDeadlineSeconds: 1800 }), "08:10:00", "12:20:00")).toEqual([
       "12:00:00?",
     ]);
-    expect(runs(spec({ startingDeadlineSeconds: 600 }), "08:10:00", "12:20:00")).toEqual([]);
-    expect(runs(spec(), "08:10:00", "12:20:00")).toEqual([]);
+    expect(runs(cron({ startingDeadlineSeconds: 600 }), "08:10:00", "12:20:00")).toEqual([]);
+    expect(runs(cron(), "08:10:00", "12:20:00")).toEqual([]);
   });
 
   it("finds a missed time that is long ago", () => {
-    const daily = spec({ schedules: ["0 1 * * *"], startingDeadlineSeconds: 90_000 });
+    const daily = cron({ schedules: ["0 1 * * *"], startingDeadlineSeconds: 90_000 });
     expect(dueRuns(
       daily,
       { lookedAtMs: Date.parse("2026-11-01T00:00:00Z"), lastScheduledMs: 0 },
@@ -83,7 +96,7 @@ describe("dueRuns()", () => {
   });
 
   it("misses nothing before the first run, nor before a change", () => {
-    const late = spec({ startingDeadlineSeconds: 9000 });
+    const late = cron({ startingDeadlineSeconds: 9000 });
     expect(
       dueRuns(
         late,
@@ -96,7 +109,7 @@ describe("dueRuns()", () => {
   });
 
   it("does not count a missed time beside one that was reached", () => {
-    expect(runs(spec({ startingDeadlineSeconds: 90_000 }), "08:10:00", "12:00:05")).toEqual([
+    expect(runs(cron({ startingDeadlineSeconds: 90_000 }), "08:10:00", "12:00:05")).toEqual([
       "12:00:00",
     ]);
   });

@@ -1,10 +1,11 @@
 /**
- * Cron workflows: when one is due, whether it then runs, and the workflow that it makes. Pure: the caller keeps the time
- * up to which due times were looked at, and fires each of them once; names of the workflows derive from the due time, so
- * a repeat finds the workflow already there.
+ * Cron workflows: when one is due, whether it then runs, and the workflow that it makes. Pure: the caller remembers up
+ * to which time due times were checked, and fires each of them once. The names of the workflows derive from the due
+ * time, so a repeat finds the workflow that is already there.
  */
+import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
-import { nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import {
   type CronWorkflow,
   type CronWorkflowSpec,
@@ -12,8 +13,8 @@ import {
   type Workflow,
 } from "../spec/manifest.ts";
 import { apiVersionOf, cronLabel, type Naming, scheduledTimeAnnotation } from "../spec/naming.ts";
-import { validateCronWorkflow, type ValidationContext } from "../spec/validate.ts";
-import type { RunOptions } from "../expr/run_context.ts";
+import { validateCronWorkflow, type ValidationContext } from "../spec/validation/validate.ts";
+import type { RunOptions } from "../expr/values/run_context.ts";
 import { CronConditionError, mayRun, mustStop } from "./cron_conditions.ts";
 
 /** Annotation of the cron workflow: the schedules for which its last due time was computed. */
@@ -26,24 +27,27 @@ export function cronCompletedLabel({ apiGroup }: Naming): string {
   return `cronworkflows.${apiGroup}/completed`;
 }
 
-/** Kept when the spec does not say: workflows that succeeded, and others. */
+/** Finished workflows that are kept if the spec does not say: those that succeeded, and others. */
 const DEFAULT_HISTORY = { succeeded: 3, failed: 1 };
-/** How far back the last missed time is looked for, in steps; most schedules are found in the first. */
+/** How far back the last missed time is searched for, step by step; the first step is enough for most schedules. */
 const LOOK_BACK_MS = [3_600_000, 86_400_000, 32 * 86_400_000, 366 * 86_400_000];
 
 /** A time at which a cron workflow is due. */
 export interface DueRun {
   /** Epoch milliseconds, on a whole second. */
   dueMs: number;
-  /** It is later than it should be: nobody looked at the time. */
+  /** It was noticed late: nobody was looking when it came due. */
   missed: boolean;
 }
 
-/** How far due times of a cron workflow have been looked at. */
+/** How far the due times of a cron workflow have been checked. */
 export interface CronProgress {
-  /** Epoch milliseconds up to which, inclusive, they were; for a new or changed one the time of the change. */
+  /**
+   * Epoch milliseconds up to which, inclusive, they have been checked; for a new or changed cron workflow, the time of
+   * the change.
+   */
   lookedAtMs: number;
-  /** When it last ran; undefined when it never did. Without it nothing counts as missed. */
+  /** When it last ran; undefined if it never did. Without it, nothing counts as missed. */
   lastScheduledMs: number | undefined;
 }
 
@@ -52,26 +56,26 @@ export interface CronProgress {
  *
  * @returns epoch milliseconds; undefined when there is none
  */
-export function nextRunMs(spec: CronWorkflowSpec, afterMs: number): number | undefined {
-  const times = schedulesOf(spec).flatMap(({ next }) => next(afterMs) ?? []);
+export function nextRunMs(cron: CronWorkflow, afterMs: number): number | undefined {
+  const times = schedulesOf(cron).flatMap(({ next }) => next(afterMs) ?? []);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /**
- * The times that became due since someone last looked, oldest first, each once. Of several that were missed only the
- * last of each schedule counts, and only within `startingDeadlineSeconds`.
+ * The times that became due since the last check, oldest first, each once. Of several missed times, only the last of
+ * each schedule counts, and only within `startingDeadlineSeconds`.
  *
- * @param graceMs up to which a time that has passed counts as reached, not missed
+ * @param graceMs a time that passed no longer ago than this counts as reached, not as missed
  */
 export function dueRuns(
-  spec: CronWorkflowSpec,
+  cron: CronWorkflow,
   { lookedAtMs, lastScheduledMs }: CronProgress,
   nowMs: number,
   graceMs: number,
 ): DueRun[] {
   const runs = new Map<number, DueRun>();
-  const deadlineMs = (spec.startingDeadlineSeconds ?? 0) * 1000;
-  for (const { next } of schedulesOf(spec)) {
+  const deadlineMs = (cron.spec.startingDeadlineSeconds ?? 0) * 1000;
+  for (const { next } of schedulesOf(cron)) {
     const reached: number[] = [];
     let due = next(Math.max(lookedAtMs, nowMs - graceMs));
     while (due !== undefined && due <= nowMs) {
@@ -91,21 +95,21 @@ export function dueRuns(
 
 type Next = (afterMs: number) => number | undefined;
 
-function schedulesOf(spec: CronWorkflowSpec): { next: Next }[] {
-  const zone = spec.timezone ?? "";
-  return (spec.schedules ?? []).flatMap((text) => {
+function schedulesOf(cron: CronWorkflow): { next: Next }[] {
+  const clock = cronClock(cron);
+  return (cron.spec.schedules ?? []).flatMap((text) => {
     try {
       const schedule = parseSchedule(text);
-      return [{ next: (afterMs: number) => nextDue(schedule, afterMs, zone) }];
+      return [{ next: (afterMs: number) => nextDue(schedule, afterMs, clock) }];
     } catch (error) {
-      // A schedule that can't be read never comes due; deciding a run of the others reports it.
+      // A schedule that can't be read never comes due; the next run of another schedule reports it.
       if (error instanceof RangeError) return [];
       throw error;
     }
   });
 }
 
-/** The last due time after `fromMs` and not after `toMs`. */
+/** The last due time after `fromMs` and up to `toMs`. */
 function lastDue(next: Next, fromMs: number, toMs: number): number | undefined {
   for (const back of LOOK_BACK_MS) {
     const start = Math.max(fromMs, toMs - back);
@@ -122,20 +126,20 @@ function lastDue(next: Next, fromMs: number, toMs: number): number | undefined {
 
 /** What happens at a due time. */
 export type CronDecision =
-  /** Submit the workflow; first terminate those that still run, if `replaceActive`. */
+  /** Submit the workflow; with `replaceActive`, first terminate those that still run. */
   | { type: "submit"; replaceActive: boolean }
   /** Nothing now. */
   | { type: "skip"; reason: "suspended" | "stopped" | "condition" | "active" }
   /** Never again: `stopStrategy` holds. */
   | { type: "stop" }
-  /** The cron workflow is wrong; `message` goes to its condition `SpecError`. */
+  /** The cron workflow is wrong; `message` goes into its condition `SpecError`. */
   | { type: "error"; message: string };
 
 /**
  * Decides what happens when a cron workflow is due.
  *
- * @param active how many of its workflows still run
- * @param run clock of its conditions
+ * @param active how many of its workflows are still running
+ * @param run clock for its conditions
  */
 export function decideRun(
   cron: CronWorkflow,
@@ -172,15 +176,14 @@ export function cronChild(cron: CronWorkflow, dueMs: number, naming: Naming): Wo
   return {
     metadata: {
       name: `${name}-${Math.floor(dueMs / 1000)}`,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace, finalizers }),
       labels: { ...labels, [cronLabel(naming)]: name },
       annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: secondsText(dueMs) },
-      ...(finalizers === undefined ? {} : { finalizers }),
       ownerReferences: [{
         apiVersion: apiVersionOf(naming),
         kind: "CronWorkflow",
         name,
-        ...(uid === undefined ? {} : { uid }),
+        ...defined({ uid }),
         controller: true,
         blockOwnerDeletion: true,
       }],
@@ -209,7 +212,7 @@ export function newCronStatus(): CronWorkflowStatus {
 /**
  * Status after one of its workflows has ended.
  *
- * @param uid the workflow's; one that is not active is not counted again
+ * @param uid uid of the workflow; one that is no longer active is not counted again
  */
 export function afterChildEnded(
   status: CronWorkflowStatus,

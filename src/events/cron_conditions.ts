@@ -1,14 +1,14 @@
 /** Conditions of cron workflows: `when` decides each run, `stopStrategy` whether there will be any more. */
-import { ARGO_FUNCTIONS } from "../expr/argo_functions.ts";
-import { compileExpr } from "../expr/compile.ts";
-import { evaluateBoolean, ExpressionError } from "../expr/contexts.ts";
-import { BudgetExceeded, ExprCompileError, ExprRuntimeError } from "../expr/error.ts";
-import { toJsonText } from "../expr/go_text.ts";
-import { UTC } from "../expr/go_zone.ts";
-import { RunContext, type RunOptions } from "../expr/run_context.ts";
-import { tagsOf } from "../expr/template.ts";
-import { GoTime, newMap, setOwn, type Value, type ValueMap } from "../expr/values.ts";
-import { evaluateCronWhen, WhenError } from "../expr/when.ts";
+import { ARGO_FUNCTIONS } from "../expr/functions/argo_functions.ts";
+import { compileExpr } from "../expr/language/compile.ts";
+import { evaluateBoolean, ExpressionError } from "../expr/templates/contexts.ts";
+import { BudgetExceeded, ExprCompileError, ExprRuntimeError } from "../expr/values/error.ts";
+import { toJsonText } from "../expr/values/go_text.ts";
+import { UTC } from "../expr/values/go_zone.ts";
+import { RunContext, type RunOptions } from "../expr/values/run_context.ts";
+import { tagsOf } from "../expr/templates/template.ts";
+import { GoTime, newMap, setOwn, type Value, type ValueMap } from "../expr/values/values.ts";
+import { evaluateCronWhen, WhenError } from "../expr/when/when.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
 
 /** A condition that can't be read or evaluated, or gives no boolean. */

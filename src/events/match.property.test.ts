@@ -1,10 +1,13 @@
-/** Whatever is posted, an expression of a binding is judged by what it says: guards come first, and nobody else's event is an error. */
+/**
+ * Whatever is posted, an expression of a binding means what it says: guards are evaluated first, and an event meant for
+ * others is not an error.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../base/json.ts";
-import { ExpressionError } from "../expr/contexts.ts";
+import { ExpressionError } from "../expr/templates/contexts.ts";
 import type { WorkflowEventBinding } from "../spec/manifest.ts";
-import { validateEventBinding } from "../spec/validate_event_binding.ts";
+import { validateEventBinding } from "../spec/validation/event_binding.ts";
 import { BoundEvent } from "./match.ts";
 
 const RUNS = { numRuns: 500 };

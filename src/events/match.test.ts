@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../base/json.ts";
-import { ExpressionError } from "../expr/contexts.ts";
-import { decodeManifest } from "../spec/decode_manifest.ts";
+import { ExpressionError } from "../expr/templates/contexts.ts";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
 import type { WorkflowTemplate } from "../spec/manifest.ts";
 import { parseDocuments } from "../spec/parse.ts";
 import { BoundEvent } from "./match.ts";

@@ -1,8 +1,9 @@
 /**
  * What an event binding makes of an event: whether it is selected, and which workflow it submits or which waiting step
- * it calls back. Pure: templates are fetched by the caller, between the two.
+ * it calls back. Pure: the caller fetches the template in between.
  */
-import { ARGO_FUNCTIONS } from "../expr/argo_functions.ts";
+import { defined } from "../base/defined.ts";
+import { ARGO_FUNCTIONS } from "../expr/functions/argo_functions.ts";
 import {
   evaluateEventParameter,
   evaluateEventText,
@@ -10,9 +11,9 @@ import {
   eventEnvironment,
   type EventInput,
   ExpressionError,
-} from "../expr/contexts.ts";
-import { RunContext, type RunOptions } from "../expr/run_context.ts";
-import type { ValueMap } from "../expr/values.ts";
+} from "../expr/templates/contexts.ts";
+import { RunContext, type RunOptions } from "../expr/values/run_context.ts";
+import type { ValueMap } from "../expr/values/values.ts";
 import {
   type BindingCallback,
   type ObjectMeta,
@@ -23,7 +24,7 @@ import {
 } from "../spec/manifest.ts";
 import type { Naming } from "../spec/naming.ts";
 
-/** Calls back steps that wait. */
+/** A call back to steps that wait. */
 export interface CallbackRequest {
   action: "resume" | "stop";
   /** Name of the workflow; absent when `labelSelector` chooses. */
@@ -36,13 +37,13 @@ export interface CallbackRequest {
 }
 
 /**
- * One event as one binding sees it. Make a new one for each binding: functions of one expression may change what later
- * ones see. All expressions know the same functions.
+ * One event as one binding sees it. Make a new one for each binding: a function in one expression may change what later
+ * expressions see. All expressions know the same functions.
  */
 export class BoundEvent {
   readonly #binding: WorkflowEventBinding;
   readonly #env: ValueMap;
-  /** What selector, parameters, names, labels and callbacks share: one budget, however many they are. */
+  /** Shared by selector, parameters, names, labels and callbacks: one budget, however many there are. */
   readonly #run: RunContext;
 
   /** @param run clock and randomness of the expressions */
@@ -66,9 +67,9 @@ export class BoundEvent {
    * The workflow to submit.
    *
    * @param template the one that `submit.workflowTemplateRef` names
-   * @param labelPrefix of the labels that say where the workflow comes from
-   * @param nameOf the name made from a base, the template's name unless the binding gives its own; derive it from event
-   *   and binding, so that a repeat gives the same name
+   * @param labelPrefix prefix of the labels that say where the workflow comes from
+   * @param nameOf makes the name from a base: the template's name, unless the binding gives its own. Derive it from
+   * event and binding, so that a repeat gives the same name
    * @returns undefined when the binding submits nothing
    * @throws {ExpressionError} when an expression is wrong, fails or gives no text
    */
@@ -124,10 +125,7 @@ export class BoundEvent {
     if (resume !== undefined) requests.push(this.#callback("resume", resume));
     if (stop !== undefined) {
       const message = this.#optionalText("message", stop.message);
-      requests.push({
-        ...this.#callback("stop", stop),
-        ...(message === undefined ? {} : { message }),
-      });
+      requests.push({ ...this.#callback("stop", stop), ...defined({ message }) });
     }
     return requests;
   }
@@ -137,10 +135,8 @@ export class BoundEvent {
     const labelSelector = this.#optionalText("label selector", callback.labelSelector);
     return {
       action,
-      ...(workflow === undefined ? {} : { workflow }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...defined({ workflow, labelSelector, waitFor: callback.waitFor }),
       nodeFieldSelector: this.#text("node field selector", callback.nodeFieldSelector),
-      ...(callback.waitFor === undefined ? {} : { waitFor: callback.waitFor }),
     };
   }
 

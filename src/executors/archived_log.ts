@@ -1,28 +1,11 @@
 /** Logs of ended containers as artifacts. */
-import type { ArtifactScope, ArtifactStore } from "../artifacts/port.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskSpec } from "../engine/effect.ts";
-import { placeText, writeInside } from "../platform/inside.ts";
-import type { Place } from "../platform/inside.ts";
+import { writeInside } from "../platform/files/inside.ts";
+import { type Place, placeText } from "../platform/files/place.ts";
 import type { Artifact } from "../spec/manifest.ts";
+import { artifactScope } from "./artifact_scope.ts";
 import type { LogLine } from "./port.ts";
-
-/** Whose artifacts a task's are. */
-export function artifactScope(task: TaskSpec): ArtifactScope {
-  const { namespace, podSpec, template } = task;
-  return {
-    namespace,
-    ...(podSpec.artifactRepositoryRef && { repositoryRef: podSpec.artifactRepositoryRef }),
-    ...(template.archiveLocation && { archiveLocation: template.archiveLocation }),
-    ...(task.formerKeys && { formerKeys: task.formerKeys }),
-    names: {
-      "workflow.name": task.workflow,
-      "workflow.namespace": namespace,
-      "workflow.uid": task.workflowUid,
-      "pod.name": task.podName,
-      "node.name": task.nodeName,
-    },
-  };
-}
 
 /** Writes the texts of lines to a file. */
 export async function writeLines(place: Place, lines: AsyncIterable<LogLine>): Promise<void> {

@@ -1,7 +1,8 @@
 /** What a task leaves behind, read with bounds: its result, and its output parameters. */
+import { errorText } from "../base/error_text.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import { findInside, readTailInside, readTextInside } from "../platform/inside.ts";
-import type { Place } from "../platform/inside.ts";
+import { findInside, readTailInside, readTextInside } from "../platform/files/inside.ts";
+import type { Place } from "../platform/files/place.ts";
 import type { Parameter } from "../spec/manifest.ts";
 
 /** Only this much of the end of stdout becomes `outputs.result`. */
@@ -49,7 +50,7 @@ export async function readParameters(
       const place = await locate(path);
       read.push({ ...parameter, value: await readParameter(parameter, path, place) });
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorText(error);
       faultText ??= error instanceof CannotRead ? message : cannotRead(parameter, message).message;
     }
   }

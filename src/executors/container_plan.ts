@@ -1,16 +1,16 @@
-/** Which containers a task has and in which order they run, whatever runs them. */
+/** Pure: which containers a task has, and in which order they run. */
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Container, Template } from "../spec/manifest.ts";
 
 export interface PlannedContainer {
   name: string;
-  /** `init` ones run first, one after the other; `sidecar` ones beside `main` ones and end with them. */
+  /** Init containers run first, one after the other. Sidecars run beside main containers, and end with them. */
   role: "init" | "sidecar" | "main";
   spec: Container;
-  /** Script text that becomes the last argument as a file. */
+  /** Text of a script. It becomes a file, whose path is the last argument. */
   source?: string;
-  /** Names of main containers that must have ended well before this one starts. */
+  /** Names of main containers that must have succeeded before this one starts. */
   dependencies: string[];
 }
 
@@ -33,6 +33,13 @@ export function planContainers(template: Template): PlannedContainer[] {
     ...main,
     ...extra("sidecar", template.sidecars),
   ];
+}
+
+/** The container whose outputs count; undefined when a container set has none named `main`. */
+export function mainContainer(
+  containers: readonly PlannedContainer[],
+): PlannedContainer | undefined {
+  return containers.find(({ name, role }) => role === "main" && name === "main");
 }
 
 function mainContainers(template: Template): PlannedContainer[] {

@@ -6,7 +6,7 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import { collectReports, taskSpec } from "../../test/support/task_spec.ts";
 import { createArtifactStore } from "../artifacts/artifact_store.ts";
 import { parseRepository } from "../artifacts/repository_setting.ts";
-import { evaluateTransformation } from "../expr/contexts.ts";
+import { evaluateTransformation } from "../expr/templates/contexts.ts";
 import type { DataTemplate } from "../spec/manifest.ts";
 import { DataExecutor } from "./data.ts";
 

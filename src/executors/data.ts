@@ -4,9 +4,9 @@ import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Clock } from "../platform/clock.ts";
-import { artifactScope } from "./archived_log.ts";
+import { artifactScope } from "./artifact_scope.ts";
 import type { Report } from "./port.ts";
-import { ReplicaExecutor } from "./replica_executor.ts";
+import { ReplicaExecutor, type Stop } from "./replica_executor.ts";
 import { MAX_PARAMETER_BYTES } from "./capture.ts";
 
 /** JSON text of an expression's value over an environment. */
@@ -36,7 +36,7 @@ export class DataExecutor extends ReplicaExecutor {
 
   protected async run(
     task: TaskSpec,
-    signal: AbortSignal,
+    { signal }: Stop,
     report: Report,
   ): Promise<TaskOutcome> {
     report({ type: "task-started", task: task.id });

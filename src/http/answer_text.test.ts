@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual_clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
-import { answerStream, isLargeAnswer } from "./answer_text.ts";
+import { Deadlines } from "../platform/deadlines.ts";
+import { answerStream, isLargeAnswer, SLOW_MS } from "./answer_text.ts";
+
+const clock = new ManualClock();
+const waits = new Deadlines(clock, SLOW_MS);
 
 const nodes = (count: number): JsonObject =>
   Object.fromEntries(
@@ -35,7 +40,7 @@ test.each(Object.entries(LARGE))(
     expect(isLargeAnswer(answer)).toBe(true);
     let text = "";
     const decoder = new TextDecoder();
-    for await (const chunk of answerStream(answer)) {
+    for await (const chunk of answerStream(answer, waits, () => {})) {
       expect(chunk.length).toBeLessThan(100_000);
       text += decoder.decode(chunk, { stream: true });
     }
@@ -47,4 +52,30 @@ test("an ordinary answer is written as a whole", () => {
   expect(isLargeAnswer(workflow(200))).toBe(false);
   expect(isLargeAnswer({ items: Array.from({ length: 200 }, () => workflow(10)) })).toBe(false);
   expect(isLargeAnswer({ items: null })).toBe(false);
+});
+
+test("tells once when it is sent, or when nobody reads it any more", async () => {
+  const answer = { items: Array.from({ length: 1_000 }, (_, i) => ({ i, text: "x".repeat(500) })) };
+  let ends = 0;
+  let chunks = 0;
+  for await (const _ of answerStream(answer, waits, () => ends++)) chunks++;
+  expect(chunks).toBeGreaterThan(5);
+  expect(ends).toBe(1);
+  const reader = answerStream(answer, waits, () => ends++).getReader();
+  await reader.read();
+  expect(ends).toBe(1);
+  await reader.cancel();
+  expect(ends).toBe(2);
+});
+
+test("cuts off who reads too slowly", async () => {
+  const answer = { items: Array.from({ length: 9_000 }, (_, i) => ({ i, text: "x".repeat(500) })) };
+  let ends = 0;
+  const reader = answerStream(answer, waits, () => ends++).getReader();
+  await reader.read();
+  await clock.advance(SLOW_MS - 1);
+  expect(ends).toBe(0);
+  await clock.advance(1);
+  expect(ends).toBe(1);
+  await expect(reader.read()).rejects.toThrow("too slowly");
 });

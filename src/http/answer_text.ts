@@ -1,16 +1,17 @@
 /** Texts of answers. Those of large ones are written piece by piece, so that others get their turn. */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
+import type { Deadlines } from "../platform/deadlines.ts";
 import { Turns } from "../platform/turns.ts";
 
 /** An object or a list with more members is written in pieces. */
 const MAX_MEMBERS = 250;
-/** How deep wide objects and lists are looked for: `items`, one of them, its `status`, its `nodes`. */
+/** How deep large objects and lists are searched for: `items`, one of them, its `status`, its `nodes`. */
 const DEPTH = 4;
 
-/** Tells whether an answer is so large that it is to be written in pieces. */
+/** Tells whether an answer is large enough to be written in pieces. */
 export function isLargeAnswer(answer: Json | undefined, depth: number = DEPTH): boolean {
-  // Asked of every answer, so plain loops.
+  // Plain loops, because every answer comes through here.
   if (typeof answer !== "object" || answer === null) return false;
   if (Array.isArray(answer)) {
     if (answer.length > MAX_MEMBERS) return true;
@@ -29,29 +30,70 @@ export function isLargeAnswer(answer: Json | undefined, depth: number = DEPTH): 
   return false;
 }
 
-/** The text of an answer as a stream: nothing is written before it is wanted, and never much at a time. */
-export function answerStream(answer: JsonObject): ReadableStream<Uint8Array> {
+/**
+ * The text of an answer as a stream, which is written on demand and never much at a time. Who reads it too slowly is cut
+ * off, because the answer takes much memory meanwhile.
+ *
+ * @param waits how long a reader may take for `LEAST_READ` characters
+ * @param onEnd called once, when it is sent or nobody wants it any more
+ */
+export function answerStream(
+  answer: JsonObject,
+  waits: Deadlines,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const pieces = piecesOf(answer, DEPTH);
+  let pieces = piecesOf(answer, DEPTH);
   const turns = new Turns();
+  let stop = (_reason: Error): void => {};
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    inTime();
+    // Forgets the answer, whoever still holds the stream.
+    pieces = piecesOf(null, 0);
+    onEnd();
+  };
+  const wait = () => waits.add(() => stop(new Error("the answer was read too slowly")));
+  let inTime = wait();
+  let left = LEAST_READ;
   return new ReadableStream({
+    start(controller) {
+      stop = (reason) => {
+        if (isOver) return;
+        end();
+        controller.error(reason);
+      };
+    },
+    cancel: end,
     async pull(controller) {
       await turns.pause();
+      if (isOver) return;
       let text = "";
       while (text.length < CHUNK) {
         const { done, value } = pieces.next();
         if (done === true) {
           if (text !== "") controller.enqueue(encoder.encode(text));
           controller.close();
+          end();
           return;
         }
         text += value;
       }
       controller.enqueue(encoder.encode(text));
+      left -= text.length;
+      if (left > 0) return;
+      inTime();
+      inTime = wait();
+      left = LEAST_READ;
     },
   });
 }
 
+/** A reader must take so many characters in a time. */
+const LEAST_READ = 2 ** 20;
+/** That time, ms. */
+export const SLOW_MS = 30_000;
 /** Characters that are sent together. */
 const CHUNK = 2 ** 16;
 /** Members that are written together. */

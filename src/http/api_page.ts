@@ -1,4 +1,7 @@
-/** The page at `/apidocs`: lists the operations of `/openapi.json` and sends requests. Needs nothing from elsewhere. */
+/**
+ * The page at `/apidocs`: lists the operations of `/openapi.json` and sends requests. It loads nothing from other servers.
+ * `docs/decisions/0008-page-to-try-the-api.md` says why it is our own.
+ */
 
 export const API_PAGE = `<!doctype html>
 <html lang="en">

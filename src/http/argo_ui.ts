@@ -1,15 +1,15 @@
 /**
- * A built copy of the reference's own pages, served from a folder below `/argo/` on the port of the service. The pages call
- * the API below their own address, so everything that they call is answered there too. No page is part of this project.
+ * A built copy of the reference's own pages, served from a folder under `/argo/` on the port of the service. The pages call the
+ * API under their own address, so it is answered there too. The pages themselves are not part of this project.
  */
 import type { FileHandle } from "node:fs/promises";
 import type { Hono } from "hono";
 import { getMimeType } from "hono/utils/mime";
 import { getPath } from "hono/utils/url";
 import { ConfigError } from "../platform/config.ts";
-import { openInside, readTextInside } from "../platform/inside.ts";
+import { openInside, readTextInside } from "../platform/files/inside.ts";
 import { webStream } from "../platform/web_stream.ts";
-import type { RequestEnv } from "./edge.ts";
+import type { RequestEnv } from "./every_request.ts";
 import { cleanPath, rawTarget } from "./request_path.ts";
 
 /** Where the pages are. */
@@ -17,14 +17,14 @@ export const ARGO_UI_BASE = "/argo/";
 const INDEX = "index.html";
 const MAX_INDEX_BYTES = 2 ** 20;
 const BASE_TAG = /<base\s[^>]*>/i;
-/** Part of the names of files that never change: whoever builds other content gives it another name. */
+/** A hash in the name of a file: the file never changes, because other content gets another name. */
 const HASHED = /\.[0-9a-f]{16,}\./;
 
-/** Below the base, and yet of the service. */
+/** Paths under the base that belong to the service. */
 const OF_THE_SERVICE =
   /^\/argo\/(api|(input-)?artifacts(-by-uid)?|artifact-files|upload-artifacts|oauth2)\//;
 
-/** The editor of the pages starts workers and sets styles; nothing may come from elsewhere. */
+/** The editor in the pages starts workers and sets styles. Nothing may come from other servers. */
 const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; " +
   "frame-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'none'";
@@ -50,7 +50,7 @@ export function mountArgoUi(app: Hono<{ Bindings: RequestEnv }>, dir: string): v
     const file = path === undefined
       ? undefined
       : await openInside({ root: dir, path }).catch(() => undefined);
-    // What is no file is a page, and all pages are made from one text.
+    // A path that is no file is a page, and all pages have the same text.
     return file === undefined
       ? indexResponse(await readTextInside({ root: dir, path: INDEX }, MAX_INDEX_BYTES))
       : await fileResponse(file, path ?? "", c.req.raw);
@@ -58,8 +58,8 @@ export function mountArgoUi(app: Hono<{ Bindings: RequestEnv }>, dir: string): v
 }
 
 /**
- * What a request asks for. What pages ask of the service below their base is asked for without the base: everything that
- * looks at a request goes by this.
+ * The target of a request. If a page calls the service under its base, the target is that without the base. Everything that
+ * examines a request uses this target.
  */
 export function servedTarget(request: Request, server: unknown): RequestEnv["target"] {
   const target = rawTarget(request, server);
@@ -68,12 +68,12 @@ export function servedTarget(request: Request, server: unknown): RequestEnv["tar
   return isOfTheService ? { ...target, path: path.slice(ARGO_UI_BASE.length - 1) } : target;
 }
 
-/** The path by which a request finds its route: the router's own reading of what is asked for. */
+/** The path by which a request finds its route, as the router itself reads it. */
 export function servedPath(request: Request, { env }: { env?: RequestEnv } = {}): string {
   return getPath(env === undefined ? request : { url: `http://-${env.target.path}` } as Request);
 }
 
-/** The file that a path names below the base; undefined when it can't be one that is to be shown. */
+/** The file that a path names under the base; undefined when no such file may be shown. */
 function fileOf(path: string): string | undefined {
   const name = path.slice(ARGO_UI_BASE.length);
   try {
@@ -102,7 +102,7 @@ async function fileResponse(file: FileHandle, path: string, request: Request): P
     "content-type": getMimeType(path) ?? "application/octet-stream",
     "content-length": String(size),
     "cache-control": HASHED.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
-    // Also a worker has a policy: that of the file it was made from.
+    // A worker has the policy of the file that it was made from.
     "content-security-policy": PAGE_POLICY,
     etag,
   };
@@ -112,7 +112,7 @@ async function fileResponse(file: FileHandle, path: string, request: Request): P
     if (isKnown) delete headers["content-length"];
     return new Response(null, { status: isKnown ? 304 : 200, headers });
   }
-  // What goes wrong while it is read is told to whoever reads.
+  // An error while the file is read goes to the reader.
   const bytes = file.createReadStream().on("error", () => {});
   return new Response(webStream(bytes), { headers });
 }

@@ -1,11 +1,11 @@
-/** Request bodies: read within bounds, JSON whatever the content type says. */
+/** Request bodies: read within bounds, and as JSON whatever the content type says. */
 import { isJsonObject, type Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
-import { decode, type UnknownField } from "../spec/decode.ts";
-import type { StructSchema } from "../spec/schema.ts";
+import { decode, type UnknownField } from "../spec/schema/decode.ts";
+import type { StructSchema } from "../spec/schema/schema.ts";
 import type { BodyLedger, BodySender, HeldBytes } from "./body_ledger.ts";
 
 /** Texts longer than this are decoded in several turns, so that others get theirs. UTF-16 units. */
@@ -13,14 +13,14 @@ const LONG_TEXT = 65_536;
 
 export interface BodyLimits {
   maxBytes: number;
-  /** How long to wait for what has not arrived. */
+  /** How long to wait for the rest of a body. */
   timeoutMs: number;
-  /** Waits of that length. */
+  /** Deadlines of that length. */
   waits: Deadlines;
 }
 
 /**
- * What is awaited from a client.
+ * Waits for something from a client.
  * @throws {Problem} Canceled (408) when it takes too long
  */
 export function inTime<T>(
@@ -31,7 +31,7 @@ export function inTime<T>(
   return waits.bound(arriving, () => new Problem(ProblemCode.Canceled, text));
 }
 
-/** The body of one request, which arrives once and may be asked for again. What it holds is counted until `release`. */
+/** The body of one request. It arrives once and may be asked for again. Its bytes are counted until `release`. */
 export class RequestBody {
   readonly #request: Request;
   readonly #limits: BodyLimits;
@@ -41,7 +41,7 @@ export class RequestBody {
   #bytes: Promise<Uint8Array> | undefined;
   #text: Promise<string> | undefined;
 
-  /** @param sender whose bytes they are as far as is known before they are read */
+  /** @param sender to whom the bytes count, as far as is known before they are read */
   constructor(request: Request, limits: BodyLimits, ledger: BodyLedger, sender: BodySender) {
     this.#request = request;
     this.#limits = limits;
@@ -49,22 +49,22 @@ export class RequestBody {
     this.#sender = sender;
   }
 
-  /** Whose bytes they turned out to be. @throws {Problem} as `HeldBytes.moveTo` */
+  /** Now the sender is known. @throws {Problem} as `HeldBytes.moveTo` */
   sentBy(sender: BodySender): void {
     this.#sender = sender;
     this.#held?.moveTo(sender);
   }
 
-  /** Tells that nothing of it is needed any more. */
+  /** The body is no longer needed. */
   release(): void {
     this.#held?.release();
   }
 
   /**
    * The bytes as they were sent.
-   * @throws {Problem} ResourceExhausted (413) as soon as it is larger than `maxBytes`; nothing beyond is kept. Canceled
-   * (408) when it does not arrive in time. Unavailable when it was read as text before, and may have had other bytes. When
-   * bodies hold too much together, as `HeldBytes.add`
+   * @throws {Problem} ResourceExhausted (413) as soon as the body is larger than `maxBytes`; no more is kept. Canceled
+   * (408) when it does not arrive in time. Unavailable when it was read as text before and its bytes are uncertain. As
+   * `HeldBytes.add` when all bodies together hold too much
    */
   bytes(): Promise<Uint8Array> {
     return this.#bytes ??= this.#text === undefined
@@ -73,8 +73,8 @@ export class RequestBody {
   }
 
   /**
-   * The text, which costs less to read. Bytes that are no UTF-8 become replacement characters; a byte order mark at the
-   * beginning goes.
+   * The text, which costs less to read. Bytes that are not UTF-8 become replacement characters; a byte order mark at the
+   * beginning is dropped.
    * @throws {Problem} as of `bytes`
    */
   text(): Promise<string> {
@@ -95,7 +95,7 @@ export class RequestBody {
   ): Promise<T> {
     const { maxBytes } = this.#limits;
     const length = this.#length();
-    // The server under us takes no more than was announced.
+    // The HTTP server accepts no more than was announced.
     if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
     const held = this.#held = this.#ledger.open(this.#sender);
     if (length !== undefined) held.add(length);
@@ -115,15 +115,17 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The bytes that gave a text, when there is no doubt. */
+/** The bytes of a text, if they are certain. */
 function bytesOf(text: string, { headers }: Request): Uint8Array {
   const bytes = new TextEncoder().encode(text);
   const isSure = !text.includes("\ufffd") && headers.get("content-length") === String(bytes.length);
-  if (!isSure) throw unavailable("what the request is judged by has just changed; try again");
+  if (!isSure) {
+    throw unavailable("the manifests that decide about this request have just changed; try again");
+  }
   return bytes;
 }
 
-/** The client is gone, or the server stops, which on Deno ends what is still to be read. */
+/** The client is gone, or the server is stopping, which on Deno ends bodies that are still being read. */
 function brokenOff(cause: unknown): never {
   if (cause instanceof Problem) throw cause;
   throw unavailable("the request's body broke off; try again");
@@ -135,7 +137,7 @@ async function readBytes(
   held: HeldBytes,
   maxBytes: number,
 ): Promise<Uint8Array> {
-  // With a length not even asked for as a stream, which costs more than reading it at once.
+  // With a known length the body is read at once, which costs less than a stream.
   if (length !== undefined) return new Uint8Array(await request.arrayBuffer());
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
@@ -150,8 +152,8 @@ async function readBytes(
 }
 
 /**
- * Decodes the text of a body. Blank text and `null` are an empty request; with schema `json` the value is taken as it
- * is, and blank text is undefined. A long text is decoded in several turns of the event loop.
+ * Decodes the text of a body. Blank text and `null` are an empty request. With schema `json` the value stays as it is, and
+ * blank text is undefined. A long text is decoded in several turns of the event loop.
  * @param maxMembers see `readFirstJson`
  * @throws {Problem} InvalidArgument when it is not JSON or does not fit, ResourceExhausted (413) when it has too many members
  */
@@ -169,7 +171,7 @@ export async function decodeBody(
   return decoded;
 }
 
-/** As in Kubernetes, a creation may ask that members which nobody knows are refused instead of ignored. */
+/** As in Kubernetes, a creation may ask to have unknown members refused instead of ignored. */
 function isStrict(value: Json | undefined): boolean {
   const options = isJsonObject(value) ? value.createOptions : undefined;
   return isJsonObject(options) && options.fieldValidation === "Strict";

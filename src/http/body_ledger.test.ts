@@ -21,7 +21,7 @@ const statusOf = (run: () => void): number => {
   }
 };
 
-test("one identity has half, and all together no more than all", () => {
+test("one identity may hold half, and all together may not exceed the bound", () => {
   const ledger = make();
   const first = ledger.open(ann);
   first.add(800);
@@ -33,13 +33,13 @@ test("one identity has half, and all together no more than all", () => {
   first.release();
   first.release();
   expect(ledger.held).toBe(800);
-  // What comes after its request was answered is not held.
+  // Bytes that arrive after the answer are not counted.
   first.add(5);
   expect(ledger.held).toBe(800);
   expect(statusOf(() => ledger.open(ann).add(800))).toBe(200);
 });
 
-test("those who have proved nothing have a quarter together, and one address a quarter of that", () => {
+test("senders who have proved nothing share a quarter, and one address has a quarter of that", () => {
   const ledger = make();
   const held = ledger.open(from("a"));
   held.add(100);
@@ -47,14 +47,14 @@ test("those who have proved nothing have a quarter together, and one address a q
   for (const address of ["b", "c", "d"]) ledger.open(from(address)).add(100);
   expect(statusOf(() => ledger.open(from("e")).add(1))).toBe(429);
   expect(statusOf(() => ledger.open(ann).add(800))).toBe(200);
-  // Who has proved itself meanwhile makes room for others.
+  // A sender that has proved who it is makes room for others.
   held.moveTo(bob);
   expect(statusOf(() => ledger.open(from("e")).add(100))).toBe(200);
   held.release();
   expect(ledger.held).toBe(1_200);
 });
 
-test("what can't move is held no more", () => {
+test("bytes that can't be moved are no longer held", () => {
   const ledger = make();
   ledger.open(ann).add(790);
   const held = ledger.open(from("a"));
@@ -63,7 +63,7 @@ test("what can't move is held no more", () => {
   expect(ledger.held).toBe(790);
 });
 
-test("where nobody proves anything, all are one sender that may hold all", () => {
+test("without authentication all are one sender, which may hold everything", () => {
   const ledger = make();
   expect(statusOf(() => ledger.open(anyone).add(1_600))).toBe(200);
   expect(statusOf(() => ledger.open(anyone).add(1))).toBe(503);

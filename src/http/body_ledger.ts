@@ -1,23 +1,23 @@
 /**
- * What the bodies of all requests hold at a time, in bytes: for the whole process, and for each sender. A body counts from
- * the moment it is read until its request is answered, also while nothing of it arrives.
+ * Counts the bytes that the bodies of all requests hold: for the whole process, and for each sender. A body counts from the
+ * moment it is read until its request is answered, even while nothing of it arrives.
  */
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 
-/** What one sender may hold, as a part of what all may hold together. */
+/** The share of all bytes that one sender may hold. */
 const SENDER_SHARE = 1 / 2;
-/** What all senders that have not proved who they are may hold together. */
+/** The share that all senders together may hold who have not proved who they are. */
 const UNPROVED_SHARE = 1 / 4;
-/** What one address may hold of that. */
+/** The share of that for one address. */
 const ADDRESS_SHARE = 1 / 4;
-/** When what is held now may have been given back, s. */
+/** When bytes may be free again, s. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Whose bytes they are. */
+/** To whom bytes count. */
 export type BodySender =
-  /** Proved who it is. */
+  /** Has proved who it is. */
   | { type: "identity"; key: string }
-  /** Must prove who it is, and does so by the body itself. */
+  /** Has to prove who it is, and does so by the body itself. */
   | { type: "unproved"; address: string }
   /** Nobody has to prove anything here. */
   | { type: "anyone" };
@@ -26,13 +26,13 @@ export type BodySender =
 export interface HeldBytes {
   /**
    * Counts more bytes.
-   * @throws {Problem} ResourceExhausted (429) when the sender holds too much, Unavailable (503) when all together do; then
-   * nothing more is counted
+   * @throws {Problem} ResourceExhausted (429) when the sender holds too much, Unavailable (503) when all senders together
+   * do. Then nothing more is counted
    */
   add(bytes: number): void;
-  /** Counts what is held for somebody else from now on. @throws {Problem} as `add`; then nothing is held any more */
+  /** Counts the bytes to another sender from now on. @throws {Problem} as `add`; then nothing is held any more */
   moveTo(sender: BodySender): void;
-  /** Gives all of it back; what is added later no longer counts. */
+  /** Gives all bytes back. Bytes that are added later do not count. */
   release(): void;
 }
 
@@ -45,16 +45,16 @@ interface Account {
 export interface LedgerOptions {
   /** Of all bodies together. */
   maxBytes: number;
-  /** Of one body: no share of a sender is smaller. */
+  /** Of one body. The share of a sender is at least as large. */
   maxBodyBytes: number;
-  /** Of one body that proves its sender. */
+  /** Of one body that is read before its sender is proved. */
   maxEventBytes: number;
 }
 
 export class BodyLedger {
   readonly #all: Account;
   readonly #unproved: Account;
-  /** Only those that hold something. */
+  /** Senders that hold something. */
   readonly #senders = new Map<string, Account>();
   readonly #senderMost: number;
   readonly #addressMost: number;

@@ -1,8 +1,8 @@
 /** What the service says about its own API: OpenAPI, JSON Schemas, and a page to try the routes. */
 import type { Env, Hono } from "hono";
 import { writeJson } from "../base/json_text.ts";
-import { KINDS } from "../spec/decode_manifest.ts";
-import { anyManifestSchema, jsonSchema } from "../spec/json_schema.ts";
+import { KINDS } from "../spec/schema/decode_manifest.ts";
+import { anyManifestSchema, jsonSchema } from "../spec/schema/json_schema.ts";
 import { API_PAGE, API_PAGE_SCRIPT } from "./api_page.ts";
 import { openApi } from "./openapi.ts";
 import type { Route } from "./route.ts";
@@ -10,7 +10,7 @@ import type { Route } from "./route.ts";
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** Adds the routes of the description; they show nothing of what is stored, and need no credentials. */
+/** Adds the routes of the description. They show nothing that is stored, so they need no credentials. */
 export function mountDescription<E extends Env>(
   app: Hono<E>,
   routes: readonly Route[],
@@ -18,7 +18,7 @@ export function mountDescription<E extends Env>(
 ): void {
   let description: string | undefined;
   app.get("/openapi.json", () => jsonText(description ??= writeJson(openApi(routes, version))));
-  // Who opens the address that the server prints gets something to begin with.
+  // Whoever opens the address that the server prints finds a page.
   app.get("/", (c) => c.redirect("/apidocs"));
   app.get("/apidocs", (c) => c.html(API_PAGE, 200, { "content-security-policy": PAGE_POLICY }));
   app.get("/apidocs/page.js", (c) =>

@@ -1,6 +1,6 @@
 /** Answers that are files. */
 import { webStream } from "../platform/web_stream.ts";
-import type { ArtifactContent } from "../service/artifacts.ts";
+import type { ArtifactContent } from "../service/artifacts/artifacts.ts";
 import type { Download } from "./route.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-/** Lets a browser show what steps left behind without giving it any rights of this origin. */
+/** Lets a browser show files of steps without giving them any rights of this origin. */
 const SANDBOX = {
   "content-security-policy":
     "sandbox allow-same-origin; base-uri 'none'; default-src 'none'; img-src 'self'; style-src 'self' 'unsafe-inline'",
@@ -34,7 +34,7 @@ const SANDBOX = {
   "x-frame-options": "SAMEORIGIN",
 };
 
-/** The answer to a download. A file is not read when only its headers are wanted. */
+/** The answer to a download. A file is not read if only its headers are wanted. */
 export function downloadResponse(found: Download, method: string): Response {
   switch (found.type) {
     case "file":
@@ -60,12 +60,12 @@ function fileResponse(content: ArtifactContent, method: string): Response {
         ? TYPES[ending] ?? ""
         : "application/octet-stream",
       ...SANDBOX,
-      ...(content.size === undefined ? {} : { "content-length": String(content.size) }),
+      ...(content.size !== undefined && { "content-length": String(content.size) }),
     },
   });
 }
 
-/** A page of links to what lies in a folder. */
+/** A page with links to the content of a folder. */
 export function folderPage(entries: readonly string[]): string {
   const item = (href: string, text: string) => `<li><a href="${href}">${text}</a></li>\n`;
   const links = entries.map((name) => {

@@ -1,4 +1,5 @@
 /** The `Idempotency-Key` header. */
+import { defined } from "../base/defined.ts";
 import { invalid } from "../base/problem.ts";
 import type { Idempotency } from "../service/idempotency.ts";
 import type { Call } from "./route.ts";
@@ -6,8 +7,8 @@ import type { Call } from "./route.ts";
 const MAX_KEY_LENGTH = 255;
 
 /**
- * Key and fingerprint of a request; undefined when it carries no key. Keys of different callers and namespaces are apart.
- * @param headers where the key is looked for, in this order
+ * Key and fingerprint of a request; undefined when it has no key. Keys of different callers or namespaces never meet.
+ * @param headers that may hold the key, in order of precedence
  * @throws {Problem} InvalidArgument when the key is empty or too long
  */
 export async function idempotencyOf(
@@ -24,7 +25,7 @@ export async function idempotencyOf(
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(asked));
   const { idempotencyTtlMs } = call.service.settings;
   return {
-    ...(idempotencyTtlMs === undefined ? {} : { ttlMs: idempotencyTtlMs }),
+    ...defined({ ttlMs: idempotencyTtlMs }),
     key: JSON.stringify([subject, call.params.namespace ?? "", key]),
     fingerprint: [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0"))
       .join(""),

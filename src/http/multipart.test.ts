@@ -47,7 +47,7 @@ test("readUpload() finds the file, wherever the chunks are cut", async () => {
   }
 });
 
-test("readUpload() refuses what is no form with a file, and fails when it ends early or is too large", async () => {
+test("readUpload() refuses anything but a form with a file, and fails when the form ends early or is too large", async () => {
   await expect(readUpload(form([TEXT], "text/plain"), limits(1_000))).rejects.toMatchObject({
     status: 400,
   });

@@ -1,24 +1,26 @@
 /**
- * The one file of a form (multipart/form-data, RFC 7578), read as it comes: nothing of it is held but what arrived last.
+ * The one file of a form (multipart/form-data, RFC 7578), read as it arrives: only the last chunk is held.
+ * `docs/decisions/0007-uploaded-forms.md` says why this is our own.
  */
 import { Readable } from "node:stream";
+import { defined } from "../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { type BodyLimits, inTime } from "./body.ts";
 import type { UploadedFile } from "./route.ts";
 
 /** Name of the form's field. */
 const FIELD = "file";
-/** Header lines of one part. */
+/** Longest header of one part. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Other fields before the file. */
+/** Most parts up to and including the file. */
 const MAX_PARTS = 100;
 
 /**
  * Finds the file of a form.
  *
- * @param limits of the whole body; `timeoutMs` is how long nothing may arrive
- * @throws {Problem} InvalidArgument when there is none. The file's stream fails with 413 when it is too large, and when it
- * ends early
+ * @param limits of the whole body; `timeoutMs` is the longest silence
+ * @throws {Problem} InvalidArgument when there is no file. The file's stream fails with 413 when the form is too large, and
+ * with 400 when it ends early
  */
 export async function readUpload(request: Request, limits: BodyLimits): Promise<UploadedFile> {
   const { maxBytes } = limits;
@@ -56,17 +58,15 @@ function dispositionOf(headers: string): { name?: string; fileName?: string } {
     return match?.[1]?.replace(/\\(["\\])/g, "$1") ?? match?.[2];
   };
   const [name, fileName] = [parameter("name"), parameter("filename")];
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(fileName === undefined ? {} : { fileName }),
-  };
+  return defined({ name, fileName });
 }
 
+/** Reads a form part by part. */
 class FormReader {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #delimiter: Buffer;
   readonly #limits: BodyLimits;
-  /** What has arrived and was not looked at. The first boundary has no line break before it, so one is put there. */
+  /** What has arrived but was not read. The first boundary has no line break before it, so one is added. */
   #rest = Buffer.from("\r\n");
   #size = 0;
 
@@ -85,16 +85,16 @@ class FormReader {
     this.#rest = Buffer.concat([this.#rest, value]);
   }
 
-  /** Goes behind the next boundary; false when it was the last. */
+  /** Moves behind the next boundary. @returns false when it was the last */
   async next(): Promise<boolean> {
-    // Reading the content of a part ends before its boundary.
+    // The content of a part ends before its boundary.
     for await (const _ of this.content());
     this.#rest = this.#rest.subarray(this.#delimiter.length);
     while (this.#rest.length < 2) await this.#fill();
     return this.#rest.subarray(0, 2).toString() !== "--";
   }
 
-  /** Header lines of a part; goes behind the empty line that ends them. */
+  /** Reads the header lines of a part and the empty line that ends them. */
   async headers(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n\r\n");
@@ -108,7 +108,7 @@ class FormReader {
     }
   }
 
-  /** Bytes up to the next boundary, which stays. */
+  /** Bytes up to the next boundary, which is not read. */
   async *content(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const end = this.#rest.indexOf(this.#delimiter);

@@ -1,10 +1,11 @@
 /** The OpenAPI description of the declared routes. */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
-import { SchemaDefinitions } from "../spec/json_schema.ts";
+import { SchemaDefinitions } from "../spec/schema/json_schema.ts";
+import type { StructSchema } from "../spec/schema/schema.ts";
 import type { QueryType } from "./query.ts";
 import type { AnswerShape, Route } from "./route.ts";
 
-/** Names of what requests send begin so; what answers hold has the bare names. */
+/** Prefix of the schemas of requests; those of answers have the bare names. */
 const REQUEST_PREFIX = "request.";
 const COMPONENTS = "#/components/schemas/";
 
@@ -17,7 +18,7 @@ const LABEL_TERM = `(!?${LABEL_KEY}|${LABEL_KEY}(=|==|!=)${LABEL_VALUE}` +
   `|${LABEL_KEY}[<>]-?[0-9]{1,18})`;
 const NAMESPACE = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
-/** What is known of query parameters beyond their type. */
+/** Facts about query parameters beyond their type. */
 const QUERY_FACTS: Readonly<Record<string, JsonObject>> = {
   "listOptions.labelSelector": {
     pattern: `^(${LABEL_TERM}(,${LABEL_TERM}){0,20})?$`,
@@ -31,7 +32,7 @@ const QUERY_FACTS: Readonly<Record<string, JsonObject>> = {
   finishedBefore: { description: "RFC 3339 time" },
 };
 
-/** Path parameters of which more is known than their form. */
+/** Facts about path parameters beyond their form. */
 const PATH_FACTS: Readonly<Record<string, JsonObject>> = {
   idDiscriminator: { type: "string", enum: ["workflows", "archived-workflows"] },
   artifactDiscriminator: { type: "string", enum: ["inputs", "outputs"] },
@@ -43,6 +44,22 @@ const ERROR: JsonObject = {
   properties: {
     code: { type: "integer", description: "gRPC status code" },
     message: { type: "string" },
+  },
+};
+
+const PREFER: JsonObject = {
+  name: "Prefer",
+  in: "header",
+  description:
+    "With `return=minimal` the answer has metadata.name, namespace, uid and resourceVersion, and status.phase, " +
+    "and nothing else",
+  schema: { type: "string", examples: ["return=minimal"] },
+};
+
+const PREFERENCE_APPLIED: JsonObject = {
+  "Preference-Applied": {
+    description: "`return=minimal`, if the request preferred that",
+    schema: { type: "string" },
   },
 };
 
@@ -116,23 +133,18 @@ function operation(
   requests: SchemaDefinitions,
   answers: SchemaDefinitions,
 ): JsonObject {
-  const parameters = [...pathParameters(route), ...queryParameters(route)];
+  const parameters = [
+    ...pathParameters(route),
+    ...queryParameters(route),
+    ...(route.hasMinimal === true ? [PREFER] : []),
+  ];
   return {
     operationId: route.operation,
     tags: [route.tag],
     summary: route.summary,
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined ? {} : {
-      requestBody: {
-        required: false,
-        content: {
-          "application/json": {
-            schema: route.body === "json" ? {} : requests.schemaOf(route.body),
-          },
-        },
-      },
-    }),
-    ...(route.kind === "upload" ? { requestBody: UPLOAD_BODY } : {}),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body !== undefined && { requestBody: jsonBody(route.body, requests) }),
+    ...(route.kind === "upload" && { requestBody: UPLOAD_BODY }),
     responses: {
       "200": successAnswer(route, answers),
       default: {
@@ -141,6 +153,11 @@ function operation(
       },
     },
   };
+}
+
+function jsonBody(body: StructSchema | "json", requests: SchemaDefinitions): JsonObject {
+  const schema = body === "json" ? {} : requests.schemaOf(body);
+  return { required: false, content: { "application/json": { schema } } };
 }
 
 function pathParameters(route: Route): JsonObject[] {
@@ -166,7 +183,7 @@ function queryParameters(route: Route): JsonObject[] {
       name,
       in: "query",
       schema: { ...schema, ...QUERY_FACTS[name] },
-      ...(required ? { required } : {}),
+      ...(required && { required }),
     }];
   });
 }
@@ -204,6 +221,7 @@ function successAnswer(route: Route, answers: SchemaDefinitions): JsonObject {
     case "upload":
       return {
         description: "Done",
+        ...(route.hasMinimal === true && { headers: PREFERENCE_APPLIED }),
         content: { "application/json": { schema: answerSchema(route.answer, answers) } },
       };
   }
@@ -236,7 +254,7 @@ function errorContent(route: Route): JsonObject {
   return { "application/json": either, "text/event-stream": either };
 }
 
-/** Requests are read as leniently as the reference reads them: unknown members are ignored but by the closed ones, null means absent. */
+/** Requests are read as leniently as by the reference: null means absent, and only closed schemas refuse unknown members. */
 function lenient(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(lenient);
   if (!isJsonObject(schema)) return schema;

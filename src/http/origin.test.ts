@@ -16,11 +16,11 @@ const STRANGE = [
   "[::1].evil.example",
 ];
 
-test.each(STRANGE)("a page can't call a server that asks nobody by the name %s", (host) => {
+test.each(STRANGE)("a page can't call a server without authentication by the name %s", (host) => {
   expect(statusOf(host, "local")).toBe(421);
   expect(statusOf(host, ["box", "sluice.example", "*.wide.example"])).toBe(421);
   expect(statusOf(host, [])).toBe(421);
-  // Where callers must prove who they are, or any name is allowed.
+  // With authentication, or if every name is allowed, it may.
   expect(statusOf(host, undefined)).toBe(200);
   expect(statusOf(host, ["*"])).toBe(200);
 });
@@ -45,7 +45,7 @@ test.each([
   expect(statusOf(host, hosts)).toBe(200);
 });
 
-test("a name without a dot may be anybody's on a server of this machine only", () => {
+test("a name without a dot is refused by a server that serves only its own machine", () => {
   expect(statusOf("sluice", "local")).toBe(421);
   expect(statusOf("wide.example", ["*.wide.example"])).toBe(421);
 });

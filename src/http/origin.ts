@@ -1,24 +1,24 @@
 /**
- * Which pages of a browser may call. A browser sends what a page asks for to any address, also to a server that asks for
- * no credential, so what changes something is taken from pages of this server only, unless others are allowed. And a page
- * whose name server says that its own name means our address would be a page of this server: so a server that asks for no
- * credential answers only to names that no stranger can have.
+ * Which web pages may call. A browser sends the requests of a page to any address, including a server that asks for no
+ * credential. So only pages of this server may change something, unless others are allowed. A page could also make its own
+ * name resolve to our address and so become a page of this server (DNS rebinding). So a server that asks for no credential
+ * answers only to names that no stranger can have.
  */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 
 export interface OriginRule {
-  /** Why a request is refused because of the page that sends it; undefined when it is not. */
+  /** The refusal of a request because of the page that sends it; undefined when it is allowed. */
   refusal(method: string, headers: Headers): Problem | undefined;
   /** Headers that let the page read the answer; undefined when it may not. */
   grant(headers: Headers): Record<string, string> | undefined;
-  /** The answer to a browser's question whether a page may send a request; undefined for other requests. */
+  /** The answer to a preflight request; undefined for other requests. */
   preflight(method: string, headers: Headers): Response | undefined;
 }
 
 /**
- * By which names a server may be called. `local`: those of its own machine, the only one it can be reached from. A list:
- * these too, names without a dot, which belong to the network that one is in, and those of the list, where `*.` stands for
- * any name below and `*` for all.
+ * The names by which a server may be called. `local`: names of its own machine, from which alone it can be reached. A list:
+ * also names without a dot, which belong to the local network, and those of the list, where `*.` stands for any subdomain and
+ * `*` for every name.
  */
 export type HostRule = "local" | readonly string[];
 
@@ -30,15 +30,15 @@ export interface OriginOptions {
 }
 
 const METHODS = "GET, POST, PUT, DELETE";
-const REQUEST_HEADERS = "authorization, content-type, idempotency-key, x-request-id";
+const REQUEST_HEADERS = "authorization, content-type, idempotency-key, prefer, x-request-id";
 const ANSWER_HEADERS =
-  "retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id";
+  "preference-applied, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id";
 /** How long a browser may remember the answer, s. */
 const MAX_AGE = "600";
-/** Names and addresses by which a machine calls itself; a name server can't give them to others. */
+/** Names and addresses by which a machine calls itself, which no name server can give to others. */
 const LOCAL = /^(localhost|[^:/]*\.localhost|[0-9.]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?$/;
 
-/** Reads the origins of a flag: `*`, or some with commas between them. @throws {Problem} InvalidArgument */
+/** Reads the origins of a flag: `*`, or a list with commas. @throws {Problem} InvalidArgument */
 export function parseOrigins(text: string): string[] {
   const origins = text.split(",").map((one) => one.trim()).filter((one) => one !== "");
   for (const origin of origins) {
@@ -49,10 +49,10 @@ export function parseOrigins(text: string): string[] {
   return origins;
 }
 
-/** Names that only a network of one's own gives. */
+/** Names without a dot, which only the local network gives. */
 const SINGLE = /^[^.:/]+(:[0-9]+)?$/;
 
-/** The refusal of a name by which the server must not be called; undefined when it may. */
+/** The refusal of a name by which the server must not be called; undefined for others. */
 function hostRefusal(host: string, rule: HostRule): Problem | undefined {
   if (LOCAL.test(host)) return undefined;
   if (rule !== "local") {
@@ -67,14 +67,14 @@ function hostRefusal(host: string, rule: HostRule): Problem | undefined {
   return new Problem(
     ProblemCode.PermissionDenied,
     rule === "local"
-      ? `this server is of this machine only and not called "${host}"; use localhost or an address`
+      ? `this server serves only its own machine and does not answer to the name "${host}"; use localhost or an address`
       : `this server asks for no credential and does not answer to the name "${host}"; use an address, or start it ` +
         `with --allowed-hosts ${host.replace(/:[0-9]+$/, "")}`,
     { status: 421 },
   );
 }
 
-/** Makes the rule. */
+/** Creates the rule. */
 export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule {
   const isAllowed = (origin: string) => allowed.includes("*") || allowed.includes(origin);
   function grant(headers: Headers): Record<string, string> | undefined {

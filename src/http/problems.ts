@@ -1,4 +1,4 @@
-/** Errors on the wire. The only place that knows the form of error bodies. */
+/** Errors on the wire. Only this file knows the form of error bodies. */
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { writeJson } from "../base/json_text.ts";
 
@@ -19,12 +19,12 @@ const STATUS_TEXT: Record<number, string> = {
   504: "Gateway Timeout",
 };
 
-/** The answer to a path or method that has no route below `/api`. */
+/** The answer when a path and method have no route under `/api`. */
 export function noSuchRoute(): Problem {
   return new Problem(ProblemCode.Unimplemented, "Not Implemented");
 }
 
-/** Whatever was thrown, as a problem; a defect of ours shows no detail to the caller. */
+/** Anything that was thrown as a problem. The caller sees no details of a defect. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem(ProblemCode.Internal, "internal error; the server's log has the cause", {
@@ -53,7 +53,7 @@ export function problemFrame(problem: Problem): { error: Record<string, unknown>
 export function problemResponse(problem: Problem): Response {
   const headers = new Headers({ "content-type": "application/json" });
   addRetryAfter(headers, problem);
-  // What is left of the request is not waited for.
+  // The rest of the request is not read.
   if (problem.status === 408) headers.set("connection", "close");
   return new Response(writeJson(problemBody(problem)), { status: problem.status, headers });
 }

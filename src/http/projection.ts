@@ -1,6 +1,6 @@
 /**
- * The `fields` parameter: a comma list of dotted paths to keep, or with a leading `-` on the whole text, to leave out.
- * Lists are transparent (no index in a path); a path keeps its whole subtree; ancestors stay as containers.
+ * The `fields` parameter: dotted paths to keep, with commas between them; with `-` in front of the whole text, paths to leave
+ * out. Paths go through lists without an index. A path keeps its whole subtree; its ancestors stay as containers.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 
@@ -16,7 +16,7 @@ interface PathNode {
   children: Map<string, PathNode>;
 }
 
-/** Reads a `fields` parameter; undefined when there is none, and everything is to be shown. */
+/** Reads a `fields` parameter; undefined when there is none, so that everything is shown. */
 export function parseProjection(fields: string | undefined): Projection | undefined {
   if (fields === undefined || fields === "") return undefined;
   const exclude = fields.startsWith("-");
@@ -37,7 +37,7 @@ export function parseProjection(fields: string | undefined): Projection | undefi
   return { exclude, root };
 }
 
-/** Follows a container path (`items`, `result.object`) into a projection; undefined = nothing below is named. */
+/** The part of a projection below a container (`items`, `result.object`). It is empty when nothing below is named. */
 export function projectionBelow(projection: Projection, ...path: string[]): Projection {
   let node: PathNode | undefined = projection.root;
   for (const key of path) {
@@ -50,7 +50,7 @@ export function projectionBelow(projection: Projection, ...path: string[]): Proj
   };
 }
 
-/** Tells whether a path survives the projection, at least in part. */
+/** Tells whether a projection keeps a path, at least in part. */
 export function keepsPath(projection: Projection | undefined, ...path: string[]): boolean {
   if (projection === undefined) return true;
   let node: PathNode | undefined = projection.root;
@@ -62,7 +62,7 @@ export function keepsPath(projection: Projection | undefined, ...path: string[])
   return true;
 }
 
-/** Tells whether a path survives the projection with all that is below it. */
+/** Tells whether a projection keeps a path with everything below it. */
 export function keepsWhole(projection: Projection, ...path: string[]): boolean {
   let node: PathNode | undefined = projection.root;
   for (const key of path) {
@@ -73,7 +73,7 @@ export function keepsWhole(projection: Projection, ...path: string[]): boolean {
   return false;
 }
 
-/** Applies a projection to an object; the given object is not changed. */
+/** Applies a projection to an object, which is not changed itself. */
 export function project(value: JsonObject, projection: Projection): JsonObject {
   return projection.exclude
     ? without(value, projection.root) as JsonObject
@@ -102,7 +102,7 @@ function without(value: Json, node: PathNode): Json {
   });
 }
 
-/** Follows a member's name, which may itself hold dots (label keys do). */
+/** Follows the name of a member, which may hold dots itself (label keys do). */
 function descend(node: PathNode, key: string): PathNode | undefined {
   let at: PathNode | undefined = node;
   for (const part of key.split(".")) {

@@ -1,10 +1,10 @@
 /**
- * Query parameters: declared by name and type with the route, read as the reference's gateway reads them. Unknown names
- * are ignored; of a repeated single value the first counts.
+ * Query parameters. Routes declare them by name and type; they are read as the reference's gateway reads them. Unknown names
+ * are ignored; of a repeated single value, the first counts.
  */
 import { invalid } from "../base/problem.ts";
 
-/** Type of a query parameter; `message` stands for an object that can't be given as a whole. */
+/** Type of a query parameter. `message` is an object that can't be given as a whole. */
 export type QueryType = "string" | "int32" | "int64" | "bool" | "strings" | "message";
 
 /** Parameters of a route by their dotted names. */
@@ -34,7 +34,7 @@ export const LIST_OPTIONS = {
   "listOptions.sendInitialEvents": "bool",
 } as const satisfies QuerySchema;
 
-/** The options of a get; read, but without effect. */
+/** The options of a get, which are read but have no effect. */
 export const GET_OPTIONS = {
   "getOptions": "message",
   "getOptions.resourceVersion": "string",

@@ -22,7 +22,7 @@ test("the headers tell how much is left and when it is renewed", () => {
   expect(limiter.take("a").headers["retry-after"]).toBe("1");
 });
 
-test("a request counts for its address, until it is known whose it is", () => {
+test("a request counts to its address until its caller is known", () => {
   const limiter = createRateLimiter(2, new ManualClock(1_000_500));
   const deno = { remoteAddr: { hostname: "10.0.0.1" } };
   const node = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
@@ -31,7 +31,7 @@ test("a request counts for its address, until it is known whose it is", () => {
   known.identify({ identity: { issuer: "i", subject: "ann" } });
   expect(known.headers["x-ratelimit-remaining"]).toBe("1");
 
-  // The address has its two requests again; made-up credentials use them up, and nobody else's.
+  // The address has its two requests again. Made-up credentials use up only those.
   expect(new CountedRequest(limiter, node).refusal).toBeUndefined();
   expect(new CountedRequest(limiter, deno).refusal).toBeUndefined();
   expect(new CountedRequest(limiter, node).refusal?.status).toBe(429);

@@ -1,13 +1,14 @@
 /**
- * A bound on requests a second for each sender, so that one that runs wild leaves room for the others. A request counts
- * for its address until its credential was found good, and then for its identity instead: made-up credentials get nobody
- * more room, and can't take that of others.
+ * Limits the requests a second of each sender, so that one that runs wild leaves room for the others. A request counts to its
+ * address until its credential has been accepted, then to its identity instead. So made-up credentials give nobody more
+ * room, and can't use up that of others.
  */
 import type { Caller } from "../auth/port.ts";
+import { BoundedCache } from "../base/bounded_cache.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export interface RateLimiter {
-  /** Counts a request; the headers go on its answer, whether it is allowed or not. */
+  /** Counts a request. The headers go on its answer, whether it is allowed or not. */
   take(sender: string): RateVerdict;
   /** Takes back what was counted for a sender. */
   giveBack(sender: string): void;
@@ -18,7 +19,7 @@ export interface RateVerdict {
   headers: Record<string, string>;
 }
 
-/** Senders that are remembered; the one that was quiet longest is forgotten first. */
+/** Most senders that are remembered. The one that has been quiet longest is forgotten first. */
 const MAX_SENDERS = 10_000;
 
 interface Window {
@@ -29,19 +30,13 @@ interface Window {
 
 /** Allows each sender `perSecond` requests in every second. */
 export function createRateLimiter(perSecond: number, clock: Clock): RateLimiter {
-  const windows = new Map<string, Window>();
+  const windows = new BoundedCache<string, Window>(MAX_SENDERS);
   return {
     take(sender) {
       const second = Math.floor(clock.now() / 1000);
       const known = windows.get(sender);
-      const window = known?.second === second ? known : { second, count: 0 };
+      const window = known?.second === second ? known : windows.set(sender, { second, count: 0 });
       window.count++;
-      windows.delete(sender);
-      windows.set(sender, window);
-      if (windows.size > MAX_SENDERS) {
-        const [oldest] = windows.keys();
-        if (oldest !== undefined) windows.delete(oldest);
-      }
       const allowed = window.count <= perSecond;
       return {
         allowed,
@@ -49,7 +44,7 @@ export function createRateLimiter(perSecond: number, clock: Clock): RateLimiter 
           "x-ratelimit-limit": String(perSecond),
           "x-ratelimit-remaining": String(Math.max(0, perSecond - window.count)),
           "x-ratelimit-reset": String(second + 1),
-          ...(allowed ? {} : { "retry-after": "1" }),
+          ...(!allowed && { "retry-after": "1" }),
         },
       };
     },
@@ -60,7 +55,7 @@ export function createRateLimiter(perSecond: number, clock: Clock): RateLimiter 
   };
 }
 
-/** The request of one sender on its way to an answer. */
+/** A request that has been counted. */
 export class CountedRequest {
   readonly #limiter: RateLimiter;
   readonly #address: string;
@@ -72,7 +67,7 @@ export class CountedRequest {
     this.#verdict = limiter.take(this.#address);
   }
 
-  /** The answer that a sender gets who is too fast. */
+  /** The answer when the sender is too fast. */
   get refusal(): Response | undefined {
     if (this.#verdict.allowed) return undefined;
     return new Response("Too Many Requests", {
@@ -85,7 +80,7 @@ export class CountedRequest {
     return this.#verdict.headers;
   }
 
-  /** Counts for whoever it turned out to be; without a subject that was proved it stays with the address. */
+  /** Counts it to the identity of its caller. Without a proved subject it stays with the address. */
   identify(
     { identity: { issuer = "", subject }, isAnyone }: Pick<Caller, "identity" | "isAnyone">,
   ): void {
@@ -95,7 +90,7 @@ export class CountedRequest {
   }
 }
 
-/** What the server under us says about the other end of the connection, on either runtime. */
+/** The address of the other end of the connection, as the HTTP server of either runtime gives it. */
 export function addressOf(server: unknown): string {
   const { remoteAddr, incoming } = (server ?? {}) as {
     remoteAddr?: { hostname?: string };

@@ -1,11 +1,11 @@
-/** The path of a request as it came over the wire, and its clean form. */
+/** The path of a request as it was sent, and its clean form. */
 
-/** What a server puts beside a request; on Node the untouched request line is in it. */
+/** What the HTTP server says about a request. On Node it has the untouched request line. */
 export interface RequestContext {
   incoming?: { url?: string };
 }
 
-/** Path and query as sent: the Request's own URL may already have lost its dot segments. */
+/** Path and query as they were sent. The URL of the Request may have lost its dot segments. */
 export function rawTarget(request: Request, env: unknown): { path: string; query: string } {
   const sent = (env as RequestContext | undefined)?.incoming?.url;
   const target = sent !== undefined && sent.startsWith("/")
@@ -16,12 +16,11 @@ export function rawTarget(request: Request, env: unknown): { path: string; query
   return { path: target.slice(0, at) || "/", query: target.slice(at + 1).replace(/#.*$/s, "") };
 }
 
-/** Where a segment is empty or begins with a dot. */
+/** An empty segment, or one that begins with a dot. */
 const UNCLEAN = /\/[/.]/;
 
 /**
- * Removes empty and dot segments as Go's router does; a slash at the end stays. A path that is clean already is returned
- * as it is.
+ * Removes empty segments and dot segments as Go's router does. A slash at the end stays.
  */
 export function cleanPath(path: string): string {
   if (path.startsWith("/") && !UNCLEAN.test(path)) return path;

@@ -1,6 +1,6 @@
-/** Bodies of the routes, described with the vocabulary of the manifests, and the types they decode to. */
+/** Bodies of the routes: schemas in the vocabulary of the manifests, and the types that they decode to. */
 import type { Json } from "../base/json.ts";
-import type { SubmitOptions } from "../service/workflow_submit.ts";
+import type { SubmitOptions } from "../service/workflows/submit.ts";
 import {
   boolean,
   closed,
@@ -11,9 +11,9 @@ import {
   string,
   struct,
   type StructSchema,
-} from "../spec/schema.ts";
-import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
-import { OWNER_REFERENCE } from "../spec/schema_kubernetes.ts";
+} from "../spec/schema/schema.ts";
+import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
+import { OWNER_REFERENCE } from "../spec/schema/kubernetes.ts";
 import type {
   CronWorkflow,
   Workflow,
@@ -88,7 +88,7 @@ export const WORKFLOW_SUBMIT: StructSchema = struct("WorkflowSubmitRequest", () 
 const named = { name: string, namespace: string };
 
 /**
- * What asks for a change of a workflow refuses members that are not known: without a misspelt selector it would change
+ * Requests to change a workflow refuse unknown members: if a misspelt selector were ignored, the request would change
  * everything.
  */
 function controlRequest(

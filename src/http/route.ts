@@ -1,16 +1,16 @@
 /**
  * What a route is: method, path, parameters, body and use case, declared once. Routing, `/openapi.json`, `/apidocs` and
- * the typed client all come from the same declarations.
+ * the typed client are all made from these declarations.
  */
 import type { Readable } from "node:stream";
-import type { ArtifactContent } from "../service/artifacts.ts";
+import type { ArtifactContent } from "../service/artifacts/artifacts.ts";
 import type { Caller } from "../auth/port.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServiceDeps } from "../service/deps.ts";
-import type { StructSchema } from "../spec/schema.ts";
+import type { StructSchema } from "../spec/schema/schema.ts";
 import type { RequestBody } from "./body.ts";
 import type { QuerySchema, QueryValues } from "./query.ts";
-import type { Version } from "../store/port.ts";
+import type { Version } from "../store/version.ts";
 import type { Messages } from "./stream.ts";
 
 /** One request, decoded. */
@@ -24,31 +24,35 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   query: QueryValues<Q>;
   body: B;
   headers: Headers;
-  /** What the server under us says about the request. */
+  /** What the HTTP server says about the request. */
   server: unknown;
-  /** Version of the manifests for which holds what the guard has found; absent: it holds in any case. */
+  /** The finding of the guard holds for this version of the manifests; absent: it holds for every version. */
   manifests?: Version | undefined;
-  /** Aborts when the server ends; of a stream also when its client is gone. */
+  /** Aborts when the server stops; for a stream, also when its client is gone. */
   signal: AbortSignal;
+  /** The answer shows no more than `minimalWire` of wire.ts leaves, because the caller prefers that. */
+  isMinimal: boolean;
 }
 
 interface RouteBase {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With parameters in braces: `/api/v1/workflows/{namespace}/{name}`; `{path}` at the end takes all that follows. */
+  /** With parameters in braces: `/api/v1/workflows/{namespace}/{name}`. `{path}` at the end takes the rest of the path. */
   path: string;
-  /** Unique name, for clients that are made from the description. */
+  /** Unique name, for clients that are generated from the description. */
   operation: string;
   tag: string;
   summary: string;
   query: QuerySchema;
-  /** Parameters without which the route refuses. */
+  /** Parameters that the route requires. */
   requiredQuery?: readonly string[];
-  /** Absent: the route takes no body, and one that is sent is ignored. */
+  /** Absent: the route takes no body and ignores one. */
   body?: StructSchema | "json";
-  /** Looks at a request before its credentials are checked. */
+  /** Examines a request before its credentials are checked. */
   guard?: (guarded: GuardedRequest) => Promise<GuardVerdict | undefined>;
-  /** What a success looks like; absent means an object that the description leaves open. */
+  /** The form of a successful answer. Absent: an object that the description does not specify. */
   answer?: AnswerShape;
+  /** Follows `Prefer: return=minimal`. */
+  hasMinimal?: true;
 }
 
 /** What a guard sees. */
@@ -57,16 +61,16 @@ export interface GuardedRequest {
   params: Record<string, string>;
   headers: Headers;
   body: RequestBody;
-  /** What it found before did no longer hold: the request was refused by `StaleManifests`. */
+  /** Its earlier finding no longer holds: the request was refused with `StaleManifests`. */
   isAgain: boolean;
 }
 
-/** A guard refuses by a problem, or knows who sends a request, or has nothing to say as long as the manifests have a version. */
+/** What a guard finds unless it refuses: the caller, or a version of the manifests for which it has no objection. */
 export type GuardVerdict = { caller: Caller } | { manifests: Version };
 
 /**
- * What a route answers: one object, a list of them, or an empty object; of a stream each frame's `result`, a change of an
- * object or a line of a log.
+ * What a route answers: an object, a list of objects or an empty object; for the `result` of each frame of a stream, a change
+ * of an object or a line of a log.
  */
 export type AnswerShape =
   | { type: "object"; schema: StructSchema }
@@ -85,11 +89,11 @@ export interface UnaryRoute extends RouteBase {
 /** A route that answers with frames until the source or the client ends it. */
 export interface StreamRoute extends RouteBase {
   kind: "stream";
-  /** Resolves when nothing can be refused any more; each value becomes the `result` of one frame. */
+  /** Resolves when nothing can be refused any more. Each value becomes the `result` of one frame. */
   open(call: Call): Promise<AsyncIterable<Messages>>;
 }
 
-/** What a download gives: bytes, a page of links, or the place where they are. */
+/** The answer of a download: a file, a page of links, or a redirect to them. */
 export type Download =
   | { type: "file"; content: ArtifactContent }
   | { type: "page"; html: string }
@@ -102,15 +106,15 @@ export interface DownloadRoute extends RouteBase {
   open(call: Call): Promise<Download>;
 }
 
-/** A route that takes a file as a form sends it, in the field `file`, and answers with JSON. */
+/** A route that takes a file from the field `file` of a form, and answers with JSON. */
 export interface UploadRoute extends RouteBase {
   kind: "upload";
-  /** Refuses, or says what to do with the file, which is not read before. */
+  /** Refuses, or resolves to what is done with the file. The file is not read before that. */
   open(call: Call): Promise<(file: UploadedFile) => Promise<JsonObject>>;
 }
 
 export interface UploadedFile {
-  /** As the sender calls it. */
+  /** The sender's name of the file. */
   fileName: string;
   body: Readable;
 }

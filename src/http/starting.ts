@@ -1,7 +1,7 @@
-/** The server before it can work. */
+/** The server before it is ready. */
 import { unavailable } from "../base/problem.ts";
 
-/** The answer to everything while the parts are being put together. */
+/** The answer to every request while the server is starting. */
 export function starting(request: Request): Response {
   if (new URL(request.url).pathname === "/healthz") return new Response("ok");
   const { message } = unavailable("the server is starting; try again");

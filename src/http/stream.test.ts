@@ -3,7 +3,7 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import { parseProjection } from "./projection.ts";
-import { framingOf, JsonText, type Messages, refusedStream, streamResponse } from "./stream.ts";
+import { FrameText, framingOf, type Messages, refusedStream, streamResponse } from "./stream.ts";
 
 async function* messages(...values: (Messages | Error)[]): AsyncIterable<Messages> {
   for (const value of values) {
@@ -40,7 +40,7 @@ test("server-sent events: six bytes, one value, a blank, three line ends", async
 });
 
 test("messages that come together go together, each in its own frame", async () => {
-  const some = [{ a: 1 }, new JsonText('{"b":2}')];
+  const some = [{ a: 1 }, new FrameText('{"result":{"b":2}}')];
   const { response } = respond(messages(some, { c: 3 }), "ndjson");
   const reader = response.body?.getReader();
   const first = await reader?.read();
@@ -65,7 +65,7 @@ test("an error of the source is the last frame, and a projection leaves it alone
   expect(ended).toEqual(["end", "error"]);
 });
 
-test("a silent server-sent stream shows every 15 seconds that it lives", async () => {
+test("a silent stream of server-sent events sends a heartbeat every 15 seconds", async () => {
   const never = Promise.withResolvers<void>();
   const silent = (async function* (): AsyncIterable<JsonObject> {
     await never.promise;
@@ -95,7 +95,7 @@ test("a refusal before the first message is a frame, for readers of server-sent 
   expect(await refused.text()).toMatch(/^data: \{"error":.*\} \n\n$/);
 });
 
-test("framingOf() wants exactly the one media type", () => {
+test("framingOf() asks for exactly one media type", () => {
   expect(framingOf(new Headers({ accept: "text/event-stream" }))).toBe("sse");
   expect(framingOf(new Headers({ accept: "text/event-stream, */*" }))).toBe("ndjson");
   expect(framingOf(new Headers())).toBe("ndjson");

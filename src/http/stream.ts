@@ -1,7 +1,6 @@
 /**
- * Streams on the wire, in the two framings of the reference: newline JSON, and server-sent events when `Accept` asks for
- * exactly those. The lines of the second are made so that the official client reads them: `data: `, one JSON value, short
- * heartbeats, nothing else.
+ * Streams on the wire, in the two framings of the reference: newline-delimited JSON, and server-sent events if `Accept` asks for
+ * exactly those. The official client can read nothing in the latter but `data: ` with one JSON value, and short heartbeats.
  */
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
@@ -10,7 +9,7 @@ import { type Problem, ProblemCode } from "../base/problem.ts";
 import { addRetryAfter, asProblem, problemFrame, problemResponse } from "./problems.ts";
 import { project, type Projection } from "./projection.ts";
 
-/** Silence after which a server-sent stream shows that it lives. */
+/** Silence after which server-sent events send a heartbeat. */
 const HEARTBEAT_MS = 15_000;
 
 /** How messages are put on the wire. */
@@ -21,8 +20,8 @@ export function framingOf(headers: Headers): Framing {
   return headers.get("accept") === "text/event-stream" ? "sse" : "ndjson";
 }
 
-/** A message that was written already, for all who get the same. */
-export class JsonText {
+/** A whole frame that has already been filtered and written, once for all receivers. */
+export class FrameText {
   readonly text: string;
   /** @param text as `writeJson` makes it */
   constructor(text: string) {
@@ -30,8 +29,8 @@ export class JsonText {
   }
 }
 
-/** A message, or several that are there at a time: they go on the wire together. */
-export type Messages = JsonObject | JsonText | readonly (JsonObject | JsonText)[];
+/** A message, or several that are there at the same time and are sent together. */
+export type Messages = JsonObject | FrameText | readonly (JsonObject | FrameText)[];
 
 function frameText(json: string, framing: Framing, last: boolean): string {
   if (framing === "sse") return last ? `data: ${json} \n\n` : `data: ${json} \n\n\n`;
@@ -49,9 +48,9 @@ function streamHeaders(framing: Framing): Headers {
 }
 
 /**
- * Answer of a streaming route that was refused before its first message: the error frame of the reference. Readers of
- * server-sent events get a plain error instead, because the official client can't read a frame there; only the missing
- * credential is a frame for them too, as it always was.
+ * The answer when a streaming route refuses before its first message: the error frame of the reference. Readers of server-sent
+ * events get a plain error instead, because the official client can't read an error frame. Only a missing credential is a
+ * frame for them too, as in the reference.
  */
 export function refusedStream(problem: Problem, framing: Framing): Response {
   if (framing === "sse" && problem.code !== ProblemCode.Unauthenticated) {
@@ -71,14 +70,14 @@ export interface StreamOptions {
   /** Applied to whole frames; errors are never filtered. */
   projection?: Projection | undefined;
   clock: Clock;
-  /** Called once, when the client is gone or the source has ended. */
+  /** Called once when the client is gone or the source has ended. */
   onEnd: () => void;
   onError: (error: unknown) => void;
 }
 
 /**
- * Turns messages into a response. Pulled by the client: a slow one holds what came together here and nothing of the
- * others'. An error of the source becomes the last frame.
+ * Turns messages into a response. The client pulls, so for a slow one only the messages that came together are held. An error
+ * of the source becomes the last frame.
  */
 export function streamResponse(
   source: AsyncIterable<Messages>,
@@ -136,8 +135,16 @@ export function streamResponse(
   return new Response(body, { status: 200, headers: streamHeaders(framing) });
 }
 
-function messageJson(message: JsonObject | JsonText, projection: Projection | undefined): string {
-  if (message instanceof JsonText) return `{"result":${message.text}}`;
+function messageJson(message: JsonObject | FrameText, projection: Projection | undefined): string {
+  if (message instanceof FrameText) return message.text;
   const frame: JsonObject = { result: message };
   return writeJson(projection === undefined ? frame : project(frame, projection));
+}
+
+/** Makes messages from the values of a stream. */
+export async function* mapStream<T>(
+  source: AsyncIterable<T>,
+  messagesOf: (value: T) => Messages,
+): AsyncIterable<Messages> {
+  for await (const value of source) yield messagesOf(value);
 }

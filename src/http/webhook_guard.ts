@@ -1,13 +1,17 @@
-/** Senders of events that prove themselves by a signature instead of a credential. */
+/** Senders of events that prove who they are by a signature instead of a credential. */
 import { credentialsOf } from "../auth/credentials.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import { knownWithoutSenders, proveWebhook, WEBHOOK_SECRET } from "../service/webhook_senders.ts";
+import {
+  knownWithoutSenders,
+  proveWebhook,
+  WEBHOOK_SECRET,
+} from "../service/events/webhook_senders.ts";
 import type { GuardedRequest, GuardVerdict } from "./route.ts";
 
 /**
- * Lets a sender that signed the event act as its service account. The body is read only when the headers hold what one of
- * the namespace's senders would send. Without any credential, where callers must prove who
- * they are, a namespace that knows no senders refuses at once.
+ * Lets a sender that signed the event act as its service account. The body is read only if the headers hold what one of the
+ * namespace's senders would send. Where callers must prove who they are, an event without a credential is refused at once if
+ * the namespace has no senders.
  *
  * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read
  */

@@ -1,11 +1,13 @@
-/** Objects on the wire: without `kind`, with the members that clients of the reference rely on. */
+/** Objects as answers show them: without `kind`, and with the members that clients of the reference rely on. */
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
-import { decode } from "../spec/decode.ts";
+import { decode } from "../spec/schema/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { kindSchema } from "./requests.ts";
+import type { Call } from "./route.ts";
 import type { Turns } from "../platform/turns.ts";
-import { keepsWhole, project, type Projection } from "./projection.ts";
+import { keepsPath, keepsWhole, project, type Projection } from "./projection.ts";
 
 /** A workflow as answers show it; `status` is always there. */
 export function workflowWire(workflow: Workflow, projection?: Projection): JsonObject {
@@ -23,10 +25,43 @@ export function workflowWire(workflow: Workflow, projection?: Projection): JsonO
   return { ...shown, status: statusWire(isJsonObject(status) ? status : undefined) };
 }
 
-/** Nodes that are projected in one go. */
+/** Members of a status that follow from the nodes. */
+const FROM_NODES = [
+  "nodes",
+  "resourcesDuration",
+  "synchronization",
+  "taskResultsCompletionStatus",
+] as const;
+
+/**
+ * Tells whether nodes decide what a projection shows of a workflow.
+ * @param place of the workflow
+ */
+export function showsNodes(projection: Projection | undefined, ...place: string[]): boolean {
+  return FROM_NODES.some((member) => keepsPath(projection, ...place, "status", member));
+}
+
+/** The answer to a request that creates or changes a workflow. */
+export function changedWire(
+  { isMinimal }: Pick<Call, "isMinimal">,
+  workflow: Workflow,
+): JsonObject {
+  return isMinimal ? minimalWire(workflow) : workflowWire(workflow);
+}
+
+/** What is left of a workflow for a caller who prefers a minimal answer. */
+function minimalWire({ metadata, status }: Workflow): JsonObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    metadata: defined({ name, namespace, uid, resourceVersion }),
+    status: defined({ phase: status?.phase || undefined }),
+  };
+}
+
+/** Nodes that are projected at a time. */
 const NODES_AT_ONCE = 1_000;
 
-/** The same for a workflow that may have many nodes, a little at a time. */
+/** The same, a little at a time, for a workflow that may have many nodes. */
 export async function workflowWireInTurns(
   workflow: Workflow,
   projection: Projection | undefined,
@@ -52,7 +87,7 @@ export async function workflowWireInTurns(
   return { ...answer, status: { ...status, nodes: shown } };
 }
 
-/** Adds what a projection has taken away, but every answer has. */
+/** Adds the members that every answer has, after a projection has removed them. */
 function completed(filtered: JsonObject): JsonObject {
   const { status, ...rest } = filtered;
   const schema = kindSchema("Workflow");
@@ -66,7 +101,7 @@ function statusWire(status: JsonObject | undefined, areNodesWhole = false): Json
   if (shown.phase === "") delete shown.phase;
   for (const [key, value] of Object.entries(shown)) {
     if (isJsonObject(value) && Object.keys(value).length === 0) {
-      // Empty objects that are pointers in the reference stay.
+      // Empty objects stay if they are pointers in the reference.
       if (key !== "artifactRepositoryRef" && key !== "artifactGCStatus") delete shown[key];
     }
   }
@@ -87,7 +122,7 @@ export function manifestWire(object: { metadata: ObjectMeta; spec: unknown }): J
   return { metadata: object.metadata as JsonObject, spec: object.spec as JsonObject };
 }
 
-/** A cron workflow as answers show it; all members of its status are always there. */
+/** A cron workflow as answers show it, with all members of its status. */
 export function cronWire(cron: CronWorkflow): JsonObject {
   const { status } = cron;
   return {
@@ -117,8 +152,7 @@ export function listWire(items: JsonObject[], facts: ListFacts): JsonObject {
   return {
     metadata: {
       resourceVersion: facts.version,
-      ...(facts.continue === undefined ? {} : { continue: facts.continue }),
-      ...(facts.remaining === undefined ? {} : { remainingItemCount: facts.remaining }),
+      ...defined({ continue: facts.continue, remainingItemCount: facts.remaining }),
     },
     items: items.length > 0 ? items : null,
   };

@@ -1,12 +1,13 @@
 /**
- * Stored manifests where the cluster is the truth: writes of the workflow kinds go to the API server and come back into the
- * store at once, so that a reader on any replica sees them; reads come from the store. Versions are the cluster's own.
+ * Stored manifests where the cluster is the truth. Writes of the workflow kinds go to the API server and are copied to the
+ * store at once, so that a reader on any replica sees them. Reads come from the store. Versions are the cluster's own.
  * ConfigMaps and Secrets that the store doesn't have are read from the cluster, and never written there.
  */
 import type { JsonObject } from "../base/json.ts";
 import { invalid, notFound, Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { ManifestKind } from "../spec/manifest.ts";
-import type { ManifestStore, Store, StoredManifest } from "../store/port.ts";
+import type { ManifestStore, StoredManifest } from "../store/manifest_port.ts";
+import type { Store } from "../store/port.ts";
 import {
   apiVersionOf,
   asObject,
@@ -55,32 +56,59 @@ export function withManifests(store: Store, manifests: ManifestStore): Store {
 
 /** Makes manifests whose workflow kinds are in the cluster. */
 export function createClusterManifests(options: ClusterManifestsOptions): ManifestStore {
-  const { client, group, inner, mirror, lookup } = options;
+  const { inner } = options;
+  const cluster = new ClusterManifests(options);
+  return {
+    async get(kind, namespace, name) {
+      const stored = await inner.get(kind, namespace, name) ??
+        await cluster.lookUp(kind, namespace, name);
+      return stored && versioned(stored);
+    },
+    async list(kind, query) {
+      const page = await inner.list(kind, query);
+      return isClusterKind(kind) ? { ...page, items: page.items.map(versioned) } : page;
+    },
+    put(manifest, expect) {
+      const { kind } = manifest;
+      return isClusterKind(kind)
+        ? asProblem(() => cluster.put(kind, manifest, expect))
+        : putOwn(inner, manifest, expect);
+    },
+    remove: (kind, namespace, name, expect) =>
+      isClusterKind(kind)
+        ? asProblem(() => cluster.remove(kind, namespace, name, expect))
+        : inner.remove(kind, namespace, name, expect),
+  };
+}
 
-  /** Reads an object anew; what is gone goes from the store too. */
-  async function refresh(
-    kind: ClusterKind,
-    namespace: string,
-    name: string,
-  ): Promise<StoredManifest | undefined> {
-    try {
-      const path = objectPath(group, kind, namespace, name);
-      return await mirror.keep(kind, asObject(await client.call({ path })));
-    } catch (error) {
-      if (!(error instanceof KubeError) || error.status !== 404) throw error;
-      const before = await inner.get(ManifestKind[kind], namespace, name);
-      const version = before && clusterVersion(before);
-      if (version !== undefined) await mirror.drop(kind, namespace, name, version);
-      return undefined;
-    }
+/** Writes a manifest of the store itself. One that was only in the cluster is stored, and counts from then on. */
+async function putOwn(
+  inner: ManifestStore,
+  manifest: Unversioned,
+  expect: string | undefined,
+): ReturnType<ManifestStore["put"]> {
+  const result = await inner.put(manifest, expect);
+  const isMissing = "conflict" in result && result.conflict === "missing";
+  return isMissing && CORE_PLURALS[manifest.kind] !== undefined
+    ? await inner.put(manifest, undefined)
+    : result;
+}
+
+/** The manifests that are objects of the cluster. Methods reject with KubeError, too. */
+class ClusterManifests {
+  readonly #options: ClusterManifestsOptions;
+
+  constructor(options: ClusterManifestsOptions) {
+    this.#options = options;
   }
 
-  /** One that the store doesn't have may have been applied this moment. */
-  async function lookUp(
+  /** Looks for an object that the store doesn't have: it may have been applied this moment. */
+  async lookUp(
     kind: ManifestKind,
     namespace: string,
     name: string,
   ): Promise<StoredManifest | undefined> {
+    const { group, mirror, lookup } = this.#options;
     if (isClusterKind(kind)) {
       const object = await lookup.get(objectPath(group, kind, namespace, name));
       return object && await mirror.keep(kind, asObject(object));
@@ -92,40 +120,7 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
     return object && coreManifest(kind, asObject(object));
   }
 
-  async function create(kind: ClusterKind, manifest: Unversioned): Promise<StoredManifest> {
-    const object = JSON.parse(manifest.text) as JsonObject;
-    const answer = await client.call({
-      method: "POST",
-      path: collectionPath(group, kind, manifest.namespace),
-      body: {
-        apiVersion: apiVersionOf(group),
-        kind,
-        ...object,
-        metadata: ownMetadata(object),
-      },
-    });
-    lookup.forget(objectPath(group, kind, manifest.namespace, manifest.name));
-    return await mirror.keep(kind, asObject(answer));
-  }
-
-  /** Sends what differs from the stored state, on condition that nobody was faster. */
-  async function change(
-    kind: ClusterKind,
-    before: StoredManifest,
-    manifest: Unversioned,
-  ): Promise<StoredManifest> {
-    const patch = mergePatch(content(before), content(manifest));
-    if (patch === undefined) return before;
-    const resourceVersion = clusterVersion(before) ?? "";
-    const answer = await client.call({
-      method: "PATCH",
-      path: objectPath(group, kind, manifest.namespace, manifest.name),
-      body: { ...patch, metadata: { ...patch["metadata"] as JsonObject, resourceVersion } },
-    });
-    return await mirror.keep(kind, asObject(answer));
-  }
-
-  async function put(
+  async put(
     kind: ClusterKind,
     manifest: Unversioned,
     expect: string | undefined,
@@ -133,7 +128,7 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
     const { namespace, name } = manifest;
     const before = expect === undefined
       ? undefined
-      : await inner.get(manifest.kind, namespace, name);
+      : await this.#options.inner.get(manifest.kind, namespace, name);
     if (expect !== undefined) {
       if (before === undefined) return { conflict: "missing" };
       if (expect !== "*" && expect !== versioned(before).version) return { conflict: "changed" };
@@ -141,7 +136,9 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
     const known = before !== undefined && clusterVersion(before) !== undefined ? before : undefined;
     try {
       return written(
-        known === undefined ? await create(kind, manifest) : await change(kind, known, manifest),
+        known === undefined
+          ? await this.#create(kind, manifest)
+          : await this.#change(kind, known, manifest),
       );
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
@@ -149,29 +146,18 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
         (error.reason === "Conflict" || error.reason === "AlreadyExists");
       const isGone = error.status === 404 && known !== undefined;
       if (!isConflict && !isGone) throw problemFrom(error);
-      await refresh(kind, namespace, name);
+      await this.#refresh(kind, namespace, name);
       return { conflict: isGone ? "missing" : expect === undefined ? "exists" : "changed" };
     }
   }
 
-  /** What was read from the cluster is written to the store, and counts from there on. */
-  async function putOwn(
-    manifest: Unversioned,
-    expect: string | undefined,
-  ): ReturnType<ManifestStore["put"]> {
-    const result = await inner.put(manifest, expect);
-    const isMissing = "conflict" in result && result.conflict === "missing";
-    return isMissing && CORE_PLURALS[manifest.kind] !== undefined
-      ? await inner.put(manifest, undefined)
-      : result;
-  }
-
-  async function remove(
+  async remove(
     kind: ClusterKind,
     namespace: string,
     name: string,
     expect: string | undefined,
   ): Promise<StoredManifest | undefined> {
+    const { client, group, inner, mirror } = this.#options;
     const before = await inner.get(ManifestKind[kind], namespace, name);
     if (before === undefined) return undefined;
     if (expect !== undefined && versioned(before).version !== expect) return undefined;
@@ -183,39 +169,61 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
         path: objectPath(group, kind, namespace, name),
         ...(expect !== undefined && { body: { preconditions: { resourceVersion: version } } }),
       });
-      // With finalizers it is there for a while yet, as an object that goes.
+      // An object with finalizers stays for a while, and shows that it is being deleted.
       if (answer["kind"] === kind) await mirror.keep(kind, asObject(answer));
       else await mirror.drop(kind, namespace, name, version);
       return before;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       if (error.status !== 404 && error.status !== 409) throw problemFrom(error);
-      await refresh(kind, namespace, name);
+      await this.#refresh(kind, namespace, name);
       return undefined;
     }
   }
 
-  return {
-    async get(kind, namespace, name) {
-      const stored = await inner.get(kind, namespace, name) ??
-        await lookUp(kind, namespace, name);
-      return stored && versioned(stored);
-    },
-    async list(kind, query) {
-      const page = await inner.list(kind, query);
-      return isClusterKind(kind) ? { ...page, items: page.items.map(versioned) } : page;
-    },
-    put(manifest, expect) {
-      const { kind } = manifest;
-      return isClusterKind(kind)
-        ? asProblem(() => put(kind, manifest, expect))
-        : putOwn(manifest, expect);
-    },
-    remove: (kind, namespace, name, expect) =>
-      isClusterKind(kind)
-        ? asProblem(() => remove(kind, namespace, name, expect))
-        : inner.remove(kind, namespace, name, expect),
-  };
+  async #create(kind: ClusterKind, manifest: Unversioned): Promise<StoredManifest> {
+    const { client, group, mirror, lookup } = this.#options;
+    const object = JSON.parse(manifest.text) as JsonObject;
+    const answer = await client.call({
+      method: "POST",
+      path: collectionPath(group, kind, manifest.namespace),
+      body: { apiVersion: apiVersionOf(group), kind, ...object, metadata: ownMetadata(object) },
+    });
+    lookup.forget(objectPath(group, kind, manifest.namespace, manifest.name));
+    return await mirror.keep(kind, asObject(answer));
+  }
+
+  /** Sends what differs from the stored state, on the condition that nobody else was faster. */
+  async #change(
+    kind: ClusterKind,
+    before: StoredManifest,
+    manifest: Unversioned,
+  ): Promise<StoredManifest> {
+    const { client, group, mirror } = this.#options;
+    const patch = mergePatch(content(before), content(manifest));
+    if (patch === undefined) return before;
+    const resourceVersion = clusterVersion(before) ?? "";
+    const answer = await client.call({
+      method: "PATCH",
+      path: objectPath(group, kind, manifest.namespace, manifest.name),
+      body: { ...patch, metadata: { ...patch["metadata"] as JsonObject, resourceVersion } },
+    });
+    return await mirror.keep(kind, asObject(answer));
+  }
+
+  /** Reads an object anew. One that is gone is removed from the store, too. */
+  async #refresh(kind: ClusterKind, namespace: string, name: string): Promise<void> {
+    const { client, group, inner, mirror } = this.#options;
+    try {
+      const path = objectPath(group, kind, namespace, name);
+      await mirror.keep(kind, asObject(await client.call({ path })));
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 404) throw error;
+      const before = await inner.get(ManifestKind[kind], namespace, name);
+      const version = before && clusterVersion(before);
+      if (version !== undefined) await mirror.drop(kind, namespace, name, version);
+    }
+  }
 }
 
 /** A ConfigMap or a Secret as a manifest. */

@@ -5,6 +5,7 @@
 import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { errorText } from "../base/error_text.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { exchange } from "../platform/exchange.ts";
 import type { KubeConfig } from "./kube_config.ts";
@@ -186,6 +187,6 @@ async function readText(response: IncomingMessage): Promise<string> {
 }
 
 function noAnswer({ method = "GET", path }: KubeRequest, error: unknown): KubeError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return new KubeError(0, "NoAnswer", `${method} ${path}: ${message}`);
 }

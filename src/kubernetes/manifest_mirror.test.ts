@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ManifestKind } from "../spec/manifest.ts";
-import { openMemoryStore } from "../store/memory_store.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import type { ClusterObject } from "./cluster_object.ts";
 import { clusterVersion, ManifestMirror } from "./manifest_mirror.ts";
 

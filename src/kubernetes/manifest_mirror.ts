@@ -4,11 +4,11 @@
  * that is there, whoever writes. Manifests that were stored before the cluster was the source are left alone.
  */
 import type { JsonObject } from "../base/json.ts";
-import { decodeManifest } from "../spec/decode_manifest.ts";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
-import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
-import type { ManifestStore, StoredManifest } from "../store/port.ts";
+import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
+import type { ManifestStore, StoredManifest } from "../store/manifest_port.ts";
 import { type ClusterKind, type ClusterObject, isOlderVersion } from "./cluster_object.ts";
 
 /** How often a write is tried again when somebody else was faster. */

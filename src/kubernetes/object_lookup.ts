@@ -2,6 +2,7 @@
  * Single objects of the cluster, asked for when the store has none. An answer counts for a moment; while the API server is
  * away, or slow, the last one does, and what was never seen counts as absent: nobody is held up.
  */
+import { BoundedCache } from "../base/bounded_cache.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Logger } from "../platform/log.ts";
 import { type KubeClient, KubeError } from "./kube_client.ts";
@@ -28,8 +29,8 @@ export interface ObjectLookupOptions {
 
 export class ObjectLookup {
   readonly #options: ObjectLookupOptions;
-  /** By path, in the order of the last question. */
-  readonly #known = new Map<string, Entry>();
+  /** By path. */
+  readonly #known = new BoundedCache<string, Entry>(MAX_ENTRIES);
   readonly #asking = new Map<string, Promise<JsonObject | undefined>>();
 
   constructor(options: ObjectLookupOptions) {
@@ -67,10 +68,7 @@ export class ObjectLookup {
   }
 
   #keep(path: string, object: JsonObject | undefined, forMs: number): JsonObject | undefined {
-    this.#known.delete(path);
     this.#known.set(path, { object, until: this.#options.monotonic() + forMs });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_ENTRIES && oldest !== undefined) this.#known.delete(oldest);
     return object;
   }
 }

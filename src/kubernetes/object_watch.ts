@@ -1,35 +1,45 @@
 /**
- * All objects of one path, as the API server tells of them: one list, then one watch after the other, each from where the
- * last ended. What is heard is handed on in order, one at a time; when that fails, or the versions are too old, the list
- * begins anew. Now and then it does so anyway, which heals whatever went wrong elsewhere.
+ * Follows all objects of one path of the API server: one list, then one watch after the other, each from where the last one
+ * ended. Objects are handed on in order, one at a time. When that fails, or the version is too old, the list begins anew.
+ * It also begins anew now and then, which heals whatever went wrong elsewhere.
  */
 import type { JsonObject } from "../base/json.ts";
+import { defined } from "../base/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import { asObject, type ClusterObject, keyOf } from "./cluster_object.ts";
 import { type KubeClient, KubeError } from "./kube_client.ts";
 
-/** A Workflow object may be over a megabyte. */
-const PAGE = "50";
+/** Most objects in one answer of a list: a Workflow object may have over a megabyte. */
+const PAGE_SIZE = 50;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
-/** Watches between two lists; one lasts about four minutes. */
+/** Watches between two lists. A watch lasts about four minutes. */
 const WATCHES_PER_LIST = 3;
 
-/** Who hears of the objects. A rejection means: tell all of it again. */
+/** Takes in the objects. After a rejection all are listed again. */
 export interface ObjectSink {
   see(object: ClusterObject): Promise<void>;
   gone(object: ClusterObject): Promise<void>;
-  /** A whole list was seen: `keys` (`namespace/name`) is what existed at `version`. */
-  listed(keys: ReadonlySet<string>, version: string): Promise<void>;
+  /**
+   * A whole list was seen.
+   *
+   * @param keys the objects that existed at `version`, as `namespace/name`
+   * @param uids their uids
+   */
+  listed(keys: ReadonlySet<string>, version: string, uids: ReadonlySet<string>): Promise<void>;
 }
 
 export interface ObjectWatchOptions {
   client: KubeClient;
   clock: Clock;
-  /** Of a collection. */
+  /** Path of a collection. */
   path: string;
   /** Selects objects. @default all */
   query?: Record<string, string>;
+  /** Most objects in one answer of a list. @default {50} */
+  pageSize?: number;
+  /** Watches between two lists. @default {3} */
+  watchesPerList?: number;
   sink: ObjectSink;
   /** Called for each attempt that failed. */
   onTrouble(error: unknown): void;
@@ -37,18 +47,24 @@ export interface ObjectWatchOptions {
   onListed?(): void;
 }
 
+/** What a list needs. */
+export type ListOptions = Pick<
+  ObjectWatchOptions,
+  "client" | "path" | "sink" | "query" | "pageSize"
+>;
+
 /**
- * Lists a collection into a sink and returns the version from which a watch goes on.
- * @throws {KubeError} or what the sink threw
+ * Lists a collection into a sink, and returns the version from which a watch goes on.
+ *
+ * @throws {KubeError}
+ * @throws {unknown} what the sink rejected with
  */
 export async function listObjects(
-  client: KubeClient,
-  path: string,
-  sink: ObjectSink,
+  { client, path, sink, query = {}, pageSize = PAGE_SIZE }: ListOptions,
   signal?: AbortSignal,
-  query: Record<string, string> = {},
 ): Promise<string> {
   const keys = new Set<string>();
+  const uids = new Set<string>();
   let token = "";
   let version = "";
   do {
@@ -57,18 +73,19 @@ export async function listObjects(
       items: JsonObject[];
     }>({
       path,
-      query: { ...query, limit: PAGE, ...(token !== "" && { continue: token }) },
-      ...(signal !== undefined && { signal }),
+      query: { ...query, limit: String(pageSize), ...(token !== "" && { continue: token }) },
+      ...defined({ signal }),
     });
     for (const item of answer.items) {
       const object = asObject(item);
       keys.add(keyOf(object));
+      uids.add(object.metadata.uid);
       await sink.see(object);
     }
     token = answer.metadata.continue ?? "";
     version = answer.metadata.resourceVersion;
   } while (token !== "");
-  await sink.listed(keys, version);
+  await sink.listed(keys, version, uids);
   return version;
 }
 
@@ -77,13 +94,13 @@ export async function followObjects(
   options: ObjectWatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, path, query, sink, onTrouble, onListed } = options;
+  const { clock, onTrouble, onListed, watchesPerList = WATCHES_PER_LIST } = options;
   for (let failures = 0; !signal.aborted;) {
     try {
-      let version = await listObjects(client, path, sink, signal, query);
+      let version = await listObjects(options, signal);
       onListed?.();
       failures = 0;
-      for (let round = 0; round < WATCHES_PER_LIST && !signal.aborted; round++) {
+      for (let watch = 0; watch < watchesPerList && !signal.aborted; watch++) {
         version = await followOnce(options, version, signal);
       }
     } catch (error) {
@@ -98,7 +115,7 @@ export async function followObjects(
   }
 }
 
-/** One watch, until the server ends it; gives the version to go on from. */
+/** One watch, until the server ends it. Gives the version from which the next one goes on. */
 async function followOnce(
   { client, path, query, sink }: ObjectWatchOptions,
   from: string,

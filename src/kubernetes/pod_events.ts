@@ -1,4 +1,5 @@
 /** Events of the cluster about pods, for those who watch them: what there is first, then every change, each once. */
+import { BoundedCache } from "../base/bounded_cache.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -76,17 +77,14 @@ async function* newEvents<Event extends { metadata: { uid: string; resourceVersi
 ): AsyncGenerator<JsonObject> {
   const stop = new AbortController();
   const until = AbortSignal.any([signal, stop.signal]);
-  const told = new Map<string, string>();
+  const told = new BoundedCache<string, string>(MAX_TOLD);
   let waiting: { event: Event; taken: () => void } | undefined;
   let change = Promise.withResolvers<void>();
   let isOver = false;
   const see = async (event: Event): Promise<void> => {
     const { uid, resourceVersion } = event.metadata;
     if (until.aborted || told.get(uid) === resourceVersion) return;
-    told.delete(uid);
     told.set(uid, resourceVersion);
-    const [oldest] = told.keys();
-    if (told.size > MAX_TOLD && oldest !== undefined) told.delete(oldest);
     await new Promise<void>((taken) => {
       waiting = { event, taken };
       change.resolve();

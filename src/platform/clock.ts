@@ -48,6 +48,27 @@ export function sleepOn(
   });
 }
 
+/**
+ * Runs something once when the time of day comes, however far off it is; at once when it has passed.
+ *
+ * @param at epoch ms
+ * @returns cancels it
+ */
+export function runAt(
+  clock: Pick<Clock, "now" | "after">,
+  at: number,
+  run: () => void,
+): () => void {
+  let cancel = () => {};
+  const look = () => {
+    const left = at - clock.now();
+    if (left <= 0) run();
+    else cancel = clock.after(Math.min(left, MAX_TIMER_MS), look);
+  };
+  look();
+  return () => cancel();
+}
+
 /** Waits for something, but no longer than `ms`; true when it came to its end, also by an error. Never rejects. */
 export async function endsWithin(
   clock: Clock,

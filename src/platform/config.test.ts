@@ -96,6 +96,33 @@ test("parseConfig() wants what an authentication mode needs", () => {
   expect(problemsOf(["--auth-mode", "sso", "--access-file", "a"])).toHaveLength(1);
 });
 
+test("parseConfig() takes a number of processes, or auto, with a store that they can share", () => {
+  const shared = ["--store", "redis://127.0.0.1"];
+  expect(parseConfig([], {}).processes).toBe("1");
+  expect(parseConfig(["--processes=2", ...shared], {}).processes).toBe("2");
+  expect(parseConfig(shared, { SLUICE_PROCESSES: "auto" }).processes).toBe("auto");
+  for (const wrong of ["0", "-1", "two", "1.5", "1000"]) {
+    expect(problemsOf([`--processes=${wrong}`, ...shared])).toEqual([
+      `--processes is "${wrong}", expected 1 to 999, or auto`,
+    ]);
+  }
+});
+
+test.each(["sqlite:here", "memory:"])("parseConfig() refuses several processes on %s", (store) => {
+  expect(problemsOf(["--processes=2", `--store=${store}`])).toEqual([
+    `--processes 2 needs a store that processes share, and --store ${store} belongs to one; ` +
+    "say --store redis://…, or --processes 1",
+  ]);
+  expect(problemsOf(["--processes=auto", `--store=${store}`])).toHaveLength(1);
+  expect(problemsOf(["--processes=1", `--store=${store}`])).toEqual([]);
+});
+
+test("parseConfig() wants a port that several processes know", () => {
+  expect(problemsOf(["--processes=2", "--store=redis://x", "--port=0"])).toEqual([
+    "--processes 2 needs a port that all of them know; say another --port than 0",
+  ]);
+});
+
 test("describeConfig() names every setting with its variable", () => {
   const text = describeConfig();
   for (const row of Object.values(CONFIG_TABLE)) expect(text).toContain(`SLUICE_${row.env}`);

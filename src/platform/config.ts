@@ -36,6 +36,9 @@ type Row =
   | RowBase<string> & { type: "choice"; choices: readonly string[] }
   | RowBase<readonly string[]> & { type: "choices"; choices: readonly string[] };
 
+/** Set by the parent of several processes for each of them; not a setting. */
+export const CHILD_VARIABLE = "SLUICE_CHILD";
+
 /** All settings. The flag of `leaseTtl` is `--lease-ttl`. */
 export const CONFIG_TABLE = {
   host: {
@@ -51,6 +54,22 @@ export const CONFIG_TABLE = {
     min: 0,
     max: 65535,
     doc: "Port to listen on; 0 takes a free one",
+  },
+  processes: {
+    type: "text",
+    env: "PROCESSES",
+    default: "1",
+    pattern: /^(auto|[1-9]\d{0,2})$/,
+    expected: "1 to 999, or auto",
+    doc:
+      "Processes that share the port and the work of this server, or auto: as many as it has cores. Each is a replica with bounds and memory of its own; needs --store redis://… and Linux",
+  },
+  processCommand: {
+    type: "text",
+    env: "PROCESS_COMMAND",
+    default: "",
+    doc:
+      "Program and arguments, separated by spaces, that start each of --processes; empty: those of this process. For a parent with other permissions than its processes",
   },
   store: {
     type: "text",
@@ -666,6 +685,7 @@ function checkTogether(config: Config, problems: string[]): void {
         config.manifests,
     );
   }
+  if (config.processes !== "1") checkProcesses(config, problems);
   const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
   if (needsRules && config.accessFile === "") {
     problems.push("tokens need --access-file: without rules nobody may do anything");
@@ -682,6 +702,21 @@ function checkTogether(config: Config, problems: string[]): void {
     problems.push(
       `--auth-mode server on ${config.host} would let anybody who can reach the port do everything; ` +
         "choose client or sso, or say --allow-remote-without-auth",
+    );
+  }
+}
+
+/** What several processes need that one does not. */
+function checkProcesses({ processes, store, port }: Config, problems: string[]): void {
+  if (!store.startsWith("redis")) {
+    problems.push(
+      `--processes ${processes} needs a store that processes share, and --store ${store} belongs to one; ` +
+        "say --store redis://…, or --processes 1",
+    );
+  }
+  if (port === 0) {
+    problems.push(
+      `--processes ${processes} needs a port that all of them know; say another --port than 0`,
     );
   }
 }

@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 export interface HttpCall {
   /** @default {"GET"} */
   method?: string;
-  url: string | URL;
+  url: URL;
   headers?: Iterable<[string, string]>;
   body?: Uint8Array | undefined;
   insecureSkipVerify?: boolean;
@@ -27,8 +27,8 @@ export interface HttpCall {
 
 export interface HttpAnswer {
   status: number;
-  /** By canonical name (`Content-Type`), each a list. */
-  headers: Record<string, string[]>;
+  /** In the order in which they came. */
+  headers: [string, string][];
   body: string;
 }
 
@@ -53,7 +53,7 @@ export async function sendHttp(call: HttpCall): Promise<HttpAnswer> {
  */
 export async function openHttp(call: Omit<HttpCall, "maxBytes">): Promise<IncomingMessage> {
   let { method = "GET", body } = call;
-  let url = new URL(call.url);
+  let url = call.url;
   let headers = [...call.headers ?? []];
   for (let redirects = 0;; redirects++) {
     const response = await sendOnce({ ...call, method, headers, body }, url);
@@ -81,54 +81,60 @@ function sendOnce(call: Omit<HttpCall, "maxBytes">, url: URL): Promise<IncomingM
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return Promise.reject(new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`));
   }
-  const headers: Record<string, string[]> = {};
-  for (const [name, value] of call.headers ?? []) (headers[name] ??= []).push(value);
-  const named = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  if (!named.has("user-agent")) headers["User-Agent"] = ["sluice"];
-  if (body !== undefined && !named.has("content-length")) {
-    headers["Content-Length"] = [String(body.length)];
+  const headers: Record<string, string | string[]> = Object.create(null);
+  const named = new Set<string>();
+  for (const [name, value] of call.headers ?? []) {
+    const known = headers[name];
+    headers[name] = known === undefined ? value : [known, value].flat();
+    named.add(name.toLowerCase());
   }
-  const options = {
-    method,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, values]) => [
-        name,
-        values.length === 1 ? values[0] ?? "" : values,
-      ]),
-    ),
-  };
+  if (!named.has("user-agent")) headers["User-Agent"] = "sluice";
+  if (body !== undefined && !named.has("content-length")) {
+    headers["Content-Length"] = String(body.length);
+  }
+  const options = { method, maxHeaderSize: MAX_HEADER_BYTES, headers };
   const request = url.protocol === "https:"
     ? secureRequest(url, { ...options, rejectUnauthorized: !insecureSkipVerify })
     : plainRequest(url, options);
   return exchange(request, body, signal);
 }
 
-async function read(response: IncomingMessage, maxBytes: number): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response as AsyncIterable<Uint8Array>) {
-    bytes += part.length;
-    if (bytes > maxBytes) {
-      response.destroy();
-      throw new Error(`response body has more than ${maxBytes} bytes`);
-    }
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
+function read(response: IncomingMessage, maxBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    response.on("data", (part: Uint8Array) => {
+      bytes += part.length;
+      if (bytes <= maxBytes) parts.push(part);
+      else response.destroy(new Error(`response body has more than ${maxBytes} bytes`));
+    });
+    response.once("end", () => resolve(Buffer.concat(parts).toString("utf8")));
+    response.once("error", reject);
+    response.once("close", () => {
+      if (!response.complete) reject(new Error("the answer broke off"));
+    });
+  });
 }
 
-function headersOf(response: IncomingMessage): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
-  for (let index = 0; index + 1 < response.rawHeaders.length; index += 2) {
-    const name = canonicalName(response.rawHeaders[index] ?? "");
-    (headers[name] ??= []).push(response.rawHeaders[index + 1] ?? "");
+function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
+  const headers: [string, string][] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.push([rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""]);
   }
   return headers;
 }
 
-/** `content-type` → `Content-Type`, as expressions over headers are written. */
-export function canonicalName(name: string): string {
+/** Headers by canonical name (`Content-Type`), each a list, as expressions over them are written. */
+export function headersByName(headers: Iterable<[string, string]>): Record<string, string[]> {
+  const lists = new Map<string, string[]>();
+  for (const [sent, value] of headers) {
+    const name = canonicalName(sent);
+    lists.set(name, [...lists.get(name) ?? [], value]);
+  }
+  return Object.fromEntries(lists);
+}
+
+function canonicalName(name: string): string {
   return name.toLowerCase().replace(
     /(^|-)([a-z])/g,
     (_, dash, letter) => dash + letter.toUpperCase(),

@@ -1,6 +1,6 @@
 /**
- * A small metrics registry with the Prometheus text format. Names begin with `sluice_`; label sets must be few (never an
- * id or a name that users choose freely), because every set is kept. Beyond a bound no new ones are taken.
+ * A small metrics registry with the Prometheus text format. Names begin with `sluice_`. Every label set is kept, so there
+ * must be few: no label is an id, or a name that users choose freely. Beyond a bound no new set is taken.
  */
 import {
   headLines,
@@ -11,7 +11,7 @@ import {
   valueLine,
 } from "../base/prometheus_text.ts";
 
-/** Not to be changed once they were used. */
+/** Never changed after their first use. */
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Counter {
@@ -29,18 +29,18 @@ export interface Histogram {
 
 export interface Metrics {
   counter(name: string, help: string): Counter;
-  /** With `read`, the value is asked for when somebody scrapes. */
+  /** @param read gives the value whenever the metrics are rendered */
   gauge(name: string, help: string, read?: () => number): Gauge;
   /** @param buckets upper bounds, ascending. @default seconds from 1 ms to 10 s */
   histogram(name: string, help: string, buckets?: number[]): Histogram;
-  /** Adds what is kept elsewhere: whole lines of the text format, or nothing. */
+  /** Adds metrics that are kept elsewhere. @param render gives whole lines of the text format, or nothing */
   append(render: () => string): void;
   /** All metrics in the Prometheus text format. */
   render(): string;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Label sets of one metric. */
+/** Most label sets of one metric. */
 const MAX_SERIES = 5_000;
 const DROPPED = "sluice_metric_series_dropped_total";
 
@@ -51,6 +51,7 @@ interface HistogramRow {
   count: number;
 }
 
+/** One metric: the values of a counter or gauge, or the rows of a histogram, by label set. */
 interface Family {
   help: string;
   type: "counter" | "gauge" | "histogram";
@@ -60,95 +61,104 @@ interface Family {
   read: (() => number) | undefined;
 }
 
-/** Makes an empty registry. Asking for a name again gives the same metric. @throws {TypeError} for a name or key that is none */
+/** Makes an empty registry. Asking for a name again gives the same metric. @throws {TypeError} for a wrong name or label key */
 export function createMetrics(maxSeries = MAX_SERIES): Metrics {
-  const families = new Map<string, Family>();
-  const appended: (() => string)[] = [];
-  /** Texts of label sets, which are used again and again as the same object. */
-  const rendered = new WeakMap<Labels, string>();
-  const renderLabels = (labels: Labels | undefined): string => {
-    if (!labels) return "";
-    let text = rendered.get(labels);
-    if (text === undefined) rendered.set(labels, text = checkedLabels(labels));
-    return text;
-  };
-  const family = (name: string, help: string, type: Family["type"]): Family => {
-    let found = families.get(name);
+  return new Registry(maxSeries);
+}
+
+class Registry implements Metrics {
+  readonly #maxSeries: number;
+  readonly #families = new Map<string, Family>();
+  readonly #appended: (() => string)[] = [];
+  /** Texts of label sets: the same object is used again and again. */
+  readonly #labelTexts = new WeakMap<Labels, string>();
+
+  constructor(maxSeries: number) {
+    this.#maxSeries = maxSeries;
+  }
+
+  counter(name: string, help: string): Counter {
+    const own = this.#family(name, help, "counter");
+    return { inc: (labels, by = 1) => this.#put(own, labels, (old) => old + by) };
+  }
+
+  gauge(name: string, help: string, read?: () => number): Gauge {
+    const own = this.#family(name, help, "gauge");
+    own.read = read ?? own.read;
+    return { set: (value, labels) => this.#put(own, labels, () => value) };
+  }
+
+  histogram(name: string, help: string, buckets?: number[]): Histogram {
+    const own = this.#family(name, help, "histogram");
+    if (buckets) own.buckets = buckets;
+    return { observe: (value, labels) => this.#observe(own, value, labels) };
+  }
+
+  append(render: () => string): void {
+    this.#appended.push(render);
+  }
+
+  render(): string {
+    const lines: string[] = [];
+    for (const [name, own] of this.#families) {
+      lines.push(...headLines(name, own.help, own.type));
+      if (own.read) own.values.set("", own.read());
+      for (const [labels, value] of own.values) lines.push(valueLine(name, labels, value));
+      for (const row of own.rows.values()) {
+        let total = 0;
+        const cumulative = (index: number) => total += row.counts[index] ?? 0;
+        lines.push(...histogramLines(name, row.labels, own.buckets, cumulative, row));
+      }
+    }
+    return lines.join("\n") + "\n" + this.#appended.map((more) => more()).join("");
+  }
+
+  #family(name: string, help: string, type: Family["type"]): Family {
+    let found = this.#families.get(name);
     if (!found) {
       if (!isMetricName(name)) throw new TypeError(`"${name}" is no name of a metric`);
       found = { help, type, values: new Map(), rows: new Map(), buckets: SECONDS, read: undefined };
-      families.set(name, found);
+      this.#families.set(name, found);
     }
     if (found.type !== type) throw new TypeError(`Metric ${name} is a ${found.type}`);
     return found;
-  };
-  /** True when a metric may have another series; else it is counted that there was one. */
-  const hasRoom = (series: Map<string, unknown>): boolean => {
-    if (series.size < maxSeries) return true;
-    const { values } = family(
-      DROPPED,
-      "Values not shown: their metric has too many series",
-      "counter",
-    );
+  }
+
+  #put({ values }: Family, labels: Labels | undefined, next: (old: number) => number): void {
+    const key = this.#textOf(labels);
+    const old = values.get(key);
+    if (old !== undefined || this.#hasRoom(values)) values.set(key, next(old ?? 0));
+  }
+
+  #observe(own: Family, value: number, labels: Labels | undefined): void {
+    const key = this.#textOf(labels);
+    let row = own.rows.get(key);
+    if (row === undefined) {
+      if (!this.#hasRoom(own.rows)) return;
+      row = { labels: key, counts: own.buckets.map(() => 0), sum: 0, count: 0 };
+      own.rows.set(key, row);
+    }
+    row.sum += value;
+    row.count++;
+    const index = own.buckets.findIndex((bound) => value <= bound);
+    if (index >= 0) row.counts[index] = (row.counts[index] ?? 0) + 1;
+  }
+
+  /** True when a metric may have another series. If not, the value that is left out is counted. */
+  #hasRoom(series: Map<string, unknown>): boolean {
+    if (series.size < this.#maxSeries) return true;
+    const help = "Values not shown: their metric has too many series";
+    const { values } = this.#family(DROPPED, help, "counter");
     values.set("", (values.get("") ?? 0) + 1);
     return false;
-  };
-  const put = ({ values }: Family, labels: Labels | undefined, next: (old: number) => number) => {
-    const key = renderLabels(labels);
-    const old = values.get(key);
-    if (old !== undefined || hasRoom(values)) values.set(key, next(old ?? 0));
-  };
-  return {
-    counter(name, help) {
-      const own = family(name, help, "counter");
-      return { inc: (labels, by = 1) => put(own, labels, (old) => old + by) };
-    },
-    gauge(name, help, read) {
-      const own = family(name, help, "gauge");
-      own.read = read ?? own.read;
-      return { set: (value, labels) => put(own, labels, () => value) };
-    },
-    histogram(name, help, buckets) {
-      const own = family(name, help, "histogram");
-      if (buckets) own.buckets = buckets;
-      return {
-        observe(value, labels) {
-          const key = renderLabels(labels);
-          let row = own.rows.get(key);
-          if (row === undefined) {
-            if (!hasRoom(own.rows)) return;
-            row = { labels: key, counts: own.buckets.map(() => 0), sum: 0, count: 0 };
-            own.rows.set(key, row);
-          }
-          observe(own, row, value);
-        },
-      };
-    },
-    append(render) {
-      appended.push(render);
-    },
-    render() {
-      const lines: string[] = [];
-      for (const [name, own] of families) {
-        lines.push(...headLines(name, own.help, own.type));
-        if (own.read) own.values.set("", own.read());
-        for (const [labels, value] of own.values) lines.push(valueLine(name, labels, value));
-        for (const row of own.rows.values()) {
-          let total = 0;
-          const cumulative = (index: number) => total += row.counts[index] ?? 0;
-          lines.push(...histogramLines(name, row.labels, own.buckets, cumulative, row));
-        }
-      }
-      return lines.join("\n") + "\n" + appended.map((more) => more()).join("");
-    },
-  };
-}
+  }
 
-function observe(own: Family, row: HistogramRow, value: number): void {
-  row.sum += value;
-  row.count++;
-  const index = own.buckets.findIndex((bound) => value <= bound);
-  if (index >= 0) row.counts[index] = (row.counts[index] ?? 0) + 1;
+  #textOf(labels: Labels | undefined): string {
+    if (!labels) return "";
+    let text = this.#labelTexts.get(labels);
+    if (text === undefined) this.#labelTexts.set(labels, text = checkedLabels(labels));
+    return text;
+  }
 }
 
 function checkedLabels(labels: Labels): string {

@@ -33,6 +33,7 @@ interface DenoRuntime {
     options: {
       hostname: string;
       port: number;
+      reusePort: boolean;
       onListen: () => void;
       onError: (cause: unknown) => Response;
     },
@@ -45,6 +46,7 @@ interface DenoRuntime {
  * the one of `node:http`, which takes three times its work for a request.
  *
  * @param headerTimeoutMs how long the head of a request may take to arrive; then the connection is cut off
+ * @param sharesPort other processes that say so too may listen on the same port: Linux spreads new connections over them
  * @throws {Error} with code EADDRINUSE and friends when the address cannot be had.
  */
 export function serve(
@@ -52,18 +54,25 @@ export function serve(
   hostname: string,
   port: number,
   headerTimeoutMs?: number,
+  sharesPort = false,
 ): Promise<Server> {
   const deno = (globalThis as { Deno?: DenoRuntime }).Deno;
+  const address = { hostname, port, reusePort: sharesPort };
   return deno && headerTimeoutMs === undefined
-    ? serveDeno(deno, handler, hostname, port)
-    : serveNode(handler, hostname, port, headerTimeoutMs);
+    ? serveDeno(deno, handler, address)
+    : serveNode(handler, address, headerTimeoutMs);
+}
+
+interface Address {
+  hostname: string;
+  port: number;
+  reusePort: boolean;
 }
 
 function serveDeno(
   deno: DenoRuntime,
   handler: FetchHandler,
-  hostname: string,
-  port: number,
+  address: Address,
 ): Promise<Server> {
   /** Answer the requests that are being handled. */
   const running = new Set<(response: Response) => void>();
@@ -77,13 +86,12 @@ function serveDeno(
   };
   const listening = Promise.withResolvers<void>();
   const server = deno.serve({
-    hostname,
-    port,
+    ...address,
     onListen: () => listening.resolve(),
     onError: () => Response.json({ code: 13, message: "internal error" }, { status: 500 }),
   }, track);
   return listening.promise.then(() => ({
-    hostname,
+    hostname: address.hostname,
     port: server.addr.port,
     async close(graceMs) {
       // Deno can't cut connections once it shuts down (its signal then throws), so what still runs is answered.
@@ -103,8 +111,7 @@ function ending(): Response {
 
 async function serveNode(
   handler: FetchHandler,
-  hostname: string,
-  port: number,
+  { hostname, port, reusePort }: Address,
   headerTimeoutMs = HEADER_TIMEOUT_MS,
 ): Promise<Server> {
   const { createAdaptorServer } = await import("@hono/node-server");
@@ -133,7 +140,7 @@ async function serveNode(
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, hostname, () => {
+    server.listen({ port, host: hostname, reusePort }, () => {
       server.off("error", reject);
       resolve();
     });

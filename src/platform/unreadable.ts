@@ -2,6 +2,7 @@
  * Stored records that no program of ours can read: who hears of them. Nothing else may depend on one, so whoever meets it
  * tells it here and goes on.
  */
+import { BoundedCache } from "../base/bounded_cache.ts";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -26,7 +27,7 @@ export function unreadableReporter(
   log: Logger,
   clock: Pick<Clock, "monotonic">,
 ): ReportUnreadable {
-  const told = new Map<string, number>();
+  const told = new BoundedCache<string, number>(MAX_REMEMBERED);
   const total = metrics.counter(
     "sluice_unreadable_records_total",
     "Stored records that could not be read, by kind, each counted once in ten minutes; the log says which",
@@ -35,12 +36,7 @@ export function unreadableReporter(
     const now = clock.monotonic();
     const key = `${kind} ${id}`;
     if (now - (told.get(key) ?? -Infinity) < TELL_AGAIN_MS) return;
-    told.delete(key);
     told.set(key, now);
-    if (told.size > MAX_REMEMBERED) {
-      const [oldest] = told.keys();
-      if (oldest !== undefined) told.delete(oldest);
-    }
     total.inc({ kind });
     log.error({ kind, record: id, ...about }, "a stored record cannot be read");
   };

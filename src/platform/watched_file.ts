@@ -1,5 +1,6 @@
 /** A file whose changes count while the program runs: parsed anew when it changes; a broken change is logged, not used. */
 import { readFileSync, statSync } from "node:fs";
+import { errorText } from "../base/error_text.ts";
 import type { Logger } from "./log.ts";
 
 export interface WatchedFile<T> {
@@ -24,7 +25,7 @@ export function watchFile<T>(
     try {
       return parse(readFileSync(path, "utf8"));
     } catch (error) {
-      throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new Error(`${path}: ${errorText(error)}`, {
         cause: error,
       });
     }

@@ -1,9 +1,9 @@
-/** Access checks with the refusals of the reference. */
+/** Access checks, with the texts of the reference's refusals. */
 import type { Access, Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 
-/** @throws {Problem} PermissionDenied in the words of Kubernetes when the caller may not */
+/** @throws {Problem} PermissionDenied, worded as Kubernetes does, unless the caller has the right */
 export async function requireAccess(caller: Caller, access: Access): Promise<void> {
   if (await caller.may(access)) return;
   const group = access.group ?? caller.apiGroup ?? STANDARD_NAMING.apiGroup;
@@ -22,7 +22,7 @@ export async function requireAccess(caller: Caller, access: Access): Promise<voi
   );
 }
 
-/** @throws {Problem} PermissionDenied with a bare text, for reads that the reference answers from its own cache */
+/** @throws {Problem} PermissionDenied with a bare text, as the reference does for reads from its own cache */
 export async function requirePlainAccess(caller: Caller, access: Access): Promise<void> {
   if (await caller.may(access)) return;
   throw new Problem(ProblemCode.PermissionDenied, "permission denied");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { actorLabels, labelValueFrom, withCreator } from "./caller_labels.ts";
+import { actorLabels, creatorLabels, labelValueFrom, withLabels } from "./caller_labels.ts";
 
 const PREFIX = "workflows.argoproj.io/";
 
@@ -12,18 +12,20 @@ test.each([
   expect(labelValueFrom(text)).toBe(label);
 });
 
-test("withCreator() replaces what the client wrote and removes what is not known", () => {
+test("creatorLabels() replaces what the client wrote and removes what is not known", () => {
   const forged = {
     "workflows.argoproj.io/creator": "forged",
     "workflows.argoproj.io/creator-email": "forged",
     k: "v",
   };
-  expect(withCreator(forged, { subject: "ann", preferredUsername: "Ann A" }, PREFIX)).toEqual({
+  const ann = creatorLabels({ subject: "ann", preferredUsername: "Ann A" }, PREFIX);
+  expect(withLabels({ metadata: { labels: forged } }, ann).metadata.labels).toEqual({
     "workflows.argoproj.io/creator": "ann",
     "workflows.argoproj.io/creator-preferred-username": "Ann-A",
     k: "v",
   });
-  expect(withCreator({ "workflows.argoproj.io/creator": "forged" }, {}, PREFIX)).toBeUndefined();
+  const onlyForged = { metadata: { labels: { "workflows.argoproj.io/creator": "forged" } } };
+  expect(withLabels(onlyForged, creatorLabels({}, PREFIX)).metadata).not.toHaveProperty("labels");
 });
 
 test("actorLabels() names the action only for a known caller", () => {

@@ -1,10 +1,18 @@
 /** Labels that tell who made an object and who acted on it last. */
-import type { Identity } from "../auth/port.ts";
+import type { Caller, Identity } from "../auth/port.ts";
+import type { ServiceDeps } from "./deps.ts";
 
 const SUFFIXES = ["", "-email", "-preferred-username"] as const;
 
 /** What the label `action` may say. */
 export type CallerAction = "Suspend" | "Resume" | "Stop" | "Terminate" | "Retry" | "Update";
+
+/** What becomes of some labels; null removes. */
+export type LabelChanges = Readonly<Record<string, string | null>>;
+
+interface Labelled {
+  metadata: { labels?: Record<string, string> };
+}
 
 /** Makes any text a label value: other characters become `-`, the last 63 are kept, the ends are trimmed. */
 export function labelValueFrom(text: string): string {
@@ -12,18 +20,44 @@ export function labelValueFrom(text: string): string {
     .replace(/^[^a-zA-Z0-9]+|[^a-zA-Z0-9]+$/g, "");
 }
 
-/** Labels of an object with those of its creator; whatever the client wrote there is replaced or removed. */
-export function withCreator(
-  labels: Record<string, string> | undefined,
-  identity: Identity,
-  labelPrefix: string,
-): Record<string, string> | undefined {
-  return withChanges(labels, callerLabels("creator", identity, labelPrefix));
+/** The object with changed labels; without any label it has no `labels`. */
+export function withLabels<T extends Labelled>(object: T, changes: LabelChanges): T {
+  const { labels, ...metadata } = object.metadata;
+  const next = { ...labels };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) delete next[key];
+    else next[key] = value;
+  }
+  const isEmpty = Object.keys(next).length === 0;
+  return { ...object, metadata: isEmpty ? metadata : { ...metadata, labels: next } };
+}
+
+/** The object with the labels of its creator; whatever the client wrote there is replaced or removed. */
+export function withCreatorLabels<T extends Labelled>(
+  { settings }: Pick<ServiceDeps, "settings">,
+  object: T,
+  caller: Caller,
+): T {
+  return withLabels(object, creatorLabels(caller.identity, settings.naming.labelPrefix));
+}
+
+/** The object with the labels of the caller who updates it. */
+export function withActorLabels<T extends Labelled>(
+  { settings }: Pick<ServiceDeps, "settings">,
+  object: T,
+  caller: Caller,
+): T {
+  return withLabels(object, actorLabels(caller.identity, "Update", settings.naming.labelPrefix));
+}
+
+/** Label changes that name the creator of an object. */
+export function creatorLabels(identity: Identity, labelPrefix: string): LabelChanges {
+  return callerLabels("creator", identity, labelPrefix);
 }
 
 /**
- * Label changes for a caller's action on an object; null removes. Without anything known about the caller, the actor
- * before is forgotten.
+ * Label changes for a caller's action on an object. When nothing is known about the caller, the labels of the one before
+ * are removed.
  */
 export function actorLabels(
   identity: Identity,
@@ -31,38 +65,23 @@ export function actorLabels(
   labelPrefix: string,
 ): Record<string, string | null> {
   const changes = { ...callerLabels("actor", identity, labelPrefix) };
-  const known = Object.values(changes).some((value) => value !== null);
-  if (action !== undefined && known) changes[`${labelPrefix}action`] = action;
+  const isKnown = Object.values(changes).some((value) => value !== null);
+  if (action !== undefined && isKnown) changes[`${labelPrefix}action`] = action;
   return changes;
 }
 
-/** Applies label changes; undefined when nothing is left. */
-export function withChanges(
-  labels: Record<string, string> | undefined,
-  changes: Record<string, string | null>,
-): Record<string, string> | undefined {
-  const next = { ...labels };
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === null) delete next[key];
-    else next[key] = value;
-  }
-  return Object.keys(next).length > 0 ? next : undefined;
-}
-
-type Changes = Readonly<Record<string, string | null>>;
-
-// Labels of callers who are known for longer than one request, by the prefix.
+// An identity that outlives its request is asked for its labels again and again.
 const known = {
-  creator: new WeakMap<Identity, Map<string, Changes>>(),
-  actor: new WeakMap<Identity, Map<string, Changes>>(),
+  creator: new WeakMap<Identity, Map<string, LabelChanges>>(),
+  actor: new WeakMap<Identity, Map<string, LabelChanges>>(),
 };
 
-/** Not to be changed. */
+/** Shared by all who ask for the same, so not to be changed. */
 function callerLabels(
   role: "creator" | "actor",
   identity: Identity,
   labelPrefix: string,
-): Changes {
+): LabelChanges {
   let byPrefix = known[role].get(identity);
   if (byPrefix === undefined) known[role].set(identity, byPrefix = new Map());
   let labels = byPrefix.get(labelPrefix);
@@ -76,7 +95,7 @@ function readLabels(
   role: "creator" | "actor",
   identity: Identity,
   labelPrefix: string,
-): Changes {
+): LabelChanges {
   const values = [
     identity.subject,
     identity.email?.replace("@", ".at."),

@@ -1,10 +1,10 @@
-/** The `Idempotency-Key` of a request: the same key and body give the same answer and one effect. */
+/** The `Idempotency-Key` of a request: requests with the same key and body get the same answer and have one effect. */
 import { hashText, mix } from "../actors/actor_ids.ts";
 import type { ExecuteOptions } from "../actors/port.ts";
 
 export interface Idempotency {
   key: string;
-  /** Digest of what was asked; another one under the same key is refused. */
+  /** Digest of the request. A request with the same key and another digest is refused. */
   fingerprint: string;
   /** How long the answer is kept. @default 24 h */
   ttlMs?: number;

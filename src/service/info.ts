@@ -1,5 +1,6 @@
-/** What the service tells about itself and about the caller. */
+/** What the service says about itself and about the caller. */
 import type { Caller } from "../auth/port.ts";
+import { defined } from "../base/defined.ts";
 import type { JsonObject } from "../base/json.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import type { BuildFacts, ServiceDeps } from "./deps.ts";
@@ -8,34 +9,32 @@ import type { BuildFacts, ServiceDeps } from "./deps.ts";
 export function getInfo(deps: ServiceDeps): JsonObject {
   const { managedNamespace, naming } = deps.settings;
   const { labelPrefix } = naming;
+  const isStandard = labelPrefix === STANDARD_NAMING.labelPrefix;
   return {
-    // Command lines that select by these labels read it here; without it they take the reference's.
-    ...(labelPrefix === STANDARD_NAMING.labelPrefix ? {} : { labelPrefix }),
-    ...(managedNamespace === undefined ? {} : { managedNamespace }),
+    // Command lines that select by these labels read the prefix here. Without it they use the reference's.
+    ...(!isStandard && { labelPrefix }),
+    ...defined({ managedNamespace }),
     modals: { feedback: false, firstTimeUser: false, newVersion: false },
   };
 }
 
-/** The running build; all members are always there. */
+/** The running build; no member is ever absent. */
 export function getVersion(deps: ServiceDeps): BuildFacts {
   return deps.settings.build;
 }
 
-/** What is known about the caller. Pages begin in the namespace that it names. */
+/** What is known about the caller. Pages start in the namespace that it names. */
 export function getUserInfo({ settings }: ServiceDeps, caller: Caller): JsonObject {
   const { identity } = caller;
   const { userNamespace = "" } = settings;
-  return Object.fromEntries(
-    Object.entries({
-      issuer: identity.issuer,
-      subject: identity.subject,
-      groups: identity.groups,
-      name: identity.name,
-      email: identity.email,
-      emailVerified: identity.emailVerified,
-      serviceAccountName: identity.serviceAccountName,
-      serviceAccountNamespace: identity.serviceAccountNamespace ??
-        (userNamespace === "" ? undefined : userNamespace),
-    }).filter((pair): pair is [string, string | string[] | true] => pair[1] !== undefined),
-  );
+  return defined({
+    issuer: identity.issuer,
+    subject: identity.subject,
+    groups: identity.groups,
+    name: identity.name,
+    email: identity.email,
+    emailVerified: identity.emailVerified,
+    serviceAccountName: identity.serviceAccountName,
+    serviceAccountNamespace: identity.serviceAccountNamespace ?? (userNamespace || undefined),
+  });
 }

@@ -1,26 +1,30 @@
 /**
- * Manifests from a folder: stored at the start and whenever files change. What is wrong with one is logged with its file
- * and line and harms no other. Nothing is deleted: a file that goes leaves what it brought.
+ * Manifests from a folder: stored at the start and whenever files change. A fault is logged with its file and line, and
+ * does not affect other manifests. Nothing is deleted: when a file is removed, what it brought stays.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { unrestrictedCaller } from "../auth/caller.ts";
-import { DecodeError } from "../spec/decode.ts";
-import { type AnyManifest, decodeAny, KINDS } from "../spec/decode_manifest.ts";
+import { errorText } from "../base/error_text.ts";
+import { defined } from "../base/defined.ts";
+import { DecodeError } from "../spec/schema/decode.ts";
+import { type AnyManifest, decodeAny, KINDS } from "../spec/schema/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { type ParsedDocument, parseDocuments, ParseError } from "../spec/parse.ts";
-import { KIND_SCHEMAS } from "../spec/schema_kinds.ts";
-import { createBinding, updateBinding } from "./bindings.ts";
-import { createCronWorkflow, updateCronWorkflow } from "./cron_workflows.ts";
+import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createManifest, type ManifestObject, objectFrom, updateManifest } from "./manifests.ts";
-import { createTemplate, updateTemplate } from "./templates.ts";
+import { createChecked, isCheckedKind, updateChecked } from "./manifests/checked_kinds.ts";
+import { type ManifestObject, objectFrom } from "./manifests/reads.ts";
+import type { CheckedManifests } from "./manifests/validation.ts";
+import { createManifest, updateManifest } from "./manifests/writes.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const MAX_FILES = 10_000;
 const MAX_DEPTH = 5;
 const DEFAULT_NAMESPACE = "default";
+/** Files of the folder are stored with the rights of the server itself. */
+const SERVER = unrestrictedCaller();
 
 /** One manifest of a file. */
 interface Found {
@@ -29,7 +33,7 @@ interface Found {
   manifest: Exclude<AnyManifest, { kind: "Workflow" }>;
 }
 
-/** Loads the folder, then again whenever it changes, until the signal aborts. Resolves after the first time. */
+/** Loads the folder now and whenever it changes, until the signal aborts. Resolves when it is loaded the first time. */
 export async function followManifestFolder(
   deps: ServiceDeps,
   folder: string,
@@ -57,7 +61,7 @@ export async function followManifestFolder(
   })();
 }
 
-/** Files with manifests and what tells that they changed. Names that begin with a dot are left out. */
+/** Files with manifests, each with a stamp that changes when the file does. Names that begin with a dot are left out. */
 async function stampsOf(folder: string, depth = 0): Promise<Map<string, string>> {
   const stamps = new Map<string, string>();
   for (const name of (await readdir(folder)).sort()) {
@@ -75,13 +79,13 @@ async function stampsOf(folder: string, depth = 0): Promise<Map<string, string>>
   return stamps;
 }
 
-/** Stores what the files hold, as far as it differs from what is stored. */
+/** Stores the manifests of the files that differ from those in the store. */
 export async function loadManifests(deps: ServiceDeps, files: readonly string[]): Promise<void> {
   const found: Found[] = [];
   for (const file of files) found.push(...await readManifests(deps, file));
   let open = found.sort((a, b) => KINDS.indexOf(a.manifest.kind) - KINDS.indexOf(b.manifest.kind));
   let stored = 0;
-  // A template may refer to one that comes later: what failed is tried again as long as something succeeds.
+  // A template may refer to one that comes later, so failures are tried again as long as something succeeds.
   for (;;) {
     const failures: { one: Found; error: unknown }[] = [];
     for (const one of open) {
@@ -127,8 +131,8 @@ function complain(
   lineOf: ParsedDocument["lineOf"],
   error: unknown,
 ): void {
-  const reason = error instanceof Error ? error.message : String(error);
-  // What is wrong with a value mostly begins with its place.
+  const reason = errorText(error);
+  // The text about a wrong value usually begins with its place.
   const [place = ""] = reason.split(" ");
   const path = error instanceof DecodeError ? error.path : place.split(".");
   log.warn({ file, line: lineOf(path) ?? 1, reason }, "malformed manifest");
@@ -136,30 +140,51 @@ function complain(
 
 /** @returns false when it is stored already */
 async function store(deps: ServiceDeps, { kind, manifest }: Found["manifest"]): Promise<boolean> {
-  const caller = unrestrictedCaller();
-  const isCluster = kind === "ClusterWorkflowTemplate";
-  const namespace = isCluster ? "" : manifest.metadata.namespace ?? DEFAULT_NAMESPACE;
+  const namespace = kind === "ClusterWorkflowTemplate"
+    ? ""
+    : manifest.metadata.namespace ?? DEFAULT_NAMESPACE;
   const { name = "" } = manifest.metadata;
   const before = await deps.store.manifests.get(ManifestKind[kind], namespace, name);
   const { apiVersion: _api, kind: _kind, ...object } = manifest;
   if (before === undefined) {
-    await create(deps, caller, kind, namespace, object as ManifestObject);
+    await create(deps, kind, namespace, object);
     return true;
   }
-  const known = objectFrom<ManifestObject>(before);
-  if (contentOf(kind, known) === contentOf(kind, object as ManifestObject)) return false;
-  const { resourceVersion = "" } = known.metadata;
-  const status = (known as { status?: unknown }).status;
-  const changed = {
+  const known = objectFrom<ManifestObject & { status?: unknown }>(before);
+  if (contentOf(kind, known) === contentOf(kind, object)) return false;
+  const { metadata: { resourceVersion = "" }, status } = known;
+  await update(deps, kind, namespace, {
     ...object,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
     metadata: { ...manifest.metadata, resourceVersion },
-  };
-  await update(deps, caller, kind, namespace, changed as ManifestObject);
+  });
   return true;
 }
 
-/** What of an object a file decides, as text that can be compared. */
+async function create(
+  deps: ServiceDeps,
+  kind: Found["manifest"]["kind"],
+  namespace: string,
+  object: ManifestObject,
+): Promise<void> {
+  if (isCheckedKind(kind)) {
+    await createChecked(deps, SERVER, kind, namespace, object as CheckedManifests[typeof kind]);
+  } else await createManifest(deps, SERVER, ManifestKind[kind], namespace, object);
+}
+
+async function update(
+  deps: ServiceDeps,
+  kind: Found["manifest"]["kind"],
+  namespace: string,
+  object: ManifestObject,
+): Promise<void> {
+  if (isCheckedKind(kind)) {
+    const checked = object as CheckedManifests[typeof kind];
+    await updateChecked(deps, SERVER, kind, namespace, "", checked);
+  } else await updateManifest(deps, SERVER, ManifestKind[kind], namespace, object);
+}
+
+/** The part of an object that a file decides, as a text that can be compared. */
 function contentOf(kind: string, object: ManifestObject): string {
   const schema = KIND_SCHEMAS.get(kind);
   const { metadata, status: _, apiVersion: _api, kind: _kind, ...rest } =
@@ -181,41 +206,4 @@ function sortedJson(value: unknown): string {
         ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1))
         : member,
   );
-}
-
-type Write = [
-  deps: ServiceDeps,
-  caller: ReturnType<typeof unrestrictedCaller>,
-  kind: Found["manifest"]["kind"],
-  namespace: string,
-  object: ManifestObject,
-];
-
-function create(...[deps, caller, kind, namespace, object]: Write): Promise<unknown> {
-  switch (kind) {
-    case "WorkflowTemplate":
-    case "ClusterWorkflowTemplate":
-      return createTemplate(deps, caller, kind, namespace, object as never);
-    case "CronWorkflow":
-      return createCronWorkflow(deps, caller, namespace, object as never);
-    case "WorkflowEventBinding":
-      return createBinding(deps, caller, namespace, object as never);
-    default:
-      return createManifest(deps, caller, ManifestKind[kind], namespace, object);
-  }
-}
-
-function update(...[deps, caller, kind, namespace, object]: Write): Promise<unknown> {
-  const { name = "" } = object.metadata;
-  switch (kind) {
-    case "WorkflowTemplate":
-    case "ClusterWorkflowTemplate":
-      return updateTemplate(deps, caller, kind, namespace, name, object as never);
-    case "CronWorkflow":
-      return updateCronWorkflow(deps, caller, namespace, name, object as never);
-    case "WorkflowEventBinding":
-      return updateBinding(deps, caller, namespace, name, object as never);
-    default:
-      return updateManifest(deps, caller, ManifestKind[kind], namespace, object);
-  }
 }

@@ -1,14 +1,14 @@
-/** Names and metadata of stored objects, by the rules of Kubernetes, and the names that are made up here. */
+/** Names and metadata of stored objects, by the rules of Kubernetes, and names that are generated. */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import { labelKeyProblems, labelValueProblems } from "../expr/label_selector.ts";
+import { labelKeyProblems, labelValueProblems } from "../expr/selectors/label_selector.ts";
 import { MAX_LABELS, type ObjectMeta } from "../spec/manifest.ts";
 import type { Naming } from "../spec/naming.ts";
 
-/** Letters of generated names: no vowels, so that no words come out. */
+/** Letters of generated names. There are no vowels, so that no words come out. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
-/** A generated name keeps this much of `generateName`. */
+/** Characters of `generateName` that a generated name keeps. */
 const MAX_BASE = 58;
-/** How often a generated name is drawn again when it is taken. */
+/** How many generated names are tried while they are taken. */
 export const NAME_ATTEMPTS = 8;
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -32,12 +32,12 @@ export interface ResourceKind {
   group?: "";
 }
 
-/** What knows the workflow group: `ServiceDeps`. */
+/** The part of `ServiceDeps` that names the workflow group. */
 interface Deployment {
   settings: { naming: Naming };
 }
 
-/** A word for the kind with its group: `workflows.argoproj.io`, `configmaps`. */
+/** The kind or resource with its group: `workflows.argoproj.io`, `configmaps`. */
 export function qualified(
   { settings }: Deployment,
   kind: ResourceKind,
@@ -79,7 +79,7 @@ export function objectModified(at: Deployment, kind: ResourceKind, name: string)
   );
 }
 
-/** A name from `generateName`: its base, cut to 58 characters, and five random ones. */
+/** A name from `generateName`: its first 58 characters and five random ones. */
 export function generateName(base: string, fraction: () => number): string {
   let suffix = "";
   for (let i = 0; i < 5; i++) {
@@ -129,8 +129,8 @@ export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: Obje
 }
 
 /**
- * Checks that an object's own namespace is that of the request, and gives it that one when it has none.
- * @throws {Problem} InvalidArgument when they differ
+ * The namespace of the request, which an object's own namespace must equal.
+ * @throws {Problem} InvalidArgument when they differ, or the request names none
  */
 export function namespaceOf(metadata: ObjectMeta, requested: string): string {
   const own = metadata.namespace ?? "";

@@ -1,7 +1,7 @@
 /** The time limit that a watcher sets. */
 import type { Clock } from "../platform/clock.ts";
 
-/** A signal that aborts with the given one, or after so many seconds; absent or 0: no limit. */
+/** A signal that aborts with the given one or after some seconds. @param seconds absent or 0: no limit */
 export function timeLimit(
   clock: Clock,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 /** Compares a workflow with what a test expects of it. */
 import type { Json } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
-import { durationMs } from "../engine/expressions.ts";
-import { durationText } from "../expr/go_duration.ts";
+import { durationMs } from "../spec/duration.ts";
+import { durationText } from "../expr/values/go_duration.ts";
 import type { NodeStatus, Parameter, Workflow } from "../spec/manifest.ts";
 import { decodeExpectedNode, type Expectation, type ExpectedNode, textOf } from "./test_file.ts";
 
-/** Counts that a workflow does not show. */
+/** Counts that the object of a workflow does not show. */
 export interface TaskCounts {
   /** Tasks started for a node, by its full name. */
   startsOf(node: string): number;
@@ -15,7 +15,7 @@ export interface TaskCounts {
 
 /**
  * One line for each difference, in the order of the expectations.
- * @throws {Problem} InvalidArgument when an expectation can't be understood
+ * @throws {Problem} InvalidArgument when an expectation cannot be understood
  */
 export function unmetExpectations(
   expect: Expectation,
@@ -37,7 +37,7 @@ export function unmetExpectations(
   return lines;
 }
 
-/** By full name, or by display name when only one node has it. */
+/** Finds a node by its full name, or by its display name when no other node has it. */
 function findNode(nodes: readonly NodeStatus[], name: string): NodeStatus | undefined {
   const exact = nodes.find((node) => node.name === name);
   if (exact !== undefined) return exact;

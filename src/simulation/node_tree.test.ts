@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ControlRequest } from "../engine/command.ts";
-import { decodeManifest } from "../spec/decode_manifest.ts";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 import { Simulation } from "./simulation.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 const WORK = "container: { image: busybox, command: [work] }";
 
-/** A workflow `w` of this spec, run until nothing happens any more. */
+/** Runs a workflow `w` with this spec until nothing more happens. */
 function run(spec: string, rules: TaskRule[] = [], stored: Record<string, unknown>[] = []) {
   const simulation = new Simulation({ rules });
   for (const manifest of stored) {
@@ -50,7 +50,7 @@ templates:
   - { name: other, ${WORK} }`;
   const pending: TaskRule = { node: "b$", outcome: "Pending" };
 
-  test("is the message of everything above it that fails by it", () => {
+  test("is the message of everything above that fails because of it", () => {
     const { status, node } = run(spec(), [pending]);
     for (const name of ["w[0].a[0].b", "w[0].a[0]", "w[0].a"]) {
       expect(node(name)).toMatchObject({ phase: "Failed", message: "timeout" });
@@ -147,7 +147,7 @@ templates:
     expect(node("w")?.inputs?.parameters).toEqual([{ name: "m", ...shown }]);
   });
 
-  test("says which input it is when there is none", () => {
+  test("without a value is an error that names the input", () => {
     const { node } = run(
       one(", valueFrom: { configMapKeyRef: { name: cm, key: no } }"),
       [],
@@ -210,7 +210,7 @@ templates:
     });
   });
 
-  test("that are cut off tell the workflow's message, unless whoever stopped it did", () => {
+  test("that are cut off give the workflow its message, unless the stop came with one", () => {
     const cut = run(spec("onExit: old"), [hang]);
     cut.ask({ type: "terminate" });
     expect(cut.node("w.onExit")).toMatchObject({ message: stopped, nodeFlag: { hooked: true } });
@@ -223,7 +223,7 @@ templates:
   });
 });
 
-test("a waiting step can be set to Skipped: what depends on that goes on", () => {
+test("a waiting step can be set to Skipped, and what depends on that begins", () => {
   const { ask, status, node } = run(`
 entrypoint: main
 templates:

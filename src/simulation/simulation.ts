@@ -1,6 +1,6 @@
 /**
- * Workflows on a simulated clock, with tasks that do what a script says: the engine's own functions, called as the host
- * calls them, with every part of the world in memory. Nothing here decides; it performs effects and reports facts.
+ * Runs workflows on a simulated clock, with tasks that do what a script says. It calls the functions of the engine as the
+ * host does, and keeps the rest of the world in memory. It decides nothing: it performs effects and reports facts.
  */
 import { accept } from "../engine/accept.ts";
 import { advance } from "../engine/advance.ts";
@@ -9,19 +9,18 @@ import type { ControlRequest, TaskOutcome } from "../engine/command.ts";
 import { control } from "../engine/control.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
-import type { EngineEnv } from "../engine/engine.ts";
-import { holderName } from "../engine/lock_holder.ts";
-import type { WorkflowLimits } from "../engine/limits.ts";
+import type { EngineEnv, WorkflowLimits } from "../engine/engine.ts";
+import { holderName } from "../engine/locks/holder.ts";
 import {
   acquireLocks,
   emptyLockTable,
   type LockNews,
   releaseLocks,
   releaseWorkflow,
-} from "../engine/locks.ts";
-import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/resubmit.ts";
+} from "../engine/locks/locks.ts";
+import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/orders/resubmit.ts";
 import type { WorkflowState } from "../engine/state.ts";
-import { rfc3339 } from "../engine/time_text.ts";
+import { rfc3339 } from "../engine/scope/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
 import type { ConfigMap, ManifestKind, Workflow } from "../spec/manifest.ts";
 import { type Naming, STANDARD_NAMING } from "../spec/naming.ts";
@@ -34,15 +33,15 @@ export const SIMULATION_NAMESPACE = "default";
 export const SIMULATION_START: number = Date.UTC(2024, 0, 1);
 
 export interface SimulationOptions {
-  /** Rules of tasks; the first that fits counts. */
+  /** Rules of tasks. The first that fits a task counts. */
   rules?: readonly TaskRule[];
-  /** Loads every workflow anew from its stored parts after each commit, as after a crash. */
+  /** After each commit loads every workflow again from its stored parts, as after a crash. */
   isForgetful?: boolean;
-  /** Does what executors see to besides the script: output artifacts of tasks that succeed are there, deadlines end tasks. */
+  /** Does what executors do besides the script: successful tasks leave their output artifacts, and deadlines end tasks. */
   isLikeExecutors?: boolean;
   /** Names of the deployment. @default those of the reference */
   naming?: Naming;
-  /** The most that one workflow may hold. @default what a server allows where nothing is set */
+  /** What a workflow may grow to. @default the defaults of the server */
   limits?: WorkflowLimits;
 }
 
@@ -54,7 +53,7 @@ export class Simulation {
   now = SIMULATION_START;
   /** Names of the workflows, in the order of their submission. */
   readonly order: string[] = [];
-  /** May be changed at any time; a task that runs follows the rule that fits now. */
+  /** May be changed at any time. A running task follows the rule that fits at that time. */
   readonly rules: TaskRule[];
   readonly #states = new Map<string, WorkflowState>();
   readonly #jobs = new Map<string, Job>();
@@ -78,7 +77,7 @@ export class Simulation {
     this.#limits = options.limits ?? DEFAULT_LIMITS;
   }
 
-  /** What surrounds a call of the engine at this moment. */
+  /** What a call of the engine gets at this moment. */
   get env(): EngineEnv {
     return {
       now: this.now,
@@ -96,7 +95,7 @@ export class Simulation {
     this.#manifests.set(key, manifest);
   }
 
-  /** Creates a workflow; it must have a name, and nothing is validated. */
+  /** Creates a workflow without validation. It must have a name. */
   submit(workflow: Workflow): void {
     const name = workflow.metadata.name ?? "";
     const complete: Workflow = {
@@ -113,7 +112,7 @@ export class Simulation {
     this.#parts.set(name, {});
   }
 
-  /** Applies what a user asks for. @throws {Problem} when it is refused */
+  /** Carries out what a user asks. @throws {Problem} when it is refused */
   control(name: string, request: ControlRequest): void {
     control(this.#state(name), request, this.env);
   }
@@ -136,7 +135,7 @@ export class Simulation {
     return viewWorkflow(this.#state(name));
   }
 
-  /** How many tasks were started for a node of this name; undefined = none. */
+  /** How many tasks were started for a node of this name; undefined when none was. */
   startsOf(workflow: string, node: string): number | undefined {
     return this.#starts.get(`${workflow}/${node}`);
   }
@@ -148,7 +147,7 @@ export class Simulation {
     return sum;
   }
 
-  /** Lets every workflow go on until nobody has anything to do. True when something changed. */
+  /** Lets every workflow continue until nothing more can be done. True when something has changed. */
   settle(): boolean {
     let hasChanged = false;
     for (let round = 0; round < 10_000; round++) {
@@ -176,17 +175,17 @@ export class Simulation {
     throw new Error("the engine does not come to rest");
   }
 
-  /** Whether every workflow has ended. */
+  /** Tells whether every workflow has ended. */
   isComplete(): boolean {
     return this.order.every((name) => this.#states.get(name)?.header.finishedAt !== undefined);
   }
 
-  /** One second passes: timers fire and tasks move. True when a task moved or is only waiting for its time. */
+  /** Lets one second pass: timers fire and tasks make progress. True when a task has made progress or will do so in time. */
   tick(): boolean {
     return this.moveTo(this.now + 1000);
   }
 
-  /** The clock is set to a later time, at which timers fire and tasks move. Result as of {@link tick}. */
+  /** Sets the clock to a later time, at which timers fire and tasks make progress. Result as of {@link tick}. */
   moveTo(at: number): boolean {
     this.now = at;
     let isBusy = false;
@@ -220,7 +219,7 @@ export class Simulation {
     return isBusy;
   }
 
-  /** When the next thing will happen by itself, epoch ms; undefined = never. */
+  /** When the next thing happens by itself, epoch ms; undefined when nothing will. */
   nextAt(): number | undefined {
     const times = [...this.#timers.values()].map((at) => Math.max(at, this.now));
     for (const job of this.#jobs.values()) {
@@ -248,7 +247,7 @@ export class Simulation {
     return state;
   }
 
-  /** True when the effect brought the engine something new at once. */
+  /** Performs an effect. True when that reported something to the engine at once. */
   #perform(workflow: string, effect: Effect): boolean {
     switch (effect.type) {
       case "start-task": {

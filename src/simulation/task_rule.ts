@@ -1,20 +1,20 @@
 /**
- * What tasks do in a simulation: a rule says how a task ends and what it leaves, and this file makes of it the report
- * that an executor would send.
+ * What tasks do in a simulation. A rule says how a task ends and what it leaves. This file makes of that the report that an
+ * executor would send.
  */
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Artifact, Parameter } from "../spec/manifest.ts";
 
-/** How the tasks that it fits behave. */
+/** How the tasks that the rule fits behave. */
 export interface TaskRule {
-  /** Regular expression, anywhere in the node's full name; absent fits every task. */
+  /** Regular expression that matches somewhere in the full name of the node. Absent: fits every task. */
   node?: string;
   /** The node's display name. */
   name?: string;
   /** Name of the node's template. */
   template?: string;
-  /** Only the n-th start of a node of exactly this name, from 1. */
+  /** Only the n-th start of a node with the same full name, from 1. */
   attempt?: number;
   /** `Hang` runs for ever, `Pending` never starts. @default {"Succeeded"}, and `Hang` for daemons */
   outcome?: "Succeeded" | "Failed" | "Error" | "Hang" | "Pending";
@@ -33,13 +33,13 @@ export interface TaskRule {
 export interface Job {
   workflow: string;
   task: TaskSpec;
-  /** Which start of a node of this name, from 1. */
+  /** Which start of a node with this name it is, from 1. */
   attempt: number;
   createdAt: number;
   runningAt?: number;
 }
 
-/** The first rule that fits; one without effect when none does. */
+/** The first rule that fits a task; an empty rule when none fits. */
 export function ruleOf(rules: readonly TaskRule[], job: Job): TaskRule {
   const { nodeName, displayName } = job.task;
   return rules.find(({ node, name, template, attempt }) =>

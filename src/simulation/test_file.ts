@@ -1,10 +1,10 @@
 /**
- * The format of workflow tests: which manifests, what the tasks do, what is asked of the workflow and when, and what must
- * come out. Described with the vocabulary of the manifests, and read strictly: an unknown member is an error.
+ * The format of workflow tests: the manifests, what the tasks do, what users ask and when, and what is expected. It is
+ * described by the same kind of schema as manifests and read strictly: an unknown member is an error.
  */
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
-import { decode } from "../spec/decode.ts";
+import { decode } from "../spec/schema/decode.ts";
 import {
   anyString,
   boolean,
@@ -16,11 +16,11 @@ import {
   string,
   struct,
   type StructSchema,
-} from "../spec/schema.ts";
+} from "../spec/schema/schema.ts";
 
 /** How some tasks behave. Durations are seconds, or text such as `90s` and `1h30m`. */
 export interface TestTask {
-  /** Regular expression, anywhere in the node's full name. */
+  /** Regular expression that matches somewhere in the full name of the node. */
   node?: string;
   /** Display name. */
   name?: string;
@@ -38,10 +38,10 @@ export interface TestTask {
   outputs?: Record<string, Json>;
 }
 
-/** Something asked of the workflow. */
+/** Something that a user asks of the workflow. */
 export interface TestAction {
   action: "suspend" | "resume" | "stop" | "terminate" | "retry" | "set" | "resubmit";
-  /** Time since the start; absent: as soon as nothing goes on by itself. */
+  /** Time since the start. Absent: as soon as nothing more happens by itself. */
   at?: string;
   /** Which nodes, as a node field selector. */
   selector?: string;
@@ -69,7 +69,7 @@ export interface ExpectedNode {
   starts?: number;
 }
 
-/** What must be true when nothing goes on any more. Only what is given is compared. */
+/** What must be true when nothing more happens. Only what is given is compared. */
 export interface Expectation {
   phase?: string;
   /** The text, or a regular expression between slashes. */
@@ -91,7 +91,7 @@ export interface WorkflowTest {
   name: string;
   /** Arguments of the workflow, by name. */
   parameters?: Record<string, Json>;
-  /** The first that fits a task counts; a task that none fits succeeds after a second. */
+  /** The first entry that fits a task counts. A task that fits none succeeds after a second. */
   tasks?: TestTask[];
   actions?: TestAction[];
   expect: Expectation;
@@ -101,7 +101,7 @@ export interface WorkflowTest {
 export interface TestFile {
   /** A file beside this one, or the manifest itself. */
   workflow: Json;
-  /** What the workflow refers to, as files or as manifests; further workflows run beside it. */
+  /** What the workflow refers to, as files or as manifests. Other workflows among them run beside it. */
   manifests?: Json[];
   tests: WorkflowTest[];
 }
@@ -173,8 +173,8 @@ function testStruct(name: string, fields: ReturnType<Parameters<typeof struct>[1
 }
 
 /**
- * Reads a test file that is parsed already.
- * @throws {Problem} InvalidArgument with the place of the first mistake
+ * Decodes a test file from parsed JSON or YAML.
+ * @throws {Problem} InvalidArgument that names the place of the first mistake
  */
 export function decodeTestFile(value: unknown): TestFile {
   const file = decodeStrictly(value, TEST_FILE, "") as unknown as Partial<TestFile>;
@@ -214,7 +214,7 @@ function checkPattern(place: string, pattern: string): void {
   }
 }
 
-/** A node's expectation: a phase alone stands for itself. @throws {Problem} InvalidArgument */
+/** What is expected of a node; a text alone is its phase. @throws {Problem} InvalidArgument when it is malformed */
 export function decodeExpectedNode(value: Json, place: string): ExpectedNode {
   if (typeof value === "string") return { phase: value };
   return decodeStrictly(value, EXPECTED_NODE, place) as ExpectedNode;
@@ -229,7 +229,7 @@ function decodeStrictly(value: unknown, schema: StructSchema, place: string): Js
   return decoded as JsonObject;
 }
 
-/** Text as it is, anything else as JSON. */
+/** A text as it is, and any other value as JSON. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeAny } from "../spec/decode_manifest.ts";
+import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { parseDocuments } from "../spec/parse.ts";
 import { decodeTestFile } from "./test_file.ts";
 import { runTest, testedManifest } from "./test_run.ts";

@@ -2,14 +2,14 @@
 import type { Json } from "../base/json.ts";
 import { invalid, Problem } from "../base/problem.ts";
 import type { ControlRequest } from "../engine/command.ts";
-import { durationMs } from "../engine/expressions.ts";
-import { rfc3339 } from "../engine/time_text.ts";
-import { durationText } from "../expr/go_duration.ts";
-import type { AnyManifest } from "../spec/decode_manifest.ts";
+import { durationMs } from "../spec/duration.ts";
+import { rfc3339 } from "../engine/scope/time_text.ts";
+import { durationText } from "../expr/values/go_duration.ts";
+import type { AnyManifest } from "../spec/schema/decode_manifest.ts";
 import { templateFinder } from "../spec/lint.ts";
 import type { Parameter, Workflow } from "../spec/manifest.ts";
 import { cronLabel, scheduledTimeAnnotation, STANDARD_NAMING } from "../spec/naming.ts";
-import { validateWorkflow } from "../spec/validate.ts";
+import { validateWorkflow } from "../spec/validation/validate.ts";
 import { unmetExpectations } from "./expectation.ts";
 import {
   Simulation,
@@ -23,20 +23,20 @@ import { type TestAction, type TestTask, textOf, type WorkflowTest } from "./tes
 /** What became of one test. */
 export interface TestResult {
   name: string;
-  /** One line for each expectation that was not met; empty = passed. */
+  /** One line for each expectation that is not met. Empty: the test has passed. */
   failures: string[];
   /** The workflow at the end; absent when it was refused. */
   workflow?: Workflow;
 }
 
-/** Moments at which something happens, after which a test counts as endless. */
+/** After so many moments at which something happens, a test counts as endless. */
 const MAX_MOMENTS = 5_000;
 
-/** Which of several manifests is the one under test. */
+/** Kinds of manifests that can be tested, the preferred one first. */
 const RUNNABLE = ["Workflow", "CronWorkflow", "WorkflowTemplate", "ClusterWorkflowTemplate"];
 
 /**
- * The manifest that is tested: the first Workflow, or what one can be made of.
+ * The manifest that is tested: the first Workflow, or the first manifest from which one can be made.
  * @throws {Problem} InvalidArgument when there is none
  */
 export function testedManifest(manifests: readonly AnyManifest[]): AnyManifest {
@@ -51,7 +51,7 @@ export function testedManifest(manifests: readonly AnyManifest[]): AnyManifest {
  * Runs one test.
  *
  * @param tested the manifest that is run
- * @param others what it may refer to; workflows among them run beside it, and are submitted first
+ * @param others manifests to which it may refer. Workflows among them are submitted first and run beside it
  * @throws {Problem} InvalidArgument when the test itself is wrong
  */
 export function runTest(
@@ -111,7 +111,7 @@ function texts(values: Record<string, Json>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
 }
 
-/** Milliseconds. */
+/** A duration in milliseconds. @throws {Problem} InvalidArgument that names the place */
 function duration(text: string, place: string): number {
   try {
     return durationMs(text);
@@ -134,7 +134,7 @@ function addManifest(simulation: Simulation, { kind, manifest }: AnyManifest): v
   }
 }
 
-/** What is submitted for a manifest, with a name. */
+/** The workflow that is submitted for a manifest, with a name. */
 function workflowOf(tested: AnyManifest): Workflow {
   const { kind, manifest } = tested;
   const { name = "", generateName = "" } = manifest.metadata;
@@ -215,7 +215,7 @@ function refusalFailures(
     : [`${what}: expected a refusal with "${expected}", received "${refusal}"`];
 }
 
-/** Goes on until everything is over or waits for somebody. */
+/** Lets time pass until everything has ended or waits for a user. */
 function runOn(simulation: Simulation): void {
   for (let moment = 0; moment < MAX_MOMENTS && !simulation.isComplete(); moment++) {
     const next = simulation.nextAt();
@@ -245,7 +245,7 @@ function runUntil(simulation: Simulation, at: number, place: string): void {
   simulation.settle();
 }
 
-/** Does what the action says; the name of the workflow that the test goes on with. */
+/** Does what an action says. Returns the name of the workflow with which the test continues. */
 function act(simulation: Simulation, name: string, action: TestAction): string {
   const parameters = Object.entries(texts(action.parameters ?? {})).map(([key, value]) =>
     `${key}=${value}`

@@ -1,11 +1,11 @@
 /**
- * Keys of artifacts in the deployment's repository, which all namespaces share. A key begins with the namespace that it
- * belongs to; what callers upload lies below `uploads/NAMESPACE/UUID/`.
+ * Keys of artifacts in the deployment's repository, which all namespaces share. A key begins with the namespace to
+ * which it belongs; files that callers upload are below `uploads/NAMESPACE/UUID/`.
  */
 import { keyedLocation } from "./artifact_location.ts";
 import type { ArtifactLocation } from "./manifest.ts";
 
-/** `namespace`: only keys of the workflow's own namespace. `shared`: every key, as before there were owners. */
+/** `namespace`: only keys of the workflow's own namespace. `shared`: every key, as it was before keys had owners. */
 export type ArtifactKeys = "namespace" | "shared";
 
 const UPLOADS = "uploads";
@@ -16,14 +16,14 @@ export function uploadKey(namespace: string, id: string, fileName: string): stri
   return `${UPLOADS}/${namespace}/${id}/${fileName}`;
 }
 
-/** The namespace of an uploaded file; undefined for a key that none can have. */
+/** The namespace of an uploaded file; undefined if no uploaded file can have this key. */
 export function uploadOwner(key: string): string | undefined {
   const [folder, owner, id = "", file = ""] = key.split("/");
   const isUpload = folder === UPLOADS && UUID.test(id) && file !== "" && isPath(key);
   return isUpload ? owner : undefined;
 }
 
-/** True for a key that is a path: no empty segments but one at the end, none that lead elsewhere, no control characters. */
+/** True for a key that is a plain path: no empty segments except at the end, no `.` or `..`, no control characters. */
 export function isPath(key: string): boolean {
   return key !== "" && !/\p{Cc}/u.test(key) && key.isWellFormed() &&
     key.replace(/\/$/, "").split("/").every((part) => part !== "" && part !== "." && part !== "..");
@@ -36,13 +36,13 @@ export function isKeyOf(namespace: string, key: string): boolean {
   return owner === namespace && namespace !== "";
 }
 
-/** True when keys with this prefix may be listed for the namespace; among them may be some of others. */
+/** True when keys with this prefix may be listed for the namespace; some of them may belong to others. */
 export function isPrefixOf(namespace: string, prefix: string): boolean {
   return namespace !== "" && isPath(prefix) &&
     (prefix.startsWith(`${namespace}/`) || prefix.startsWith(`${UPLOADS}/${namespace}/`));
 }
 
-/** The key of an artifact that lies in the repository in force, but not where its namespace keeps its own. */
+/** The key of an artifact that is in the repository in force, but outside the part of its namespace. */
 export function foreignKey(artifact: ArtifactLocation, namespace: string): string | undefined {
   const found = keyedLocation(artifact);
   return found === undefined || found.isFull || isKeyOf(namespace, found.key)
@@ -50,7 +50,7 @@ export function foreignKey(artifact: ArtifactLocation, namespace: string): strin
     : found.key;
 }
 
-/** What is wrong with a key that a namespace may not use, and what helps. */
+/** Why a namespace may not use a key, and what to do about it. */
 export function foreignKeyText(namespace: string, key: string): string {
   return isPath(key)
     ? `key "${key}" does not begin with "${namespace}/", as the artifacts of this namespace do: use such a key, or a full ` +

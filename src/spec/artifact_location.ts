@@ -1,8 +1,8 @@
-/** Where an artifact lives: how complete its location is. */
+/** Where an artifact is stored, and how complete its location is. */
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { ArtifactLocation } from "./manifest.ts";
 
-/** Kinds of location in the order in which the first one given counts. */
+/** Kinds of location, in order of precedence. */
 export const LOCATION_KINDS = [
   "artifactory",
   "azure",
@@ -17,7 +17,7 @@ export const LOCATION_KINDS = [
 ] as const;
 export type LocationKind = typeof LOCATION_KINDS[number];
 
-/** Members that must be there for a full location. */
+/** Members that a full location must have. */
 const FULL: Record<LocationKind, readonly string[]> = {
   artifactory: ["url", "usernameSecret"],
   azure: ["endpoint", "container", "blob"],
@@ -52,7 +52,7 @@ export function findLocation(
   return undefined;
 }
 
-/** Nothing else is needed to find the artifact. */
+/** Tells whether nothing else is needed to find the artifact. */
 export function hasFullLocation(location: ArtifactLocation): boolean {
   const found = findLocation(location);
   return found !== undefined && FULL[found.kind].every((member) => isGiven(found.members[member]));
@@ -68,12 +68,12 @@ export function locationKey(location: ArtifactLocation): string {
   return typeof key === "string" ? key : "";
 }
 
-/** Has at least a key; the rest may come from the artifact repository in force. */
+/** Tells whether there is at least a key; the rest may come from the artifact repository in force. */
 export function hasLocationOrKey(location: ArtifactLocation): boolean {
   return hasFullLocation(location) || locationKey(location) !== "";
 }
 
-/** What each kind of store calls the key, and what a location needs besides to stand on its own. */
+/** What each kind of store calls the key, and what else a complete location needs. */
 const KEYED = {
   s3: { key: "key", needs: ["endpoint", "bucket"] },
   gcs: { key: "key", needs: ["bucket"] },
@@ -87,7 +87,7 @@ export interface KeyedLocation {
   kind: keyof typeof KEYED;
   key: string;
   members: JsonObject;
-  /** It stands on its own; else the key is one in the repository in force. */
+  /** The location is complete; otherwise the key is in the repository in force. */
   isFull: boolean;
 }
 

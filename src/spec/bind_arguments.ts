@@ -1,10 +1,13 @@
-/** Gives a template its arguments while a manifest is checked, with stand-ins for what is known only at run time. */
-import { tagsOf } from "../expr/template.ts";
+/**
+ * Binds arguments to a template while a manifest is checked, with stand-ins for values that are known only at run time.
+ */
+import { defined } from "../base/defined.ts";
+import { tagsOf } from "../expr/templates/template.ts";
 import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
-/** Most characters that filling its inputs in may add to a template: a tag may stand there many times. */
+/** Most characters that replacing tags may add to a template: a tag may occur many times. */
 const MAX_FILLED = 2 ** 24;
 
 /** Finds the value of a name. */
@@ -24,7 +27,7 @@ export function givenArguments(given: Arguments | undefined): ArgumentSource {
   };
 }
 
-/** Has any argument, with a stand-in for its value. */
+/** A source that has any argument, with a stand-in for its value. */
 export function anyArguments(nextPlaceholder: () => string): ArgumentSource {
   return {
     findParameter: (name) => ({ name, value: nextPlaceholder() }),
@@ -44,12 +47,10 @@ export function bindInputs(template: Template, source: ArgumentSource): Template
     ...template,
     inputs: {
       ...template.inputs,
-      ...(parameters === undefined
-        ? {}
-        : { parameters: parameters.map((input) => bindParameter(input, source)) }),
-      ...(artifacts === undefined
-        ? {}
-        : { artifacts: artifacts.map((input) => bindArtifact(input, source)) }),
+      ...defined({
+        parameters: parameters?.map((input) => bindParameter(input, source)),
+        artifacts: artifacts?.map((input) => bindArtifact(input, source)),
+      }),
     },
   };
 }
@@ -71,7 +72,7 @@ export function replaceKnown(template: Template, known: Lookup): Template {
       } has more than ${MAX_FILLED} characters when parameters are filled in`,
     );
   };
-  // Twice, since workflow variables may occur in the inputs and those in the rest.
+  // Twice, since the inputs may contain workflow variables, and the rest may contain the inputs.
   const first = replaceTags(template, (name) => bounded(known(name)));
   const own = new Map(ownValues(first));
   return replaceTags(first, (name) => bounded(own.get(name) ?? known(name)));
@@ -89,31 +90,23 @@ function bindParameter(input: Parameter, source: ArgumentSource): Parameter {
   if (value === undefined && valueFrom?.configMapKeyRef === undefined) {
     throw new SpecError(`inputs.parameters.${input.name} was not supplied`);
   }
-  return {
-    ...rest,
-    ...(value === undefined ? {} : { value }),
-    ...(valueFrom === undefined ? {} : { valueFrom }),
-  };
+  return { ...rest, ...defined({ value, valueFrom }) };
 }
 
 function bindArtifact(input: Artifact, source: ArgumentSource): Artifact {
-  const given = source.findArtifact(input.name);
-  if (given === undefined) {
+  const argument = source.findArtifact(input.name);
+  if (argument === undefined) {
     if (input.optional !== true && !hasLocationOrKey(input)) {
       throw new SpecError(`inputs.artifacts.${input.name} was not supplied`);
     }
     return input;
   }
-  const { path: _path, mode: _mode, recurseMode: _recurse, ...rest } = given;
-  return {
-    ...rest,
-    ...(input.path === undefined ? {} : { path: input.path }),
-    ...(input.mode === undefined ? {} : { mode: input.mode }),
-    ...(input.recurseMode === undefined ? {} : { recurseMode: input.recurseMode }),
-  };
+  const { path: _path, mode: _mode, recurseMode: _recurse, ...rest } = argument;
+  const { path, mode, recurseMode } = input;
+  return { ...rest, ...defined({ path, mode, recurseMode }) };
 }
 
-/** What a template's own text may use: its inputs and the paths of its files. */
+/** What a template's own text may use: its inputs, and the paths of its files. */
 function* ownValues(template: Template): Iterable<[string, string]> {
   const parameters = template.inputs?.parameters ?? [];
   for (const { name, value } of parameters) {
@@ -132,8 +125,8 @@ function* ownValues(template: Template): Iterable<[string, string]> {
 }
 
 /**
- * Replaces the tags whose value is known, in every text of a value; what has none is shared with it. Expressions stay:
- * with stand-ins for values they would fail, or give what they never give.
+ * Replaces the tags whose values are known, in every text of a value; parts without tags are shared, not copied.
+ * Expressions are left as they are: with stand-ins for values they would fail, or give results that they never give.
  */
 function replaceTags<T>(value: T, known: Lookup): T {
   const walk = (part: unknown): unknown => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { isTimeZone, nextDue, parseSchedule } from "./cron_schedule.ts";
 
-function due(schedule: string, after: string, zone = "", count = 1): string[] {
+const START = Date.parse("2026-01-01T00:00:00.700Z");
+
+function due(schedule: string, after: string, timeZone = "", count = 1): string[] {
   const parsed = parseSchedule(schedule);
   const times: string[] = [];
   let at = Date.parse(after);
   for (let index = 0; index < count; index++) {
-    const next = nextDue(parsed, at, zone);
+    const next = nextDue(parsed, at, { timeZone, startMs: START });
     if (next === undefined) break;
     times.push(new Date(next).toISOString().replace(".000Z", "Z"));
     at = next;
@@ -44,6 +46,15 @@ describe("nextDue()", () => {
     ["15/20 * * * *", "2026-01-01T00:00:00Z", ["2026-01-01T00:15:00Z", "2026-01-01T00:35:00Z"]],
   ])("of %j after %s", (schedule, after, expected) => {
     expect(due(schedule, after, "", expected.length)).toEqual(expected);
+  });
+
+  it.each([
+    ["2025-12-31T23:00:00Z", "2025-12-31T23:01:30Z"],
+    ["2026-01-01T00:01:29.999Z", "2026-01-01T00:01:30Z"],
+    ["2026-01-01T00:01:30Z", "2026-01-01T00:03:00Z"],
+    ["2026-01-01T00:02:10Z", "2026-01-01T00:03:00Z"],
+  ])("of an interval keeps its rhythm, whenever one looks: after %s", (after, expected) => {
+    expect(due("@every 90s", after)).toEqual([expected]);
   });
 
   it("needs both days to match when one of them is a star", () => {

@@ -3,9 +3,10 @@
  * which they are due. A local time that a clock change skips is not due; one that it repeats is due twice.
  */
 
-import { Fault } from "../expr/error.ts";
-import { parseDuration } from "../expr/go_duration.ts";
-import { loadZone } from "../expr/go_zone.ts";
+import { Fault } from "../expr/values/error.ts";
+import { parseDuration } from "../expr/values/go_duration.ts";
+import { loadZone } from "../expr/values/go_zone.ts";
+import type { CronWorkflow } from "./manifest.ts";
 
 /** When a schedule is due. Each set holds the numbers that match. */
 export interface CronFields {
@@ -16,9 +17,9 @@ export interface CronFields {
   months: ReadonlySet<number>;
   /** 0 is Sunday. */
   daysOfWeek: ReadonlySet<number>;
-  /** Both kinds of days are restricted: a day is due if either matches. */
+  /** Both kinds of days are restricted, so a day is due if either matches. */
   eitherDay: boolean;
-  /** IANA name given in the text itself (`CRON_TZ=…`). */
+  /** IANA name that the text itself gives (`CRON_TZ=…`). */
   timeZone?: string;
 }
 
@@ -29,6 +30,14 @@ export interface CronInterval {
 }
 
 export type CronSchedule = CronFields | CronInterval;
+
+/** What the schedules of a cron workflow are read against. */
+export interface CronClock {
+  /** IANA name of the zone of the fields, unless the schedule names its own; empty is UTC. */
+  timeZone: string;
+  /** Epoch milliseconds from which intervals are counted, forwards and backwards. All replicas must know the same time. */
+  startMs: number;
+}
 
 interface Bounds {
   least: number;
@@ -59,13 +68,13 @@ const MACROS: Readonly<Record<string, string>> = {
 };
 
 const MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-/** A schedule that is not due within this many years never is. */
+/** A schedule that is not due within this many years is never due. */
 const HORIZON_YEARS = 5;
 
 /**
  * Reads a schedule.
  *
- * @throws {RangeError} with the reference parser's text
+ * @throws {RangeError} with the text of the reference's parser
  */
 export function parseSchedule(text: string): CronSchedule {
   if (text === "") throw new RangeError("empty spec string");
@@ -104,7 +113,7 @@ export function parseSchedule(text: string): CronSchedule {
   };
 }
 
-/** Any of its parts is a star that takes every value. */
+/** Tells whether any part is a star, which matches every value. */
 function isUnrestricted(field: string): boolean {
   return field.split(",").some((part) => /^[*?](\/0*1)?$/.test(part));
 }
@@ -166,7 +175,7 @@ function parseInteger(text: string): number {
   return value;
 }
 
-/** At least a second, and whole ones. */
+/** At least one second, in whole seconds. */
 function interval(text: string): number {
   let nanoseconds: bigint;
   try {
@@ -176,6 +185,12 @@ function interval(text: string): number {
     throw new RangeError(`failed to parse duration ${text}: ${error.message}`);
   }
   return Math.max(1, Math.floor(Number(nanoseconds / 1_000_000n) / MS.second)) * MS.second;
+}
+
+/** Intervals count from the creation of the cron workflow: a time that never moves and that everybody knows. */
+export function cronClock({ metadata, spec }: CronWorkflow): CronClock {
+  const createdMs = Date.parse(metadata.creationTimestamp ?? "");
+  return { timeZone: spec.timezone ?? "", startMs: Number.isNaN(createdMs) ? 0 : createdMs };
 }
 
 /** Tells whether a name stands for a time zone; the empty one is UTC. */
@@ -193,22 +208,23 @@ export function isTimeZone(name: string): boolean {
  * The first due time after `afterMs`.
  *
  * @param afterMs epoch milliseconds
- * @param timeZone IANA name in which the fields are meant, unless the schedule names its own; empty is UTC
- * @returns epoch milliseconds on a whole second; undefined when the schedule is never due
+ * @returns epoch milliseconds on a whole second; undefined if the schedule is never due
  * @throws {Fault} when there is no such zone
  */
 export function nextDue(
   schedule: CronSchedule,
   afterMs: number,
-  timeZone: string,
+  { timeZone, startMs }: CronClock,
 ): number | undefined {
   if (schedule.kind === "interval") {
-    return Math.floor(afterMs / MS.second) * MS.second + schedule.everyMs;
+    const { everyMs } = schedule;
+    const fromMs = Math.floor(startMs / MS.second) * MS.second;
+    return fromMs + (Math.floor((afterMs - fromMs) / everyMs) + 1) * everyMs;
   }
   const zone = loadZone(schedule.timeZone ?? timeZone);
   const offset = (atMs: number) => zone.at(Math.floor(atMs / MS.second)).offset * MS.second;
   const from = afterMs + offset(afterMs);
-  // The day before as well: a clock set back at midnight brings it again.
+  // Include the day before: a clock set back at midnight repeats a part of it.
   let day = Math.floor(from / MS.day) * MS.day - MS.day;
   const horizon = day + HORIZON_YEARS * 366 * MS.day;
   for (; day < horizon; day += MS.day) {
@@ -237,7 +253,7 @@ function firstOfDay(
   offset: (atMs: number) => number,
   afterMs: number,
 ): number | undefined {
-  // A local time can be an instant under each offset that the day sees.
+  // A local time may be an instant under each offset in force on that day.
   const offsets = new Set([
     offset(day - MS.day / 2),
     offset(day + MS.day),

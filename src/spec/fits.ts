@@ -1,12 +1,12 @@
 /**
- * Tells whether a value that was decoded before, and stored since, still has the shape that its schema describes. Members
- * that the schema does not know may be there: a newer program may have written them.
+ * Tells whether a stored value still has the shape that its schema describes. It may have members that the schema does
+ * not know: a newer program may have written them.
  */
 import { isJsonObject } from "../base/json.ts";
-import { INT_LIMITS, TIME } from "./decode.ts";
-import type { ScalarSchema, Schema, StructSchema } from "./schema.ts";
+import { INT_LIMITS, TIME } from "./schema/decode.ts";
+import type { ScalarSchema, Schema, StructSchema } from "./schema/schema.ts";
 
-/** @param value as JSON.parse made it */
+/** @param value as `JSON.parse` returned it */
 export function fits(value: unknown, schema: Schema): boolean {
   switch (schema.kind) {
     case "struct":
@@ -23,7 +23,7 @@ export function fits(value: unknown, schema: Schema): boolean {
   }
 }
 
-/** The members of an object that have the shape that the schema describes, each looked at by itself. */
+/** The members of an object that have the shape that the schema describes; each is checked by itself. */
 export function fittingMembers(
   value: Record<string, unknown>,
   schema: StructSchema,

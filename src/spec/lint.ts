@@ -1,23 +1,26 @@
-/** Lint: the checks of creation, stricter about names of members and milder about values that come later. */
+/**
+ * Lint: the same checks as for creation, but stricter about the names of members, and tolerant of values that come
+ * later.
+ */
 import { Problem } from "../base/problem.ts";
-import { DecodeError } from "./decode.ts";
-import { type AnyManifest, decodeAny, type Kind } from "./decode_manifest.ts";
+import { DecodeError } from "./schema/decode.ts";
+import { type AnyManifest, decodeAny, type Kind } from "./schema/decode_manifest.ts";
 import type { WorkflowTemplate } from "./manifest.ts";
-import type { ValidationContext } from "./validate.ts";
-import { validateAny } from "./validate_any.ts";
-import type { TemplateFinder, TemplateKind } from "./validate_template.ts";
+import type { ValidationContext } from "./validation/validate.ts";
+import { validateAny } from "./validation/any.ts";
+import type { TemplateFinder, TemplateKind } from "./validation/owner.ts";
 
-/** What lint has to say about one manifest. */
+/** What lint says about one manifest. */
 export interface LintResult {
   /** Undefined when the manifest could not be read. */
   kind: Kind | undefined;
   /** The name, `generateName`, or `object #1`. */
   name: string;
-  /** Empty: the manifest is good. */
+  /** Empty if the manifest is valid. */
   errors: string[];
-  /** Members that are not known and are dropped without a word otherwise. */
+  /** Unknown members, which are otherwise dropped silently. */
   warnings: string[];
-  /** The manifest as it was understood; absent when it could not be read. */
+  /** The manifest as it was understood; absent if it could not be read. */
   manifest?: AnyManifest;
 }
 
@@ -25,7 +28,7 @@ export interface LintResult {
  * Checks manifests that may refer to each other.
  *
  * @param values JSON values, one for each manifest
- * @param stored templates that exist already; without it only those among `values` do
+ * @param stored templates that exist already; without it, only those among `values` exist
  */
 export function lintManifests(
   values: readonly unknown[],
@@ -50,7 +53,7 @@ export function lintManifests(
   return results;
 }
 
-/** One line for each error: `in "name" (Kind): text`; what could not be read gives its text alone. */
+/** One line for each error: `in "name" (Kind): text`; for a manifest that could not be read, only the text. */
 export function lintLines({ kind, name, errors }: LintResult): string[] {
   return errors.map((text) => kind === undefined ? text : `in "${name}" (${kind}): ${text}`);
 }
@@ -82,7 +85,7 @@ function read(value: unknown, index: number): LintResult {
   }
 }
 
-/** Finds templates among manifests; one without a namespace counts in every namespace. */
+/** Finds templates among manifests; a template without a namespace is found from every namespace. */
 export function templateFinder(manifests: readonly AnyManifest[]): TemplateFinder {
   const found = new Map<string, WorkflowTemplate>();
   const key = (kind: TemplateKind, namespace: string, name: string) =>

@@ -1,6 +1,6 @@
 /**
- * Manifest and status types: what clients send and what they get back (group `argoproj.io/v1alpha1`). Types only.
- * Parts that the engine hands through to an executor untouched (Kubernetes pod details) are `JsonObject`.
+ * Manifest and status types: what clients send and what they get back (group `argoproj.io/v1alpha1`). Types only. Parts
+ * that the engine passes unchanged to an executor (Kubernetes pod details) are `JsonObject`.
  */
 import type { Json, JsonObject } from "../base/json.ts";
 
@@ -52,7 +52,7 @@ export interface ValueFrom {
 
 export interface Parameter {
   name: string;
-  /** Kept as text whatever scalar the manifest gave. */
+  /** Stored as text, whatever scalar the manifest gave. */
   value?: string;
   default?: string;
   valueFrom?: ValueFrom;
@@ -61,7 +61,10 @@ export interface Parameter {
   description?: string;
 }
 
-/** Where an artifact lives; at most one of the members is given. Key-only forms use the repository in force. */
+/**
+ * Where an artifact is stored; at most one member is given. If it has only a key, that is a key in the repository in
+ * force.
+ */
 export interface ArtifactLocation {
   archiveLogs?: boolean;
   s3?: JsonObject;
@@ -167,7 +170,7 @@ export interface DagTemplate {
   failFast?: boolean;
 }
 
-/** A Kubernetes container; members the engine does not read stay as they are. */
+/** A Kubernetes container; members that the engine does not read are kept. */
 export interface Container {
   name?: string;
   image?: string;
@@ -437,7 +440,7 @@ export interface NodeStatus {
   phase?: NodePhase;
   boundaryID?: string;
   message?: string;
-  /** RFC 3339, seconds; null while unset. */
+  /** RFC 3339, seconds; null if not set. */
   startedAt: string | null;
   finishedAt: string | null;
   estimatedDuration?: number;
@@ -538,18 +541,18 @@ export interface WorkflowEventBindingSpec {
     metadata?: ObjectMeta;
     arguments?: Arguments;
   };
-  /** Sluice's own: resume a waiting step instead of making a workflow. All members are expressions that give text. */
+  /** Sluice's own: resumes a waiting step instead of making a workflow. All members are expressions that give text. */
   resume?: BindingCallback;
-  /** Sluice's own: stop a waiting step as failed. */
+  /** Sluice's own: stops a waiting step, which then counts as failed. */
   stop?: BindingCallback & { message?: string };
 }
 
 export interface BindingCallback {
-  /** Expression giving the workflow's name; alternatively `labelSelector`. */
+  /** Expression for the workflow's name; alternatively, `labelSelector` is given. */
   workflow?: string;
   labelSelector?: string;
   nodeFieldSelector: string;
-  /** How long a callback that came before its step waits, as a duration. */
+  /** How long a callback waits that came before its step, as a duration. */
   waitFor?: string;
 }
 
@@ -580,7 +583,7 @@ export const ManifestKind = {
   ConfigMap: "ConfigMap",
   Secret: "Secret",
   ServiceAccount: "ServiceAccount",
-  /** core/v1 Events about event bindings; read through `stream/events`. */
+  /** core/v1 Events about event bindings, which `stream/events` reads. */
   Event: "Event",
   /** Sluice's own, never shown: a callback that came before its step. */
   WaitingCallback: "WaitingCallback",
@@ -590,8 +593,11 @@ export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 /** Most labels of an object: lists find it by each of them. */
 export const MAX_LABELS = 1_000;
 
-/** Config map, in each namespace, with the sizes of the semaphores that the reference keeps in a database. */
+/** ConfigMap in each namespace with the sizes of those semaphores that the reference keeps in a database. */
 export const DATABASE_LIMITS = "sluice-semaphores";
 
-/** Only in the index of lists, never shown, so that it is the same in every deployment: the name that an archived workflow had. */
+/**
+ * The name that an archived workflow had. It is only in the index of lists, never shown, so it is the same in every
+ * deployment.
+ */
 export const ARCHIVED_NAME_LABEL = "workflows.argoproj.io/archived-name";

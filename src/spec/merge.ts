@@ -1,9 +1,10 @@
 /**
- * Merging two values by their schema, the stronger over the weaker: objects member by member, keyed lists item by item,
- * anything else whole (the strategic merge of Kubernetes, without its directives).
+ * Merging two values by their schema, the stronger over the weaker: objects are merged member by member and keyed lists
+ * item by item; of anything else the stronger value is taken whole (the strategic merge of Kubernetes, without its
+ * directives).
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "./schema/schema.ts";
 
 /** Neither argument is changed; the result may share parts with both. */
 export function mergeBySchema(weak: Json, strong: Json, schema: Schema | undefined): Json {
@@ -34,8 +35,8 @@ function memberSchema(schema: Schema | undefined, name: string): Schema | undefi
 }
 
 /**
- * Items of both lists, those with one key merged. The order is that of the stronger list; an item that only the weaker
- * one has comes before the items it preceded there, else at the end.
+ * The items of both lists; items with the same key are merged. The order is that of the stronger list. An item that
+ * only the weaker list has comes before the items that it preceded there, or else at the end.
  */
 function mergeLists(weak: Json[], strong: Json[], key: string, items: Schema): Json[] {
   const keyOf = (item: Json) => (isJsonObject(item) ? item[key] : undefined);
@@ -66,7 +67,7 @@ export function without<T extends object, K extends keyof T>(value: T, ...names:
   ) as Omit<T, K>;
 }
 
-/** The type that {@link mergeBySchema} works on; typed values are JSON by construction. */
+/** The type on which {@link mergeBySchema} works; typed values are JSON by construction. */
 export function asJson(value: object): JsonObject {
   return value as JsonObject;
 }

@@ -1,6 +1,6 @@
 /**
- * By which names the service goes in labels, error texts and manifests: settings of the deployment, one value each, that
- * are handed down to whatever writes or reads such a name.
+ * The names that the service uses in labels, error texts and manifests: settings of the deployment, passed to whatever
+ * writes or reads such a name.
  */
 export interface Naming {
   /** Prefix of the labels and annotations that the service sets, with its slash: `workflows.argoproj.io/`. */
@@ -9,7 +9,7 @@ export interface Naming {
   apiGroup: string;
 }
 
-/** The names of the reference, which count where nothing else is set. */
+/** The names of the reference, which apply unless others are set. */
 export const STANDARD_NAMING: Naming = {
   labelPrefix: "workflows.argoproj.io/",
   apiGroup: "argoproj.io",

@@ -1,18 +1,18 @@
 /**
- * The form in which objects are stored and shown: members that are empty and optional are left out, as Go's encoder does
- * with `omitempty`. Numbers and booleans stay, because most of them are pointers in the reference and their zero means
- * something; only of a flag, which is none, false is left out.
+ * The form in which objects are stored and shown: optional members that are empty are left out, as Go's encoder does
+ * with `omitempty`. Numbers and booleans stay: most of them are pointers in the reference, so that zero and false mean
+ * something. Only flags, which are not pointers, are left out when false.
  */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { freezeAll, isShared } from "../base/shared_json.ts";
-import type { Schema, StructSchema } from "./schema.ts";
+import type { Schema, StructSchema } from "./schema/schema.ts";
 
-/** Drops the empty optional members of a decoded object; the given one is not changed. */
+/** Drops the empty optional members of a decoded object; the given object is not changed. */
 export function normalForm<T>(value: T, schema: StructSchema): T {
   return normalized(value as Json, schema) as T;
 }
 
-// Normal forms of shared values; a normal form is its own.
+// The normal forms of shared values. A normal form is its own normal form.
 const known = new WeakMap<object, Json>();
 
 function normalized(value: Json, schema: Schema): Json {

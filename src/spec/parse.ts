@@ -1,12 +1,12 @@
 /**
- * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to tell the line of a
+ * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to find the line of a
  * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
  */
 import { type Document, isNode, Lexer, LineCounter, parseAllDocuments, type Tags } from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import { DecodeError, type DecodeOptions, type Path } from "./decode.ts";
-import { type AnyManifest, decodeAny } from "./decode_manifest.ts";
+import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
+import { type AnyManifest, decodeAny } from "./schema/decode_manifest.ts";
 
 /** Bounds of an input; its nesting is bounded as well. */
 export interface ParseLimits {
@@ -18,7 +18,7 @@ const MAX_LENGTH = 10 * 1024 * 1024;
 /** Nesting of lists and objects. */
 const MAX_DEPTH = 200;
 const MAX_ALIASES = 1000;
-/** Most members and entries of a document: more than any server takes by default. */
+/** Most members and entries of a document; more than any server accepts by default. */
 const MAX_MEMBERS = 1_000_000;
 const TOO_MANY =
   `A manifest must not have more than ${MAX_MEMBERS} members, those that aliases repeat included`;
@@ -31,7 +31,7 @@ const DROPPED_TAGS = ["timestamp", "omap", "pairs", "set", "binary"];
 
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
-  /** From 1; undefined when the whole text is meant. */
+  /** From 1; undefined if the whole text is meant. */
   readonly line: number | undefined;
 
   constructor(message: string, line?: number) {
@@ -50,7 +50,7 @@ export interface ParsedDocument {
 }
 
 /**
- * Reads all documents of a text; empty ones are left out, and a `List` gives its items.
+ * Reads all documents of a text. Empty ones are left out; a `List` is replaced by its items.
  *
  * @throws {ParseError}
  */
@@ -72,7 +72,7 @@ export function parseDocuments(text: string, limits: ParseLimits = {}): ParsedDo
  * Reads and decodes all manifests of a text.
  *
  * @throws {ParseError} when the text can't be read
- * @throws {DecodeError} when a value does not fit; its text starts with the line where that is known
+ * @throws {DecodeError} when a value does not fit; its text starts with the line if that is known
  */
 export function parseManifests(
   text: string,
@@ -90,7 +90,7 @@ export function parseManifests(
   });
 }
 
-/** @returns undefined when the text does not look like JSON, or is not */
+/** @returns undefined if the text is not JSON */
 function parseJson(text: string): ParsedDocument[] | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
@@ -101,7 +101,7 @@ function parseJson(text: string): ParsedDocument[] | undefined {
 }
 
 /**
- * Brackets that are opened without end cost the parser much more than the lexer, so they are counted before.
+ * Nested brackets cost the parser much more than the lexer, so they are counted first.
  * @throws {ParseError}
  */
 function checkBrackets(text: string): void {
@@ -138,7 +138,7 @@ function parseYaml(text: string): ParsedDocument[] {
   return documents.map((document) => {
     const [error] = document.errors;
     if (error !== undefined) {
-      // The parser reports its own exhausted stack like a mistake in the text.
+      // The parser reports an exhausted stack of its own as a mistake in the text.
       if (/call stack/.test(error.message)) {
         throw new ParseError(TOO_DEEP);
       }
@@ -158,7 +158,7 @@ function toJson(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null;
   } catch (error) {
-    // Aliases that refer to nothing, or that multiply without bound.
+    // The aliases refer to nothing, or multiply without bound.
     if (error instanceof ReferenceError || error instanceof RangeError) {
       throw new ParseError(error.message);
     }
@@ -175,8 +175,9 @@ function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): numb
 }
 
 /**
- * How deep lists and objects are nested. Works without recursion, since the value may be anything.
- * @throws {ParseError} when it has too many members; what aliases repeat counts each time, as it does for all that follows
+ * Depth of nested lists and objects. It uses no recursion, since the value may be anything.
+ * @throws {ParseError} when it has too many members; what aliases repeat counts each time, since everything afterwards
+ * has to handle it
  */
 function depthOf(root: unknown): number {
   let depth = 0;

@@ -6,10 +6,10 @@
 const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE])([+-]?[0-9]+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/** Exponents beyond this are no amounts of anything. */
+/** Amounts with larger exponents do not exist. */
 const MAX_EXPONENT = 30;
 
-/** Rewrites a quantity; text that is none is returned as it is. */
+/** Rewrites a quantity; other text is returned as it is. */
 export function canonicalQuantity(text: string): string {
   const match = FORM.exec(text);
   if (match === null) return text;

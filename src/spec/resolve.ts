@@ -1,16 +1,18 @@
 /**
- * The spec that is run: the workflow's own over that of its `workflowTemplateRef` over the server's defaults, and
- * templates over `templateDefaults`. No argument is ever changed; results may share parts with them.
+ * The spec that is run: the workflow's own spec takes precedence over that of its `workflowTemplateRef`, that over
+ * the server's defaults; and a template takes precedence over `templateDefaults`. No argument is changed; results may
+ * share parts with them.
  */
+import { defined } from "../base/defined.ts";
 import { findLocation, LOCATION_KINDS } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template, WorkflowSpec } from "./manifest.ts";
 import { asJson, mergeBySchema, without } from "./merge.ts";
-import { ARTIFACT_LOCATION } from "./schema_artifact.ts";
-import { WORKFLOW_SPEC } from "./schema_kinds.ts";
-import { TEMPLATE } from "./schema_template.ts";
+import { ARTIFACT_LOCATION } from "./schema/artifact.ts";
+import { WORKFLOW_SPEC } from "./schema/kinds.ts";
+import { TEMPLATE } from "./schema/template.ts";
 import { BODY_MEMBERS } from "./template_type.ts";
 
-/** All arguments by name, as validation sees them; where both give one, the stronger counts whole. */
+/** All arguments by name, as validation sees them. If both give one, the stronger is taken whole. */
 export function mergeArguments(
   strong: Arguments | undefined,
   weak: Arguments | undefined,
@@ -27,11 +29,11 @@ function firstByName<T extends { name: string }>(strong: T[] = [], weak: T[] = [
 }
 
 /**
- * The spec that is carried out.
+ * The spec that is run.
  *
  * @param own the workflow's
- * @param stored that of the template it refers to
- * @param defaults the server's, for every workflow
+ * @param stored spec of the template that it refers to
+ * @param defaults the server's spec for every workflow
  */
 export function mergeSpecs(
   own: WorkflowSpec,
@@ -48,17 +50,15 @@ export function mergeSpecs(
   const sources = [own.arguments, stored?.arguments];
   merged.arguments = {
     ...spec.arguments,
-    ...(parameters === undefined ? {} : {
-      parameters: parameters.map((parameter) => strongestParameter(parameter, sources)),
-    }),
-    ...(artifacts === undefined ? {} : {
-      artifacts: artifacts.map((artifact) => strongestArtifact(artifact, sources)),
+    ...defined({
+      parameters: parameters?.map((parameter) => strongestParameter(parameter, sources)),
+      artifacts: artifacts?.map((artifact) => strongestArtifact(artifact, sources)),
     }),
   };
   return merged;
 }
 
-/** One spec over another. Hooks and labels made by expressions count whole, by their key. */
+/** Merges one spec over another. Hooks and labels made by expressions are taken whole, by their key. */
 function mergeTwo(weak: WorkflowSpec, strong: WorkflowSpec): WorkflowSpec {
   const merged = mergeBySchema(
     asJson(weak),
@@ -95,7 +95,7 @@ function strongestParameter(
   return merged;
 }
 
-/** An artifact too, but a location of the same kind is completed from the weaker source. */
+/** So is an artifact, but a location of the same kind is completed from the weaker source. */
 function strongestArtifact(
   merged: Artifact,
   sources: readonly (Arguments | undefined)[],
@@ -115,7 +115,7 @@ function strongestArtifact(
   return merged;
 }
 
-/** A template over the defaults for all templates; of their bodies only that of the same type counts. */
+/** Merges a template over the defaults for all templates; of their bodies, only that of the same type counts. */
 export function withTemplateDefaults(template: Template, defaults: Template | undefined): Template {
   if (defaults === undefined) return template;
   const others = BODY_MEMBERS.filter((body) => template[body] === undefined);

@@ -1,7 +1,7 @@
-/** Refusals of a manifest that is well formed but not valid. */
+/** Refusals of manifests that are well-formed but not valid. */
 import { Problem, ProblemCode } from "../base/problem.ts";
 
-/** A rule of the manifest is broken; the text names the place as the reference does. */
+/** A manifest breaks a rule; the text names the place as the reference does. */
 export class SpecError extends Problem {
   constructor(message: string) {
     super(ProblemCode.InvalidArgument, message);
@@ -10,7 +10,7 @@ export class SpecError extends Problem {
 }
 
 /**
- * Runs `check` and puts `prefix` before the text of a {@link SpecError} that it throws. Other errors pass unchanged.
+ * Runs `check`, and puts `prefix` before the text of any {@link SpecError} that it throws. Other errors pass unchanged.
  */
 export function withPrefix<T>(prefix: string, check: () => T): T {
   try {

@@ -1,7 +1,7 @@
-/** What kind of work a template stands for. */
+/** The kind of work that a template describes. */
 import type { Template } from "./manifest.ts";
 
-/** Template types under the names that messages use. */
+/** Template types, with the names that messages use. */
 export const TemplateType = {
   Container: "Container",
   ContainerSet: "ContainerSet",
@@ -17,7 +17,7 @@ export const TemplateType = {
 } as const;
 export type TemplateType = typeof TemplateType[keyof typeof TemplateType];
 
-/** Members that hold a body, with the type each gives; the first that is present decides. */
+/** Members that hold a body, and the type that each stands for; the first one present decides. */
 const BODIES = [
   ["container", TemplateType.Container],
   ["containerSet", TemplateType.ContainerSet],
@@ -34,12 +34,12 @@ const BODIES = [
 /** Members of a template that hold a body. */
 export const BODY_MEMBERS = BODIES.map(([member]) => member);
 
-/** The types of all bodies a template has; a valid template has one. */
+/** The types of all bodies of a template; a valid template has one. */
 export function templateTypes(template: Template): TemplateType[] {
   return BODIES.filter(([member]) => template[member] !== undefined).map(([, type]) => type);
 }
 
-/** The type that counts when a template is run. */
+/** The type that applies when a template is run. */
 export function templateType(template: Template): TemplateType {
   return templateTypes(template)[0] ?? TemplateType.Unknown;
 }
@@ -52,17 +52,17 @@ const POD_TYPES: readonly TemplateType[] = [
   TemplateType.Data,
 ];
 
-/** Runs as a task of its own on an executor (in the reference: as a pod). */
+/** Tells whether it runs as a task of its own on an executor (in the reference: as a pod). */
 export function isPodType(type: TemplateType): boolean {
   return POD_TYPES.includes(type);
 }
 
-/** Does work itself: every type but steps, dag and suspend. */
+/** Tells whether it does work itself: every type except steps, dag and suspend. */
 export function isLeafType(type: TemplateType): boolean {
   return isPodType(type) || type === TemplateType.Http || type === TemplateType.Plugin;
 }
 
-/** Has `outputs.result` and an exit code that others may refer to. */
+/** Tells whether it has `outputs.result` and an exit code to which others may refer. */
 export function hasResult(template: Template): boolean {
   return template.container !== undefined || template.script !== undefined ||
     template.data !== undefined || template.http !== undefined || template.plugin !== undefined ||

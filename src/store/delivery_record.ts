@@ -1,7 +1,7 @@
 /** Delivery records as all adapters write, read and sort them. */
 import { isJsonObject } from "../base/json.ts";
 import { isEntryTime, type ListPosition } from "./list_query.ts";
-import type { Delivery, QueuedEvent } from "./port.ts";
+import type { Delivery, QueuedEvent } from "./event_port.ts";
 import { rawBytesOf } from "./raw_bytes.ts";
 
 /** Place of a delivery in lists: newest first. */
@@ -26,18 +26,20 @@ export function queuedDelivery(event: Omit<QueuedEvent, "attempts">): Delivery {
 /** Where a record was found. */
 export type RecordPlace = Pick<Delivery, "id" | "namespace" | "receivedAt">;
 
-/** A stored record; one that can't be read says so, so that it is listed beside the others. */
+/**
+ * Reads a stored record. One that can't be read becomes a record that says so, so that it is listed with the others.
+ */
 export function readDelivery(text: string, place: RecordPlace): Delivery {
   let record: unknown;
   try {
     record = JSON.parse(text);
   } catch {
-    // Told below.
+    // Handled below.
   }
   return isDelivery(record) ? record : unreadableRecord(place, text);
 }
 
-/** The record of an event of which nothing else could be read. */
+/** The record of an event that could not be read. */
 export function unreadableRecord(place: RecordPlace, text: string): Delivery {
   const raw = rawBytesOf(Buffer.from(text));
   return {

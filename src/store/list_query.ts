@@ -1,10 +1,10 @@
 /**
- * What lists mean, for all adapters: which entries a query selects, in which order, and where the next page begins. Also
- * the terms that the indexed adapters file an entry under: each term has its own ordered set, so that a page costs what it
- * returns when the query names a namespace, a phase or a label value.
+ * What lists mean, for all adapters: which entries a query selects, in which order, and where the next page begins. It
+ * also holds the terms under which the indexed adapters file an entry. Each term has its own ordered set, so a page
+ * costs only what it returns if the query names a namespace, a phase or a label value.
  */
 import { invalid } from "../base/problem.ts";
-import { matchesLabels } from "../expr/label_selector.ts";
+import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
@@ -35,15 +35,15 @@ export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
 }
 
 /**
- * Stands for an index entry that cannot be read: what the place of the actor tells. It shows up in lists without filters,
- * and among those in phase Error.
+ * Stands in for an index entry that can't be read, with what the actor's id tells. It shows up in lists without filters
+ * and in lists of phase Error.
  */
 export function unreadableEntry({ id, createdAt }: ListPosition): IndexEntry {
   const [, namespace = "", ...name] = id.split("/");
   return { namespace, name: name.join("/"), uid: "", labels: {}, phase: "Error", createdAt };
 }
 
-/** Tells whether a value that was stored has the shape of an entry. */
+/** Tells whether a stored value has the shape of an entry. */
 export function isIndexEntry(value: unknown): value is IndexEntry {
   if (typeof value !== "object" || value === null) return false;
   const { namespace, name, uid, phase, createdAt, labels } = value as Partial<IndexEntry>;
@@ -53,18 +53,18 @@ export function isIndexEntry(value: unknown): value is IndexEntry {
     areLabels(labels);
 }
 
-/** Tells whether a value that was stored is a time that can be shown, epoch ms. */
+/** Tells whether a stored value is a time that can be shown, in epoch ms. */
 export function isEntryTime(value: unknown): boolean {
   return typeof value === "number" && !Number.isNaN(new Date(value).getTime());
 }
 
-/** Tells whether a value that was stored is a map of texts. */
+/** Tells whether a stored value is a map of texts. */
 export function areLabels(labels: unknown): boolean {
   if (typeof labels !== "object" || labels === null) return false;
   return Object.values(labels).every((value) => typeof value === "string");
 }
 
-/** Characters of the texts of parts. */
+/** Total characters of the texts of parts. */
 export function sizeOfParts(parts: Readonly<Record<string, string>>): number {
   let size = 0;
   for (const key in parts) size += parts[key]?.length ?? 0;
@@ -78,8 +78,8 @@ export function wantsPart(key: string, query: ListQuery): boolean {
 }
 
 /**
- * Where a page begins to look: after the page before, and after all that is too new to be selected. Nothing has begun or
- * ended before it was made.
+ * Where a page begins: after the previous page, and after everything that is too new to be selected, since nothing
+ * starts or ends before it is created.
  */
 export function beginningOf(query: ListQuery): ListPosition | undefined {
   const after = parseContinue(query.continue);
@@ -96,7 +96,7 @@ export function continueAfter(position: ListPosition): string {
 
 /**
  * Reads a continue token.
- * @throws {Problem} InvalidArgument when it is none of ours
+ * @throws {Problem} InvalidArgument when it is not one of ours
  */
 export function parseContinue(token: string | undefined): ListPosition | undefined {
   if (token === undefined || token === "") return undefined;
@@ -114,11 +114,11 @@ export function parseContinue(token: string | undefined): ListPosition | undefin
 
 /** Name of the term that every listed entry has. */
 export const ALL_TERM = "*";
-/** Name of the term of entries that are not labelled as completed: few among many that are. */
+/** Name of the term for entries that are not labelled as completed: a few among many that are. */
 export const OPEN_TERM = "o";
 
 /**
- * The terms that an entry is filed under.
+ * The terms under which an entry is filed.
  * @param completedLabel the label that says whether a workflow has ended
  */
 export function indexTerms(entry: IndexEntry, completedLabel: string): string[] {
@@ -129,8 +129,8 @@ export function indexTerms(entry: IndexEntry, completedLabel: string): string[] 
 }
 
 /**
- * Ways to find all entries that a query selects: each is a set of terms whose entries together include every selected
- * one. The last is ALL_TERM alone. A selected entry has exactly one term of each set.
+ * Ways to find all entries that a query selects. Each way is a set of terms whose entries together include every
+ * selected one; a selected entry has exactly one of these terms. The last way is ALL_TERM alone.
  */
 export function drivingTerms(query: ListQuery, completedLabel: string): string[][] {
   const ways: string[][] = [];
@@ -144,13 +144,13 @@ export function drivingTerms(query: ListQuery, completedLabel: string): string[]
   return [...ways, [ALL_TERM]];
 }
 
-/** The one id that a query for a name in a namespace can select. */
+/** The only id that a query for a name in a namespace can select. */
 export function exactId({ kind, namespace, name }: ListQuery): string | undefined {
   if (namespace === undefined || name?.match !== "exact") return undefined;
   return `${kind}/${namespace}/${name.value}`;
 }
 
-/** Tells whether a list may show this actor, as far as its id says. */
+/** Tells whether a list may show this actor, judging by its id. */
 export function matchesId(id: string, query: ListQuery): boolean {
   const [kind, namespace, ...rest] = id.split("/");
   return kind === query.kind &&
@@ -159,8 +159,8 @@ export function matchesId(id: string, query: ListQuery): boolean {
     (query.name === undefined || matchesName(rest.join("/"), query.name));
 }
 
-/** Tells whether every entry with one of these terms is selected, so that none must be looked at. */
-export function isWholeQuery(way: string[], query: ListQuery): boolean {
+/** Tells whether every entry with one of these terms is selected, so that none need be examined. */
+export function isWholeQuery(way: readonly string[], query: ListQuery): boolean {
   const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...others } = query;
   const { maxScan: _maxScan, maxSize: _maxSize, ...filters } = others;
   const { parts: _parts, withoutNodes: _withoutNodes, ...rest } = filters;
@@ -190,10 +190,13 @@ function labelTerm(key: string, value: string): string {
   return `l:${shortLabelKey(key)}=${value}`;
 }
 
-/** What is written short; other prefixes are written as they are, so that what is stored reads the same under every setting. */
+/**
+ * The prefix that is stored in short form. Other prefixes are stored as they are, so that stored data reads the same
+ * under every setting.
+ */
 export const SHORT_PREFIX: string = STANDARD_NAMING.labelPrefix;
 
-/** Label keys of the reference are long and on every object; a label key never begins with a tilde. */
+/** Shortens label keys of the reference: they are long and on every object. A label key never begins with a tilde. */
 export function shortLabelKey(key: string): string {
   return key.startsWith(SHORT_PREFIX) ? `~${key.slice(SHORT_PREFIX.length)}` : key;
 }

@@ -1,16 +1,17 @@
 /** Ids, order and filters of stored manifests, for all adapters. */
 import { isJsonObject } from "../base/json.ts";
-import { matchesLabels } from "../expr/label_selector.ts";
+import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import { invalid } from "../base/problem.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
-import type { LabelTerm, StoredManifest } from "./port.ts";
+import type { LabelTerm } from "./port.ts";
+import type { StoredManifest } from "./manifest_port.ts";
 
 /** Id of a manifest in the change feed: `WorkflowTemplate/ns/name`; `ClusterWorkflowTemplate//name` without a namespace. */
 export function manifestId(kind: ManifestKind, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** Sorts by namespace, then by name: no name contains a zero character. */
+/** A key that sorts by namespace, then by name: no name contains a zero character. */
 export function manifestOrder(namespace: string, name: string): string {
   return `${namespace}\0${name}`;
 }
@@ -25,7 +26,7 @@ export function matchesManifest(
     (query.labels === undefined || matchesLabels(query.labels, manifest.labels));
 }
 
-/** Labels as they were stored; none when they cannot be read. */
+/** Stored labels; none when they can't be read. */
 export function labelsFrom(stored: unknown): Record<string, string> {
   return isJsonObject(stored) ? stored as Record<string, string> : {};
 }
@@ -37,7 +38,7 @@ export function continueManifests(order: string): string {
 
 /**
  * Reads a token of `continueManifests`.
- * @throws {Problem} InvalidArgument when it is none
+ * @throws {Problem} InvalidArgument when it is not such a token
  */
 export function parseManifestContinue(token: string | undefined): string | undefined {
   if (token === undefined || token === "") return undefined;
@@ -46,7 +47,7 @@ export function parseManifestContinue(token: string | undefined): string | undef
   throw invalid("The continue token is not one that a list has returned; list from the beginning");
 }
 
-/** Why a manifest may not be written over what is stored; undefined when it may. */
+/** Why a manifest must not replace what is stored; undefined when it may. */
 export function findConflict(
   before: { version: string } | undefined,
   expect: string | undefined,

@@ -1,14 +1,15 @@
 /** Stored manifests as the objects that they hold. */
+import { errorText } from "../base/error_text.ts";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { parseShared } from "../base/shared_json.ts";
-import type { StoredManifest } from "./port.ts";
+import type { StoredManifest } from "./manifest_port.ts";
 
-/** What is stored of a manifest cannot be read. */
+/** A stored manifest can't be read. */
 export class UnreadableManifest extends Problem {
   constructor({ kind, namespace, name }: StoredManifest, cause: unknown) {
     const place = namespace === "" ? name : `${namespace}/${name}`;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     super(
       ProblemCode.FailedPrecondition,
       `the stored ${kind} "${place}" cannot be read (${why}): delete it, and create it again`,
@@ -18,7 +19,7 @@ export class UnreadableManifest extends Problem {
 }
 
 /**
- * The object of a stored manifest. It may be frozen: nobody may change it.
+ * The object of a stored manifest. It may be frozen, so don't change it.
  * @throws {UnreadableManifest} when the text is damaged
  */
 export function manifestObject<T>(stored: StoredManifest): T {
@@ -32,7 +33,7 @@ export function manifestObject<T>(stored: StoredManifest): T {
   if (!isJsonObject(value)) throw new UnreadableManifest(stored, "it is no object");
   const { metadata, spec } = value;
   const isData = kind === "ConfigMap" || kind === "Secret";
-  // Of data nothing but the data is needed.
+  // Of ConfigMaps and Secrets only the data is needed.
   if (isData && metadata === undefined) return value as T;
   if (!isJsonObject(metadata) || !(isData || isJsonObject(spec))) {
     throw new UnreadableManifest(stored, "members are missing");

@@ -1,19 +1,20 @@
 /** Opens the store that the configuration names. */
+import { errorText } from "../base/error_text.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { type Logger, maskUrl } from "../platform/log.ts";
 import { Seldom } from "../platform/seldom.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
-import { openMemoryStore } from "./memory_store.ts";
+import { openMemoryStore } from "./memory/store.ts";
 import type { Store } from "./port.ts";
-import { openRedisStore } from "./redis_store.ts";
-import { openSqliteStore } from "./sqlite_store.ts";
+import { openRedisStore } from "./redis/store.ts";
+import { openSqliteStore } from "./sqlite/store.ts";
 
 type StoreSetting = Pick<Config, "store" | "durability" | "labelPrefix">;
 
 /**
- * Opens the store; one that others run is waited for, longer from one attempt to the next.
- * @throws {unknown} why a local one can't be opened, or `stop` came
+ * Opens the store. If it is a server, this waits until it can be reached, a little longer after each attempt.
+ * @throws {unknown} why a local store can't be opened; or anything, once `stop` has aborted
  */
 export async function reachStore(
   setting: StoreSetting,
@@ -24,7 +25,7 @@ export async function reachStore(
   const store = maskUrl(setting.store);
   const seldom = new Seldom(systemClock);
   for (let attempt = 0;; attempt++) {
-    // What is heard before it is open is part of the reason why it can't be reached, or is told when it could.
+    // Trouble before the store is open is part of the reason why it can't be reached, or is logged once it can.
     let early: string[] | undefined = [];
     const warn = (text: string) => {
       if (seldom.ask(`redis: ${text}`) !== undefined) log.warn({ trouble: text }, "redis");
@@ -38,7 +39,7 @@ export async function reachStore(
       return opened;
     } catch (cause) {
       if (!setting.store.startsWith("redis") || stop.aborted) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorText(cause);
       if (seldom.ask(reason) !== undefined) {
         log.warn({ store, reason }, "the store cannot be reached; trying again until it can");
       }

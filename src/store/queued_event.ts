@@ -1,13 +1,13 @@
-/** What every adapter checks of an event that it finds in its queue, and what it makes of one that it can't read. */
-import type { Delivery, QueuedEvent } from "./port.ts";
+/** What every adapter checks about an event in its queue, and what it makes of one that it can't read. */
+import type { Delivery, QueuedEvent } from "./event_port.ts";
 import { rawBytesOf } from "./raw_bytes.ts";
 
-/** Ids that may go into addresses and records as they are. */
+/** Ids that may be used in addresses and records as they are. */
 const PLAIN_ID = /^[\x21-\x7e]{1,200}$/;
 
 type Facts = { [Key in keyof QueuedEvent]?: unknown };
 
-/** What is wrong with an event; undefined for a good one. */
+/** What is wrong with an event; undefined for a valid one. */
 export function eventProblem(event: Facts): string | undefined {
   const { id, namespace, discriminator, text, receivedAt, size } = event;
   if (typeof id !== "string" || id === "") return "it has no id";
@@ -22,20 +22,20 @@ function isTime(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= 8.64e15;
 }
 
-/** What is known of an entry that can't be read. */
+/** What is known about an entry that can't be read. */
 export interface UnreadableEntry {
   reason: string;
   raw: Uint8Array;
-  /** Tells it from all others when it has no plain id of its own. */
+  /** Distinguishes it from all others if it has no plain id of its own. */
   place: string;
-  /** What could be found out; each may be missing or wrong. */
+  /** What could be found out; each fact may be missing or wrong. */
   facts: Facts;
-  /** When it came into the queue, as far as that is known. */
+  /** When it was queued, as far as that is known. */
   receivedAt: number;
   attempts: number;
 }
 
-/** An event that stands for such an entry. Without a namespace it belongs to "". */
+/** An event that stands in for such an entry. Without a namespace, it belongs to "". */
 export function unreadableEvent(
   { reason, raw, place, facts, receivedAt, attempts }: UnreadableEntry,
 ): QueuedEvent {

@@ -1,14 +1,14 @@
-/** Bytes that nobody could read, as they are kept in a record: as text where they are UTF-8, else in base64. */
+/** Unreadable bytes as a record keeps them: as text if they are UTF-8, else in base64. */
 
-/** What is kept of them at most. */
+/** Most bytes that are kept. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface RawBytes {
-  /** How many there were. */
+  /** Number of bytes before anything was cut off. */
   bytes: number;
   text?: string;
   base64?: string;
-  /** The end is missing: there were too many. */
+  /** The end is missing, because there were too many. */
   isCut?: true;
 }
 
@@ -21,7 +21,7 @@ export function rawBytesOf(all: Uint8Array): RawBytes {
     : { ...facts, text };
 }
 
-/** The text of bytes; undefined when they are no UTF-8. */
+/** The text of bytes; undefined when they are not UTF-8. */
 export function textOf(bytes: Uint8Array): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = buffer.toString("utf8");

@@ -1,12 +1,12 @@
-/** Commands as the mailboxes hold them: JSON text. */
+/** Commands as mailboxes hold them: JSON text. */
 import { isJsonObject, type Json } from "../base/json.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { Command, MailboxEntry } from "./port.ts";
 
-/** Actor that nobody is: its commands are refused, and the mailbox goes on behind them. */
+/** An actor that does not exist: its commands are refused, and the mailbox continues after them. */
 const NOBODY = "unreadable";
 
-/** An entry of a mailbox; one that can't be read is a command that is refused. */
+/** An entry of a mailbox. One that can't be read becomes a command that will be refused. */
 export function mailboxEntry(
   shard: number,
   cursor: string,
@@ -33,7 +33,7 @@ function readCommand(text: unknown): Command | undefined {
   }
 }
 
-/** True for no value, and for an object in which these members are texts. */
+/** True for undefined, and for an object in which these members are texts. */
 function isAbsentOr(value: Json | undefined, members: readonly string[]): boolean {
   if (value === undefined) return true;
   return isJsonObject(value) && members.every((name) => typeof value[name] === "string");

@@ -1,8 +1,8 @@
-/** Changes of the feed that can't be read. */
+/** Changes in the feed that can't be read. */
 import type { ReportUnreadable } from "../platform/unreadable.ts";
 import type { Change } from "./port.ts";
 
-/** Reads a change; what can't be read becomes one that says no more than whose it is, if that is known. */
+/** Reads a change. One that can't be read becomes a change that only names its actor, if that is known. */
 export function changeReader(onUnreadable: ReportUnreadable) {
   return (place: Pick<Change, "type" | "id" | "version">, read: () => Change): Change => {
     try {
@@ -10,7 +10,7 @@ export function changeReader(onUnreadable: ReportUnreadable) {
     } catch (error) {
       const { id, type, version } = place;
       onUnreadable("feed", `${version} ${id}`, { err: error });
-      // Of an actor that is gone there is nothing to load.
+      // There is nothing to load of a removed actor.
       const isKnown = id.startsWith("wf/") && (type === "ADDED" || type === "MODIFIED");
       return {
         type: "MODIFIED",

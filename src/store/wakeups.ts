@@ -1,19 +1,19 @@
 /**
- * Waits without polling: whoever changes something wakes its topic, whoever waits names the topics. Nothing is queued: a
- * waiter must look for work after it has asked to be woken, or in the same turn.
+ * Waits without polling: a change wakes its topic, and a waiter names the topics it waits for. Wakeups are not queued:
+ * a waiter must look for work after it has begun to wait, or in the same turn.
  */
 
 /** Longer timers fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What waits are measured with: milliseconds that only grow, and a call after some of them. */
+/** The clock by which waits are measured: milliseconds that only grow, and a call after some of them. */
 export interface WaitClock {
   monotonic(): number;
   /** @returns cancels it */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The waits of the runtime. */
+/** The clock of the runtime. */
 const RUNTIME: WaitClock = {
   monotonic: () => performance.now(),
   after(ms, run) {
@@ -22,7 +22,7 @@ const RUNTIME: WaitClock = {
   },
 };
 
-/** Topics and who waits for them. */
+/** Topics, and who waits for them. */
 export class Wakeups {
   readonly clock: WaitClock;
   readonly #waiters = new Map<string, Set<() => void>>();
@@ -31,12 +31,12 @@ export class Wakeups {
     this.clock = clock;
   }
 
-  /** Wakes all that wait for the topic now. */
+  /** Wakes everybody who waits for the topic now. */
   wake(topic: string): void {
     for (const wake of [...this.#waiters.get(topic) ?? []]) wake();
   }
 
-  /** Wakes the one that has waited longest; false when nobody waits. */
+  /** Wakes the waiter that has waited longest; false when nobody waits. */
   wakeOne(topic: string): boolean {
     const first = this.#waiters.get(topic)?.values().next().value;
     first?.();

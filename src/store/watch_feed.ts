@@ -1,9 +1,10 @@
 /**
- * The loop of a watch over a feed that lives in this process: read what is new, hand it over, wait to be woken. It keeps a
- * version and nothing else, so that a slow reader costs nothing.
+ * The loop of a watch over a feed that lives in this process: read what is new, hand it over, wait to be woken. It
+ * keeps only a version, so a slow reader costs nothing.
  */
 import { invalid } from "../base/problem.ts";
-import type { Change, Version } from "./port.ts";
+import type { Change } from "./port.ts";
+import type { Version } from "./version.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 export interface WatchedFeed {
@@ -13,7 +14,7 @@ export interface WatchedFeed {
   wakeups: Wakeups;
 }
 
-/** Changes that are handed over in one go. */
+/** Most changes that are handed over at once. */
 export const FEED_BATCH = 500;
 const IDLE_MS = 60_000;
 

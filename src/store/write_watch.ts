@@ -1,109 +1,146 @@
 /**
- * Tells whether the store takes writes: a full disk or memory refuses them while reads go on. Known from what becomes of
- * real writes (a replica renews its leases every second or so), and from a small write of its own: now and then, and
- * every other second while writes are refused, to see when they are taken again.
+ * Tells whether the store takes writes: a full disk or memory refuses them while reads go on. It learns this from real
+ * writes (a replica renews its leases about every second) and from small writes of its own: one a minute, and one every
+ * two seconds while writes are refused, to notice when they are accepted again.
  */
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { Store } from "./port.ts";
+import type { BlobStore, Store } from "./port.ts";
 
-/** Key of the blob that is written, the same for all replicas. */
+/** Key of the blob it writes, the same for all replicas. */
 const PROBE_KEY = "write-probe";
-/** Large enough not to fit into what a full disk has left in files that are there. */
+/** Too large to fit into free space inside existing files on a full disk. */
 const PROBE_BYTES = 16 * 1024;
 const PROBE_EVERY_MS = 60_000;
 const PROBE_REFUSED_EVERY_MS = 2_000;
 
 export interface WriteWatch {
-  /** The same store, with an ear on its writes. */
+  /** The same store; its writes are observed. */
   store: Store;
-  /** Why writes are refused; undefined while they are taken. */
+  /** Why writes are refused; undefined while they are accepted. */
   refusal(): string | undefined;
-  /** Writes nothing more by itself. */
+  /** Stops its own writes. */
   stop(): void;
 }
 
+/** Begins to watch the writes of a store. */
 export function watchWrites(
   inner: Store,
   { clock, log, metrics }: { clock: Pick<Clock, "sleep">; log: Logger; metrics: Metrics },
 ): WriteWatch {
-  const stopped = new AbortController();
-  let refused: string | undefined;
-  /** Counts refusals, to notice one that came while a probe was under way. */
-  let refusals = 0;
-  let wake = new AbortController();
+  const watch = new RefusalWatch(inner.blobs, clock, log);
+  metrics.gauge(
+    "sluice_store_writes_refused",
+    "1 while the store refuses writes: its disk or memory is full, or it is read-only",
+    () => watch.refused === undefined ? 0 : 1,
+  );
+  void watch.run();
+  return {
+    store: withHeardWrites(inner, watch),
+    refusal: () => watch.refused,
+    stop: () => watch.stop(),
+  };
+}
 
-  function onFailure(error: unknown): void {
-    if (!isRefusal(error)) return;
-    refusals++;
-    if (refused === undefined) {
-      log.warn({ err: error }, "the store refuses writes");
-      wake.abort();
-    }
-    refused = error.message;
+/** Knows whether writes are refused, from the calls of others and from small writes of its own. */
+class RefusalWatch {
+  /** Why writes are refused; undefined while they are taken. */
+  refused: string | undefined;
+  readonly #blobs: BlobStore;
+  readonly #clock: Pick<Clock, "sleep">;
+  readonly #log: Logger;
+  readonly #stopped = new AbortController();
+  /** Counts refusals, to notice one during a probe. */
+  #refusals = 0;
+  #wake = new AbortController();
+
+  constructor(blobs: BlobStore, clock: Pick<Clock, "sleep">, log: Logger) {
+    this.#blobs = blobs;
+    this.#clock = clock;
+    this.#log = log;
   }
 
-  /** The same call; hears of its failure. Costs a call that succeeds next to nothing. */
-  function heard<A extends unknown[], R>(
-    call: (...args: A) => Promise<R>,
-  ): (...args: A) => Promise<R> {
+  /** The same call, whose failure is noticed. It costs a successful call next to nothing. */
+  heard<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
     return (...args) => {
       const result = call(...args);
-      result.catch(onFailure);
+      result.catch((error) => this.#onFailure(error));
       return result;
     };
   }
 
-  async function probe(): Promise<void> {
-    const before = refusals;
-    await inner.blobs.putBlob(PROBE_KEY, new Uint8Array(PROBE_BYTES));
-    await inner.blobs.putBlob(PROBE_KEY, new Uint8Array());
-    if (refused === undefined || refusals !== before) return;
-    refused = undefined;
-    log.info("the store takes writes again");
-  }
-
-  async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      wake = new AbortController();
-      const ends = AbortSignal.any([stopped.signal, wake.signal]);
-      if (refused === undefined) await clock.sleep(PROBE_EVERY_MS, ends);
-      if (refused !== undefined) await clock.sleep(PROBE_REFUSED_EVERY_MS, stopped.signal);
-      if (!stopped.signal.aborted) await probe().catch(onFailure);
+  async run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const ends = AbortSignal.any([signal, this.#wake.signal]);
+      if (this.refused === undefined) await this.#clock.sleep(PROBE_EVERY_MS, ends);
+      if (this.refused !== undefined) await this.#clock.sleep(PROBE_REFUSED_EVERY_MS, signal);
+      if (!signal.aborted) await this.#probe().catch((error) => this.#onFailure(error));
     }
   }
 
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #probe(): Promise<void> {
+    const before = this.#refusals;
+    await this.#blobs.putBlob(PROBE_KEY, new Uint8Array(PROBE_BYTES));
+    await this.#blobs.putBlob(PROBE_KEY, new Uint8Array());
+    if (this.refused === undefined || this.#refusals !== before) return;
+    this.refused = undefined;
+    this.#log.info("the store takes writes again");
+  }
+
+  #onFailure(error: unknown): void {
+    if (!isRefusal(error)) return;
+    this.#refusals++;
+    if (this.refused === undefined) {
+      this.#log.warn({ err: error }, "the store refuses writes");
+      this.#wake.abort();
+    }
+    this.refused = error.message;
+  }
+}
+
+function withHeardWrites(inner: Store, watch: RefusalWatch): Store {
   const { membership, shards, manifests, events, blobs } = inner;
-  const store: Store = {
+  return {
     ...inner,
     membership: {
       ...membership,
-      heartbeat: heard(membership.heartbeat),
-      acquire: heard(membership.acquire),
-      renew: heard(membership.renew),
+      heartbeat: watch.heard(membership.heartbeat),
+      acquire: watch.heard(membership.acquire),
+      renew: watch.heard(membership.renew),
     },
-    shards: { ...shards, append: heard(shards.append), commit: heard(shards.commit) },
-    manifests: { ...manifests, put: heard(manifests.put), remove: heard(manifests.remove) },
+    shards: {
+      ...shards,
+      append: watch.heard(shards.append),
+      commit: watch.heard(shards.commit),
+    },
+    manifests: {
+      ...manifests,
+      put: watch.heard(manifests.put),
+      remove: watch.heard(manifests.remove),
+    },
     events: {
       ...events,
-      offer: heard(events.offer),
-      finish: heard(events.finish),
-      retryLater: heard(events.retryLater),
+      offer: watch.heard(events.offer),
+      finish: watch.heard(events.finish),
+      retryLater: watch.heard(events.retryLater),
     },
-    blobs: { ...blobs, putBlob: heard(blobs.putBlob), appendBlob: heard(blobs.appendBlob) },
+    blobs: {
+      ...blobs,
+      putBlob: watch.heard(blobs.putBlob),
+      appendBlob: watch.heard(blobs.appendBlob),
+    },
   };
-  metrics.gauge(
-    "sluice_store_writes_refused",
-    "1 while the store refuses writes: its disk or memory is full, or it is read-only",
-    () => refused === undefined ? 0 : 1,
-  );
-  void run();
-  return { store, refusal: () => refused, stop: () => stopped.abort() };
 }
 
-/** Tells whether the store could not, whatever was asked of it; what it would not do is no trouble. */
+/** Tells whether the store was unable to write. A refusal of what was asked for is not trouble. */
 function isRefusal(error: unknown): error is Problem {
   return error instanceof Problem && error.code === ProblemCode.Unavailable &&
     error.cause !== undefined;

@@ -1,4 +1,4 @@
-/** Real servers on a real store, for chaos: started, killed, frozen and started again. */
+/** Real servers on a real store that chaos scenarios start, kill, freeze and start again. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,21 +9,20 @@ import type { ChaosRun } from "./scenario.ts";
 export const ALWAYS = ["--appendonly", "yes", "--appendfsync", "always"];
 export const EVERYSEC = ["--appendonly", "yes", "--appendfsync", "everysec"];
 
-/** Wide queues: what is refused for want of room proves nothing about faults. */
-const FLAGS = [
+/** Wide queues: a refusal for lack of space proves nothing about faults. */
+export const WIDE_QUEUES = [
   "--event-operation-queue-size=20000",
   "--delivery-count=100000",
-  "--log-level=info",
 ];
 
-/** A Redis server that is gone at the end of the run. */
+/** A Redis server that is removed at the end of the run. */
 export async function arenaRedis(run: ChaosRun, args: string[]): Promise<RedisServer> {
   const redis = await startRedisServer(args);
   run.onEnd(() => redis.stop());
   return redis;
 }
 
-/** A folder that is gone at the end of the run. */
+/** A folder that is removed at the end of the run. */
 export async function arenaFolder(run: ChaosRun): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-chaos-"));
   run.onEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -40,10 +39,10 @@ export class Arena {
 
   constructor(run: ChaosRun, flags: string[]) {
     this.#run = run;
-    this.#flags = [...FLAGS, ...flags];
+    this.#flags = [...WIDE_QUEUES, "--log-level=info", ...flags];
   }
 
-  /** Starts replicas on a store; they share one folder, as on one machine. */
+  /** Starts replicas on a store. They share one folder, as on one machine. */
   static async start(
     run: ChaosRun,
     store: string,
@@ -63,7 +62,7 @@ export class Arena {
     return arena;
   }
 
-  /** The flag that names the folder of its tasks. */
+  /** The flag that names the folder of a server's tasks. */
   get workDir(): string {
     return this.#flags.find((flag) => flag.startsWith("--work-dir=")) ?? "";
   }
@@ -78,24 +77,24 @@ export class Arena {
     return server;
   }
 
-  /** Addresses of all servers, also of those that are down. */
+  /** Addresses of all servers, including those that are down. */
   get urls(): string[] {
     return this.#servers.map(({ url }) => url);
   }
 
-  /** An address, drawn from those whose server can answer, or from all when none can. */
+  /** A random address among the servers that can answer, or among all if none can. */
   anyUrl(): string {
     const up = this.#servers.filter((_, index) => !this.#down.has(index));
     const from = up.length > 0 ? up : this.#servers;
     return from[Math.floor(this.#run.random() * from.length)]?.url ?? "";
   }
 
-  /** An address drawn from all, as a balancer would that knows nothing of the fault yet. */
+  /** A random address among all, as a load balancer would choose that does not know of the fault yet. */
   blindUrl(): string {
     return this.#servers[Math.floor(this.#run.random() * this.#servers.length)]?.url ?? "";
   }
 
-  /** Starts a server, on the port it had. */
+  /** Starts a server on its previous port. */
   async restart(index: number, variant?: ServerVariant, more: string[] = []): Promise<void> {
     const before = this.#servers[index];
     const port = before === undefined ? [] : [`--port=${before.port}`];

@@ -3,6 +3,7 @@ import { CLIENT_SCENARIOS } from "./clients.ts";
 import { HOSTILE_SCENARIOS } from "./hostile.ts";
 import { EXPLOSION_SCENARIOS } from "./explosions.ts";
 import { EXPRESSION_SCENARIOS } from "./expressions.ts";
+import { PROCESS_SCENARIOS } from "./processes.ts";
 import { REDIS_SCENARIOS } from "./redis.ts";
 import { REPLICA_SCENARIOS } from "./replicas.ts";
 import { TIME_SCENARIOS } from "./time.ts";
@@ -12,6 +13,7 @@ const numberOf = ({ name }: Scenario) => Number(/^F(\d+)/.exec(name)?.[1] ?? 0);
 
 export const CATALOGUE: readonly Scenario[] = [
   ...REPLICA_SCENARIOS,
+  ...PROCESS_SCENARIOS,
   ...REDIS_SCENARIOS,
   ...CLIENT_SCENARIOS,
   ...TIME_SCENARIOS,

@@ -1,6 +1,6 @@
 /**
- * Chaos on real servers and a real Redis, in short: the scenarios of the catalogue that have a short form. The full ones
- * run by `deno task chaos`. SLUICE_SEED: the seed to use.
+ * Chaos on real servers and a real Redis, in the short form of those scenarios that have one. `deno task chaos` runs
+ * the full ones. SLUICE_SEED: the seed to use.
  */
 import process from "node:process";
 import { expect, test } from "vitest";

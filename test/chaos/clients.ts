@@ -17,7 +17,7 @@ const EVENT = "/api/v1/events/default/";
 const WORKFLOWS = "/api/v1/workflows/default";
 const WAITING = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
 
-/** A call that is repeated until it is answered, as a client with patience does. */
+/** A call that is repeated until it is answered, as by a patient client. */
 async function persist(
   url: () => string,
   ...request: [method: string, path: string, body?: unknown, headers?: Record<string, string>]
@@ -33,7 +33,7 @@ async function persist(
   }
 }
 
-/** Ten copies of every event at once, to both replicas; one replica is killed in between. */
+/** Ten copies of every event at once, to both replicas. One replica is killed in between. */
 async function repeats(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 2);
@@ -79,7 +79,7 @@ async function repeats(run: ChaosRun): Promise<Outcome> {
   };
 }
 
-/** The same submit and the same resume under one key, to all replicas at once: all callers get one answer. */
+/** The same submit and the same resume under one key, to all replicas at once: all callers get the same answer. */
 async function repeatedCommands(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 2);
@@ -123,7 +123,7 @@ async function repeatedCommands(run: ChaosRun): Promise<Outcome> {
   return { violations, alive: { done, wanted: rounds }, figures: { rounds } };
 }
 
-/** Callbacks before the wait, twice, after the timeout, and while a stop runs; a replica is killed in between. */
+/** Callbacks before the wait, twice, after the timeout, and during a stop. A replica is killed in between. */
 async function callbacks(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 2);
@@ -182,7 +182,7 @@ async function callbacks(run: ChaosRun): Promise<Outcome> {
     if (wanted.test(phase)) done++;
     else violations.push(`${name} is ${phase}`);
     phases[`${kind}${phase}`] = (phases[`${kind}${phase}`] ?? 0) + 1;
-    // What has ended stays as it is, whoever calls back again.
+    // An ended workflow stays as it is, whoever calls back again.
     await callBack(name);
     await wait(300);
     const { body } = await persist(url, "GET", `${WORKFLOWS}/${name}`);
@@ -197,7 +197,10 @@ async function callbacks(run: ChaosRun): Promise<Outcome> {
   return { violations, alive: { done, wanted: count }, figures: phases };
 }
 
-/** A hundred clients on one workflow through three replicas, one of which is killed: one of them wins, the rest are told. */
+/**
+ * A hundred clients on one workflow through three replicas, one of which is killed: one client wins, the others are
+ * told so.
+ */
 async function races(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 3);
@@ -249,7 +252,10 @@ async function races(run: ChaosRun): Promise<Outcome> {
 const rssMib = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
-/** Watchers that never read, that read, and whose other half is closed, while events make workflows. */
+/**
+ * Watchers that never read, watchers that read, and watchers whose half of the connection is closed, while events make
+ * workflows.
+ */
 async function slowReaders(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 1);
@@ -264,7 +270,7 @@ async function slowReaders(run: ChaosRun): Promise<Outcome> {
   for (let number = 0; number < idle; number++) {
     const socket = connect(server.port, "127.0.0.1");
     socket.on("error", () => {});
-    // Every tenth wants everything and never reads; every tenth closes its half; the rest watch what never changes.
+    // Every tenth watches everything and never reads; every tenth closes its half; the rest watch what never changes.
     const isSlow = number % 10 === 0;
     const namespace = isSlow ? "default" : "elsewhere";
     socket.write(
@@ -297,7 +303,7 @@ async function slowReaders(run: ChaosRun): Promise<Outcome> {
   return outcome;
 }
 
-/** One workflow gets as many commands as the clients can send; another one must not feel it. */
+/** One workflow gets as many commands as the clients can send; its neighbour must not notice. */
 async function hotKey(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 2);
@@ -314,7 +320,7 @@ async function hotKey(run: ChaosRun): Promise<Outcome> {
     let last = 0n;
     for (let turn = 0; performance.now() < endsAt; turn++) {
       const action = turn % 2 === 0 ? "suspend" : "resume";
-      // With a selector that fits nothing, resume would only be refused.
+      // A resume with a selector that matches nothing would only be refused.
       const path = `${WORKFLOWS}/hot/${action === "suspend" ? "suspend" : "set"}`;
       const { status, body } = await call(arena.server(client % 2).url, "PUT", path, {
         namespace: "default",
@@ -327,7 +333,7 @@ async function hotKey(run: ChaosRun): Promise<Outcome> {
       if (status !== 200) continue;
       const { resourceVersion } = body["metadata"] as { resourceVersion: string };
       versions.push(resourceVersion);
-      // One client's commands follow each other: so must the versions it sees.
+      // One client's commands follow each other, so the versions it sees must do so too.
       if (BigInt(resourceVersion) < last) violations.push(`client ${client}: versions go back`);
       last = BigInt(resourceVersion);
     }
@@ -406,7 +412,7 @@ async function editedBindings(run: ChaosRun): Promise<Outcome> {
     seen.set(n, (seen.get(n) ?? 0) + 1);
   }
   for (const [n, count] of seen) if (count > 1) violations.push(`event ${n}: ${count} workflows`);
-  // An event that came while there was no binding makes none: its record says so.
+  // An event that came while there was no binding makes no workflow: its record says so.
   let without = 0;
   for (const n of accepted) if (!seen.has(String(n))) without++;
   const { body } = await call(

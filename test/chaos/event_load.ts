@@ -1,6 +1,6 @@
 /**
- * A steady stream of events, each of which makes a workflow that waits and is resumed; and the ledger of it: what was
- * sent, what was answered, which workflows came of it, how often each was resumed, how they ended.
+ * A steady stream of events, each of which makes a workflow that waits and is then resumed; and its ledger: what was
+ * sent, what was answered, which workflows resulted, how often each was resumed, and how they ended.
  */
 import {
   call,
@@ -14,26 +14,31 @@ import { type ChaosRun, type Outcome, wait } from "./scenario.ts";
 
 const EVENTS = "/api/v1/events/default/load";
 const WORKFLOWS = "/api/v1/workflows/default";
-/** Posts under way at once. */
+/** Posts in flight at once. */
 const MAX_POSTS = 1_000;
-/** Resumes under way at once: those of a shard whose owner is dead wait, and must not hold up the others. */
+/** Resumes in flight at once. Those of a shard with a dead owner wait, and must not delay the others. */
 const MAX_RESUMES = 200;
-/** Waiting workflows looked at in one round. */
+/** Waiting workflows checked in one round. */
 const MAX_LISTED = 300;
-/** What waits to be resumed. */
+/** The workflows that wait to be resumed. */
 const WAITING = "workflows.argoproj.io/phase=Running";
-/** Part of the events that carry an Idempotency-Key and are sent until they are answered 200. */
+/** The share of events that carry an Idempotency-Key and are repeated until the answer is 200. */
 const KEYED = 2;
 
 export interface EventLoadOptions {
-  /** Where to send: one address for each request. */
+  /** Returns the address for each request. */
   url(): string;
-  /** Where to read and resume. @default `url` */
+  /** Returns the address for reads and resumes. @default `url` */
   reliableUrl?(): string;
   perSecond: number;
-  /** @default true; otherwise the workflows are left waiting */
+  /**
+   * Each post has a connection of its own. Deno's client sends a request again by itself when a connection that it used
+   * before breaks, which matters where another process answers on the same port. @default {false}
+   */
+  connectsAnew?: boolean;
+  /** @default true; false leaves the workflows waiting */
   isResuming?: boolean;
-  /** What was answered so long before a `noteLoss` may be gone, ms. @default {0} */
+  /** A `noteLoss` covers what was answered within this time before it, ms. @default {0} */
   lossWindowMs?: number;
 }
 
@@ -42,19 +47,19 @@ export class EventLoad {
   readonly #options: EventLoadOptions;
   /** Number → last status, 0 for none. */
   readonly told: Told = new Map();
-  /** Statuses and how often they were answered. */
+  /** Status → number of answers. */
   readonly statuses = new Map<number, number>();
-  /** Workflow → answers 200 to its resume. */
+  /** Workflow → number of answers 200 to its resume. */
   readonly #resumed = new Map<string, number>();
-  /** Those whose resume was answered 200: a second one would be seen as such only if it were asked for. */
+  /** Workflows whose resume was answered with 200. Only a second request would show a second resume. */
   readonly #settled = new Set<string>();
   readonly #violations: string[] = [];
-  /** When each number was answered 200, and when each workflow's resume was; monotonic ms. */
+  /** When each number was answered with 200, and when each workflow's resume was; monotonic ms. */
   readonly #acceptedAt = new Map<number, number>();
   readonly #resumedAt = new Map<string, number>();
-  /** When data may have got lost. */
+  /** Moments at which data may have been lost. */
   readonly #losses: number[] = [];
-  /** Workflows whose first resume may have got lost. */
+  /** Workflows whose first resume may have been lost. */
   readonly #resumedTwice = new Set<string>();
   #lost = 0;
   #isPosting = false;
@@ -76,10 +81,10 @@ export class EventLoad {
     if (this.#options.isResuming ?? true) this.#resuming = this.#resumeAll();
   }
 
-  /** Something has happened that may have cost what was answered just before. */
+  /** Records that what was answered just before may have been lost. */
   noteLoss(): void {
     this.#losses.push(performance.now());
-    // Asked for again where it may be undone.
+    // They are resumed again in case the resume was undone.
     for (const [name, at] of this.#resumedAt) if (this.#mayBeLost(at)) this.#settled.delete(name);
   }
 
@@ -88,18 +93,20 @@ export class EventLoad {
     return this.#losses.some((at) => answeredAt <= at && answeredAt > at - lossWindowMs);
   }
 
-  /** Events answered 200 so far. */
+  /** Events answered with 200 so far. */
   get accepted(): number {
     return this.statuses.get(200) ?? 0;
   }
 
-  /** Posts nothing more; resolves when every post is answered or given up. */
+  /** Stops posting; resolves when every post is answered or given up. */
   async stopPosting(): Promise<void> {
     this.#isPosting = false;
     await this.#posting;
   }
 
-  /** Waits until every accepted event's workflow is there and complete, then reads the ledger against the service. */
+  /**
+   * Waits until the workflow of every accepted event exists and is complete, then compares the ledger with the service.
+   */
   async verdict(timeoutMs: number): Promise<Outcome> {
     await this.stopPosting();
     const deadline = performance.now() + timeoutMs;
@@ -198,14 +205,17 @@ export class EventLoad {
 
   async #post(n: number): Promise<void> {
     const isKeyed = n % KEYED === 0;
-    const headers: Record<string, string> = isKeyed ? { "idempotency-key": `load-${n}` } : {};
+    const headers: Record<string, string> = {
+      ...(isKeyed && { "idempotency-key": `load-${n}` }),
+      ...(this.#options.connectsAnew && { connection: "close" }),
+    };
     this.told.set(n, 0);
     for (let attempt = 0;; attempt++) {
       const status = await this.#postOnce(n, headers);
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
       this.told.set(n, status);
       if (status === 200) this.#acceptedAt.set(n, performance.now());
-      // Without a key nothing is sent twice: a 503 may also mean that the outcome is unknown.
+      // Nothing without a key is sent twice: a 503 may also mean that the outcome is unknown.
       if (status === 200 || !isKeyed || attempt >= 60) return;
       await wait(200 + 300 * this.#run.random());
     }
@@ -265,7 +275,7 @@ export class EventLoad {
         this.#violations.push(`resume of ${name}: ${status} ${JSON.stringify(answer)}`);
       }
     } catch {
-      // No answer: it is tried again when the next list shows it waiting.
+      // No answer: the load tries again when the next list shows the workflow waiting.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Expressions that would take for ever: wherever a manifest, an event or a request may hold one. */
+/** Expressions that would take for ever, everywhere that a manifest, an event or a request may hold one. */
 import { call, prepare, submits } from "../support/event_ledger.ts";
 import { ALWAYS, Arena, arenaRedis } from "./arena.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
@@ -6,10 +6,10 @@ import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts"
 const EVENT = "/api/v1/events/default/";
 const WORKFLOWS = "/api/v1/workflows/default";
 const LONG = "sprig.repeat(100000, 'a')";
-/** Hostile requests a second. */
+/** Hostile requests per second. */
 const PER_SECOND = 5;
 
-/** Each takes seconds where nothing bounds it. */
+/** Each takes seconds if nothing bounds it. */
 const EXPRESSIONS = [
   `sprig.regexMatch('(a|aa|aaa|b){300}$', ${LONG})`,
   `sprig.regexMatch('((a{0,15}){0,15}){0,15}$', ${LONG})`,
@@ -62,7 +62,7 @@ function workflow(expression: string, number: number): object {
   };
 }
 
-/** What a hostile caller sends, in turn. */
+/** The requests of a hostile caller, in turn. */
 function hostileRequest(
   url: string,
   number: number,
@@ -72,7 +72,7 @@ function hostileRequest(
     case 0:
       return call(url, "POST", WORKFLOWS, { workflow: workflow(expression, number >> 2) });
     case 1:
-      // Selectors of bindings are asked for every event of their namespace.
+      // Selectors of bindings are evaluated for every event of their namespace.
       return call(url, "POST", `${EVENT}hostile`, { n: number });
     case 2: {
       const terms = Array.from({ length: 2_000 }, (_, i) => `k${i}!=v`).join(",");
@@ -94,7 +94,7 @@ function hostileRequest(
   }
 }
 
-/** Hostile expressions at a steady rate, through three replicas: nobody else feels them, and no replica loses a shard. */
+/** Hostile expressions at a steady rate, through three replicas: nobody else notices, and no replica loses a shard. */
 async function hostileExpressions(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 3);
@@ -148,7 +148,7 @@ async function hostileExpressions(run: ChaosRun): Promise<Outcome> {
   for (const line of lost) violations.push(line);
   times.sort((a, b) => a - b);
   const p99 = Math.round(times[Math.floor(times.length * 0.99)] ?? 0);
-  // In CI other tests run beside: there the bound only finds what stands still.
+  // In CI other tests run at the same time, so there the bound only detects a standstill.
   const most = run.isShort ? 2_500 : 500;
   if (p99 > most) violations.push(`the p99 of other callers is ${p99} ms`);
   return {

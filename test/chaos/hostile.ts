@@ -1,4 +1,4 @@
-/** Faults that somebody makes on purpose, from outside, without a token or with one that is worth little. */
+/** Faults that somebody causes on purpose, from outside, without a token or with a weak one. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -22,17 +22,17 @@ const RULES = {
     verbs: ["*"],
   }],
 };
-/** Calls a second of those who mean well. */
+/** Calls per second of honest clients. */
 const CALLS_PER_SECOND = 20;
-/** What their 99th percentile may be, ms. */
+/** Bound of their 99th percentile, ms. */
 const LIMIT_MS = 500;
-/** What a replica may hold at any time, MiB. */
+/** Bound of a replica's memory at any time, MiB. */
 const MAX_MIB = 1_024;
 
 const rssMib = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
-/** Bodies of 16 MB at 20 a second, none of which anybody may send. */
+/** Bodies of 16 MB, 20 per second, that none of their senders may send. */
 async function hostileBodies(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const folder = await arenaFolder(run);
@@ -79,7 +79,7 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
     }
     await Promise.all(calls);
   }
-  // Before the trouble: programs are compiled, connections are open.
+  // Before the fault: programs are compiled, connections are open.
   await callFor(2_000);
   const quiet = took.splice(0);
   const mibBefore = Math.round(most);
@@ -109,7 +109,7 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
     }
   }
   if (leasesLost > 0) violations.push(`${leasesLost} leases were lost`);
-  // The short form runs where other tests have loaded the machine.
+  // The short form runs on a machine loaded by other tests.
   const limitMs = run.isShort ? 4 * LIMIT_MS : LIMIT_MS;
   const p99 = percentile(took, 0.99);
   if (p99 >= limitMs) violations.push(`the 99th percentile of others is ${Math.round(p99)} ms`);

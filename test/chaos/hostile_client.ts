@@ -1,4 +1,4 @@
-/** A thread that sends hostile bodies to servers, so that who measures is not held up by it. */
+/** A thread that sends hostile bodies to servers, so that it does not slow the thread that measures. */
 import { connect } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -7,13 +7,13 @@ interface Orders {
   perSecond: number;
   /** Bytes of each body. */
   size: number;
-  /** Tokens that are sent now and then: a wrong one, and one of a caller who may do nothing. */
+  /** Tokens to send now and then: an invalid one, and one of a caller who may do nothing. */
   tokens: string[];
 }
 
 const { ports, perSecond, size, tokens } = workerData as Orders;
 
-/** How long a connection whose body stalls is kept open, ms. */
+/** How long a stalled connection is kept open, ms. */
 const STALL_MS = 10_000;
 const PATHS = [
   "/api/v1/workflows/default",
@@ -23,7 +23,7 @@ const PATHS = [
   "/api/v1/workflow-event-bindings/default",
 ];
 
-/** A body of that size, made of one piece again and again. */
+/** A body of the given size that repeats one piece. */
 function bodyOf(before: string, piece: string): Buffer {
   const body = Buffer.alloc(size, piece);
   body.write(before);
@@ -38,7 +38,7 @@ const BODIES = [
   bodyOf("[", "["),
 ];
 
-/** Status → how often; 0: cut off without an answer. */
+/** Status → number of answers; 0: cut off without an answer. */
 const told: Record<number, number> = {};
 let sent = 0;
 
@@ -54,7 +54,7 @@ function send(number: number): void {
   let answer = "";
   socket.on("data", (data) => {
     answer += data.toString("latin1");
-    // What comes after the status is of no interest, and neither is the rest of the body.
+    // Only the status matters, so the rest of the answer and of the body is dropped.
     if (answer.includes("\r\n")) socket.destroy();
   });
   socket.on("error", () => {});

@@ -1,4 +1,4 @@
-/** Faults of Redis and of the way to it. */
+/** Faults of Redis and of the network to it. */
 import { mkdirSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -18,9 +18,9 @@ async function redisEnds(
   { args, perSecond, pauseMs, downMs, end, lossWindowMs = 0 }: {
     args: string[];
     perSecond: number;
-    /** Between two faults, at most. */
+    /** Longest time between two faults. */
     pauseMs: number;
-    /** How long it stays away, at most. */
+    /** Longest time that it stays away. */
     downMs: number;
     end: (redis: RedisServer) => Promise<void>;
     lossWindowMs?: number;
@@ -62,7 +62,7 @@ async function powerCut(redis: RedisServer): Promise<void> {
   if (file === tail()) truncateSync(file, size);
 }
 
-/** Three replicas, each with a network of its own to Redis; one of them is cut off again and again. */
+/** Three replicas, each with its own network to Redis. One of them is cut off again and again. */
 async function partition(run: ChaosRun, perSecond: number): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const gates = await Promise.all([0, 1, 2].map(() => openTcpGate(redis.port)));
@@ -95,7 +95,7 @@ async function partition(run: ChaosRun, perSecond: number): Promise<Outcome> {
       .catch(() => undefined);
     slowest = Math.max(slowest, performance.now() - askedAt);
     await wait(lengthMs - 500);
-    // What was held back arrives late: it must be refused, not applied.
+    // What was held back arrives late: Redis must refuse it.
     if (kind !== "silent") gate.release();
     gate.heal();
     run.say(
@@ -157,7 +157,7 @@ async function refusals(run: ChaosRun): Promise<Outcome> {
       () => ask(redis.url, ["CONFIG", "SET", "maxmemory", "0"]),
     ],
     ["cannot save", async () => {
-      // A snapshot can't take the place of a folder.
+      // A snapshot can't replace a folder.
       mkdirSync(join(redis.folder, "dump.rdb", "in-the-way"), { recursive: true });
       await ask(redis.url, ["CONFIG", "SET", "save", "3600 1"]);
       await ask(redis.url, ["BGSAVE"]);
@@ -187,7 +187,7 @@ async function refusals(run: ChaosRun): Promise<Outcome> {
   return outcome;
 }
 
-/** A server is told to stop while Redis is dead, or silent. */
+/** A server is told to stop while Redis is dead or silent. */
 async function stopWithoutRedis(run: ChaosRun): Promise<Outcome> {
   const limitMs = 30_000;
   const violations: string[] = [];
@@ -207,7 +207,7 @@ async function stopWithoutRedis(run: ChaosRun): Promise<Outcome> {
     if (status !== 0) violations.push(`Redis ${fault}: exit status ${status}`);
     if (ms > limitMs) violations.push(`Redis ${fault}: it took ${ms} ms to end`);
     figures[`${fault}StopMs`] = ms;
-    // With Redis and the server back, all that was accepted comes to its end.
+    // Once Redis and the server are back, everything that was accepted completes.
     if (fault === "killed") await redis.start();
     else process.kill(redis.pid(), "SIGCONT");
     await arena.restart(0);
@@ -246,7 +246,7 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
         pauseMs: 5_000,
         downMs: 1_000,
         end: powerCut,
-        // The second itself, and what was under way then.
+        // That second itself, and what was in flight then.
         lossWindowMs: 2_500,
       }),
   },

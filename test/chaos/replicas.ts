@@ -1,4 +1,4 @@
-/** Faults of our own processes: killed, frozen, told to stop, of another version. */
+/** Faults of our own processes: killed, frozen, told to stop, or of another version. */
 import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -11,16 +11,13 @@ import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { EventLoad } from "./event_load.ts";
 import { JobLoad } from "./job_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
-import { TakeOverProbe } from "./take_over.ts";
+import { TAKE_OVER_LIMIT_MS, TakeOverProbe } from "./take_over.ts";
 
 const readText = (path: string) => readFile(path, "utf8").catch(() => "");
 
-/** What a take-over may take with the default lease of 3 s, ms. */
-const TAKE_OVER_LIMIT_MS = 5_000;
-
 type Fault = "kill" | "freeze" | "either";
 
-/** Three replicas under a steady load; one of them is hit again and again. */
+/** Three replicas under a steady load; one of them is killed or frozen again and again. */
 async function hitReplicas(
   run: ChaosRun,
   { fault, everyMs, frozenMs, perSecond }: {
@@ -61,7 +58,7 @@ async function hitReplicas(
     }
     const measured = probe.measure(probes);
     if (isKill) {
-      // As an orchestrator would: a moment later it is there again.
+      // An orchestrator would start it again a moment later.
       await wait(1_000);
       await arena.restart(index);
     } else {
@@ -81,7 +78,7 @@ async function hitReplicas(
     }
   }
   const outcome = await load.verdict(120_000);
-  // The short form runs where other tests have loaded the machine: it only shows that take-overs happen.
+  // The short form runs on a machine loaded by other tests, so it only shows that take-overs happen.
   const limitMs = run.isShort ? 4 * TAKE_OVER_LIMIT_MS : TAKE_OVER_LIMIT_MS;
   const slow = probe.worst.filter((ms) => ms >= limitMs);
   for (const ms of slow) outcome.violations.push(`a take-over took ${Math.round(ms)} ms`);
@@ -92,7 +89,7 @@ async function hitReplicas(
   return outcome;
 }
 
-/** How a server learnt that others have its shards: by a commit that was refused, or when it renewed its leases. */
+/** How a server learns that others own its shards: by a refused commit, or by renewing its leases. */
 export function lossesOf({ log }: ServerProcess): { refusedWrites: number; leasesLost: number } {
   return {
     refusedWrites:
@@ -101,7 +98,7 @@ export function lossesOf({ log }: ServerProcess): { refusedWrites: number; lease
   };
 }
 
-/** All servers of a store are killed at once and started again, while jobs run whose steps are processes. */
+/** All servers of a store are killed at once and started again, while jobs run with steps that are processes. */
 async function killAll(run: ChaosRun, store: string, replicas: number): Promise<Outcome> {
   const arena = await Arena.start(run, store, replicas, ["--lease-ttl=1s"]);
   const load = new JobLoad(() => arena.anyUrl(), run.isShort ? 10 : 20);
@@ -121,7 +118,7 @@ async function killAll(run: ChaosRun, store: string, replicas: number): Promise<
   return outcome;
 }
 
-/** One replica after the other is told to stop and replaced, while clients post and watch. */
+/** One replica after another is told to stop and is replaced, while clients post and watch. */
 async function roll(run: ChaosRun, next: (round: number) => string | undefined): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const arena = await Arena.start(run, redis.url, 3);
@@ -156,9 +153,9 @@ async function roll(run: ChaosRun, next: (round: number) => string | undefined):
   return outcome;
 }
 
-/** A client that watches all workflows, and goes on from where it was when its server leaves. */
+/** A client that watches all workflows and resumes where it was when its server leaves. */
 class WatchClient {
-  /** Workflows seen. */
+  /** Workflows that it has seen. */
   readonly names = new Set<string>();
   resumes = -1;
   #isStopped = false;
@@ -171,7 +168,7 @@ class WatchClient {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    // Not by a signal: on Deno that of a response that is being read may be forgotten.
+    // Not by a signal: Deno may ignore one for a response that is being read.
     await this.#reader?.cancel().catch(() => {});
     await this.#watching;
   }
@@ -195,7 +192,7 @@ class WatchClient {
           version = result.object.metadata.resourceVersion;
         }
       } catch {
-        // The server is gone, or we are done.
+        // The server is gone, or the run is over.
       }
       await wait(100);
     }
@@ -218,7 +215,7 @@ async function* linesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncG
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The program of another commit, beside the one that is tested. */
+/** The program of another commit, beside the one under test. */
 async function otherVersion(run: ChaosRun, ref: string): Promise<string> {
   const folder = await arenaFolder(run);
   const git = (args: string[]) => spawnSync("git", args, { cwd: ROOT, maxBuffer: 2 ** 28 });
@@ -230,14 +227,14 @@ async function otherVersion(run: ChaosRun, ref: string): Promise<string> {
   return join(folder, "src/main.ts");
 }
 
-/** The version before this one: the last tag, else what SLUICE_PREVIOUS names, else some commits ago. */
+/** The previous version: what SLUICE_PREVIOUS names, else the last tag, else some commits ago. */
 function previousRef(): string {
   const tag = spawnSync("git", ["describe", "--tags", "--abbrev=0", "HEAD^"], { cwd: ROOT });
   return process.env["SLUICE_PREVIOUS"] ??
     (tag.status === 0 ? String(tag.stdout).trim() : "HEAD~20");
 }
 
-/** Steps of a dead replica: found again by a neighbour, or ended with a message where there is none. */
+/** Steps of a dead replica: a neighbour finds them again, or they end with a message if there is no neighbour. */
 async function stepsOfTheDead(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const violations: string[] = [];

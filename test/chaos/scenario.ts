@@ -1,43 +1,43 @@
-/** What a chaos scenario is: a fault of the catalogue, done to real servers, with a verdict from a ledger. */
+/** A chaos scenario: a fault of the catalogue, applied to real servers, with a verdict from a ledger. */
 
 export interface Scenario {
-  /** Its place in the catalogue and a word: `F5-redis-killed`. */
+  /** Its number in the catalogue and a name: `F5-redis-killed`. */
   name: string;
   /** One line: the fault, and what must hold. */
   about: string;
-  /** Length of the trouble in the full form, seconds. */
+  /** How long the fault lasts in the full form, seconds. */
   seconds: number;
-  /** Length in CI, seconds. Absent: too slow or too demanding for CI. */
+  /** How long it lasts in CI, seconds. Absent: too slow or too demanding for CI. */
   short?: number;
   run(run: ChaosRun): Promise<Outcome>;
 }
 
 /** One run of a scenario. */
 export interface ChaosRun {
-  /** How long to make trouble. */
+  /** How long to keep the fault up. */
   seconds: number;
   /** True in CI: smaller loads. */
   isShort: boolean;
   /** Random numbers in [0, 1) that follow from the seed. */
   random(): number;
-  /** Is done at the end, last first, whatever happened. */
+  /** Runs at the end, last one first, whatever happened. */
   onEnd(clean: () => unknown): void;
-  /** Tells whoever watches what is going on. */
+  /** Reports progress. */
   say(text: string): void;
 }
 
 export interface Outcome {
-  /** What must not be: empty when all promises held. */
+  /** Broken promises: empty if all held. */
   violations: string[];
-  /** Operations that succeeded, and how many there must be at least: a run that did nothing proves nothing. */
+  /** Operations that succeeded, and their required minimum: a run that did nothing proves nothing. */
   alive: { done: number; wanted: number };
-  /** What was seen, for people. */
+  /** Observations, for readers. */
   figures: Record<string, number | string>;
 }
 
 /**
  * Runs a scenario and cleans up.
- * @param interrupted rejects when the run is to end early
+ * @param interrupted rejects when the run must end early
  */
 export async function runScenario(
   scenario: Scenario,

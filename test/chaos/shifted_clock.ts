@@ -1,6 +1,6 @@
 /**
- * Loaded before a server: each SIGUSR2 sets its clock to the next of the shifts in SLUICE_CLOCK_SHIFTS (milliseconds, apart
- * by commas), as somebody would who sets the machine's clock. Time that only grows is not touched.
+ * Loaded before a server: each SIGUSR2 sets its clock to the next of the shifts in SLUICE_CLOCK_SHIFTS (milliseconds,
+ * comma-separated), as if somebody set the machine's clock. Monotonic time does not change.
  */
 import process from "node:process";
 

@@ -1,11 +1,11 @@
 /**
- * Measures take-overs: one waiting workflow in every shard, and a command to each of those whose owner was hit, from the
- * fault until it is answered.
+ * Measures take-overs: there is one waiting workflow in every shard, and a command goes to each one whose owner was
+ * hit. Measures from the fault to the answer.
  */
 import { createClient } from "redis";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
-import { redisKeys, SHARD_KEY } from "../../src/store/redis_keys.ts";
-import { parseRedisUrl } from "../../src/store/redis_url.ts";
+import { redisKeys, SHARD_KEY } from "../../src/store/redis/keys.ts";
+import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import { call } from "../support/event_ledger.ts";
 import { type ChaosRun, wait } from "./scenario.ts";
 
@@ -13,17 +13,20 @@ const WORKFLOWS = "/api/v1/workflows/default";
 const SHARDS = 64;
 const GIVE_UP_MS = 60_000;
 
+/** Bound of a take-over with the default lease of 3 s, ms. */
+export const TAKE_OVER_LIMIT_MS = 5_000;
+
 export class TakeOverProbe {
-  /** Times of all shards that had to change hands, ms. */
+  /** Take-over times of all shards that changed owners, ms. */
   readonly times: number[] = [];
-  /** The longest time of each fault, ms. */
+  /** The longest time for each fault, ms. */
   readonly worst: number[] = [];
   readonly #redis;
   readonly #keys;
   readonly #names: string[] = [];
   readonly #url: () => string;
 
-  /** @param url a server that answers */
+  /** @param url returns a server that answers */
   constructor(run: ChaosRun, store: string, url: () => string) {
     this.#redis = createClient({ url: store, RESP: 2 });
     this.#redis.on("error", () => {});
@@ -56,7 +59,7 @@ export class TakeOverProbe {
     return this.#names.filter((_, shard) => owners[shard]?.includes(`-${pid}-`));
   }
 
-  /** Sends a command to each probe until it is answered; counts from the moment of the call. */
+  /** Sends a command to each probe until it is answered; measures from the moment of the call. */
   async measure(probes: string[]): Promise<void> {
     const startedAt = performance.now();
     const times = await Promise.all(probes.map(async (name) => {
@@ -73,7 +76,7 @@ export class TakeOverProbe {
     this.worst.push(Math.max(...times));
   }
 
-  /** Shards that changed hands, and how long that took. */
+  /** Number of shards that changed owners, and how long that took. */
   figures(): Record<string, number> {
     const sorted = [...this.times].sort((a, b) => a - b);
     return {

@@ -1,4 +1,4 @@
-/** Faults of time: clocks that jump, and too much that is due at once. */
+/** Faults of time: clocks that jump, and too many timers due at once. */
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { call } from "../support/event_ledger.ts";
@@ -9,7 +9,7 @@ import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts"
 const WORKFLOWS = "/api/v1/workflows/default";
 const HOUR_MS = 3_600_000;
 
-/** How many workflows of a label are in a phase; -1 while the list can't be had. */
+/** How many workflows with a label are in a phase; -1 while the list is unavailable. */
 async function countIn(url: string, labels: string): Promise<number> {
   const query = new URLSearchParams({
     "listOptions.labelSelector": labels,
@@ -22,7 +22,7 @@ async function countIn(url: string, labels: string): Promise<number> {
   return status === 200 ? ((body["items"] ?? []) as unknown[]).length : -1;
 }
 
-/** Makes a workflow that waits for a time, with a step after it that must be made once. */
+/** Makes a workflow that waits for a given time and then makes one step, which must happen once. */
 async function createWaiting(url: string, name: string, duration: string): Promise<boolean> {
   const spec = {
     entrypoint: "main",
@@ -41,7 +41,7 @@ async function createWaiting(url: string, name: string, duration: string): Promi
   return status === 200;
 }
 
-/** One replica's clock jumps an hour ahead, the other's an hour back, and both come right again. */
+/** One replica's clock jumps an hour ahead, the other's an hour back, and both return to the right time. */
 async function clockJumps(run: ChaosRun): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
   const preload = fileURLToPath(new URL("./shifted_clock.ts", import.meta.url));

@@ -45,7 +45,7 @@ def expect(error, call, *args, **kwargs):
 
 
 def waiting_workflow(**names):
-    """A step that prints an id, and one that waits to be told about it."""
+    """A step that prints an id, and one that waits for a callback about it."""
     with Workflow(namespace=NAMESPACE, entrypoint="main", **names) as workflow:
         trigger = Script(name="trigger", image="alpine", command=["sh"], source="echo job-42", add_cwd_to_sys_path=False)
         wait = Suspend(name="wait", intermediate_parameters=[Parameter(name="uuid")])

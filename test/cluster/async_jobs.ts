@@ -1,6 +1,6 @@
 /**
- * The asynchronous job, many at once: a pod triggers it and names it, a suspended step waits for that name, which resumes
- * it. One of them is stopped as failed before, and tried again: only the wait is.
+ * Many asynchronous jobs at once. For each, a pod triggers the job and names it, and a suspended step waits for that
+ * name, which resumes it. One is first stopped as failed and retried: only the wait is repeated.
  */
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import type { NodeStatus } from "../../src/spec/manifest.ts";
@@ -9,7 +9,7 @@ import { PodEvents } from "./pod_events.ts";
 import { CONTAINER_SECURITY, POD_SECURITY, type Release } from "./release.ts";
 import { must, until } from "./transcript.ts";
 
-/** Runs it; gives what was seen in words. @throws {Error} when something went otherwise */
+/** Runs the step; returns what it saw. @throws {Error} if something went wrong */
 export async function asyncJobs(
   release: Release,
   client: KubeClient,

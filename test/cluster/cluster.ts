@@ -1,8 +1,8 @@
 /**
- * The cluster that the tests run on. `KUBECONFIG` names one that is there; else `SLUICE_CLUSTER_TOOL`, a program with the
- * commands `up` (starts one; its last line is the kubeconfig's path), `load FILE…` (imports image archives into its
- * nodes) and `down`. With `KUBECONFIG` alone, `SLUICE_CLUSTER_LOAD` is the command that imports an archive, such as
- * `kind load image-archive`.
+ * The cluster that the tests run on. `KUBECONFIG` names an existing one. Otherwise `SLUICE_CLUSTER_TOOL` names a
+ * program with the commands `up` (starts a cluster; its last line is the kubeconfig's path), `load FILE…` (imports
+ * image archives into its nodes) and `down`. With `KUBECONFIG` alone, `SLUICE_CLUSTER_LOAD` is the command that imports
+ * an archive, such as `kind load image-archive`.
  */
 import { spawn, spawnSync } from "node:child_process";
 import process from "node:process";
@@ -12,11 +12,11 @@ import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
 export interface Cluster {
   kubeconfig: string;
   client: KubeClient;
-  /** Kubernetes' version, as `v1.33.1`. */
+  /** The version of Kubernetes, such as `v1.33.1`. */
   version: string;
   /** Imports image archives. */
   load(files: readonly string[]): void;
-  /** Takes down what `openCluster` brought up. */
+  /** Takes down a cluster that `openCluster` started. */
   close(): void;
 }
 
@@ -24,7 +24,7 @@ const HELP =
   "No cluster: set KUBECONFIG (and SLUICE_CLUSTER_LOAD, the command that imports an image archive), or " +
   "SLUICE_CLUSTER_TOOL, a program with the commands up, load FILE… and down";
 
-/** Finds or starts a cluster. @throws {Error} with what to set when there is none */
+/** Finds or starts a cluster. @throws {Error} that says what to set if there is none */
 export async function openCluster(env: NodeJS.ProcessEnv): Promise<Cluster> {
   const { SLUICE_CLUSTER_TOOL: tool, SLUICE_CLUSTER_LOAD: loader } = env;
   let { KUBECONFIG: kubeconfig } = env;
@@ -51,7 +51,7 @@ export async function openCluster(env: NodeJS.ProcessEnv): Promise<Cluster> {
   };
 }
 
-/** Runs a program to its end; gives what it printed. @throws {Error} with its last words when it failed */
+/** Runs a program to its end; returns its output. @throws {Error} with its last output if it failed */
 export function run([command = "", ...args]: readonly string[], env = process.env): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     env,
@@ -63,7 +63,7 @@ export function run([command = "", ...args]: readonly string[], env = process.en
   throw new Error(`${command} ${args.join(" ")} failed:\n${words}`);
 }
 
-/** Runs a program while others go on. @throws {Error} with its last words when it failed */
+/** Runs a program without blocking. @throws {Error} with its last output if it failed */
 export function runBeside(
   [command = "", ...args]: readonly string[],
   env: Record<string, string>,

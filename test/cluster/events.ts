@@ -1,4 +1,6 @@
-/** Events by k6 while replica pods go one after another and an upgrade rolls; then the ledger. */
+/**
+ * Sends events with k6 while replica pods are deleted one after another and an upgrade rolls, then checks the ledger.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +11,9 @@ import type { Release } from "./release.ts";
 import { must, type Transcript, until } from "./transcript.ts";
 
 export interface EventsSetting {
-  /** Events a second. */
+  /** Events per second. */
   rate: number;
-  /** At least so long. */
+  /** Shortest length of the load. */
   seconds: number;
 }
 
@@ -19,7 +21,7 @@ interface Summary {
   metrics: Record<string, { count?: number; "p(99)"?: number; med?: number }>;
 }
 
-/** Runs it; gives the ledger in words. @throws {Error} when an event was lost or made two workflows */
+/** Runs the step; returns the ledger in words. @throws {Error} if an event was lost or made two workflows */
 export async function eventsWhileReplicasGo(
   release: Release,
   { rate, seconds }: EventsSetting,
@@ -53,7 +55,7 @@ export async function eventsWhileReplicasGo(
   troubled.catch(() => {});
   const rounds: Round[] = [];
   const from = performance.now();
-  // As long as it was asked for, and at least until the trouble is over.
+  // As long as the caller asked for, and at least until the fault is over.
   while (isTrouble || performance.now() - from < seconds * 1000) {
     const offset = rounds.reduce((sum, { accepted }) => sum + accepted, 0);
     rounds.push(await postRound(release, rate, offset, transcript));
@@ -77,18 +79,18 @@ export async function eventsWhileReplicasGo(
   } ms), ${repeated} of them at a later attempt; ${made.size} workflows: 0 lost, 0 twice`;
 }
 
-/** One call of k6. */
+/** Result of one k6 run. */
 interface Round {
   accepted: number;
   repeated: number;
-  /** Of answers, ms. */
+  /** Latencies of answers, ms. */
   p50: number;
   p99: number;
 }
 
 const ROUND_SECONDS = 20;
 
-/** Posts the numbers from `offset` on for a while; all of them end up accepted. */
+/** Posts the numbers from `offset` on for a while; every one of them is accepted in the end. */
 async function postRound(
   release: Release,
   rate: number,
@@ -123,7 +125,7 @@ async function postRound(
   }
 }
 
-/** Two replicas deleted one after the other, one killed, then a rolling upgrade. */
+/** Deletes two replicas one after the other, kills one, then rolls an upgrade. */
 async function trouble(release: Release, transcript: Transcript): Promise<void> {
   for (const [index, { metadata }] of (await release.replicas()).entries()) {
     transcript.say(`  replica ${index + 1} deleted`);
@@ -140,7 +142,7 @@ async function trouble(release: Release, transcript: Transcript): Promise<void> 
   transcript.say("  upgrade done");
 }
 
-/** How many workflows there are for each number. */
+/** Counts the workflows for each number. */
 async function workflowsByNumber(release: Release): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   let token = "";

@@ -1,4 +1,4 @@
-/** Many pods at once, and both replicas killed one after the other while they run. */
+/** Runs many pods at once and kills both replicas one after the other meanwhile. */
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { BOX_IMAGE } from "./images.ts";
 import { PodEvents } from "./pod_events.ts";
@@ -8,7 +8,7 @@ import { must, type Transcript, until } from "./transcript.ts";
 /** Seconds that each pod's command takes. */
 const WORK_SECONDS = 20;
 
-/** Runs it; gives the count in words. @throws {Error} when a step failed, or ran in more than one pod */
+/** Runs the step; returns the count in words. @throws {Error} if a step failed or ran in more than one pod */
 export async function fanOut(
   release: Release,
   client: KubeClient,

@@ -65,7 +65,7 @@ export function writeRedisImage(out: string, name: string): void {
   });
 }
 
-/** This machine's, in the words of images. */
+/** This machine's architecture, as images name it. */
 export function architecture(): string {
   return execFileSync("uname", ["-m"], { encoding: "utf8" }).trim() === "aarch64"
     ? "arm64"

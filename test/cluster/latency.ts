@@ -1,7 +1,7 @@
 /**
- * How long after a step became ready (the resume that makes it so is answered) its pod is there, and how long after the API server's
- * event of a pod's end the server marks the pod as taken, and tells of the workflow's end; all as a client outside sees it,
- * so each figure holds more than the server's own part.
+ * Two latencies: from a step becoming ready (the resume that makes it ready is answered) to its pod, and from the API
+ * server's event of a pod's end to the moment when the server marks the pod as taken and reports the workflow's end. A
+ * client outside measures them, so each figure includes more than the server's own part.
  */
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { BOX_IMAGE } from "./images.ts";
@@ -18,7 +18,7 @@ export interface LatencyBounds {
 
 const LABEL = "latency";
 
-/** Measures a number of workflows; gives the figures in words. @throws {Error} when one is over its bound */
+/** Measures a number of workflows; returns the figures in words. @throws {Error} if one exceeds its bound */
 export async function podLatency(
   release: Release,
   client: KubeClient,
@@ -79,7 +79,7 @@ export async function podLatency(
   }
 }
 
-/** A workflow whose one pod waits for a gate. */
+/** A workflow with one pod that waits for a gate. */
 function gated(name: string) {
   return {
     metadata: { name, labels: { [LABEL]: "1" } },
@@ -105,7 +105,7 @@ function gated(name: string) {
   };
 }
 
-/** Notes when each workflow is told as done by the service's watch. */
+/** Records when the service's watch reports each workflow as done. */
 async function followEnds(
   release: Release,
   done: Map<string, number>,

@@ -1,9 +1,8 @@
 // deno-lint-ignore-file no-console -- what k6 has for telling anything
 /**
- * k6: posts each number once, at a constant rate, for DURATION; a number without a good answer is sent again under the
- * same Idempotency-Key until it has one. Variables: BASE, NAMESPACE, TOKEN, RATE, DURATION,
- * OFFSET (first number). Each number that needed more
- * than one attempt is told on the console.
+ * k6: posts each number once, at a constant rate, for DURATION. A number without a good answer is sent again under the
+ * same Idempotency-Key until it gets one. Variables: BASE, NAMESPACE, TOKEN, RATE, DURATION, OFFSET (first number).
+ * Each number that needed more than one attempt is printed to the console.
  */
 import exec from "k6/execution";
 import http from "k6/http";

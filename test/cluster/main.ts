@@ -1,10 +1,10 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--transcript FILE]`: everything that only a real
- * cluster shows, in one run: the contracts of the executor and of objects, `helm install` and `helm test`, latencies,
- * asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade rolls, and what is left
- * after `helm uninstall`. How it finds or starts a cluster is said in `cluster.ts`. Needs helm, k6 (or Go to build them), redis-server and a
- * static busybox. Ends with status 1 when something isn't as it must be.
+ * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--transcript FILE]`: everything that only a
+ * real cluster shows, in one run. It covers the contracts of the executor and of objects, `helm install` and `helm
+ * test`, latencies, asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade
+ * rolls, and what is left after `helm uninstall`. `cluster.ts` says how it finds or starts a cluster. It needs helm, k6
+ * (or Go to build them), redis-server and a static busybox. It exits with status 1 if a check fails.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,10 @@ import { must, Transcript, until } from "./transcript.ts";
 import { filesByValues } from "./values.ts";
 
 const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events", "values"];
-/** What must hold on a quiet machine, p50; here it may be twice that, or more as more programs want each core. */
+/**
+ * Bounds on a quiet machine, p50. Here they may double, and grow further with the number of programs that want each
+ * core.
+ */
 const BOUNDS = { createdMs: 50, endSeenMs: 100 };
 const IMAGE = "sluice:0.1.0";
 const REDIS_IMAGE = "docker.io/library/redis:7.4";
@@ -45,7 +48,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-/** Builds the images and brings them to the nodes. */
+/** Builds the images and loads them into the nodes. */
 function loadImages(cluster: Cluster): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-images-"));
   try {
@@ -71,7 +74,7 @@ function loadImages(cluster: Cluster): string {
   }
 }
 
-/** Suites of `test/contract` on this cluster; of their tests those that need it. */
+/** Runs files of `test/contract` against this cluster, limited to the tests that need one. */
 function suites({ kubeconfig }: Cluster, files: readonly string[], titles: string): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     "run",
@@ -92,7 +95,7 @@ function suites({ kubeconfig }: Cluster, files: readonly string[], titles: strin
   return /Tests\s+(\d+ passed)/.exec(stdout)?.[1] ?? "passed";
 }
 
-/** Claims need somebody who provides them. */
+/** Claims need a provisioner. */
 async function installValues({ client }: Cluster): Promise<string[]> {
   const { items } = await client.call<{ items: unknown[] }>({
     path: "/apis/storage.k8s.io/v1/storageclasses",
@@ -119,7 +122,12 @@ async function main(): Promise<void> {
     await step("contract", "contract of the executors", () =>
       suites(
         cluster,
-        ["executor", "resource_executor", "volume_claims", "orphan_pods"],
+        [
+          "executors/executor",
+          "executors/resource/resource_executor",
+          "executors/kubernetes/volume_claims",
+          "executors/kubernetes/orphan_pods",
+        ],
         "executor kubernetes|resource templates|volume claims|orphan",
       ));
     await step(
@@ -128,7 +136,11 @@ async function main(): Promise<void> {
       () =>
         suites(
           cluster,
-          ["cluster_manifests", "workflow_objects", "pod_events"],
+          [
+            "kubernetes/cluster_manifests",
+            "service/cluster/workflow_objects",
+            "service/events/pod_events",
+          ],
           "on a real cluster",
         ),
     );
@@ -201,7 +213,7 @@ async function uninstall(release: Release): Promise<string> {
     SLUICE_TOKEN: release.token,
     SLUICE_NAMESPACE: release.namespace,
   });
-  // The servers remove them after the answer, and are gone after the next command.
+  // The servers remove the pods after the answer, and the next command removes the servers.
   await until(
     "end of the workflows' pods",
     60,

@@ -1,6 +1,6 @@
-/** What the API server tells of a namespace's workflow pods, with the time at which a client of its own hears it. */
-import { hasEnded } from "../../src/executors/kubernetes_outcome.ts";
-import type { Pod } from "../../src/executors/kubernetes_outcome.ts";
+/** What the API server reports about a namespace's workflow pods, with the time at which a separate client hears it. */
+import { hasEnded } from "../../src/executors/kubernetes/outcome.ts";
+import type { Pod } from "../../src/executors/kubernetes/outcome.ts";
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
@@ -11,7 +11,7 @@ interface PodTimes {
   created: number;
   running?: number;
   ended?: number;
-  /** The server said on it that its outcome was taken. */
+  /** The server has marked its outcome as taken. */
   taken?: number;
   restarts: number;
 }
@@ -28,7 +28,7 @@ export class PodEvents {
     this.#path = `/api/v1/namespaces/${namespace}/pods`;
   }
 
-  /** Resolves when the watch is on. */
+  /** Resolves when the watch has started. */
   async start(): Promise<void> {
     const { metadata } = await this.#client.call<{ metadata: { resourceVersion: string } }>({
       path: this.#path,

@@ -1,4 +1,4 @@
-/** Programs that the cluster's tests need and that are no npm packages: from PATH, else built once with `go install`. */
+/** Programs that the cluster tests need and that are not npm packages: from PATH, else built once with `go install`. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const MODULES = {
   kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0",
 } as const;
 
-/** The program's path, or why there is none. */
+/** The program's path, or why it is missing. */
 export function findProgram(
   name: keyof typeof MODULES,
 ): { path: string; missing?: undefined } | { missing: string } {
@@ -34,7 +34,7 @@ function runs(path: string): boolean {
   return ["version", "-v"].some((flag) => spawnSync(path, [flag]).status === 0);
 }
 
-/** The program's path. @throws {Error} when there is none */
+/** The program's path. @throws {Error} if it is missing */
 export function needProgram(name: keyof typeof MODULES): string {
   const found = findProgram(name);
   if (found.missing !== undefined) throw new Error(found.missing);

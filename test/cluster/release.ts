@@ -1,9 +1,9 @@
-/** One release of the chart in a namespace of its own, on a cluster, with a caller's token. */
+/** One release of the chart in its own namespace, on a cluster, with a caller's token. */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import type { Pod } from "../../src/executors/kubernetes_outcome.ts";
-import { INSTANCE_LABEL } from "../../src/executors/kubernetes_pod.ts";
+import type { Pod } from "../../src/executors/kubernetes/outcome.ts";
+import { INSTANCE_LABEL } from "../../src/executors/kubernetes/pod_marks.ts";
 import { KubeError } from "../../src/kubernetes/kube_client.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
 import { type Cluster, run, runBeside } from "./cluster.ts";
@@ -14,7 +14,7 @@ const CHART = "helm/sluice";
 const CALLER = "walker";
 const ACTIONS = ["create", "get", "list", "watch", "update", "patch", "delete"];
 
-/** Settings that the restricted standard asks of a workflow's pods. */
+/** Settings that the restricted standard requires of a workflow's pods. */
 export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65532,
@@ -33,7 +33,7 @@ export class Release {
   readonly #helm = needProgram("helm");
   #values: string[] = [];
   token = "";
-  /** Where the service answers. */
+  /** The address of the service. */
   url = "";
 
   constructor(cluster: Cluster) {
@@ -49,7 +49,7 @@ export class Release {
     return run([this.#helm, ...args, "-n", this.namespace], env);
   }
 
-  /** A namespace that enforces the restricted standard, with a caller who may do everything with workflows. */
+  /** Creates a namespace that enforces the restricted standard, with a caller who may do everything with workflows. */
   async prepare(): Promise<void> {
     const { client } = this.#cluster;
     const post = (path: string, body: Json) => client.call({ method: "POST", path, body });
@@ -72,7 +72,7 @@ export class Release {
     this.token = (answer as { status: { token: string } }).status.token;
   }
 
-  /** Installs the chart and finds where it answers. */
+  /** Installs the chart and finds its address. */
   async install(values: readonly string[]): Promise<void> {
     this.#values = values.flatMap((value) => ["--set", value]);
     this.helm("install", this.name, CHART, "--wait", "--timeout", "3m", ...this.#values);
@@ -104,7 +104,7 @@ export class Release {
     await runBeside([this.#helm, ...args, "-n", this.namespace], { KUBECONFIG: kubeconfig });
   }
 
-  /** Calls the service as the caller. @throws {Error} for an answer that isn't 200 */
+  /** Calls the service as that caller. @throws {Error} for any answer other than 200 */
   async call<Answer = JsonObject>(method: string, path: string, body?: Json): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,
@@ -125,7 +125,7 @@ export class Release {
     return this.call("GET", `/api/v1/workflows/${this.namespace}/${name}`);
   }
 
-  /** Waits for a workflow's end. */
+  /** Waits until a workflow ends. */
   ended(name: string, seconds: number): Promise<Workflow> {
     return until(`end of ${name}`, seconds, async () => {
       const workflow = await this.workflow(name);
@@ -133,7 +133,7 @@ export class Release {
     });
   }
 
-  /** Pods of the release's server, those that are ending left out. */
+  /** Pods of the release's server, except those that are ending. */
   async replicas(): Promise<Pod[]> {
     const labelSelector =
       `app.kubernetes.io/instance=${this.name},app.kubernetes.io/component=server`;
@@ -144,7 +144,7 @@ export class Release {
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** How many pods of workflows there are. */
+  /** Counts the pods of workflows. */
   async taskPods(): Promise<number> {
     const { items } = await this.#cluster.client.call<{ items: Pod[] }>({
       path: `${this.#core}/pods`,
@@ -163,7 +163,7 @@ export class Release {
     });
   }
 
-  /** Deletes a pod of the namespace. @param force without the time to end gently */
+  /** Deletes a pod of the namespace. @param force without a grace period */
   async deletePod(name: string, force = false): Promise<void> {
     const options = { kind: "DeleteOptions", apiVersion: "v1", gracePeriodSeconds: 0 };
     await this.#cluster.client.call({
@@ -173,7 +173,7 @@ export class Release {
     });
   }
 
-  /** What lies in the namespace, and in the cluster by this release's label. */
+  /** What exists in the namespace, and in the cluster with this release's label. */
   async remains(): Promise<string[]> {
     const { client } = this.#cluster;
     const inside = (group: string) => `/${group}/namespaces/${this.namespace}`;
@@ -199,9 +199,9 @@ export class Release {
       const { items } = await client.call<{ items: Pod[] }>({ path, query });
       const kind = path.slice(path.lastIndexOf("/") + 1);
       for (const { metadata } of items) {
-        // Kubernetes' own, and the caller of this test.
+        // Objects of Kubernetes itself, and the caller of this test.
         if (["default", "kube-root-ca.crt", CALLER].includes(metadata.name)) continue;
-        // Of another release of the same name, in another namespace.
+        // Objects of another release with the same name, in another namespace.
         if (kind.startsWith("clusterrole") && !metadata.name.startsWith(this.namespace)) continue;
         found.push(`${kind}/${metadata.name}`);
       }
@@ -209,7 +209,7 @@ export class Release {
     return found;
   }
 
-  /** Removes the namespace, with what is in it, and waits until it is gone. */
+  /** Removes the namespace with its contents and waits until it is gone. */
   async remove(): Promise<void> {
     const path = `/api/v1/namespaces/${this.namespace}`;
     await this.#cluster.client.call({ method: "DELETE", path });

@@ -1,23 +1,23 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
-/** What a run on a cluster says: lines with their time, to the terminal and as a table for the documentation. */
+/** The report of a run on a cluster: lines with their time, on the terminal and as a table for the documentation. */
 
 export class Transcript {
   readonly #started = performance.now();
   readonly #rows: [string, string][] = [];
 
-  /** Says what goes on. */
+  /** Prints progress. */
   say(text: string): void {
     const seconds = ((performance.now() - this.#started) / 1000).toFixed(1).padStart(6);
     console.log(`${seconds} s  ${text}`);
   }
 
-  /** Says what was seen and keeps it. */
+  /** Prints a result and keeps it. */
   seen(step: string, result: string): void {
     this.say(`${step}: ${result}`);
     this.#rows.push([step, result]);
   }
 
-  /** Runs a step; what it returns is what was seen, with the time that it took. @throws what the step throws */
+  /** Runs a step and records what it returns with the time it took. @throws what the step throws */
   async step(name: string, run: () => string | Promise<string>): Promise<void> {
     this.say(`${name} …`);
     const from = performance.now();
@@ -25,14 +25,14 @@ export class Transcript {
     this.seen(name, `${result}; ${((performance.now() - from) / 1000).toFixed(1)} s`);
   }
 
-  /** All that was seen as a table. */
+  /** All results as a table. */
   table(): string {
     const rows = this.#rows.map(([step, result]) => `| ${step} | ${result} |`);
     return ["| step | seen |", "| --- | --- |", ...rows, ""].join("\n");
   }
 }
 
-/** Fails a run unless something holds. */
+/** Fails the run if the condition is false. */
 export function must(isTrue: boolean, what: string): asserts isTrue {
   if (!isTrue) throw new Error(what);
 }
@@ -43,7 +43,7 @@ export function quantile(numbers: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** Waits until something is there, looking five times a second. @throws {Error} after the time */
+/** Waits until something exists, checking five times a second. @throws {Error} after the time limit */
 export async function until<Value>(
   what: string,
   seconds: number,

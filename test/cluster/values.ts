@@ -12,7 +12,7 @@ const TEMPLATE = {
   spec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
 };
 
-/** Runs it; tells what was seen. @throws {Error} when the server does not do what the values say */
+/** Runs the step; returns what it saw. @throws {Error} if the server does not do what the values say */
 export async function filesByValues(release: Release, client: KubeClient): Promise<string> {
   const { namespace } = release;
   const core = `/api/v1/namespaces/${namespace}`;
@@ -57,7 +57,7 @@ export async function filesByValues(release: Release, client: KubeClient): Promi
       await status(template, { method: "DELETE" }) === 403,
       "a rule grants what it does not name",
     );
-    // The cluster's tokens are taken besides.
+    // The server accepts the cluster's tokens too.
     const event = { text: "x".repeat(2_000) };
     const refusal = await release.call("POST", `/api/v1/events/${namespace}/x`, event).catch(
       String,

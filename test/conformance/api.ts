@@ -1,7 +1,7 @@
 /**
- * Conformance of the API: starts the server profiles of the recorded scenarios in this process, lets their own runner
- * (`run.py`, Python's standard library only) play them, and counts steps. Steps on which Sluice differs on purpose are
- * told apart with their reason.
+ * Conformance of the API. Starts the server profiles of the recorded scenarios in this process, lets the recordings'
+ * own runner (`run.py`, only Python's standard library) play them, and counts steps. Steps in which Sluice differs on
+ * purpose are reported separately, with the reason.
  */
 import { execFile } from "node:child_process";
 import { access, readdir, readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { type ApiServerOptions, startApiServer } from "../support/api_server.ts"
 import { inCommonWords } from "./own_words.ts";
 import type { ConformanceResult } from "./result.ts";
 
-/** Takes every token and password, and believes what they say: only here. */
+/** Accepts every token and password, and believes what they say: only here. */
 const credulous: Authenticator = {
   // deno-lint-ignore require-await -- so that a refusal is a rejection
   async authenticate(credential = "") {
@@ -30,7 +30,7 @@ const credulous: Authenticator = {
   },
 };
 
-/** Takes every token, and lets nobody do anything. */
+/** Accepts every token and allows nothing. */
 const forbidding: Authenticator = {
   authenticate: (credential) =>
     Promise.resolve(
@@ -83,15 +83,15 @@ interface Difference {
   text: string[];
 }
 
-/** The name of a workflow that an event made: template, time, and what makes it unique. */
+/** The name of a workflow that an event made: template, time and unique suffix. */
 const EVENT_NAME =
   /^body(?:\/items\/\d+)?\/metadata\/name: "(.*-)\d{14}-[a-z0-9]{8}", expected "(.*-)<suffix>"$/;
 
-/** The message of an answer, and the one that was recorded. */
+/** The message of an answer and the recorded one. */
 const MESSAGE =
   /^(?:body|frames\/\d+\/error)\/message: ("(?:[^"\\]|\\.)*"), expected ("(?:[^"\\]|\\.)*")$/;
 
-/** Reason why a difference is meant to be, or undefined. `text` has the request first, then what differs. */
+/** Why a difference is intended, or undefined. `text` has the request first, then the difference. */
 function purposeOf(
   scenario: Scenario,
   step: Step | undefined,
@@ -165,7 +165,7 @@ export async function run(dir: string): Promise<ConformanceResult> {
   }
 }
 
-/** Runs the recordings' own runner and returns what it prints, also when something differs. */
+/** Runs the recordings' own runner and returns its output, even if something differs. */
 export async function play(runner: string, args: readonly string[]): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)("python3", [runner, ...args], {
@@ -174,7 +174,7 @@ export async function play(runner: string, args: readonly string[]): Promise<str
     return stdout;
   } catch (error) {
     const { code, stdout, stderr } = error as { code?: unknown; stdout?: string; stderr?: string };
-    // Status 1 tells that something differs; anything else is trouble with the runner itself.
+    // Status 1 means that something differs; any other means trouble with the runner itself.
     if (code === 1 && stdout !== undefined && stdout !== "") return stdout;
     throw new Error(`${runner} failed: ${stderr ?? String(error)}`);
   }
@@ -225,7 +225,7 @@ async function readScenario(dir: string, name: string): Promise<Scenario> {
   throw new Error(`No scenario "${name}" in ${dir}`);
 }
 
-/** Folder of the scenarios and the runner, whichever level of the recordings is given. */
+/** Folder of the scenarios and the runner, for any level of the recordings. */
 export async function locate(dir: string): Promise<{ scenarios: string; runner: string }> {
   const nested = join(dir, "scenarios");
   const scenarios = await exists(nested) ? nested : dir;

@@ -1,6 +1,6 @@
 /**
- * Conformance of the API as the official command line sees it: plays the recorded sessions with the `argo` that is on
- * PATH. The figures are commands.
+ * Conformance of the API as the official command line sees it: plays the recorded sessions with the `argo` on PATH. The
+ * figures are commands.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { startApiServer } from "../support/api_server.ts";
 import { exists, locate, play } from "./api.ts";
 import type { ConformanceResult } from "./result.ts";
 
-/** Plays every session in `dir`, or in its folder `cli`. Without the official client nothing passes. */
+/** Plays every session in `dir`, or in its folder `cli`. Nothing passes without the official client. */
 export async function run(dir: string): Promise<ConformanceResult> {
   const version = await promisify(execFile)("argo", ["version", "--short"])
     .then(({ stdout }) => stdout.trim(), () => undefined);
@@ -22,7 +22,7 @@ export async function run(dir: string): Promise<ConformanceResult> {
   return { ...result, lines: [version, ...result.lines] };
 }
 
-/** Plays the sessions with a command that takes the arguments of `argo`, against a server of this process. */
+/** Plays the sessions against a server in this process, with a command that takes the arguments of `argo`. */
 export async function playSessions(
   dir: string,
   argo: string,

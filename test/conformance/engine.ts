@@ -1,6 +1,6 @@
 /**
- * Runs recorded scenarios through the engine: a scripted executor, simulated time, and a comparison of the whole tree at
- * every quiet point. Drives the same functions as the host.
+ * Runs recorded scenarios through the engine with a scripted executor and simulated time, and compares the whole tree
+ * at every quiet point. Drives the same functions as the host.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import type { ControlRequest } from "../../src/engine/command.ts";
 import { Simulation, SIMULATION_NAMESPACE } from "../../src/simulation/simulation.ts";
 import type { TaskRule } from "../../src/simulation/task_rule.ts";
 import type { ManifestKind, NodeStatus, Workflow } from "../../src/spec/manifest.ts";
-import { decodeManifest, isKind } from "../../src/spec/decode_manifest.ts";
-import { validateWorkflow } from "../../src/spec/validate.ts";
+import { decodeManifest, isKind } from "../../src/spec/schema/decode_manifest.ts";
+import { validateWorkflow } from "../../src/spec/validation/validate.ts";
 import { inCommonWords } from "./own_words.ts";
 
 export interface ConformanceResult {
@@ -48,7 +48,7 @@ interface Scenario {
   };
 }
 
-/** Goes on until everything is over, or nothing has happened for 30 seconds. */
+/** Goes on until everything has ended, or nothing has happened for 30 seconds. */
 function runUntilQuiet(simulation: Simulation): void {
   simulation.settle();
   for (let idle = 0; idle < 30 && !simulation.isComplete();) {
@@ -238,10 +238,10 @@ function short(value: unknown): string {
   return text.length > 400 ? `${text.slice(0, 400)}…` : text;
 }
 
-/** The reference's helper puts this before some refusals. */
+/** The reference's helper prefixes some refusals with this. */
 const PREFIX = "timed out waiting for the condition: ";
 
-/** Runs one scenario; the differences, none when it is as recorded. */
+/** Runs one scenario; returns the differences, none if it is as recorded. */
 export function runScenario(scenario: Scenario, isForgetful = false): string[] {
   const lines: string[] = [];
   const simulation = new Simulation({ rules: scenario.pods ?? [], isForgetful });
@@ -325,7 +325,7 @@ function sortKeys(value: unknown): unknown {
   );
 }
 
-/** Runs every scenario of a folder. `SLUICE_ONLY` (a regular expression) picks some by name. */
+/** Runs every scenario of a folder. `SLUICE_ONLY` (a regular expression) selects some by name. */
 export function run(dir: string): Promise<ConformanceResult> {
   const folder = readdirSync(dir).includes("engine") ? join(dir, "engine") : dir;
   const only = process.env["SLUICE_ONLY"];

@@ -1,6 +1,6 @@
 /** Conformance of the expression language: the case files of one folder. */
 
-import { ARGO_FUNCTIONS } from "../../src/expr/argo_functions.ts";
+import { ARGO_FUNCTIONS } from "../../src/expr/functions/argo_functions.ts";
 import { runCases } from "./expr_cases.ts";
 import { runContextCases } from "./expr_contexts.ts";
 import { addResults, type ConformanceResult } from "./result.ts";

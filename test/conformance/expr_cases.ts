@@ -3,13 +3,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { compileExpr } from "../../src/expr/compile.ts";
-import { ExprCompileError, ExprRuntimeError } from "../../src/expr/error.ts";
-import { durationText } from "../../src/expr/go_duration.ts";
-import { base64Encode, floatText, goString, toJsonText } from "../../src/expr/go_text.ts";
-import type { FunctionTable } from "../../src/expr/program.ts";
+import { compileExpr } from "../../src/expr/language/compile.ts";
+import { ExprCompileError, ExprRuntimeError } from "../../src/expr/values/error.ts";
+import { durationText } from "../../src/expr/values/go_duration.ts";
+import { base64Encode, floatText, goString, toJsonText } from "../../src/expr/values/go_text.ts";
 import {
   AnyMap,
+  type FunctionTable,
   GoDuration,
   GoFunction,
   GoTime,
@@ -18,7 +18,7 @@ import {
   NamedInt,
   type Value,
   type ValueMap,
-} from "../../src/expr/values.ts";
+} from "../../src/expr/values/values.ts";
 import type { ConformanceResult } from "./result.ts";
 
 /** One line of a case file. */
@@ -32,7 +32,7 @@ interface ExprCase {
   readonly msg?: string;
 }
 
-/** Reads a file of one JSON object a line; none when the file does not exist. */
+/** Reads a file with one JSON object per line; returns none if the file does not exist. */
 export function readLines<T>(file: string): T[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, "utf8").split("\n").filter((line) => line !== "").map((line) =>
@@ -53,7 +53,7 @@ export function runCases(dir: string, file: string, helpers: FunctionTable): Con
   const lines: string[] = [];
   for (const [index, item] of cases.entries()) {
     const functions: FunctionTable = item.helpers === true ? helpers : new Map();
-    // A function may change the data it is given, so that such cases need their own copy.
+    // A function may change its data, so such cases need their own copy.
     const env = item.helpers === true ? structuredClone(envOf(item.env)) : envOf(item.env);
     const got = outcomeOf(item.expr, env, functions);
     const difference = differenceOf(item, got);

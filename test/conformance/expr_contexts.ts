@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
 import { isJsonObject, type Json } from "../../src/base/json.ts";
-import { ARGO_FUNCTIONS } from "../../src/expr/argo_functions.ts";
+import { ARGO_FUNCTIONS } from "../../src/expr/functions/argo_functions.ts";
 import {
   evaluateCondition,
   evaluateEventParameter,
@@ -13,17 +13,17 @@ import {
   evaluateSelector,
   eventEnvironment,
   ExpressionError,
-} from "../../src/expr/contexts.ts";
+} from "../../src/expr/templates/contexts.ts";
 import {
   dependsProblem,
   evaluateDepends,
   expandDepends,
   TASK_RESULTS,
-} from "../../src/expr/depends.ts";
-import type { TaskResults } from "../../src/expr/depends.ts";
-import { scopeOf } from "../../src/expr/scope.ts";
-import { substituteText, TemplateError } from "../../src/expr/template.ts";
-import { evaluateWhen, WhenError } from "../../src/expr/when.ts";
+} from "../../src/expr/templates/depends.ts";
+import type { TaskResults } from "../../src/expr/templates/depends.ts";
+import { scopeOf } from "../../src/expr/language/scope.ts";
+import { substituteText, TemplateError } from "../../src/expr/templates/template.ts";
+import { evaluateWhen, WhenError } from "../../src/expr/when/when.ts";
 import { readLines } from "./expr_cases.ts";
 import { inCommonWords } from "./own_words.ts";
 import type { ConformanceResult } from "./result.ts";
@@ -61,7 +61,7 @@ interface Binding {
 
 const RUN = { now: () => 1_700_000_000_000, random: () => 0.5 };
 
-/** Runs the context cases in a folder. Cases with a quirk are counted apart. */
+/** Runs the context cases in a folder. Cases with a quirk are counted separately. */
 export function runContextCases(dir: string): ConformanceResult {
   const lines: string[] = [];
   const quirks = { like: 0, better: 0 };
@@ -101,7 +101,7 @@ type Result = Record<string, unknown>;
 const PURPOSE =
   "a member of a payload that is no object is nil, and no error of the kinds of one payload";
 
-/** The reference checks an expression against the kind of each payload anew. */
+/** The reference checks an expression again for the type of each payload. */
 function isPurpose(item: ContextCase, want: Result, got: Result): boolean {
   return item.kind === "dispatch" && !isJsonObject(item.event.payload) &&
     got["error"] === undefined &&
@@ -211,7 +211,7 @@ function dispatch({ event, binding }: ContextCase): Result {
   };
 }
 
-/** Equality; the text of an error may differ behind its first `: `. */
+/** Compares; the text of an error may differ after its first `: `. */
 function isSame(want: Result, got: Result): boolean {
   const headOf = (result: Result) => {
     const error = result["error"];
@@ -222,7 +222,7 @@ function isSame(want: Result, got: Result): boolean {
   return isDeepStrictEqual(headOf(want), headOf(got));
 }
 
-/** The golden with string parameters as they are, where the reference leaves their JSON escapes in. */
+/** The golden with string parameters as they are, without the JSON escapes that the reference leaves in. */
 function withoutEscapes(want: Result): Result {
   const params = want["params"] as { name: string; value: string }[] | undefined;
   return {

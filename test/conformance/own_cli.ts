@@ -1,6 +1,6 @@
 /**
- * The recorded sessions of the official command line, played with this project's own: the same commands and options,
- * the same answers. It tells errors in the server's words, without the name of a protocol that it does not speak.
+ * Plays the recorded sessions of the official command line with this project's own: the same commands and options, the
+ * same answers. Errors have the server's words, without the name of a protocol that it does not speak.
  */
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { playSessions } from "./cli.ts";
 import type { ConformanceResult } from "./result.ts";
 
-/** What the official client puts in front of a message; on purpose ours does not. */
+/** The official client puts this before a message; ours deliberately does not. */
 const STATUS_NAME = /rpc error: code = \w+ desc = /g;
 
 /** Plays every session in `dir`, or in its folder `cli`. */
@@ -21,7 +21,7 @@ export async function run(dir: string): Promise<ConformanceResult> {
     ? `"${process.execPath}" run -A -q`
     : `"${process.execPath}"`;
   const argo = join(folder, "argo");
-  // The runner gives the command a home of its own, where no runtime has its cache.
+  // The runner gives the command its own home, which has no cache of the runtime.
   const home = process.env["HOME"] ?? "";
   await writeFile(argo, `#!/bin/sh\nHOME="${home}" exec ${command} "${main}" "$@"\n`);
   await chmod(argo, 0o755);
@@ -39,7 +39,7 @@ function isHead(line: string): boolean {
   return / step \d+ {2}/.test(line);
 }
 
-/** Leaves out the differences that are none but for the name of the status. */
+/** Drops differences that only concern the name of the status. */
 function withoutStatusNames(lines: readonly string[]): string[] {
   const kept: string[] = [];
   let group: string[] = [];

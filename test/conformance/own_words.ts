@@ -1,6 +1,6 @@
 /**
- * Messages that say something else than the reference's on purpose: they speak of this product, fit the call, and have no
- * traces of a programming language. Both wordings become the same text before they are compared.
+ * Messages that deliberately differ from the reference's: they name this product, fit the call, and show no traces of a
+ * programming language. Both wordings become the same text before the comparison.
  */
 const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = [
   [
@@ -34,7 +34,7 @@ const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = 
   ["raw output", /(timed out waiting for the condition: |step \S+: )?raw output parameter/g],
 ];
 
-/** A message in words that are the same for the reference and this product. */
+/** A message in the words that the reference and this product share. */
 export function inCommonWords(message: string): string {
   return WORDINGS.reduce(
     (text, [common, ...wordings]) =>

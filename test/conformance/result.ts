@@ -1,10 +1,10 @@
-/** What a conformance runner gives back. */
+/** The result of a conformance runner. */
 export interface ConformanceResult {
   readonly passed: number;
   readonly total: number;
   /** One readable difference each. */
   readonly lines?: readonly string[];
-  /** Cases whose golden is probably a defect of the reference: how many we share, how many we do better. */
+  /** Cases whose golden is probably a defect of the reference: how many we share, how many we improve on. */
   readonly quirks?: { readonly like: number; readonly better: number };
 }
 

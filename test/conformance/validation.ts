@@ -1,14 +1,14 @@
 /**
- * Conformance of validation: each case is a manifest with the verdict and text of the reference, for creation and for
- * lint. Runs the functions that the server and the command line call.
+ * Conformance of validation: each case is a manifest with the reference's verdict and text, for creation and for lint.
+ * Runs the functions that the server and the command line call.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "../../src/base/problem.ts";
-import { DecodeError } from "../../src/spec/decode.ts";
-import { decodeAny, isKind } from "../../src/spec/decode_manifest.ts";
+import { DecodeError } from "../../src/spec/schema/decode.ts";
+import { decodeAny, isKind } from "../../src/spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests, templateFinder } from "../../src/spec/lint.ts";
-import { validateAny } from "../../src/spec/validate_any.ts";
+import { validateAny } from "../../src/spec/validation/any.ts";
 import type { ConformanceResult } from "./result.ts";
 
 interface Verdict {
@@ -19,7 +19,7 @@ interface Verdict {
 interface Case {
   name: string;
   manifest: unknown;
-  /** Templates that exist already. */
+  /** Templates that already exist. */
   context?: unknown[];
   valid: boolean;
   message: string;
@@ -34,8 +34,8 @@ interface Scenario {
 }
 
 /**
- * Runs every `*.jsonl` file of `dir`, one case a line, and of every `*.json` file, an engine scenario, the verdict on
- * the creation of its workflows.
+ * Runs every `*.jsonl` file of `dir`, one case per line, and from every `*.json` file, an engine scenario, the verdict
+ * on the creation of its workflows.
  */
 export async function run(dir: string): Promise<ConformanceResult> {
   let passed = 0;
@@ -113,7 +113,7 @@ function lint(given: Case): Verdict {
   return { valid: lines.length === 0, message: lines.join("\n") };
 }
 
-/** Texts that libraries of the reference wrote may differ after the first `: `. */
+/** Texts written by libraries of the reference may differ after the first `: `. */
 const LIBRARY_TEXT = /is malformed: |invalid timezone|podGC\.labelSelector invalid: |json: /;
 
 function sameText(want: string, got: string): boolean {

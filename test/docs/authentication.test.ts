@@ -1,4 +1,4 @@
-/** docs/authentication.md: its files are read by the server's own parsers, and grant what the page says. */
+/** docs/authentication.md: the server's own parsers read its files, which grant what the page says. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { parseConfig } from "../../src/platform/config.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/authentication.md"), "utf8");
 
-/** The block whose first line is three backticks and `info`. */
+/** The code block with this info string. */
 function block(info: string): string {
   const [, text = ""] = PAGE.split(`\`\`\`${info}\n`);
   expect(text).not.toBe("");

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/base/json.ts";
-import { anyManifestSchema } from "../../src/spec/json_schema.ts";
+import { anyManifestSchema } from "../../src/spec/schema/json_schema.ts";
 import { lintLines, lintManifests } from "../../src/spec/lint.ts";
 import { parseDocuments } from "../../src/spec/parse.ts";
 import { schemaProblems } from "../support/json_schema.ts";

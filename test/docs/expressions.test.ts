@@ -1,18 +1,18 @@
-/** Every example of docs/expressions.md gives what the page says. */
+/** Every example of docs/expressions.md has the result that the page shows. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ARGO_FUNCTIONS } from "../../src/expr/argo_functions.ts";
-import { ExpressionError } from "../../src/expr/contexts.ts";
-import { evaluateDepends, expandDepends } from "../../src/expr/depends.ts";
-import { ExprCompileError, ExprRuntimeError } from "../../src/expr/error.ts";
-import { evaluateForUser } from "../../src/expr/evaluate_for_user.ts";
-import { MAX_NESTING, MAX_NODES, MAX_SOURCE_LENGTH } from "../../src/expr/plugin.ts";
-import { MAX_PATTERN_LENGTH, MAX_PATTERN_SIZE } from "../../src/expr/regex.ts";
-import { MAX_SELECTOR_LENGTH, MAX_SELECTOR_TERMS } from "../../src/expr/selector_limits.ts";
-import { MEMORY_BUDGET, STEP_BUDGET, TEXT_BUDGET } from "../../src/expr/run_context.ts";
-import { scopeOf } from "../../src/expr/scope.ts";
-import { substituteText, TemplateError } from "../../src/expr/template.ts";
-import { evaluateWhen, WhenError } from "../../src/expr/when.ts";
+import { ARGO_FUNCTIONS } from "../../src/expr/functions/argo_functions.ts";
+import { ExpressionError } from "../../src/expr/templates/contexts.ts";
+import { evaluateDepends, expandDepends } from "../../src/expr/templates/depends.ts";
+import { ExprCompileError, ExprRuntimeError } from "../../src/expr/values/error.ts";
+import { evaluateForUser } from "../../src/expr/templates/evaluate_for_user.ts";
+import { MAX_NESTING, MAX_NODES, MAX_SOURCE_LENGTH } from "../../src/expr/language/limits.ts";
+import { MAX_PATTERN_LENGTH, MAX_PATTERN_SIZE } from "../../src/expr/values/regex.ts";
+import { MAX_SELECTOR_LENGTH, MAX_SELECTOR_TERMS } from "../../src/expr/selectors/limits.ts";
+import { MEMORY_BUDGET, STEP_BUDGET, TEXT_BUDGET } from "../../src/expr/values/run_context.ts";
+import { scopeOf } from "../../src/expr/language/scope.ts";
+import { substituteText, TemplateError } from "../../src/expr/templates/template.ts";
+import { evaluateWhen, WhenError } from "../../src/expr/when/when.ts";
 
 const PAGE = readFileSync(new URL("../../docs/expressions.md", import.meta.url), "utf8");
 
@@ -32,7 +32,7 @@ function examples(info: string): { source: string; want: string }[] {
   );
 }
 
-/** The result, or `error: ` and the first line of the message without its place. */
+/** The result, or `error: ` and the first line of the message without its position. */
 function outcome(run: () => string): string {
   try {
     return run();

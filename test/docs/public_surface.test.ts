@@ -1,4 +1,4 @@
-/** The package's surface: its examples run, and the client has every operation of the description with its place. */
+/** The package's exports: their examples run, and the client has every operation of the description with its path. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.ts";
@@ -9,7 +9,7 @@ import { OPERATIONS_FILE, operationsFile } from "../../tools/client_operations.t
 import { startApiServer } from "../support/api_server.ts";
 
 const SOURCE = readFileSync(new URL("../../src/mod.ts", import.meta.url), "utf8");
-const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const PAGE = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
 const SERVER = "http://127.0.0.1:2746";
 
 let running: Awaited<ReturnType<typeof startApiServer>>;
@@ -20,12 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-describe("the examples of mod.ts and the README", () => {
+describe("the examples of mod.ts and docs/clients.md", () => {
   const examples = [
     ...[...SOURCE.matchAll(/^ \* ```ts\n([^]*?)^ \* ```$/gm)].map(([, block = ""]) =>
       block.replaceAll(/^ \* ?/gm, "")
     ),
-    ...[...README.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = ""]) => block),
+    ...[...PAGE.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = ""]) => block),
   ];
   it("are found", () => expect(examples.length).toBe(6));
 

@@ -1,4 +1,4 @@
-/** Every example has tests of what it does, and they and those of the catalogue of manifests pass. */
+/** Every example has tests of what it does. They pass, and so do those of the manifest catalogue. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

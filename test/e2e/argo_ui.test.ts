@@ -1,6 +1,6 @@
 /**
- * A walk through the reference's own pages, served by the service: they are a client that was written without us. No page
- * fails, nothing is answered with an error, and what they show and do is what is so.
+ * A walk through the reference's own pages, served by the service: a client that was written without us. No page fails,
+ * no request is answered with an error, and what the pages show and do is true.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -148,20 +148,20 @@ describe.skipIf(missing !== undefined)(
       (await call<{ items: { metadata: { name: string } }[] | null }>(server, "GET", path)).items
         ?.map(({ metadata }) => metadata.name).sort() ?? [];
     const open = (path: string) => browser.page.goto(`${server.url}/argo/${path}`);
-    /** Opens the details of a workflow; the page goes to another address by itself once it has found it. */
+    /** Opens the details of a workflow; the page changes its own address once it has found it. */
     const openWorkflow = async (name: string, query = "") => {
       await open(`workflows/default/${name}${query}`);
       await browser.page.waitForURL(/[?&]uid=/);
     };
     const text = (words: string | RegExp) =>
       browser.page.getByText(words).filter({ visible: true });
-    /** A button by its words; icons stand before them. */
+    /** A button by its text, which follows an icon. */
     const button = (name: string, within: Pick<Locator, "locator"> = browser.page) =>
       within.locator("button", { hasText: new RegExp(`^\\s*${name}\\s*$`, "i") })
         .filter({ visible: true });
     const panel = () => browser.page.locator(".sliding-panel--opened");
     const shows = (words: string | RegExp) => text(words).first().waitFor();
-    /** Answers the question whether it is meant. */
+    /** Confirms the dialog. */
     const confirm = () => button("OK").click();
     const row = (name: string) =>
       browser.page.locator(".workflows-list__row-container", {
@@ -290,7 +290,7 @@ describe.skipIf(missing !== undefined)(
       await panel().getByText("good.make").first().waitFor();
       await openWorkflow("good", query);
       await button("LOGS").last().click();
-      // They are painted, so what the page heard is looked at.
+      // They are drawn on a canvas, so the test checks what the page received.
       await expect.poll(() => browser.heard(), PATIENCE).toContain("made for world");
       await openWorkflow("good", query);
       await button("EVENTS").last().click();
@@ -396,7 +396,7 @@ describe.skipIf(missing !== undefined)(
       await confirm();
       for (const name of two) await row(name).waitFor({ state: "detached" });
       await expect.poll(() => names("archived-workflows?namePrefix=both-"), PATIENCE).toEqual([]);
-      // The page deletes in both places at once; where the archive is first, nothing is left to delete.
+      // The page deletes in both places at once; if the archive comes first, nothing is left to delete.
       const isSecond = (one: string) => /^404 DELETE .*\/workflows\/default\/both-/.test(one);
       expect(browser.troubles().filter((one) => !isSecond(one))).toEqual([]);
     });
@@ -427,7 +427,7 @@ describe.skipIf(missing !== undefined)(
       expect((await last()).finishedAt).not.toBe(before.finishedAt);
     });
 
-    /** Changes what the editor shows. */
+    /** Changes the text of the editor. */
     const edit = async (insert: string) => {
       const editor = browser.page.locator(".monaco-editor").filter({ visible: true }).last();
       await editor.locator(".view-line").first().click();
@@ -558,7 +558,7 @@ describe.skipIf(missing !== undefined)(
         await browser.page.waitForURL(/\/argo\/login/);
         await login("Bearer sluice_wrong");
         await browser.page.waitForURL(/\/argo\/login\?/);
-        // The pages leave the refusal to nobody, whoever refuses.
+        // The pages do not handle this refusal, whichever server refuses.
         await browser.page.waitForLoadState("networkidle");
         expect([...new Set(browser.troubles())].sort()).toEqual([
           "401 GET /argo/api/v1/info",
@@ -586,7 +586,7 @@ describe.skipIf(missing !== undefined)(
         await browser.page.goto(`${guarded.url}/argo/userinfo`);
         await shows("ana");
       } finally {
-        // The page must not see its server go.
+        // The page must not lose its server.
         await browser.page.goto("about:blank");
         await guarded.kill();
       }

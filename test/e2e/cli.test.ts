@@ -1,4 +1,4 @@
-/** The command line as a person uses it, against a real server: what it prints, and its exit status. */
+/** The command line as a person uses it, against a real server: its output and its exit status. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

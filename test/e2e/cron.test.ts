@@ -1,4 +1,4 @@
-/** Cron workflows on two replicas of which one dies: each due time runs once, and none is left out. */
+/** Cron workflows on two replicas, one of which dies: each due time runs once, and none is missed. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { call } from "../support/event_ledger.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
-/** So many that each replica owns some of them, whatever the replicas are called. */
+/** Enough for each replica to own some of them, whatever the replicas are called. */
 const CRONS = 16;
 const EVERY_MS = 2_000;
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const run of cleanUp.splice(0).reverse()) await run();
 });
 
-/** `cron due` of every run that a server has begun. */
+/** `cron due` of every run that a server has started. */
 function runsOf(server: ServerProcess): string[] {
   return server.log.flatMap((line) => {
     if (!line.includes('"decision":"submit"')) return [];
@@ -73,7 +73,7 @@ test("each due time runs once, also when the replica that owns it is killed", as
     const gaps = new Set(times.slice(1).map((time, index) => time - (times[index] ?? 0)));
     expect([...gaps], `tick-${i}: ${times}`).toEqual([EVERY_MS / 1_000]);
   }
-  // What the killed replica had just begun is begun again: the gaps above show that it made one workflow.
+  // What the killed replica had just started is started again: the gaps above show that it made one workflow.
   const timeOf = (run: string) => run.split(" ")[1] ?? "";
   const last = runsOf(first).map(timeOf).sort().at(-1);
   const runs = [...runsOf(first), ...runsOf(second)];

@@ -1,6 +1,6 @@
 /**
- * Events against real servers: nothing that was answered 200 is lost or done twice, whatever is killed in between; what is
- * wrong with one binding or one event is its own business; the bound and the time of the answer hold.
+ * Events against real servers: nothing that was answered with 200 is lost or done twice, whatever is killed in between;
+ * an error in one binding or event affects no other; the bound and the time of the answer hold.
  *
  * SLUICE_LEDGER_EVENTS: events per store that must be accepted (default 2,000; the full run has 20,000).
  */
@@ -24,7 +24,7 @@ import { type ServerProcess, startServer } from "../support/server_process.ts";
 const EVENTS = Number(process.env["SLUICE_LEDGER_EVENTS"] ?? 2_000);
 const SEED = Number(process.env["SLUICE_SEED"] ?? Date.now() % 1_000_000);
 const CLIENTS = 16;
-/** Needs a field that no event has, and stays an error of its own. */
+/** Needs a field that no event has, so it is always an error of its own. */
 const BROKEN = submits('int(payload.word) > 0 || payload.word == "x"');
 const DELIVERIES = "/api/v1/event-deliveries/default";
 const EVENT = "/api/v1/events/default/";
@@ -206,7 +206,7 @@ test(
     const before = warnings().length;
     await redis.kill("SIGKILL");
     await expect.poll(() => warnings().length, { timeout: 30_000 }).toBeGreaterThan(before + 5);
-    // Everything is tried several times in this time, and would be told each time.
+    // Everything is tried several times in this time, and would be logged each time.
     await new Promise((resolve) => setTimeout(resolve, 8_000));
     const told = warnings();
     expect(told).toEqual([...new Set(told)]);

@@ -1,4 +1,4 @@
-/** Scripts that people have for the reference run here unchanged: a walk with the real Hera. */
+/** Scripts written for the reference run here unchanged: a walk with the real Hera. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { type ServerProcess, startServer } from "../support/server_process.ts";
 
 const HERA = "hera==7.1.0";
 const SCRIPT = fileURLToPath(new URL("../clients/hera_walk.py", import.meta.url));
-/** Made once and kept: an install takes longer than the walk. */
+/** Made once and kept, because an installation takes longer than the walk. */
 const ENVIRONMENT = join(tmpdir(), `sluice-${HERA.replace("==", "-")}`);
 
 const run = promisify(execFile);

@@ -1,4 +1,4 @@
-/** Steps of one namespace whose servers never answer hold up that namespace, and nobody else: on a real server. */
+/** On a real server: steps whose servers never answer delay their own namespace and no other. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const run of cleanUp.splice(0).reverse()) await run();
 });
 
-/** A server that never answers on `/hang`, and notes when it was asked for anything else. */
+/** A server that never answers on `/hang`, and records other requests. */
 async function startTarget() {
   const hung = new Set<ServerResponse>();
   const askedAt = new Map<string, number>();
@@ -61,7 +61,7 @@ test(`${HUNG} steps that hang: a step of another namespace starts within a secon
   expect((await create("a", httpSteps("hung", `${target.url}/hang`, HUNG))).status).toBe(200);
   await expect.poll(() => target.hung.size, { timeout: 30_000 }).toBe(192);
 
-  // The best of some: a busy machine may delay any of them.
+  // The best of several: a busy machine may delay any of them.
   let best = Infinity;
   for (let index = 0; index < TRIES; index++) {
     const path = `/here-${index}`;

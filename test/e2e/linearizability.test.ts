@@ -1,6 +1,6 @@
 /**
- * A hundred clients race commands on one workflow, again and again: there must be an order of the commands in which every
- * answer is right, for a sequential model that is written down here and not taken from the engine.
+ * A hundred clients race commands on one workflow, again and again. There must be an order of the commands in which
+ * every answer is right, according to a sequential model that is written here and not taken from the engine.
  *
  * SLUICE_ROUNDS: workflows per test (default 8); SLUICE_SEED.
  */
@@ -27,7 +27,12 @@ const SEED = Number(process.env["SLUICE_SEED"] ?? Date.now() % 1_000_000);
 const CLIENTS = 100;
 /** Commands of one client on one workflow. */
 const COMMANDS = 2;
-/** Fewer where a replica dies: a call that was never answered may have been done or not, and the search tries both. */
+/**
+ * Every second round has so few that the search always ends with a verdict. Of a hundred it may give up: that proves
+ * nothing, and is allowed in half of those rounds.
+ */
+const FEW_CLIENTS = 30;
+/** Fewer if a replica dies: a call without an answer may have been applied or not, and the search tries both. */
 const CLIENTS_AT_A_KILL = 24;
 const TTL_MS = 1_000;
 const API = "/api/v1/workflows/default";
@@ -44,7 +49,7 @@ async function folder(): Promise<string> {
   return dir;
 }
 
-/** Commands by how often they are sent; what makes, reads and reopens comes more often than what ends. */
+/** Commands, weighted by frequency: those that make, read and reopen come more often than those that end. */
 const COMMAND_MIX: readonly GateCommand[] = [
   ...["create", "create", "create", "get", "get", "get", "suspend", "suspend"] as const,
   ...["resume", "resume", "resume-node", "resume-node", "stop", "stop-node"] as const,
@@ -75,7 +80,7 @@ function requestOf(name: string, command: GateCommand): [string, string, object?
   }
 }
 
-/** What a command was answered; undefined when it may or may not have been done. */
+/** The answer to a command; undefined if it may or may not have been applied. */
 async function send(
   url: string,
   name: string,
@@ -123,10 +128,11 @@ async function race(
   return calls;
 }
 
-/** Fails with what does not fit; says how much was done. */
-function expectLinearizable(calls: readonly Call[]): void {
+/** Fails with the history that does not fit. Gives false when the search gave up, where it may. */
+function expectLinearizable(calls: readonly Call[], mayGiveUp = false): boolean {
   const verdict = checkLinearizable(calls, gateModel);
-  if (verdict.isLinearizable) return;
+  if (verdict.isLinearizable) return true;
+  if (mayGiveUp && !verdict.isProved) return false;
   const { best, stuck, isProved } = verdict;
   throw new Error(
     `seed ${SEED}: ${
@@ -137,7 +143,21 @@ function expectLinearizable(calls: readonly Call[]): void {
   );
 }
 
-/** A history counts only when commands were done and refused. Returns how many were left open, at most `maxOpen`. */
+function clientsIn(round: number): number {
+  return round % 2 === 0 ? CLIENTS : FEW_CLIENTS;
+}
+
+/** Rounds in the order of `clientsIn`. */
+function expectMostDecided(rounds: readonly Call[][]): void {
+  const verdicts = rounds.map((calls, round) =>
+    expectLinearizable(calls, clientsIn(round) === CLIENTS)
+  );
+  const undecided = verdicts.filter((isDecided) => !isDecided).length;
+  if (undecided > 0) process.stdout.write(`the search gave up in ${undecided} rounds\n`);
+  expect(undecided).toBeLessThanOrEqual(Math.ceil(rounds.length / 4));
+}
+
+/** A history counts only if commands were applied and refused. Returns how many were left open, at most `maxOpen`. */
 function expectEventful(calls: readonly Call[], maxOpen: number): number {
   const count = (fits: (call: Call) => boolean) => calls.filter(fits).length;
   const done = count(({ input, output }) => input !== "get" && output === "done");
@@ -227,7 +247,8 @@ describe("commands that race on one workflow", () => {
     const urls = () => servers.filter((server) => server !== killed).map(({ url }) => url);
     const quiet: Call[][] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      quiet.push(await race(`gate-${round}`, urls, random));
+      const clients = clientsIn(round);
+      quiet.push(await race(`gate-${round}`, urls, random, { clients }));
     }
     const disturbed: Call[][] = [];
     for (let round = 0; round < Math.max(1, ROUNDS / 4); round++) {
@@ -244,8 +265,9 @@ describe("commands that race on one workflow", () => {
       );
       servers[victim] = await startServer(flags);
     }
-    for (const calls of [...quiet, ...disturbed]) expectLinearizable(calls);
-    for (const calls of quiet) expectEventful(calls, 0);
+    expectMostDecided(quiet);
+    for (const calls of disturbed) expectLinearizable(calls);
+    expectEventful(quiet.flat(), 0);
     expect(expectEventful(disturbed.flat(), Infinity)).toBeGreaterThan(0);
   }, 300_000);
 
@@ -254,12 +276,14 @@ describe("commands that race on one workflow", () => {
     const dir = await folder();
     const server = await startServer([`--store=sqlite:${dir}/store`, `--work-dir=${dir}`]);
     cleanUp.push(() => server.kill());
+    const quiet: Call[][] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const calls = await race(`gate-${round}`, () => [server.url], random);
-      expectLinearizable(calls);
-      expectEventful(calls, 0);
+      const clients = clientsIn(round);
+      quiet.push(await race(`gate-${round}`, () => [server.url], random, { clients }));
     }
-    // The same with a few clients, and an answer that contradicts the one before it: that is noticed.
+    expectMostDecided(quiet);
+    expectEventful(quiet.flat(), 0);
+    // The same with a few clients, and an answer that contradicts an earlier one: the check must notice it.
     const calls = await race("few", () => [server.url], random, { clients: 6 });
     expectLinearizable(calls);
     const end = calls.length * 10;

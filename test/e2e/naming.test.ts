@@ -1,5 +1,5 @@
 /**
- * A deployment with names of its own: nothing that a real server or the command line says names the reference's label
+ * A deployment with its own names: nothing that a real server or the command line prints contains the reference's label
  * prefix or group, and the command line finds what it looks for.
  */
 import { spawn } from "node:child_process";
@@ -127,7 +127,7 @@ describe.each(["sqlite", "redis"])("a server with another prefix and group on %s
     });
     expect(metadataOf(made)["annotations"]).toHaveProperty([`${PREFIX}pod-name-format`]);
 
-    // The kind is told by the path: manifests of the reference's group are taken as well.
+    // The path determines the kind: manifests of the reference's group are accepted as well.
     const foreign = own("Workflow", "foreign", { spec: waiting }, "argoproj.io/v1alpha1");
     expect((await call("POST", "/api/v1/workflows/default", { workflow: foreign })).status).toBe(
       200,
@@ -190,7 +190,7 @@ describe.each(["sqlite", "redis"])("a server with another prefix and group on %s
     expect(await names("--completed")).not.toContain("foreign");
     expect(await names("--running")).toEqual(["foreign", ""]);
     expect(await names("--status", "Running")).toEqual(["foreign", ""]);
-    // The store files a workflow anew whenever it ends or goes on.
+    // The store files a workflow again whenever it ends or resumes.
     await call("PUT", "/api/v1/workflows/default/foreign/terminate", {});
     await reaches("foreign", "Failed");
     expect(await names("--running")).toEqual([""]);
@@ -248,7 +248,7 @@ describe.each(["sqlite", "redis"])("a server with another prefix and group on %s
       'workflows.example.org "none" is forbidden: User "bob" cannot get resource "workflows" in API group ' +
         '"example.org" in the namespace "default"',
     );
-    // The rule names no group: the deployment's is meant.
+    // The rule names no group, so it means the deployment's.
     expect((await call("GET", "/api/v1/workflows/default", undefined, BOB)).status).toBe(200);
     expect(
       await texts("POST", "/api/v1/workflows/default", {
@@ -393,7 +393,7 @@ test("pods, claims and objects of a cluster have only the names of the deploymen
   }
 });
 
-/** What stands beside the first standard name. */
+/** The text next to the first standard name. */
 function around(text: string): string {
   const at = text.search(STANDARD);
   return `${text.slice(0, 60)} … ${text.slice(Math.max(0, at - 60), at + 60)}`;

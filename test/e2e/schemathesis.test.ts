@@ -1,4 +1,4 @@
-/** The server against its own description, with few examples of each operation; by hand: `deno task schemathesis`. */
+/** The server against its own description, with few examples of each operation. For more: `deno task schemathesis`. */
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";

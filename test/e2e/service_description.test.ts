@@ -1,7 +1,7 @@
 /**
- * What the description of the service promises, sentence by sentence, as somebody does it who knows nothing else: requests
- * and manifests are typed as the description shows them, `<ACCESS_TOKEN>` and all. On both stores, with and without
- * tokens; on Redis with two replicas, which are asked in turn.
+ * What the description of the service promises, sentence by sentence, as if by somebody who knows nothing else:
+ * requests and manifests are typed as the description shows them, including `<ACCESS_TOKEN>`. On both stores, with and
+ * without tokens; on Redis with two replicas, which are asked in turn.
  */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ const ACCESS = `rules:
 - { subjects: [sender], namespaces: ["*"], resources: [clusterworkflowtemplates], resourceNames: [greet-all], verbs: [get] }
 `;
 
-/** The asynchronous job: a trigger whose result is the job's identifier, then a step that waits for it. */
+/** The asynchronous job: a trigger whose result is the job's id, then a step that waits for it. */
 const JOB = (folder: string) => `
 apiVersion: argoproj.io/v1alpha1
 kind: WorkflowTemplate
@@ -258,7 +258,7 @@ describe.each([
     for (const clean of cleanUp.reverse()) await clean();
   });
 
-  /** @param place what the server has for itself: its store, or its working folder */
+  /** @param place the server's own setting: its store, or its working folder */
   async function start(place: string, ...more: string[]): Promise<ServerProcess> {
     const at = store === "redis"
       ? [`--store=${redisUrl}${place === "full" ? "/1" : ""}`]
@@ -276,7 +276,7 @@ describe.each([
     return path;
   }
 
-  /** Sends a request as it is typed. Without authentication the header is not needed: every other one has none. */
+  /** Sends a request as it is typed. Without authentication the header is optional: every second request omits it. */
   async function typed(
     text: string,
     { token = owner.token, url = replicas[turn++ % replicas.length]?.url ?? "" } = {},
@@ -328,10 +328,10 @@ describe.each([
       .toBe("Running");
   const ends = (name: string, phase: string) =>
     expect.poll(async () => (await get(name)).status.phase, ONE_MINUTE).toBe(phase);
-  /** How often the job was started. */
+  /** How many times the job was started. */
   const jobs = () => readFileSync(join(folder, "jobs"), "utf8").split("\n").length - 1;
 
-  /** Submits the job; the name of its workflow. */
+  /** Submits the job; returns the name of its workflow. */
   async function submitJob(): Promise<string> {
     const made = await accepted(`POST {base_url}/api/v1/workflows/argo
       Authorization: Bearer <ACCESS_TOKEN>
@@ -497,7 +497,7 @@ describe.each([
     );
   const appears = (prefix: string, count = 1) =>
     expect.poll(() => named(prefix), ONE_MINUTE).toHaveLength(count).then(() => named(prefix));
-  /** Resolves when every event that was sent so far has been worked on. */
+  /** Resolves when every event sent so far has been processed. */
   const isWorkedOff = () =>
     expect.poll(
       async () =>

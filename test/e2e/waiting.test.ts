@@ -1,6 +1,6 @@
 /**
- * What workflows that only wait cost a replica and Redis: a bounded number of actors and timers in memory, no heap that grows
- * with their number, and little of Redis. SLUICE_WAITING: how many. `bench/waiting.ts` measures 100,000.
+ * What workflows that only wait cost a replica and Redis: a bounded number of actors and timers in memory, no heap that
+ * grows with their number, and little of Redis. SLUICE_WAITING: how many. `bench/waiting.ts` measures 100,000.
  */
 import process from "node:process";
 import { createClient } from "redis";
@@ -12,12 +12,12 @@ import { startServer } from "../support/server_process.ts";
 
 const COUNT = Number(process.env["SLUICE_WAITING"] ?? 2_000);
 const SHARDS = 4;
-/** Those that rest may take a tenth of it. */
+/** Resting actors may take a tenth of it. */
 const HOT_ACTORS = 500;
 /** Timers of a shard that may be in memory before they are due. */
 const TIMERS = 256;
 const MAX_REDIS_BYTES = 4_096;
-/** One that is loaded takes more than 6,000; what the runtime itself keeps for other reasons is in it. */
+/** A loaded workflow takes more than 6,000; the bound includes what the runtime keeps for other reasons. */
 const MAX_HEAP_BYTES = 1_000;
 const WORKFLOWS = "/api/v1/workflows/default";
 
@@ -63,7 +63,7 @@ test("workflows that wait leave the memory of their replica, and are found again
     }));
   };
 
-  // Enough to fill all rooms, and to have the code compiled.
+  // Enough to fill all caches and to have the code compiled.
   await suspend("first", 1_200);
   const heapBefore = await heapAfterCollection(server);
   const redisBefore = await usedByRedis();

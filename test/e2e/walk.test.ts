@@ -1,6 +1,6 @@
 /**
- * The README's async-job walk, with the real server, the real job server of `examples/`, and the command line: trigger once,
- * stop as failed, retry only the wait, retry with the trigger, resume to the end, over a SIGKILL in the middle.
+ * The README's walk with the real server, the real job server of `examples/` and the command line: trigger once, stop
+ * as failed, retry only the wait, retry with the trigger, resume to the end, with a SIGKILL in the middle.
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -28,7 +28,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Runs the command line; resolves with what it printed and its exit status. */
+/** Runs the command line; resolves with its output and its exit status. */
 function sluice(...args: string[]): Promise<{ out: string; err: string; status: number | null }> {
   const child = spawn(process.execPath, [...RUNTIME, "src/cli/main.ts", ...args], {
     cwd: ROOT,

@@ -1,6 +1,6 @@
 /**
- * Many watchers while workflows change: each gets every change once, in order. Those that read slowly are cut off, go on
- * from the version that the error names, and miss nothing either; they harm nobody. The full size:
+ * Many watchers while workflows change: each gets every change once, in order. Slow readers are cut off, resume from
+ * the version that the error names, and miss nothing either; they disturb nobody. The full size:
  *
  *   WATCHERS=1000 SLOW=10 RATE=500 SECONDS=120 SLOW_UNTIL=15 NOTE=0 deno run -A npm:vitest run --project e2e test/e2e/watchers.test.ts
  */
@@ -16,7 +16,7 @@ const OPTIONS = {
   rate: number("RATE", 50),
   seconds: SECONDS,
   slowUntil: number("SLOW_UNTIL", 0.8 * SECONDS),
-  // Large ones fill the buffers of a slow connection early.
+  // Large changes fill the buffers of a slow connection early.
   note: number("NOTE", 60_000),
 };
 
@@ -31,7 +31,7 @@ test(
     for (const cuts of report.cutsOfSlow) {
       expect(cuts[0]).toMatch(/read too slowly; go on from resourceVersion \d+/);
     }
-    // What is kept of changes for those who come back, and no more.
+    // The changes kept for watchers that resume, and no more.
     expect(report.heap[1] - report.heap[0]).toBeLessThan(200);
   },
   600_000,

@@ -1,26 +1,26 @@
 /**
- * The expressions of `test/fixtures/binding_expressions.json`, which are those that bindings of the recorded runs have:
- * whatever is posted, each gives a value of its kind or an error of its own binding, and none where its binding is not for
- * the event.
+ * The expressions of `test/fixtures/binding_expressions.json`, which are those of the bindings in the recorded runs.
+ * Whatever is posted, each gives a value of its type or an error of its own binding, and no error if its binding does
+ * not select the event.
  */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.ts";
 import { BoundEvent } from "../../src/events/match.ts";
-import { ExpressionError } from "../../src/expr/contexts.ts";
-import { ExprCompileError } from "../../src/expr/error.ts";
+import { ExpressionError } from "../../src/expr/templates/contexts.ts";
+import { ExprCompileError } from "../../src/expr/values/error.ts";
 import type { WorkflowEventBinding, WorkflowTemplate } from "../../src/spec/manifest.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 import { SpecError } from "../../src/spec/spec_error.ts";
-import { validateEventBinding } from "../../src/spec/validate_event_binding.ts";
+import { validateEventBinding } from "../../src/spec/validation/event_binding.ts";
 
 const { selectors, parameters, texts } = JSON.parse(
   readFileSync(new URL("../fixtures/binding_expressions.json", import.meta.url), "utf8"),
 ) as Record<"selectors" | "parameters" | "texts", string[]>;
 
 const RUNS = { numRuns: 150 };
-/** What the recorded runs posted, in pieces, besides any JSON. */
+/** Pieces of what the recorded runs posted, beside any JSON. */
 const leaf = fc.constantFrom<Json>(null, 1, 2.5, true, "hello", "", [], {}, ["one", 2]);
 const payloads = fc.oneof(
   fc.constantFrom<Json>(null, [], [1, 2], "hello", "", 12, 0, true, {}),
@@ -72,7 +72,7 @@ function bound(given: Given, payload: Json): BoundEvent {
   );
 }
 
-/** Runs what may fail with an error of the binding: one of the evaluation when the binding could be stored. */
+/** Runs what may fail with an error of the binding, which must be one of evaluation if the binding could be stored. */
 function ownError(run: () => unknown, storable: boolean): void {
   try {
     run();
@@ -121,7 +121,7 @@ test("guards can be put before every recorded selector that gives a boolean", ()
     isStorable({ selector: `discriminator == "other" && (${selector})` })
   );
   expect(all.length).toBeGreaterThan(40);
-  // Those without a boolean, and those with a comment or several statements, can't stand behind `&&`.
+  // Expressions that are not boolean, or have a comment or several statements, can't stand after `&&`.
   expect(all.length - guarded.length).toBeLessThan(10);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Random workflows with random outcomes: whatever the order in which things are reported, however often the process
- * dies in between, the final tree is the same, everything ends, and nothing stays locked.
+ * Random workflows with random outcomes. Whatever the order of reports, and however often the process dies in between,
+ * the final tree is the same, everything ends, and no lock is left.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -17,14 +17,15 @@ import {
   emptyLockTable,
   type LockNews,
   releaseLocks,
-} from "../../src/engine/locks.ts";
-import { fnv1a } from "../../src/engine/names.ts";
+} from "../../src/engine/locks/locks.ts";
+import { fnv1a } from "../../src/engine/scope/names.ts";
 import { outstanding } from "../../src/engine/outstanding.ts";
-import { hasEnded, type WorkflowState } from "../../src/engine/state.ts";
+import type { WorkflowState } from "../../src/engine/state.ts";
+import { hasEnded } from "../../src/engine/records.ts";
 import { viewWorkflow } from "../../src/engine/view.ts";
 import type { NodeStatus, Template, Workflow } from "../../src/spec/manifest.ts";
 
-/** A template in a random manifest; its name comes from its place. */
+/** A template in a random manifest, named after its position. */
 type Shape =
   | { kind: "leaf"; retry: number; hasMutex: boolean; hasBackoff: boolean }
   | { kind: "suspend"; duration: boolean }
@@ -195,7 +196,7 @@ class World {
   readonly parts: Record<string, string> = {};
   readonly random: () => number;
   readonly isRandom: boolean;
-  /** Reports in order, but its turns are short, and the process dies between them. */
+  /** Reports in order, but the turns are short, and the process dies between them. */
   readonly isHasty: boolean;
   /** The process has died between two turns. */
   hasDied = false;
@@ -223,7 +224,7 @@ class World {
     };
   }
 
-  /** Outcome of a node: by its name alone. */
+  /** Outcome of a node: depends only on its name. */
   isGood(node: string): boolean {
     return fnv1a(`${this.salt}/${node}`) % 3 > 0;
   }
@@ -249,7 +250,7 @@ class World {
       again = false;
       for (const effect of changes.effects) if (this.perform(effect)) again = !this.isRandom;
       if (this.isHasty && this.timers.delete("go-on")) {
-        // Which waiter for a free place comes first is not stored.
+        // The order in which waiters get a free place is not stored.
         const isGated = this.state.specs.spec.parallelism !== undefined;
         if (!isGated && this.random() < 0.3) {
           this.state = loadWorkflow(this.parts);
@@ -263,7 +264,7 @@ class World {
     if (this.isRandom && this.random() < 0.2) this.crash();
   }
 
-  /** The process dies: what was stored is all there is, and open orders are given again. */
+  /** The process dies: only what was stored is left, and pending effects are carried out again. */
   crash(): void {
     const before = viewWorkflow(this.state);
     const open = outstanding(this.state, this.env).map(({ id }) => id).sort();
@@ -431,7 +432,7 @@ function sample(shape: Shape, more: Partial<Child> = {}): Child {
   return { shape, loop: 0, isTolerated: false, when: "", hasExit: false, ...more };
 }
 
-/** A waiter for a free place was passed over because others before it could not begin, and waited for ever. */
+/** A waiter for a free place was passed over because those before it could not start, and waited for ever. */
 const LOST_WAITER: [Shape, parallelism: number, salt: number, seed: number] = (() => {
   const plain = { kind: "leaf", retry: 0, hasMutex: false, hasBackoff: false } as const;
   const locked = { ...plain, hasMutex: true };
@@ -521,7 +522,7 @@ describe("any workflow", () => {
           expect(viewWorkflow(hasty.state)).toEqual(viewWorkflow(patient.state));
           const inOrder = ({ state }: World) =>
             [...state.nodes.values()].sort((a, b) => a.order - b.order).map(({ name }) => name);
-          // Which of two attempts that are due at the same time was woken first is not stored; nobody sees it.
+          // The order in which two attempts due at the same time were woken is not stored, and nobody sees it.
           if (!hasty.hasDied) expect(inOrder(hasty)).toEqual(inOrder(patient));
         },
       ),

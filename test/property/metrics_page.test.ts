@@ -1,7 +1,7 @@
-/** Whatever names, keys, values and help texts are: the page of metrics is one that Prometheus reads, without forged lines. */
+/** Whatever names, keys, values and help texts are, Prometheus can read `/metrics`, and no line is forged. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createWorkflowMetrics } from "../../src/actors/workflow_metrics.ts";
+import { WorkflowMetrics } from "../../src/actors/workflow/metrics.ts";
 import type { MetricSample } from "../../src/engine/effect.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { promtoolMissing, unparseable } from "../support/promtool.ts";
@@ -9,7 +9,7 @@ import { promtoolMissing, unparseable } from "../support/promtool.ts";
 const missing = promtoolMissing();
 const PAGES = 40;
 
-/** Good words, the characters that the format is made of, and anything at all. */
+/** Normal words, the characters of the format itself, and anything at all. */
 const evil = fc.oneof(
   fc.constantFrom(
     "a",
@@ -54,7 +54,7 @@ test.skipIf(missing !== undefined)(
     let shown = 0;
     fc.assert(
       fc.property(fc.array(samples, { minLength: 50, maxLength: 200 }), (all) => {
-        const metrics = createWorkflowMetrics();
+        const metrics = new WorkflowMetrics();
         for (const sample of all) metrics.observe(sample);
         const page = metrics.render(0);
         const lines = page.split("\n").slice(0, -1);
@@ -91,7 +91,7 @@ test.skipIf(missing !== undefined)(
 );
 
 test("a key that is none is refused, and what can't be shown at all", () => {
-  const metrics = createWorkflowMetrics();
+  const metrics = new WorkflowMetrics();
   const sample: MetricSample = { type: "counter", name: "x", help: "X", labels: {}, value: 1 };
   const refusal = (more: Partial<MetricSample>) => metrics.observe({ ...sample, ...more });
   expect(refusal({ labels: { 'a"} 1\nforged 1\n#': "" } })).toMatch(/metric label .* is invalid/s);
@@ -110,7 +110,7 @@ test("a key that is none is refused, and what can't be shown at all", () => {
 
 test("the page is bounded in series and in characters, also with many buckets and clocks", () => {
   let dropped = 0;
-  const metrics = createWorkflowMetrics({ onDrop: () => dropped++, maxSize: 2 ** 20 });
+  const metrics = new WorkflowMetrics({ onDrop: () => dropped++, maxSize: 2 ** 20 });
   const buckets = Array.from({ length: 100 }, (_, index) => index);
   for (let index = 0; index < 3_000; index++) {
     const labels = { a: "v".repeat(1_000), b: String(index) };

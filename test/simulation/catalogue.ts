@@ -1,4 +1,4 @@
-/** The workflows, templates and event bindings of simulated runs, and what becomes of their tasks. */
+/** The workflows, templates and event bindings of simulated runs, and the outcomes of their tasks. */
 import type { TaskOutcome } from "../../src/engine/command.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
 import type {
@@ -10,7 +10,7 @@ import type {
 } from "../../src/spec/manifest.ts";
 
 export const NAMESPACE = "ns";
-/** Seconds that a workflow of kind `ttl` is kept. */
+/** Seconds for which a workflow of kind `ttl` is kept. */
 const TTL_SECONDS = 3;
 
 const container = { image: "box", command: ["run"] };
@@ -73,7 +73,7 @@ const SPECS = {
       task("work"),
     ],
   },
-  /** Fails at the first start of a step; a retry by hand lets it succeed. */
+  /** Fails when a step is first started; a manual retry lets it succeed. */
   failing: {
     entrypoint: "main",
     templates: [
@@ -96,7 +96,7 @@ const SPECS = {
     ttlStrategy: { secondsAfterCompletion: TTL_SECONDS },
     templates: [task("work")],
   },
-  /** Waits for somebody. */
+  /** Waits for a user. */
   gate: { entrypoint: "wait", templates: [{ name: "wait", suspend: {} }] },
   /** Waits for an event, after a task. */
   callback: {
@@ -122,10 +122,10 @@ export function workflowOf(kind: WorkflowKind, name: string): Workflow {
   return { metadata: { name, labels: { kind } }, spec: SPECS[kind] };
 }
 
-/** How often the cron workflow is due, ms. */
+/** The interval of the cron workflow, ms. */
 export const CRON_MS = 3_000;
 
-/** A cron workflow whose workflows are done after a moment; few of those that ended are kept. */
+/** A cron workflow whose workflows end after a moment; few ended ones are kept. */
 export function cronWorkflow(createdAtMs: number, suspend: boolean): CronWorkflow {
   return {
     metadata: {
@@ -146,16 +146,16 @@ export function cronWorkflow(createdAtMs: number, suspend: boolean): CronWorkflo
   };
 }
 
-/** When the workflow of a name was due, epoch ms; undefined when it is not of the cron workflow. */
+/** When the workflow of this name was due, epoch ms; undefined if the cron workflow did not make it. */
 export function cronDueOf(name: string): number | undefined {
   const seconds = /^cron-(\d+)$/.exec(name)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
-/** What tasks say whose result is wanted. */
+/** The output of tasks whose result is used. */
 export const RESULT = "done";
 
-/** What becomes of a task. */
+/** The outcome of a task. */
 export function outcomeOf({ displayName, nodeName, id, includeResult }: TaskSpec): TaskOutcome {
   const fails = displayName === "bad-always" || nodeName.endsWith("fetch(0)") ||
     (displayName === "bad-once" && id.endsWith("/1"));
@@ -189,9 +189,9 @@ function submitting(name: string, selector: string, template: string): WorkflowE
 /** What an event of a simulated run asks for. */
 export interface Payload {
   n: number;
-  /** Bindings that submit: both, the first only, or one whose template is missing. */
+  /** Bindings that submit: both, only the first, or one whose template is missing. */
   kind: "both" | "first" | "broken" | "callback" | "none";
-  /** Workflow whose step is to go on. */
+  /** The workflow whose step should be resumed. */
   target?: string;
 }
 
@@ -212,7 +212,7 @@ export const BINDINGS: WorkflowEventBinding[] = [
   },
 ];
 
-/** Bindings that submit a workflow for an event, and whether one fails for good. */
+/** Bindings that submit a workflow for an event, and whether one of them always fails. */
 export function expectedOf({ kind }: Payload): { submits: string[]; isDead: boolean } {
   return {
     submits: kind === "both" ? ["first", "second"] : kind === "first" ? ["first"] : [],

@@ -1,9 +1,11 @@
-/** What must be true when a simulated deployment has come to rest: the design's statements, as far as they show there. */
+/**
+ * What must be true when a simulated deployment has come to rest: the design's statements, as far as they show there.
+ */
 import { workflowActorId } from "../../src/actors/actor_ids.ts";
 import { loadWorkflow } from "../../src/engine/codec.ts";
-import { isCompleted } from "../../src/engine/state.ts";
+import { isCompleted } from "../../src/engine/records.ts";
 import { viewWorkflow } from "../../src/engine/view.ts";
-import { eventWorkflowUid } from "../../src/service/event_identity.ts";
+import { eventWorkflowUid } from "../../src/service/events/identity.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
 import { gateCalls, type GateCommand, gateModel, refusalOf } from "../support/gate_model.ts";
 import { type Call, checkLinearizable } from "../support/linearizability.ts";
@@ -16,7 +18,7 @@ import type { World } from "./world.ts";
 
 const TREES = new Map(WORKFLOW_KINDS.map((kind) => [kind as string, expectedTree(kind)]));
 
-/** What is wrong; empty when everything is as it must be. */
+/** What is wrong; empty if everything is right. */
 export async function check(world: World): Promise<string[]> {
   return [
     ...world.wrong,
@@ -67,7 +69,7 @@ async function atRest({ client, ledger, store, replicas, runningTasks }: World):
   return wrong;
 }
 
-/** Every command to a tally was applied exactly once, or not at all when nobody heard of it. */
+/** Every command to a tally was applied exactly once, or not at all if nobody got an answer. */
 async function talliesAreExact({ client, store, tallies }: World): Promise<string[]> {
   const wrong: string[] = [];
   for (const { name } of tallies) {
@@ -92,7 +94,7 @@ async function talliesAreExact({ client, store, tallies }: World): Promise<strin
     }
     const adds = answersOf(own);
     for (const one of adds) {
-      // An answer may show more than its own command did, never less than what was known before it was sent.
+      // An answer may include later commands, but never less than what was known before its own was sent.
       const known = adds.filter(({ heardAt }) => heardAt < one.calledAt).map(({ adds }) => adds);
       if (Math.max(0, ...known) >= one.adds || one.adds > found.add) {
         wrong.push(`${name}: answered ${one.adds} after ${known}, ended with ${found.add}`);
@@ -110,7 +112,7 @@ function answersOf(ops: readonly Op[]): { adds: number; calledAt: number; heardA
   );
 }
 
-/** What was answered is there, what was refused is not. */
+/** What was answered exists; what was refused does not. */
 function commandsAreKept({ client, ledger, coverage }: World): string[] {
   const wrong: string[] = [];
   const births = new Map(
@@ -198,7 +200,7 @@ function eventsAreKept({ client, ledger, coverage }: World): string[] {
   return wrong;
 }
 
-/** A workflow that nobody touched ends as it would without any trouble. */
+/** A workflow that nobody touched ends as it would without any fault. */
 async function treesAreAsExpected({ client, ledger, store, coverage }: World): Promise<string[]> {
   const wrong: string[] = [];
   const touched = new Set(
@@ -227,12 +229,12 @@ async function treesAreAsExpected({ client, ledger, store, coverage }: World): P
   return wrong;
 }
 
-/** A time that nobody could look at for so long is left out, ms. */
+/** A due time may be missed only if no replica could look at it for this long, ms. */
 const CRON_GRACE_MS = 15_000;
-/** How long after its time a workflow of the cron workflow may be made when nothing is in the way, ms. */
+/** How late the cron workflow may make a workflow if nothing prevents it, ms. */
 const CRON_LATE_MS = 20_000;
 
-/** What is due at set times is made once, not before, and left out only when nobody was there for long. */
+/** A scheduled workflow is made once, never early, and is missed only if no replica was there for long. */
 function cronIsKept({ cron, ledger, coverage }: World): string[] {
   if (cron === undefined) return [];
   const { madeAt, suspendedAt } = cron;
@@ -248,6 +250,9 @@ function cronIsKept({ cron, ledger, coverage }: World): string[] {
     if (lives.some(({ isRemoved }) => isRemoved)) coverage.add("cron: removed from its history");
     if (lives.length > 1) wrong.push(`${name} was made ${lives.length} times`);
     if (bornAt < due) wrong.push(`${name} was made ${due - bornAt} ms too early`);
+    if ((due - Math.floor(madeAt / 1_000) * 1_000) % CRON_MS !== 0) {
+      wrong.push(`${name} is off the beat`);
+    }
     if (due > suspendedAt) wrong.push(`${name} was made after the suspension`);
   }
   let last = madeAt;

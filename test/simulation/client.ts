@@ -1,4 +1,6 @@
-/** Clients of a simulated deployment: they send commands through any replica, give up after a while, and repeat. */
+/**
+ * Clients of a simulated deployment: they send commands through any replica, give up after a while, and repeat them.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import type { Coverage } from "./coverage.ts";
@@ -12,7 +14,7 @@ const MAX_TRIES = 4;
 export type Outcome =
   | { type: "ok"; answer: unknown }
   | { type: "refused"; code: ProblemCode; message: string }
-  /** No answer, or one that leaves open whether it was done. */
+  /** No answer, or one that leaves open whether the command was applied. */
   | { type: "unknown" };
 
 /** One command as its client saw it. */
@@ -20,13 +22,13 @@ export interface Op {
   id: number;
   what: string;
   target: string;
-  /** It carried an idempotency key, so that it could be repeated. */
+  /** It had an idempotency key, so it could be repeated. */
   isKeyed: boolean;
-  /** Places in the order of everything that clients did and heard; `heardAt` is infinite when no answer came. */
+  /** Positions in the order of everything that clients sent and received; `heardAt` is infinite without an answer. */
   calledAt: number;
   heardAt: number;
   outcome: Outcome;
-  /** A try before the last one has no answer: it may still be done, at any time. */
+  /** An attempt before the last one has no answer: it may still be applied at any time. */
   isOpen: boolean;
 }
 
@@ -34,7 +36,7 @@ export interface ClientDeps {
   clock: SimClock;
   random: () => number;
   coverage: Coverage;
-  /** A replica that takes requests; undefined when there is none. */
+  /** A replica that takes requests; undefined if there is none. */
   pick(): Replica | undefined;
   note(...facts: (string | number)[]): void;
 }
@@ -56,12 +58,12 @@ export class Client {
     return this.#pending;
   }
 
-  /** The id that the next command will have. */
+  /** The id of the next command. */
   get nextId(): number {
     return this.ops.length;
   }
 
-  /** Sends a command; `send` may be called several times when it is keyed. */
+  /** Sends a command; `send` may be called several times if it has a key. */
   start(
     what: string,
     target: string,
@@ -103,7 +105,7 @@ export class Client {
     }
   }
 
-  /** Asks once more for what was done: the answer must be the same. */
+  /** Repeats a command that was applied: the answer must be the same. */
   async #again(op: Op, answer: unknown, send: (replica: Replica) => Promise<unknown>) {
     this.#deps.coverage.add("command: repeated with its key");
     const outcome = await this.#ask(send);
@@ -153,7 +155,7 @@ function outcomeOf(cause: unknown): Outcome {
   return isOpen ? { type: "unknown" } : { type: "refused", code, message };
 }
 
-/** The version is of the moment: a stored answer has none. */
+/** The version is that of the moment: a stored answer has none. */
 function withoutVersion(answer: unknown): unknown {
   const copy = JSON.parse(JSON.stringify(answer ?? null)) as
     | { version?: unknown; metadata?: { resourceVersion?: unknown } }

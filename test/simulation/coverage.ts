@@ -1,6 +1,6 @@
-/** What occurred in simulated runs, and how often each thing must occur at least for a run of many seeds to count. */
+/** What occurred in simulated runs, and how often each event must occur for a run of many seeds to count. */
 
-/** Name of an occurrence → least number of times per 1,000 seeds. */
+/** Name of an occurrence → minimum per 1,000 seeds. */
 export const LEAST_PER_1000_SEEDS = {
   "replica: started": 3_000,
   "replica: crashed": 1_000,
@@ -66,7 +66,7 @@ export class Coverage {
   }
 }
 
-/** The table of what occurred in a number of seeds. */
+/** The table of occurrences in a number of seeds. */
 export function coverageTable(counts: ReadonlyMap<string, number>, seeds: number): string {
   const names = Object.keys(LEAST_PER_1000_SEEDS) as Occurrence[];
   const width = Math.max(...names.map((name) => name.length));

@@ -1,4 +1,4 @@
-/** The node tree that a workflow of the catalogue must end with, from a run without any trouble. */
+/** The node tree that a workflow of the catalogue must end with, from a run without faults. */
 import type { NodeStatus, Workflow } from "../../src/spec/manifest.ts";
 import { Simulation } from "../../src/simulation/simulation.ts";
 import { RESULT, type WorkflowKind, workflowOf } from "./catalogue.ts";
@@ -10,7 +10,7 @@ const RULES = [
   { result: RESULT },
 ] as const;
 
-/** What a tree amounts to, without times and without the workflow's name. */
+/** The essence of a tree, without times and without the workflow's name. */
 export function treeOf({ metadata: { name = "" }, status }: Workflow): unknown {
   const nodes = Object.values(status?.nodes ?? {});
   const nameOf = (id: string) =>

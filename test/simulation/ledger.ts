@@ -1,27 +1,26 @@
 /**
- * What really happened to a simulated store, whatever replicas believe: it lies directly on the store and sees every
- * commit, lease and event. What must never happen at any moment is noticed here; what must be true at the end is
- * checked in `checks.ts`.
+ * What really happened to a simulated store, whatever replicas believe. The ledger wraps the store itself and sees
+ * every commit, lease and event. It detects what must never happen at any moment; `checks.ts` checks what must be true
+ * at the end.
  */
 import { hashText, mix, parseWorkflowActorId } from "../../src/actors/actor_ids.ts";
-import { isCompleted } from "../../src/engine/state.ts";
-import type { Header, NodeRecord } from "../../src/engine/state.ts";
-import type { EventEnvelope } from "../../src/service/event_intake.ts";
+import { type Header, isCompleted, type NodeRecord } from "../../src/engine/records.ts";
+import type { EventEnvelope } from "../../src/service/events/intake.ts";
 import {
   type ActorChange,
-  type Delivery,
   NODE_PART_PREFIX,
   type ShardCommit,
   StaleEpoch,
   type Store,
 } from "../../src/store/port.ts";
+import type { Delivery } from "../../src/store/event_port.ts";
 import { NAMESPACE, type Payload } from "./catalogue.ts";
 import type { Coverage } from "./coverage.ts";
 
-/** Prefix of the labels by which commands are found in what they changed. */
+/** Prefix of the labels that identify commands in what they changed. */
 export const OP_LABEL = "op-";
 
-/** One workflow from its making to its removal. */
+/** One workflow from its creation to its removal. */
 export interface Life {
   uid: string;
   name: string;
@@ -37,7 +36,7 @@ export interface Life {
 export interface LedgerEvent {
   id: string;
   payload: Payload;
-  /** The last record of it; undefined while it is in the queue. */
+  /** Its last record; undefined while it is queued. */
   delivery: Delivery | undefined;
 }
 
@@ -48,7 +47,7 @@ export class Ledger {
   /** Commands that were applied: label → how often it appeared. */
   readonly applied = new Map<string, number>();
   readonly events = new Map<string, LedgerEvent>();
-  /** The same run gives the same number. */
+  /** Equal runs give equal numbers. */
   trace = 0;
   readonly #now: () => number;
   readonly #coverage: Coverage;
@@ -66,7 +65,7 @@ export class Ledger {
     this.#claimMs = claimMs;
   }
 
-  /** The present life of a workflow, if there is one. */
+  /** The current life of a workflow, if there is one. */
   lifeOf(name: string): Life | undefined {
     const last = this.lives.get(name)?.at(-1);
     return last?.isRemoved === false ? last : undefined;
@@ -77,18 +76,18 @@ export class Ledger {
     return [...this.events.values()].filter(({ delivery }) => delivery === undefined);
   }
 
-  /** Shards that a replica has the last lease of. */
+  /** Shards whose last lease a replica holds. */
   ownedBy(replica: string): number[] {
     return [...this.#leases].filter(([, { owner, isReleased }]) => owner === replica && !isReleased)
       .map(([shard]) => shard);
   }
 
-  /** Notes something that the same run must do again. */
+  /** Records something that an equal run must repeat. */
   note(...facts: (string | number)[]): void {
     this.trace = mix(this.trace ^ hashText(facts.join(" ")));
   }
 
-  /** The store with the ledger on it. */
+  /** The store wrapped by the ledger. */
   over(store: Store): Store {
     const { membership, shards, events } = store;
     return {

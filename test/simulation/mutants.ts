@@ -1,8 +1,10 @@
-/** Stores with one defect each: a run on them must be found wrong. They prove that the checks of the simulator notice. */
+/**
+ * Stores with one defect each. A run on one of them must fail, which proves that the simulator's checks notice defects.
+ */
 import { type ShardCommit, StaleEpoch, type Store } from "../../src/store/port.ts";
 import type { Mutant } from "./world.ts";
 
-/** Commits with whatever epoch is valid now, whatever was committed before. */
+/** Commits under whatever epoch is valid now, whatever was committed before. */
 const fenceOff: Mutant = (store) => ({
   ...store,
   shards: {
@@ -20,7 +22,7 @@ const fenceOff: Mutant = (store) => ({
   },
 });
 
-/** What was applied is never taken from the mailbox. */
+/** Applied commands are never removed from the mailbox. */
 const cursorStands: Mutant = (store) => ({
   ...store,
   shards: {
@@ -29,7 +31,7 @@ const cursorStands: Mutant = (store) => ({
   },
 });
 
-/** What is read is taken from the mailbox before it is applied. */
+/** Commands are removed from the mailbox when they are read, before they are applied. */
 const cursorFirst: Mutant = (store) => {
   const epochs = new Map<number, number>();
   return {
@@ -55,7 +57,7 @@ const cursorFirst: Mutant = (store) => {
   };
 };
 
-/** The cursor moves in a commit of its own, some time after what it stands for. */
+/** The cursor moves in a separate commit, some time after the changes it stands for. */
 const cursorApart: Mutant = (store) => {
   const late = new Map<number, ShardCommit>();
   return {
@@ -101,7 +103,7 @@ async function moveCursor(
   }
 }
 
-/** Events are claimed from workers that live. */
+/** Takes events away from live workers. */
 const claimAtOnce: Mutant = (store) => ({
   ...store,
   events: {
@@ -121,7 +123,7 @@ const claimNever: Mutant = (store) => ({
   },
 });
 
-/** Events are ended when they are taken, before anything was made of them. */
+/** Events are marked as ended when they are taken, before anything came of them. */
 const ackFirst: Mutant = (store) => ({
   ...store,
   events: {
@@ -140,7 +142,7 @@ const ackFirst: Mutant = (store) => ({
   },
 });
 
-/** Every mutant with what its defect is. */
+/** Every mutant with a description of its defect. */
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
   "the epoch is not checked": fenceOff,
   "the mailbox cursor never moves": cursorStands,

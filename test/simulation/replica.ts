@@ -2,16 +2,16 @@
 import type { CronRunner } from "../../src/actors/cron_runner.ts";
 import { Host } from "../../src/actors/host.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
-import { workflowKind } from "../../src/actors/workflow_actor.ts";
+import { workflowKind } from "../../src/actors/workflow/actor.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { SharedClock } from "../../src/platform/shared_clock.ts";
 import type { ServiceDeps } from "../../src/service/deps.ts";
-import { startCronRunner } from "../../src/service/cron_runs.ts";
-import { createEventFeed } from "../../src/service/event_feed.ts";
-import { type EventProcessing, startEventProcessing } from "../../src/service/event_processing.ts";
-import { createWatchHub } from "../../src/service/watch_hub.ts";
-import { createWorkflowSource } from "../../src/service/workflow_source.ts";
+import { startCronRunner } from "../../src/service/cron/runs.ts";
+import { EventFeed } from "../../src/service/events/feed.ts";
+import { type EventProcessing, startEventProcessing } from "../../src/service/events/processing.ts";
+import { WatchHub } from "../../src/service/workflows/watch_hub.ts";
+import { createWorkflowSource } from "../../src/service/workflows/source.ts";
 import type { Executor } from "../../src/executors/port.ts";
 import type { Store } from "../../src/store/port.ts";
 import { seededIds } from "../support/seeded_ids.ts";
@@ -22,7 +22,7 @@ import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 export const TTL_MS = 3_000;
 export const CLAIM_MS = 3_000;
 export const SHARDS = 3;
-/** Weight of the actors that a replica keeps in memory. */
+/** Total weight of the actors that a replica keeps in memory. */
 export const HOT_ACTORS = 4;
 /** Namespace of the tallies: small actors that count how often a command was applied. */
 export const TALLIES = "tally";
@@ -67,7 +67,7 @@ export function createReplica(
     taskStarts: 4,
     naming: STANDARD_NAMING,
   });
-  const workflows = createWorkflowSource(store);
+  const workflows = createWorkflowSource(store, clock);
   const service: ServiceDeps = {
     host,
     store,
@@ -92,15 +92,15 @@ export function createReplica(
       authRequired: false,
     },
     workflows,
-    watches: createWatchHub(store, workflows),
-    events: createEventFeed({ store, clock, log, naming: STANDARD_NAMING }),
+    watches: new WatchHub(store, workflows),
+    events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
   return { process, host, service, events: undefined, cron: undefined, isLeaving: false, clock };
 }
 
 /**
- * Joins the others and begins to work on events.
- * @param hasCron whether there is anything to do at set times
+ * Joins the others and starts to process events.
+ * @param hasCron whether there are cron workflows
  */
 export async function startReplica(replica: Replica, hasCron: boolean): Promise<void> {
   await replica.clock.look();
@@ -117,7 +117,7 @@ export async function startReplica(replica: Replica, hasCron: boolean): Promise<
   if (hasCron) replica.cron = startCronRunner(replica.service, replica.process.name);
 }
 
-/** Ends it as a server that is told to: what was begun is done, the shards go to others. */
+/** Ends it like a server that is told to stop: what it has begun is completed, and its shards go to others. */
 export async function drainReplica(replica: Replica): Promise<void> {
   replica.isLeaving = true;
   await Promise.all([replica.events?.stop(), replica.cron?.stop()]);

@@ -1,6 +1,6 @@
 /**
- * Simulated time. One clock drives a whole simulated deployment: things happen one after the other, and what each one
- * starts settles before the next. Nothing here asks the machine for the time, so a run depends on its seed alone.
+ * Simulated time. One clock drives a whole simulated deployment: things happen one after another, and the consequences
+ * of each settle before the next. Nothing here reads the machine's clock, so a run depends only on its seed.
  */
 import { type Clock, MAX_TIMER_MS, sleepOn } from "../../src/platform/clock.ts";
 
@@ -33,7 +33,7 @@ export class SimClock {
     return () => alarm.run = undefined;
   }
 
-  /** Moves on by `ms`, alarm by alarm. Ends early when `isOver` says so. */
+  /** Advances by `ms`, alarm by alarm. Stops early if `isOver` says so. */
   async advance(ms: number, isOver: () => boolean = () => false): Promise<void> {
     const until = this.#now + ms;
     await settle();
@@ -82,16 +82,16 @@ export class SimClock {
   }
 }
 
-/** A process on a simulated machine: it can be stopped for a while, or for ever, and its time of day can be wrong. */
+/** A process on a simulated machine: it can be paused or killed, and its time of day can be wrong. */
 export class SimProcess implements Clock {
   readonly name: string;
-  /** Aborts when it crashes: what waits for it elsewhere lets go. */
+  /** Aborts when it crashes, so that whatever waits for it elsewhere lets go. */
   readonly gone = new AbortController();
-  /** How far its time of day is off, ms. */
+  /** The error of its time of day, ms. */
   offsetMs = 0;
   /** It has not joined the others yet: it would end with an error if it did not reach the store. */
   isStarting = true;
-  /** What of the way to the store is cut. */
+  /** Which parts of its network to the store are cut. */
   cut: "nothing" | "requests" | "answers" = "nothing";
   readonly #clock: SimClock;
   #pausedAt: number | undefined;
@@ -110,7 +110,7 @@ export class SimProcess implements Clock {
     return this.#pausedAt !== undefined;
   }
 
-  /** Lets something reach the process: now, when it runs again, or never. */
+  /** Delivers something to the process: now, when it runs again, or never. */
   enter(run: () => void): void {
     if (this.isCrashed) return;
     if (this.isPaused) this.#backlog.push(run);
@@ -121,7 +121,7 @@ export class SimProcess implements Clock {
     this.#pausedAt ??= this.#clock.now();
   }
 
-  /** Goes on; the result is how long it stood still, ms. */
+  /** Resumes; returns how long it was paused, ms. */
   unpause(): number {
     if (this.#pausedAt === undefined) return 0;
     const length = this.#clock.now() - this.#pausedAt;

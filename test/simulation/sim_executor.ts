@@ -1,6 +1,6 @@
 /**
- * Simulated tasks. What becomes of a task depends on its name alone, so the same workflow ends in the same way whatever
- * happens to the replicas; when it ends, and how often that is reported, is the seed's business.
+ * Simulated tasks. A task's outcome depends only on its name, so the same workflow ends in the same way whatever
+ * happens to the replicas. The seed decides when it ends and how often that is reported.
  */
 import type { Fact, TaskOutcome } from "../../src/engine/command.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
@@ -24,7 +24,7 @@ export interface TaskDeps {
   coverage: Coverage;
 }
 
-/** A place where tasks run: a cluster that all replicas share, or the machine of one. */
+/** A place where tasks run: a cluster that all replicas share, or the machine of one replica. */
 export class TaskPlace {
   readonly #deps: TaskDeps;
   readonly #tasks = new Map<string, Task>();
@@ -36,14 +36,14 @@ export class TaskPlace {
     this.#isTied = isTied;
   }
 
-  /** Tasks that run. */
+  /** Tasks that are running. */
   get running(): TaskSpec[] {
     return [...this.#tasks.values()]
       .filter(({ isCancelled, outcome }) => !isCancelled && outcome === undefined)
       .map(({ spec }) => spec);
   }
 
-  /** Ends all tasks that run. */
+  /** Ends all running tasks. */
   endAll(): void {
     for (const { id } of this.running) this.#end(id);
   }
@@ -81,7 +81,7 @@ export class TaskPlace {
     if (task.outcome) this.#report(task, process, report);
     if (!isNew) return;
     const kind = random();
-    // The rest runs until the world ends it.
+    // The others run until the world ends them.
     if (kind < 0.9) {
       clock.after(kind < 0.5 ? random() * 50 : random() * 4_000, () => this.#end(spec.id));
     }

@@ -1,15 +1,15 @@
-/** The way between a simulated process and the store: slow, lossy, and cut off when the world says so. */
+/** The network between a simulated process and the store: slow, lossy, and cut off when the world says so. */
 import { unavailable } from "../../src/base/problem.ts";
 import type { Json } from "../../src/base/json.ts";
 import type { Change, Store } from "../../src/store/port.ts";
 import type { Coverage } from "./coverage.ts";
 import type { SimClock, SimProcess } from "./sim_clock.ts";
 
-/** How bad things are now; the same for all processes of a world. */
+/** How bad the network is now; the same for all processes of a world. */
 export interface Weather {
   /** Share of calls whose request or answer is lost. */
   loss: number;
-  /** Share of ways that take time. */
+  /** Share of messages that take time. */
   delay: number;
 }
 
@@ -20,7 +20,7 @@ export interface NetworkDeps {
   coverage: Coverage;
 }
 
-/** Longest way of an ordinary message, and of a rare one that takes long, ms. */
+/** Longest delay of an ordinary message, and of a rare slow one, ms. */
 const WAY_MS = 60;
 const LONG_WAY_MS = 4_000;
 /** Longest time until a process notices that it gets no answer, ms. */
@@ -33,7 +33,7 @@ export function networked(store: Store, process: SimProcess, deps: NetworkDeps):
   const { clock, random, weather, coverage } = deps;
   const chance = (share: number) => share > 0 && random() < share;
 
-  /** Something is on its way; `true` tells that it took time. */
+  /** A message is on its way; `true` means that it took time. */
   function travel(arrive: (wasSlow: boolean) => void): void {
     if (!chance(weather.delay)) return arrive(false);
     coverage.add("store: delayed");

@@ -24,10 +24,10 @@ export async function simulate(seed: number, mutant: Mutant = NO_MUTANT): Promis
   }
 }
 
-/** What a program run prints. */
+/** Output of a program run. */
 export interface Report {
   counts: Record<string, number>;
-  /** The first ones only. */
+  /** Only the first ones. */
   failures: { seed: number; wrong: string[] }[];
 }
 
@@ -46,7 +46,7 @@ async function runSeeds(from: number, to: number, step: number): Promise<Report>
 }
 
 if (import.meta.main) {
-  // Many promises are refused here, and nobody looks at their stacks.
+  // Many promises are rejected here, and nobody looks at their stacks.
   Error.stackTraceLimit = 0;
   const [from = 0, to = 0, step = 1] = process.argv.slice(2).map(Number);
   process.stdout.write(JSON.stringify(await runSeeds(from, to, step)));

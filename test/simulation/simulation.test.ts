@@ -1,6 +1,6 @@
 /**
  * The real host, engine and event workers on simulated stores, clocks, networks, executors and clients. SLUICE_SEEDS:
- * number of seeds; SLUICE_SEED: look at this one only. A failing seed is printed, and fails in the same way again.
+ * number of seeds; SLUICE_SEED: run only this one. A failing seed is printed, and fails in the same way again.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ const SEEDS = Number(process.env["SLUICE_SEEDS"] ?? 10_000);
 const ONLY = process.env["SLUICE_SEED"];
 const WORKERS = 2;
 const PROGRAM = fileURLToPath(new URL("simulate.ts", import.meta.url));
-/** Within how many seeds a defect of the store must show. */
+/** A defect of the store must show within this many seeds. */
 const MUTANT_SEEDS = 1_000;
 /** Fewer seeds than this say little about how often something occurs. */
 const COUNTED_SEEDS = 500;
@@ -74,7 +74,7 @@ describe("a defect of the store is noticed", () => {
   }
 });
 
-/** The first seed whose run is wrong with a defect; `MUTANT_SEEDS` when there is none. */
+/** The first seed whose run fails with a defect; `MUTANT_SEEDS` if there is none. */
 async function firstCaught(mutant: typeof MUTANTS[string] | undefined): Promise<number> {
   for (let seed = 0; seed < MUTANT_SEEDS; seed++) {
     if ((await simulate(seed, mutant)).wrong.length > 0) return seed;
@@ -82,7 +82,7 @@ async function firstCaught(mutant: typeof MUTANTS[string] | undefined): Promise<
   return MUTANT_SEEDS;
 }
 
-/** Runs some of the seeds in a process of their own. */
+/** Runs some of the seeds in a separate process. */
 function runProgram(from: number, to: number, step: number): Promise<Report> {
   const args = [
     ...("Deno" in globalThis ? ["run", "-A"] : []),

@@ -1,14 +1,14 @@
 /**
- * A simulated deployment from one seed: real hosts, engine and event workers on one store, with clients and faults that
- * the seed chooses. At the end all trouble stops, everything must come to rest, and the ledger is checked.
+ * A simulated deployment from one seed: real hosts, engine and event workers on one store, with clients and faults
+ * chosen by the seed. At the end all faults stop, everything must come to rest, and the ledger is checked.
  */
 import { unrestrictedCaller } from "../../src/auth/caller.ts";
 import type { ControlRequest } from "../../src/engine/command.ts";
-import { receiveEvent } from "../../src/service/event_intake.ts";
-import { createWorkflow } from "../../src/service/workflow_create.ts";
-import { deleteWorkflow } from "../../src/service/workflow_control.ts";
+import { receiveEvent } from "../../src/service/events/intake.ts";
+import { createWorkflow } from "../../src/service/workflows/create.ts";
+import { deleteWorkflow } from "../../src/service/workflows/control.ts";
 import { ManifestKind } from "../../src/spec/manifest.ts";
-import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { seededFraction } from "../support/seeded_ids.ts";
 import {
@@ -41,13 +41,13 @@ import { networked, type Weather } from "./sim_network.ts";
 
 const STEPS = 32;
 const MAX_REPLICAS = 4;
-/** Longest time after the end of all trouble until everything is at rest, ms. */
+/** Longest time from the end of all faults until everything is at rest, ms. */
 const MAX_REST_MS = 180_000;
-/** How far a replica's time of day may be off, ms. */
+/** The largest error of a replica's time of day, ms. */
 const MAX_JUMP_MS = 45_000;
-/** One seed of so many has a cron workflow, whose feed costs all replicas time. */
+/** One seed in this many has a cron workflow, whose feed costs all replicas time. */
 const CRON_SEEDS = 20;
-/** How long it goes on after the end of all trouble, ms. What was tried in vain is tried again meanwhile. */
+/** How long the cron workflow goes on after the end of all faults, ms. Failed attempts are repeated meanwhile. */
 const CRON_REST_MS = 35_000;
 
 /** Longest drain before the process ends anyway, ms. */
@@ -58,7 +58,7 @@ export type Mutant = (store: Store) => Store;
 
 export const NO_MUTANT: Mutant = (store) => store;
 
-/** What one tally was sent. */
+/** Commands sent to one tally. */
 export interface Tally {
   name: string;
   hasTimer: boolean;
@@ -70,7 +70,7 @@ export class World {
   readonly ledger: Ledger;
   readonly client: Client;
   readonly tallies: Tally[] = [];
-  /** What is wrong with what a client or replica did along the way. */
+  /** What clients or replicas did wrong along the way. */
   readonly wrong: string[] = [];
   readonly store: Store;
   readonly #random: () => number;
@@ -79,9 +79,9 @@ export class World {
   readonly #weather: Weather = { loss: 0, delay: 0 };
   readonly #cluster: TaskPlace | undefined;
   readonly #places: { process: SimProcess; tasks: TaskPlace }[] = [];
-  /** Workflows that clients have still to make. */
+  /** Workflows that clients still have to make. */
   readonly #plan: { kind: WorkflowKind; name: string }[] = [];
-  /** When the cron workflow was made, and when it was suspended; undefined in runs without one. */
+  /** When the cron workflow was created, and when it was suspended; undefined in runs without one. */
   readonly cron: { madeAt: number; suspendedAt: number } | undefined;
   #replicas: Replica[] = [];
   #started = 0;
@@ -106,7 +106,7 @@ export class World {
     if (seed % CRON_SEEDS === 0) this.cron = { madeAt: now(), suspendedAt: 0 };
   }
 
-  /** Lets everything happen. */
+  /** Runs the whole world. */
   async run(): Promise<void> {
     await this.#prepare();
     for (let step = 0; step < STEPS; step++) {
@@ -197,7 +197,7 @@ export class World {
 
   #tally(name: string, type: "submit" | "add" | "task" | "timer"): void {
     const at = this.clock.now() + Math.floor(this.#random() * 5_000);
-    // What is to be there must be asked for until it is.
+    // A tally must exist, so its submission is repeated until it succeeds.
     const isKeyed = type === "submit" || this.#chance(0.4);
     const options = this.#options(isKeyed);
     this.client.start(type, name, isKeyed, ({ host }) => {
@@ -215,7 +215,7 @@ export class World {
     if (next) this.#create(next.kind, next.name);
   }
 
-  /** A gate that was deleted is made again. */
+  /** A deleted gate is made again. */
   #goneByNow(): { kind: WorkflowKind; name: string } | undefined {
     return this.ledger.lifeOf("gate") ? undefined : { kind: "gate", name: "gate" };
   }
@@ -391,7 +391,7 @@ export class World {
 
   // ------------------------------------------------------------------------------------------------ the end
 
-  /** Ends all trouble, lets everything come to rest, and lets what waits for a client go on. */
+  /** Ends all faults, lets everything come to rest, and resumes what waits for a client. */
   async #heal(): Promise<void> {
     Object.assign(this.#weather, { loss: 0, delay: 0 });
     for (const { process } of this.#replicas) {
@@ -427,7 +427,7 @@ export class World {
     const until = this.clock.now() + MAX_REST_MS;
     let quiet = 0;
     while (quiet < 2 && this.clock.now() < until) {
-      // The last one may only now have done what it was told: to stop.
+      // The last replica may only now have carried out its order to stop.
       if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
       await this.clock.advance(1_000);
       for (const { tasks } of this.#allPlaces()) tasks.endAll();
@@ -454,7 +454,7 @@ export class World {
 
   #look(): void {
     for (const { process, host } of this.#replicas) {
-      // What a batch works on stays until it is done.
+      // What a batch works on stays until the batch is done.
       if (host.hot > HOT_ACTORS + 8) {
         this.wrong.push(`${process.name}: ${host.hot} actors in memory`);
       }

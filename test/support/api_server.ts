@@ -1,6 +1,6 @@
 /**
- * The HTTP application over a store, by default in memory, and a real host, for conformance and contract tests: in a frozen host nothing
- * happens but what the API itself does. `PUT /test/seed` exists only here.
+ * The HTTP application over a store (by default in memory) and a real host, for conformance and contract tests. In a
+ * frozen host nothing happens except what the API itself does. `PUT /test/seed` exists only here.
  */
 import process from "node:process";
 import { Host } from "../../src/actors/host.ts";
@@ -11,38 +11,37 @@ import type { Executor } from "../../src/executors/port.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createOriginRule, type HostRule } from "../../src/http/origin.ts";
 import { createRateLimiter } from "../../src/http/rate_limit.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+import { ROUTES } from "../../src/http/routes/all.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemIds } from "../../src/platform/ids.ts";
 import { unreadableReporter } from "../../src/platform/unreadable.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
-import type { ArtifactSource } from "../../src/service/artifacts.ts";
-import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
-import { DurationEstimates } from "../../src/service/duration_estimates.ts";
-import { createCheckThread } from "../../src/service/manifest_check.ts";
-import { createEventFeed } from "../../src/service/event_feed.ts";
-import { createEventMetrics } from "../../src/service/event_metrics.ts";
-import { startEventProcessing } from "../../src/service/event_processing.ts";
-import { createWatchHub } from "../../src/service/watch_hub.ts";
-import { createWorkflowSource } from "../../src/service/workflow_source.ts";
-import { decode } from "../../src/spec/decode.ts";
+import type { ArtifactSource, ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
+import { DurationEstimates } from "../../src/service/workflows/duration_estimates.ts";
+import { createCheckThread } from "../../src/service/manifests/check.ts";
+import { EventFeed } from "../../src/service/events/feed.ts";
+import { createEventMetrics } from "../../src/service/events/metrics.ts";
+import { startEventProcessing } from "../../src/service/events/processing.ts";
+import { WatchHub } from "../../src/service/workflows/watch_hub.ts";
+import { createWorkflowSource } from "../../src/service/workflows/source.ts";
+import { decode } from "../../src/spec/schema/decode.ts";
 import { ManifestKind, type Workflow } from "../../src/spec/manifest.ts";
 import { normalForm } from "../../src/spec/normal_form.ts";
-import { KIND_SCHEMAS } from "../../src/spec/schema_kinds.ts";
-import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { KIND_SCHEMAS } from "../../src/spec/schema/kinds.ts";
+import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
-import { workflowKind } from "../../src/actors/workflow_actor.ts";
+import { workflowKind } from "../../src/actors/workflow/actor.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
 export interface ApiServerOptions {
   gatekeeper: GatekeeperOptions;
-  /** Closed with the instance. @default an empty one in memory */
+  /** Closed with the instance. @default an empty store in memory */
   store?: Store;
   settings?: Partial<ServiceSettings>;
-  /** Requests a second for each sender. @default no bound */
+  /** Requests per second for each sender. @default no bound */
   rateLimit?: number;
   /** Largest upload, bytes. @default {1 Gi} */
   maxUploadBytes?: number;
@@ -50,29 +49,29 @@ export interface ApiServerOptions {
   maxBodyBytes?: number;
   /** Most bytes of all bodies at a time. @default {64 Mi} */
   maxBodiesBytes?: number;
-  /** Most members of a body. @default as the server has it */
+  /** Most members of a body. @default the server's own */
   maxBodyMembers?: number;
-  /** How long bodies may take. @default {30_000} */
+  /** Time limit for bodies, ms. @default {30_000} */
   bodyTimeoutMs?: number;
-  /** How long heads may take; absent: as the runtime has it. */
+  /** Time limit for headers, ms; absent: the runtime's own. */
   headerTimeoutMs?: number;
   /** Origins whose pages may call. @default none */
   origins?: string[];
-  /** By which names it may be called. @default those of this machine */
+  /** Names under which it answers. @default those of this machine */
   hosts?: HostRule;
-  /** Bytes of artifacts. @default none are kept */
+  /** Storage for artifacts. @default none */
   artifacts?: ArtifactSource;
   /** Folder with pages. @default none are served */
   argoUiDir?: string;
-  /** With whose rights queued events work. @default all rights where authentication is off, else none */
+  /** The rights of queued events. @default all rights if authentication is off, else none */
   callerOf?: NonNullable<ServiceDeps["callerOf"]>;
   /** Workers on the event queue. @default {0} */
   eventWorkers?: number;
-  /** What runs steps. Absent: the host is frozen, and nothing follows from a command. */
+  /** What runs steps. Absent: the host is frozen, and a command has no consequences. */
   executors?: readonly Executor[];
 }
 
-/** Longest wait for accepted events to be worked on. */
+/** Longest wait until accepted events are processed. */
 const MAX_IDLE_WAIT_MS = 400;
 
 /** One store with a host and an application on it. */
@@ -81,7 +80,7 @@ export interface Instance {
   mounted: ReturnType<typeof createApp>["mounted"];
   service: ServiceDeps;
   seed(objects: JsonObject[]): Promise<void>;
-  /** Resolves when accepted events have been worked on. */
+  /** Resolves when accepted events have been processed. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -119,7 +118,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
       hotActors: 1_000,
       taskStarts: 1,
       naming: STANDARD_NAMING,
-      // Where steps run, many workflows grow in one process.
+      // With steps, many workflows grow in one process.
       limits: options.executors === undefined
         ? { nodes: 100_000, bytes: 64 * 2 ** 20 }
         : { nodes: 2_000, bytes: 16 * 2 ** 20 },
@@ -127,13 +126,13 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     },
   );
   await host.start();
-  const workflows = createWorkflowSource(store);
+  const workflows = createWorkflowSource(store, shared.clock);
   const service: ServiceDeps = {
     ...shared,
     host,
     workflows,
-    watches: createWatchHub(store, workflows),
-    events: createEventFeed({ ...shared, naming: STANDARD_NAMING }),
+    watches: new WatchHub(store, workflows),
+    events: new EventFeed({ ...shared, naming: STANDARD_NAMING }),
     eventMetrics: createEventMetrics(metrics),
     onUnreadable: unreadableReporter(metrics, log, systemClock),
     checks: createCheckThread(),
@@ -173,7 +172,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     service,
     seed: (objects) => seedObjects(service, objects),
     async idle() {
-      // The reference's profile dispatches while the sender waits; here what it would have made is there soon after.
+      // The reference's profile dispatches while the sender waits; here the workflow exists soon after.
       if ((options.eventWorkers ?? 0) === 0) return;
       const until = systemClock.now() + MAX_IDLE_WAIT_MS;
       while (await store.events.depth() > 0 && systemClock.now() < until) {

@@ -1,4 +1,4 @@
-/** The reference's built pages and a browser to show them in, where both can be had. */
+/** The reference's built pages and a browser to show them in, if both are available. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,7 +7,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
-/** Beside the project, or wherever the variable says: a folder with the pages, or with `app.tar.gz`, which holds them. */
+/**
+ * Beside the project, or where the variable says: a folder with the pages, or with `app.tar.gz`, which contains them.
+ */
 const PAGES = process.env["SLUICE_TEST_ARGO_UI"] ?? "../shared/tools/argo-ui";
 const ARCHIVE = join(PAGES, "app.tar.gz");
 const FLAGS = [
@@ -20,11 +22,16 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Why the pages can't be walked through here; undefined when they can. Installs the browser where that is possible. */
+/** Why the pages can't be tested here; undefined if they can. Installs the browser if possible. */
 export function pagesMissing(): string | undefined {
   if (!existsSync(ARCHIVE) && !existsSync(join(PAGES, "index.html"))) {
     return `no built pages at ${PAGES} (SLUICE_TEST_ARGO_UI names another folder)`;
   }
+  return browserMissing();
+}
+
+/** Why no page can be shown here; undefined if one can. Installs the browser if possible. */
+export function browserMissing(): string | undefined {
   if (
     browserPath() === undefined && process.getuid?.() === 0 && existsSync("/etc/debian_version")
   ) {
@@ -56,14 +63,16 @@ export async function openPages(): Promise<{ dir: string; remove(): Promise<void
 
 export interface Browser {
   page: Page;
-  /** What went wrong since the last look: errors of the pages and of the console, and answers that tell of an error. */
+  /**
+   * What has gone wrong since the last check: errors of the pages and of the console, and answers that report an error.
+   */
   troubles(): string[];
-  /** What streams have told the page that is open. */
+  /** What streams have sent to the open page. */
   heard(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Keeps what streams tell a page. */
+/** Records what streams send to a page. */
 const LISTEN = `
 globalThis.heard = "";
 globalThis.EventSource = class extends EventSource {
@@ -73,7 +82,7 @@ globalThis.EventSource = class extends EventSource {
   }
 };`;
 
-/** Starts a browser without a past. */
+/** Starts a browser with an empty profile. */
 export async function openBrowser(): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), "sluice-browser-"));
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {
@@ -94,7 +103,7 @@ export async function openBrowser(): Promise<Browser> {
   });
   context.on("weberror", (error) => troubles.push(`page error: ${error.error().message}`));
   context.on("console", (message) => {
-    // Answers that tell of an error are noted by themselves.
+    // Answers that report an error are recorded separately.
     const isNoted = /^Failed to load resource: the server responded with a status/.test(
       message.text(),
     );

@@ -1,7 +1,7 @@
 /**
- * Clients that run workflows of the async-job kind against real servers, whatever becomes of those, and the ledger of what
- * they saw: which workflows were accepted and completed, whether a finished node ever changed, how often a step was
- * resumed.
+ * Clients that run workflows of the async-job kind against real servers, whatever happens to those, and the ledger of
+ * what they saw: which workflows were accepted and completed, whether a finished node ever changed, and how often a
+ * step was resumed.
  */
 
 const API = "/api/v1/workflows/default";
@@ -45,7 +45,7 @@ interface Node {
 export interface Ledger {
   /** Node id → phase and time of its end. */
   finished: Map<string, string>;
-  /** Answers 200 to a resume, by workflow. */
+  /** Number of answers 200 to a resume, by workflow. */
   resumed: Map<string, number>;
   violations: string[];
 }
@@ -54,7 +54,7 @@ export function emptyLedger(): Ledger {
   return { finished: new Map(), resumed: new Map(), violations: [] };
 }
 
-/** Sends a request until the server answers it, whatever the answer. */
+/** Repeats a request until the server answers it, whatever the answer. */
 async function ask(base: () => string, path: string, init?: RequestInit) {
   for (;;) {
     try {
@@ -68,7 +68,7 @@ async function ask(base: () => string, path: string, init?: RequestInit) {
         return { status: response.status, body };
       }
     } catch {
-      // No answer: the server was killed; nothing is known about the request.
+      // No answer: the server was killed, and nothing is known about the request.
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -1,7 +1,7 @@
 /**
- * The kubernetes executor on a real cluster, for tests: needs `SLUICE_TEST_KUBECONFIG`, and on its node the image
- * `localhost/box:1` (`deno task e2e:cluster` brings it). `SLUICE_TEST_HOST` is this machine's address as
- * pods reach it. Each deployment has a namespace of its own, so that no test meets another run's pods.
+ * The kubernetes executor on a real cluster, for tests. It needs `SLUICE_TEST_KUBECONFIG`, and the image
+ * `localhost/box:1` on the cluster's node (`deno task e2e:cluster` loads it). `SLUICE_TEST_HOST` is this machine's
+ * address as pods reach it. Each deployment has its own namespace, so that no test meets another run's pods.
  */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
@@ -9,12 +9,12 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
 import type { KubeConfig } from "../../src/kubernetes/kube_config.ts";
-import { KubernetesExecutor } from "../../src/executors/kubernetes.ts";
-import type { FindUnwanted } from "../../src/executors/orphan_pods.ts";
-import type { LocalExecutorOptions } from "../../src/executors/local_executor.ts";
+import { KubernetesExecutor } from "../../src/executors/kubernetes/executor.ts";
+import type { FindUnwanted } from "../../src/executors/kubernetes/orphan_pods.ts";
+import type { LocalExecutorOptions } from "../../src/executors/local/executor.ts";
 import type { Executor } from "../../src/executors/port.ts";
-import { createTaskCallback } from "../../src/executors/task_callback.ts";
-import type { TaskMemory } from "../../src/executors/task_report.ts";
+import { createTaskCallback } from "../../src/executors/kubernetes/task_callback.ts";
+import type { TaskMemory } from "../../src/executors/kubernetes/task_report.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve } from "../../src/platform/serve.ts";
@@ -31,7 +31,7 @@ export function loadTestKubeConfig(): Promise<KubeConfig> {
   return loadKubeConfig({ KUBECONFIG: SLUICE_TEST_KUBECONFIG });
 }
 
-/** What replicas of one deployment share. */
+/** What the replicas of one deployment share. */
 export interface Deployment {
   instance: string;
   namespace: string;
@@ -55,14 +55,14 @@ export function createDeployment(): Deployment {
   };
 }
 
-/** Creates an object unless it is there. */
+/** Creates an object unless it exists. */
 async function ensure(client: KubeClient, path: string, body: JsonObject): Promise<void> {
   await client.call({ method: "POST", path, body }).catch((error) => {
     if (!(error instanceof KubeError && error.reason === "AlreadyExists")) throw error;
   });
 }
 
-/** Removes the deployment's namespace with all that is in it. */
+/** Removes the deployment's namespace with its contents. */
 export async function removeDeployment({ namespace }: Deployment): Promise<void> {
   if (clusterMissing !== undefined) return;
   const client = new KubeClient(await loadTestKubeConfig());
@@ -70,7 +70,10 @@ export async function removeDeployment({ namespace }: Deployment): Promise<void>
   client.close();
 }
 
-/** One replica's executor, with the server that pods call; it removes unwanted pods twice a second. It runs every task in the deployment's namespace. */
+/**
+ * One replica's executor, with the server that pods call. It removes unwanted pods twice a second and runs every task
+ * in the deployment's namespace.
+ */
 export async function openClusterExecutor(
   options: LocalExecutorOptions,
   { instance, memory, namespace }: Deployment,

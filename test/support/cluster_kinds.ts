@@ -1,5 +1,5 @@
 /**
- * The workflow kinds under an API group of their own, so that tests don't meet anything else there: on the cluster that
+ * The workflow kinds under a separate API group, so that tests don't meet anything else there: on the cluster that
  * `SLUICE_TEST_KUBECONFIG` names, else on an API server in this process.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -31,7 +31,7 @@ export interface ClusterKinds {
   remove(): Promise<void>;
 }
 
-/** Where `defineKinds` will be. */
+/** Where `defineKinds` will define them. */
 export const kindsAreOn = process.env["SLUICE_TEST_KUBECONFIG"] === undefined
   ? "an API server of the test; SLUICE_TEST_KUBECONFIG names a real one"
   : "a real cluster";
@@ -39,7 +39,7 @@ export const kindsAreOn = process.env["SLUICE_TEST_KUBECONFIG"] === undefined
 /**
  * Defines the kinds and makes a namespace; resolves when they are served.
  *
- * @param onTest always on an API server of the test, for faults that no real one makes on demand
+ * @param onTest always on an API server in the test, for faults that no real one produces on demand
  */
 export async function defineKinds(
   group: string,

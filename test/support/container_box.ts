@@ -1,6 +1,6 @@
 /**
- * A container program that works here, with a small image made on the spot (`localhost/box:1`: busybox, nothing pulled):
- * podman with stores of its own, so that tests touch nobody's containers.
+ * A container program that works here, with a small image made on the spot (`localhost/box:1`: busybox, nothing
+ * pulled): podman with separate stores, so that tests touch nobody's containers.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,7 +17,7 @@ export interface ContainerBox {
   remove(): Promise<void>;
 }
 
-/** The box, or why there is none. Variables of the process say where podman keeps its things until `remove`. */
+/** The box, or why there is none. Until `remove`, variables of the process tell podman where to keep its data. */
 export async function openContainerBox(): Promise<ContainerBox | { missing: string }> {
   if (!installed("podman", ["--version"])) return { missing: "no podman on PATH" };
   const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path));

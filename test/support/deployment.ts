@@ -2,14 +2,14 @@
 import { Host, type HostOptions } from "../../src/actors/host.ts";
 import type { ActorKind } from "../../src/actors/hot_actor.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
-import { workflowKind } from "../../src/actors/workflow_actor.ts";
+import { workflowKind } from "../../src/actors/workflow/actor.ts";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
 import { loadWorkflow } from "../../src/engine/codec.ts";
 import { viewWorkflow } from "../../src/engine/view.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import type { NodeStatus, Workflow, WorkflowSpec } from "../../src/spec/manifest.ts";
-import { openMemoryStore } from "../../src/store/memory_store.ts";
+import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Store, StoredActor } from "../../src/store/port.ts";
 import { type Fault, faultStore } from "./fault_store.ts";
 import { ManualClock, settle } from "./manual_clock.ts";
@@ -88,7 +88,7 @@ export class Deployment {
   }
 }
 
-/** Waits until something has come true, without waiting for the clock. */
+/** Waits until a condition holds, without waiting for the clock. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 1_000; turn++) {
     if (await condition()) return;

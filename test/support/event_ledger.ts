@@ -1,11 +1,11 @@
 /**
- * Clients that post events to real servers, whatever becomes of those, and the ledger of what they were told: each number
- * is posted once, and the workflows that are there in the end are counted for each binding and number.
+ * Clients that post events to real servers, whatever happens to those, and the ledger of the answers: each number is
+ * posted once, and in the end the workflows are counted for each binding and number.
  */
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** What one post was answered: a status, or 0 when there was no answer. */
+/** The answer to one post: a status, or 0 without an answer. */
 export type Told = Map<number, number>;
 
 export async function call(
@@ -16,7 +16,7 @@ export async function call(
   headers: Record<string, string> = {},
   timeoutMs = 20_000,
 ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
-  // A timer besides the signal: on Deno the signal of a response that is being read may be forgotten.
+  // A timer in addition to the signal: Deno may ignore the signal of a response that is being read.
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`${path}: no answer in time`)), timeoutMs);
   const asked = fetch(base + path, {
@@ -54,7 +54,7 @@ export async function prepare(base: string, bindings: Record<string, object>): P
   }
 }
 
-/** A binding that hands the event's number to a template. */
+/** A binding that passes the event's number to a template. */
 export function submits(selector: string, template = "hold"): object {
   return {
     event: { selector },
@@ -70,7 +70,7 @@ async function expectOk(answer: ReturnType<typeof call>): Promise<void> {
   if (status !== 200) throw new Error(`status ${status}: ${JSON.stringify(body)}`);
 }
 
-/** Posts new numbers until `wanted` of them were answered 200. */
+/** Posts new numbers until `wanted` of them were answered with 200. */
 export async function postEvents(
   base: () => string,
   wanted: number,
@@ -86,7 +86,7 @@ export async function postEvents(
       try {
         ({ status } = await call(base(), "POST", "/api/v1/events/default/ledger", { n }));
       } catch {
-        // No answer: the server was killed; nothing is known about the event.
+        // No answer: the server was killed, and nothing is known about the event.
       }
       told.set(n, status);
       if (status === 200) accepted++;
@@ -103,7 +103,7 @@ interface Item {
   status: { phase?: string };
 }
 
-/** A workflow that an event has made. */
+/** A workflow that an event made. */
 export interface EventWorkflow {
   /** The binding and the event's number: `binding n`. */
   key: string;
@@ -112,9 +112,9 @@ export interface EventWorkflow {
 }
 
 /**
- * The workflows that events have made, those with a label only where one is given.
- * @param most stops when it has so many
- * @param pages stops after so many pages
+ * The workflows made by events, optionally only those with a label.
+ * @param most stops when it has this many
+ * @param pages stops after this many pages
  */
 export async function listEventWorkflows(
   base: string,
@@ -145,14 +145,14 @@ export async function listEventWorkflows(
   return found;
 }
 
-/** How many workflows there are for each `binding n`. */
+/** The number of workflows for each `binding n`. */
 export async function countWorkflows(base: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const { key } of await listEventWorkflows(base)) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }
 
-/** Resolves when no event is in the queue. */
+/** Resolves when the event queue is empty. */
 export async function queueEmpty(base: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

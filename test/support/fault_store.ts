@@ -1,6 +1,6 @@
 /**
- * A store with faults: tests hang actions on named points around its calls. `before` points strike before the call
- * reaches the store (nothing was written), `after` points strike after it (everything was written, the caller doesn't
+ * A store with faults: tests attach actions to named points around its calls. `before` points act before the call
+ * reaches the store (nothing was written). `after` points act after it (everything was written, but the caller doesn't
  * know).
  */
 import { unavailable } from "../../src/base/problem.ts";
@@ -15,7 +15,7 @@ export type FaultPoint = `${"before" | "after"}-${
   | "renew"
   | "acquire"}`;
 
-/** Told at every point; throws, or waits, or does nothing. `count` is how often this point was passed, from 1. */
+/** Called at every point; throws, or waits, or does nothing. `count` is how often this point was passed, from 1. */
 export type Fault = (point: FaultPoint, count: number) => void | Promise<void>;
 
 /** Wraps a store; the same store may be wrapped several times, once for each replica of a test. */

@@ -1,7 +1,8 @@
 /**
  * What clients may see of a workflow whose only step waits for somebody: the sequential reference model of the commands
- * on one workflow. The workflow in an answer is one that was there after the command and before the answer. What follows
- * from the command (a step begins to wait, the workflow ends) happens by itself, at once or a moment later.
+ * on one workflow. The workflow in an answer is one that existed after the command and before the answer. The
+ * consequences of the command (a step begins to wait, the workflow ends) happen by themselves, at once or a moment
+ * later.
  */
 import type { Workflow } from "../../src/spec/manifest.ts";
 import type { Call, Model } from "./linearizability.ts";
@@ -9,7 +10,7 @@ import type { Call, Model } from "./linearizability.ts";
 export interface Gate {
   exists: boolean;
   phase: "" | "Running" | "Succeeded" | "Failed";
-  /** Of the step; "" = not there yet. */
+  /** Of the step; "" means that it does not exist yet. */
   step: "" | "Running" | "Succeeded" | "Failed";
   isSuspended: boolean;
   shutdown: "" | "Stop" | "Terminate";
@@ -39,18 +40,18 @@ const NONE: Gate = { exists: false, phase: "", step: "", isSuspended: false, shu
 export type Refusal =
   /** No such workflow. */
   | "absent"
-  /** It is there already. */
+  /** It exists already. */
   | "exists"
   /** The workflow has ended. */
   | "over"
-  /** No step waits that the selector matches. */
+  /** The selector matches no waiting step. */
   | "no step"
-  /** Only a workflow that has failed can be retried. */
+  /** Only a failed workflow can be retried. */
   | "not failed"
-  /** It was deleted and made again while the request was under way. */
+  /** It was deleted and made again while the request was in flight. */
   | "another";
 
-/** Reads a refusal by its text. @throws {Error} when the model knows none like it */
+/** Recognizes a refusal by its text. @throws {Error} if the model knows none like it */
 export function refusalOf(message: string): Refusal {
   if (/no suspend nodes matching/.test(message)) return "no step";
   if (/cannot suspend completed|cannot shutdown a completed/.test(message)) return "over";
@@ -63,7 +64,7 @@ export function refusalOf(message: string): Refusal {
   throw new Error(`The model knows no refusal "${message}"`);
 }
 
-/** What an answer shows, as the model writes it. */
+/** The state that an answer shows, in the model's form. */
 function shown({ spec, status }: Workflow): string {
   const [step] = Object.values(status?.nodes ?? {});
   return textOf({
@@ -83,7 +84,7 @@ function isOver({ phase }: Gate): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-/** What follows by itself. */
+/** What happens by itself. */
 function drift(gate: Gate): Gate {
   if (!gate.exists || isOver(gate)) return gate;
   const next: Gate = { ...gate, phase: "Running" };
@@ -94,7 +95,7 @@ function drift(gate: Gate): Gate {
   return next;
 }
 
-/** Does a command: the state after it, or the refusal. */
+/** Applies a command: returns the next state, or the refusal. */
 function apply(gate: Gate, command: GateCommand): Gate | Refusal {
   if (command === "create") return gate.exists ? "exists" : { ...NONE, exists: true };
   if (!gate.exists) return "absent";
@@ -126,7 +127,7 @@ function apply(gate: Gate, command: GateCommand): Gate | Refusal {
   }
 }
 
-/** One command and its answer as calls of the model: the command itself, and the look at the workflow after it. */
+/** One command and its answer as calls of the model: the command itself, and the read of the workflow after it. */
 export function gateCalls(
   input: GateCommand,
   answer: Workflow | Refusal | "done" | undefined,
@@ -141,7 +142,7 @@ export function gateCalls(
   return [command, { ...look, after: command }];
 }
 
-/** The model for `checkLinearizable`. Outputs: a refusal, `done`, or of a `get` what it shows. */
+/** The model for `checkLinearizable`. Outputs: a refusal, `done`, or for a `get` what it shows. */
 export const gateModel: Model<Gate> = {
   initial: NONE,
   drift,

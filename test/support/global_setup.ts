@@ -1,4 +1,4 @@
-/** Set-up before tests that need other programs: installs them where that is possible, says what to do where not. */
+/** Set-up before tests that need other programs: installs them if possible, and otherwise says what to do. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";

@@ -1,4 +1,6 @@
-/** Loaded before a server: each SIGUSR2 makes it collect its garbage and tell what is left; see `server_memory.ts`. */
+/**
+ * Loaded before a server: each SIGUSR2 makes it collect its garbage and report what is left; see `server_memory.ts`.
+ */
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -8,7 +10,7 @@ setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
 process.on("SIGUSR2", async () => {
-  // What the first collection lets go of, the next ones find.
+  // Later collections find what the first one released.
   for (let round = 0; round < 3; round++) {
     collect();
     await wait(50);

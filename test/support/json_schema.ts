@@ -1,7 +1,7 @@
-/** A validator for the part of JSON Schema that this project generates; the registry's ones are far larger. */
+/** A validator for the part of JSON Schema that this project generates; those in the registry are far larger. */
 import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.ts";
 
-/** Places of a value that do not fit a schema. Throws when the schema uses a keyword that is not known here. */
+/** Paths of a value that do not fit a schema. Throws if the schema uses an unknown keyword. */
 export function schemaProblems(schema: JsonObject, value: Json): string[] {
   return problems(schema, schema, value, "");
 }

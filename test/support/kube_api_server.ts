@@ -1,7 +1,7 @@
 /**
- * A Kubernetes API server in this process for objects of any kind, where there is no cluster: versions, optimistic locking,
- * lists in pages, watches from a version, merge and JSON patches, preconditions; and faults on demand. What it answers is what
- * a real one answers: the same tests run on both.
+ * A Kubernetes API server in this process for objects of any kind, for machines without a cluster: versions, optimistic
+ * locking, lists in pages, watches from a version, merge and JSON patches, preconditions, and faults on demand. It
+ * answers like a real one: the same tests run on both.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ interface Meta extends JsonObject {
 type KubeObject = JsonObject & { metadata: Meta };
 
 interface Place {
-  /** `group/version/plural`; the kind of the objects. */
+  /** `group/version/plural` → the kind of the objects. */
   type: string;
   namespace: string | undefined;
   name: string | undefined;
@@ -32,13 +32,13 @@ interface Event {
 
 export interface KubeApiServer {
   url: string;
-  /** Breaks all connections, watches too. */
+  /** Breaks all connections, including watches. */
   cut(): void;
-  /** Forgets old versions: watches and pages from before are told that they are gone. */
+  /** Forgets old versions: older watches and pages get the error that they are gone. */
   compact(): void;
   /** Answers the next calls that aren't watches with 429. */
   refuse(calls: number, retryAfterSeconds?: number): void;
-  /** Calls that changed something, so far. */
+  /** Number of calls so far that changed something. */
   writes(): number;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ class Refusal extends Error {
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** What kinds there are, for those who ask. */
+/** The discovery document of the kinds. */
 const DISCOVERY: Record<string, JsonObject> = {
   "/api/v1": {
     resources: [{
@@ -279,7 +279,7 @@ function placeOf(path: string): Place {
   return { type: [...head, plural].join("/"), namespace, name };
 }
 
-/** Field selectors with terms `a.b=c`; others are not known here. */
+/** Field selectors with terms `a.b=c`; no others are supported here. */
 function isSelected(object: JsonObject, query: URLSearchParams): boolean {
   const terms = (query.get("fieldSelector") ?? "").split(",").filter((term) => term !== "");
   return terms.every((term) => {

@@ -1,11 +1,11 @@
-/** Stored workflows with any number of nodes, without running them. */
+/** Stored workflows with any number of nodes, made without running them. */
 import type { IndexEntry } from "../../src/engine/index_entry.ts";
 
 const AT = Date.UTC(2026, 0, 1);
 
 /**
- * Parts and index entry of a finished workflow: a step group with so many pods.
- * @param padding characters that each pod has more
+ * Parts and index entry of a finished workflow: a step group with the given number of pods.
+ * @param padding additional characters of each pod
  */
 export function manyNodes(
   name: string,
@@ -22,7 +22,7 @@ export function manyNodes(
   const metadata = { name, namespace, uid, labels, creationTimestamp };
   const pod = { name: "work", container: { image: "x", command: ["true"] } };
   const steps = [[{ name: "one", template: "work", withSequence: { count: String(nodes) } }]];
-  // Retried, it waits: there is nobody who could run so many tasks.
+  // After a retry it waits: nothing here could run so many tasks.
   const spec = {
     entrypoint: "main",
     suspend: true,

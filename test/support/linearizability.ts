@@ -1,8 +1,8 @@
 /**
- * Is a history of concurrent calls linearizable: could every call have happened at one moment between its sending and its
- * answer? The search of Wing and Gong with a memory of what was tried (Lowe). What keeps it small: a call that only reads
- * and fits is taken at once, of calls that are alike the one that ended first goes first, and answers that carry the
- * version of what they show are in its order.
+ * Is a history of concurrent calls linearizable: could every call have happened at one moment between its sending and
+ * its answer? The search of Wing and Gong with a memory of what was tried (Lowe). Three rules keep it small: a call
+ * that only reads and fits is taken at once; among equal calls the one that ended first goes first; answers with the
+ * version of what they show are taken in its order.
  */
 
 import { seededFraction } from "./seeded_ids.ts";
@@ -10,20 +10,20 @@ import { seededFraction } from "./seeded_ids.ts";
 /** One call as its caller saw it. */
 export interface Call {
   input: string;
-  /** What was answered; undefined when nothing is known: then it happened at any time after `calledAt`, or never. */
+  /** The answer; undefined if unknown: then the call happened at any time after `calledAt`, or never. */
   output: string | undefined;
   calledAt: number;
   heardAt: number;
-  /** A call that happened before this read, normally at once before it. */
+  /** A call that happened before this read, usually right before it. */
   after?: Call;
-  /** Of a read: the version of what was shown. Reads must be in the order of their versions. */
+  /** For a read: the version of what was shown. Reads must be in the order of their versions. */
   version?: number;
 }
 
 /** A sequential object. States must be plain data. */
 export interface Model<S> {
   initial: S;
-  /** Does a call; undefined when it can't have had this answer. An unknown answer fits everything. */
+  /** Applies a call; undefined if it can't have had this answer. An unknown answer fits everything. */
   step(state: S, call: Call): S | undefined;
   /** Whether a call with this answer changes nothing in any state. */
   isRead(call: Call): boolean;
@@ -31,26 +31,35 @@ export interface Model<S> {
   drift(state: S): S;
 }
 
-/** Steps after which a search is given up. */
-const MAX_STEPS = 500_000;
-/** How many reads may have happened some time after the call they follow: few are tried first. */
+/** A search gives up after this many steps, the last one after more. */
+const MAX_STEPS = 10_000;
+const MAX_LAST_STEPS = 100_000;
+/** How many reads may happen some time after the call they follow: small numbers are tried first. */
 const LATE_READS = [0, 1, 3, Infinity];
+/**
+ * Searches that go through the possible orders in another sequence each. One wrong choice at the beginning can cost
+ * millions of steps; another search makes another one.
+ */
+const SEARCHES = 40;
 
 const [AT_ONCE, SILENT, LATE] = [0, 1, 2];
 
 export type Verdict =
   | { isLinearizable: true }
   /**
-   * `best`: the longest order that was found; `stuck`: calls of which none can come next. `isProved`: false when the
+   * `best`: the longest order that was found; `stuck`: calls of which none can come next. `isProved`: false if the
    * search was given up.
    */
   | { isLinearizable: false; best: Call[]; stuck: Call[]; isProved: boolean };
 
 export function checkLinearizable<S>(calls: readonly Call[], model: Model<S>): Verdict {
   let verdict: Verdict = { isLinearizable: true };
-  for (const late of LATE_READS) {
-    verdict = new Search(calls, model, late).run();
-    if (verdict.isLinearizable) break;
+  for (let sequence = 0; sequence < SEARCHES; sequence++) {
+    for (const late of LATE_READS) {
+      verdict = new Search(calls, model, late, sequence).run();
+      // With the last number of late reads, everything is allowed.
+      if (verdict.isLinearizable || (late === Infinity && verdict.isProved)) return verdict;
+    }
   }
   return verdict;
 }
@@ -60,25 +69,33 @@ class Search<S> {
   readonly #model: Model<S>;
   readonly #tried = new Set<string>();
   readonly #isTaken: boolean[];
-  /** Two hashes of what is taken, and what each call adds to them (Zobrist): sets are compared by their 64 bits. */
+  /**
+   * Two hashes of the set taken so far, and what each call adds to them (Zobrist): sets are compared by their 64 bits.
+   */
   readonly #taken: [number, number] = [0, 0];
   readonly #marks: readonly [number, number][];
-  /** Calls of the same number are alike. */
+  /** Calls with the same number are equal. */
   readonly #kinds: readonly number[];
   readonly #places: ReadonlyMap<Call, number>;
   /** The read that follows a call. */
   readonly #followers: ReadonlyMap<Call, Call>;
-  /** Places of reads that have a version, in its order. */
+  /** Positions of reads that have a version, in version order. */
   readonly #reads: readonly number[];
   readonly #order: Call[] = [];
   #steps = 0;
+  readonly #maxSteps: number;
   /** Answered calls that are not taken yet. */
   #open: number;
   /** Reads that may still be late. */
   #late: number;
   #best: { order: Call[]; stuck: Call[] } | undefined;
 
-  constructor(calls: readonly Call[], model: Model<S>, late: number) {
+  /** Mixes up what may come next; undefined: earlier calls first. */
+  readonly #mix: (() => number) | undefined;
+
+  constructor(calls: readonly Call[], model: Model<S>, late: number, sequence: number) {
+    this.#maxSteps = sequence === SEARCHES - 1 ? MAX_LAST_STEPS : MAX_STEPS;
+    this.#mix = sequence === 0 ? undefined : seededFraction(sequence);
     this.#calls = [...calls].sort((a, b) => a.calledAt - b.calledAt);
     this.#model = model;
     this.#late = late;
@@ -101,14 +118,14 @@ class Search<S> {
   run(): Verdict {
     if (this.#from(this.#model.initial)) return { isLinearizable: true };
     const { order, stuck } = this.#best ?? { order: [], stuck: [] };
-    const isProved = this.#steps <= MAX_STEPS;
+    const isProved = this.#steps <= this.#maxSteps;
     return { isLinearizable: false, best: order, stuck, isProved };
   }
 
-  /** Whether what is left fits after a state. */
+  /** Whether the remaining calls fit after a state. */
   #from(state: S): boolean {
     if (this.#open === 0) return true;
-    if (++this.#steps > MAX_STEPS) return false;
+    if (++this.#steps > this.#maxSteps) return false;
     const text = JSON.stringify(state);
     const key = `${this.#taken[0]} ${this.#taken[1]} ${this.#late} ${text}`;
     if (this.#tried.has(key)) return false;
@@ -129,6 +146,7 @@ class Search<S> {
     }
     const drifted = this.#model.drift(state);
     const isDrifting = JSON.stringify(drifted) !== text;
+    if (this.#mix !== undefined) shuffle(branches, this.#mix);
     const [shown, silent, late] = [AT_ONCE, SILENT, LATE].map((order) =>
       branches.filter((branch) => branch.order === order)
     );
@@ -185,7 +203,7 @@ class Search<S> {
     return next === undefined ? Infinity : this.#versionOf(next);
   }
 
-  /** Calls that may come next: none that is left was over before they began. Of those that are alike, one. */
+  /** Calls that may come next: no remaining call was over before they began. Of equal calls, only one. */
   #candidates(version: number): number[] {
     let firstEnd = Infinity;
     for (const [at, call] of this.#calls.entries()) {
@@ -213,5 +231,12 @@ class Search<S> {
     const before = call.after === undefined ? undefined : this.#places.get(call.after);
     if (before !== undefined && !this.#isTaken[before]) return false;
     return call.version === undefined || call.version <= version;
+  }
+}
+
+function shuffle(items: unknown[], random: () => number): void {
+  for (let at = items.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    [items[at], items[other]] = [items[other], items[at]];
   }
 }

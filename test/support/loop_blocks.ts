@@ -1,4 +1,4 @@
-/** For how long the event loop of a server process stands still. */
+/** For how long the event loop of a server process is blocked. */
 import { fileURLToPath } from "node:url";
 import type { ServerProcess, ServerVariant } from "./server_process.ts";
 
@@ -10,11 +10,11 @@ export const WITH_LOOP_PROBE: ServerVariant = {
   preload: fileURLToPath(new URL("./loop_probe.ts", import.meta.url)),
 };
 
-/** The longest that the loop stood still. */
+/** The longest block of the loop. */
 export interface LoopBlock {
   /** By the clock: a busy machine makes it longer. */
   ms: number;
-  /** In processor time of its thread, without what others did with the processor. */
+  /** In processor time of its thread, without the time of other programs. */
   cpuMs: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Loaded before a server: each SIGUSR2 makes it tell for how long its event loop stood still at most since the last one;
- * see `loop_blocks.ts`.
+ * Loaded before a server: each SIGUSR2 makes it report the longest block of its event loop since the last one; see
+ * `loop_blocks.ts`.
  */
 import process from "node:process";
 import { threadMs } from "../fuzz/loop_watch.ts";
 
-/** Time between two looks, ms. */
+/** Time between two measurements, ms. */
 const LOOK_MS = 5;
 
 let [longestMs, longestCpuMs] = [0, 0];

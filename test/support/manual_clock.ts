@@ -36,7 +36,7 @@ export class ManualClock implements Clock {
     return sleepOn(this, ms, signal);
   }
 
-  /** Moves on by `ms`, alarm by alarm, and lets what they start settle in between. */
+  /** Advances by `ms`, alarm by alarm, and lets the consequences settle in between. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     for (;;) {
@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything that is ready run: promises, and work that was put off to the next turns of the event loop. */
+/** Lets everything that is ready run: promises, and work deferred to the next turns of the event loop. */
 export async function settle(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

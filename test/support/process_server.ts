@@ -1,6 +1,6 @@
 /** A program that starts one task on the process executor and waits to be killed: `process_server.ts DIR TASK_JSON`. */
 import process from "node:process";
-import { createProcessExecutor } from "../../src/executors/process.ts";
+import { createProcessExecutor } from "../../src/executors/local/process.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 const [dir = "", task = "{}"] = process.argv.slice(2);

@@ -1,9 +1,9 @@
-/** Prometheus' own parser, to judge what `/metrics` answers. */
+/** Prometheus' own parser, to check what `/metrics` answers. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 
-/** Why the parser can't be had here; undefined when it is there. Installs it where that is possible. */
+/** Why the parser is unavailable here; undefined if it is available. Installs it if possible. */
 export function promtoolMissing(): string | undefined {
   if (isThere()) return undefined;
   if (process.getuid?.() === 0 && existsSync("/etc/debian_version")) {
@@ -19,12 +19,12 @@ function isThere(): boolean {
   return spawnSync("promtool", ["--version"], { stdio: "ignore" }).error === undefined;
 }
 
-/** What the parser can't read of a page of metrics; "" for a good one. Matters of style don't count. */
+/** What the parser can't read on a metrics page; "" for a good one. Style warnings don't count. */
 export function unparseable(page: string): string {
   const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
     input: page,
     encoding: "utf8",
   });
-  // 3: it could be read, and the linter would like something else.
+  // 3: it was readable, but the linter has a style warning.
   return status === 0 || status === 3 ? "" : `${stdout}${stderr}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Properties try the same values in every run, so that a change is judged by what it changes. Others with
- * `SLUICE_PROPERTY_SEED=N`, or `SLUICE_PROPERTY_SEED=random`.
+ * Properties try the same values in every run, so that only a change can change the result. `SLUICE_PROPERTY_SEED=N` or
+ * `SLUICE_PROPERTY_SEED=random` gives others.
  */
 import process from "node:process";
 import fc from "fast-check";

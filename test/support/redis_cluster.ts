@@ -76,7 +76,7 @@ sentinel failover-timeout main 2000
   };
 }
 
-/** Sends one command over a connection of its own and returns the answer as text. */
+/** Sends one command over a separate connection and returns the answer as text. */
 export async function ask(url: string, args: string[]): Promise<string> {
   const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
   client.on("error", () => {});
@@ -88,7 +88,7 @@ export async function ask(url: string, args: string[]): Promise<string> {
   }
 }
 
-/** Waits until something holds; fails after 20 seconds. */
+/** Waits until a condition holds; fails after 20 seconds. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!(await holds().catch(() => false))) {

@@ -1,4 +1,4 @@
-/** Real Redis servers for tests: on free ports, in folders of their own, gone with the test. */
+/** Real Redis servers for tests: on free ports, in separate folders, removed with the test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ export interface RedisServer {
   folder: string;
   /** Process id, for signals. */
   pid(): number;
-  /** Ends the process as it is told and waits until it is gone. */
+  /** Ends the process with the given signal and waits until it is gone. */
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Starts it again on the same port and data. */
   start(more?: string[]): Promise<void>;
@@ -25,7 +25,7 @@ export interface RedisServer {
 /**
  * Starts a server.
  * @param args added to its command line, for example `--appendonly yes`
- * @param first what its command line begins with: a file of settings
+ * @param first the beginning of its command line: a file of settings
  */
 export async function startRedisServer(
   args: string[] = [],
@@ -61,7 +61,7 @@ export async function startRedisServer(
   async function kill(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     if (server.pid === undefined || isGone) return;
     const gone = once(server, "exit");
-    // Not server.kill: on Deno it works once.
+    // Not server.kill: on Deno it works only once.
     process.kill(server.pid, "SIGCONT");
     process.kill(server.pid, signal);
     await gone;
@@ -82,7 +82,7 @@ export async function startRedisServer(
   };
 }
 
-/** A port that nothing listens on now; a cluster's node also uses the one 10,000 above. */
+/** A port that nothing listens on now; a cluster node also uses the port 10,000 above it. */
 export async function freePort(): Promise<number> {
   while (true) {
     const port = await anyFreePort();

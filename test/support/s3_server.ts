@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests: versitygw over a folder. Taken from PATH or from the cache of an earlier run; built with go
- * when `CI` or `SLUICE_TEST_S3` is set.
+ * A real S3 server for tests: versitygw over a folder. Taken from PATH or from the cache of an earlier run; built with
+ * go if `CI` or `SLUICE_TEST_S3` is set.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

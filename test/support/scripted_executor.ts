@@ -1,6 +1,7 @@
 /**
- * An executor that runs nothing: a test says what becomes of each task. It keeps the port's rules: starting a task again
- * is one start. Replicas may share it as they would share a machine: an outcome is reported to all who started the task.
+ * An executor that runs nothing: a test decides the outcome of each task. It keeps the port's rules: starting a task
+ * again counts as one start. Replicas may share it as they would share a machine: it reports an outcome to all who
+ * started the task.
  */
 import type { TaskOutcome } from "../../src/engine/command.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";
@@ -11,11 +12,11 @@ export interface ScriptedTask {
   /** Calls of `start`, repeats included. */
   starts: number;
   cancelled: boolean;
-  /** Set when it has ended; reported again to whoever starts it again. */
+  /** Set once the task has ended; reported again to whoever starts it again. */
   outcome: TaskOutcome | undefined;
 }
 
-/** Gives the outcome of a task; undefined lets it run until `end`. */
+/** Returns the outcome of a task; undefined lets it run until `end`. */
 export type Script = (task: TaskSpec) => TaskOutcome | undefined;
 
 export class ScriptedExecutor implements Executor {
@@ -28,8 +29,8 @@ export class ScriptedExecutor implements Executor {
   readonly #place: string | undefined;
 
   /**
-   * @param isTied no other replica can go on with its tasks
-   * @param place where its tasks go on without it
+   * @param isTied no other replica can continue its tasks
+   * @param place where its tasks continue without it
    */
   constructor(
     script: Script = () => ({ phase: "Succeeded" }),

@@ -1,4 +1,4 @@
-/** Ids from a seed: the same test gives the same names every time. */
+/** Ids from a seed: the same test gets the same names every time. */
 import type { Ids } from "../../src/platform/ids.ts";
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";

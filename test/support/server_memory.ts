@@ -1,4 +1,4 @@
-/** The memory of a server process, as the machine sees it and as its heap is after a collection. */
+/** The memory of a server process: as the machine sees it, and its heap after a collection. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ServerProcess, ServerVariant } from "./server_process.ts";
@@ -10,7 +10,7 @@ export const WITH_HEAP_PROBE: ServerVariant = {
   preload: fileURLToPath(new URL("./heap_probe.ts", import.meta.url)),
 };
 
-/** Bytes of the heap of a server `WITH_HEAP_PROBE` that a collection of garbage leaves. */
+/** Heap bytes that remain after a garbage collection in a server `WITH_HEAP_PROBE`. */
 export async function heapAfterCollection(server: ServerProcess): Promise<number> {
   const told = () => server.log.filter((line) => line.startsWith("heap after collection: "));
   const before = told().length;

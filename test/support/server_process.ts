@@ -1,8 +1,9 @@
-/** A real server in a process of its own, on whatever runtime runs the test. */
+/** A real server in a separate process, on the runtime that runs the test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
+import { nodeStartFlags, startFlags } from "./start_flags.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
@@ -13,7 +14,7 @@ export interface ServerProcess {
   pid: number;
   /** Lines of its log so far (a bounded tail). */
   log: string[];
-  /** Ends it without warning. */
+  /** Kills it without warning. */
   kill(): Promise<void>;
   /** Asks it to stop; resolves with its exit status. */
   stop(): Promise<number | null>;
@@ -21,40 +22,52 @@ export interface ServerProcess {
   signal(name: "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void;
 }
 
-/** What differs from the server of this repository as it is. */
+/** Differences from this repository's server. */
 export interface ServerVariant {
   /** Its program, for example of another version. */
   main?: string;
   /** A module that is loaded before it. */
   preload?: string;
-  /** Variables besides those of the test. */
+  /** Variables in addition to those of the test. */
   env?: Record<string, string>;
+  /** Hears every line of its log. */
+  onLine?: (line: string) => void;
+  /** Its bound on the heap, MiB. @default that of the start task */
+  heapMiB?: number;
 }
 
 /**
  * Starts a server and waits until it is ready.
  *
- * @param flags as on the command line; `--port 0` unless given
+ * @param flags as on the command line; includes `--port 0` unless a port is given
  */
 export async function startServer(
   flags: string[],
-  { main = MAIN, preload, env = {} }: ServerVariant = {},
+  { main = MAIN, preload, env = {}, onLine = () => {}, heapMiB }: ServerVariant = {},
 ): Promise<ServerProcess> {
   const isDeno = "Deno" in globalThis;
   const first = preload === undefined ? [] : [isDeno ? "--preload" : "--import", preload];
-  const args = [...(isDeno ? ["run", "-A"] : []), ...first, main, "--port=0", ...flags];
+  const args = [
+    ...(isDeno ? startFlags() : nodeStartFlags()).map((flag) =>
+      heapMiB === undefined ? flag : flag.replace(/(max-old-space-size=)\d+/, `$1${heapMiB}`)
+    ),
+    ...first,
+    main,
+    "--port=0",
+    ...flags,
+  ];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });
   const log: string[] = [];
-  // Intentionally not `child.kill`: on Deno it works once only, and hides the exit status.
+  // Intentionally not `child.kill`: on Deno it works only once, and hides the exit status.
   const send = (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) process.kill(child.pid ?? 0, signal);
   };
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   try {
-    const port = await listeningPort(child, log, ended);
+    const port = await listeningPort(child, log, ended, onLine);
     const url = `http://127.0.0.1:${port}`;
     await isReady(url, ended, log);
     return {
@@ -82,10 +95,12 @@ function listeningPort(
   child: ChildProcess,
   log: string[],
   ended: Promise<number | null>,
+  onLine: (line: string) => void,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const keep = (line: string) => {
       log.push(line);
+      onLine(line);
       if (log.length > 500) log.shift();
       const match = /listening on http:\/\/[^ "]*:(\d+)/.exec(line);
       if (match) resolve(Number(match[1]));

@@ -1,6 +1,6 @@
-/** A process of its own for tests: opens the store in the folder it is given and commits until it is killed. */
+/** A separate process for tests: opens the store in the given folder and commits until it is killed. */
 import process from "node:process";
-import { openSqliteStore } from "../../src/store/sqlite_store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 
 const store = await openSqliteStore({ folder: process.argv[2] ?? "" });
 const lease = await store.membership.acquire(1, "holder", 3_600_000);

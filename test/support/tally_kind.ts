@@ -1,7 +1,7 @@
 /**
  * A small kind of actor for tests of the host: it counts. `add` adds one, `task` starts a task whose outcome adds 100,
- * `timer` sets a timer whose firing adds 10,000, `defect` throws as a bug of ours would. As with workflows, an outcome that
- * is reported again changes nothing.
+ * `timer` sets a timer that adds 10,000 when it fires, `defect` throws as a bug of ours would. As with workflows, a
+ * repeated outcome changes nothing.
  */
 import { alreadyExists, invalid, notFound } from "../../src/base/problem.ts";
 import type { ActorKind, HotActor, Taken } from "../../src/actors/hot_actor.ts";

@@ -27,12 +27,12 @@ export function taskSpec(
   };
 }
 
-/** A task around a shell text. */
+/** A task around a shell script. */
 export function shellTask(id: string, text: string, more: Partial<TaskSpec> = {}): TaskSpec {
   return taskSpec(id, shell(text), { includeResult: true, ...more });
 }
 
-/** A template around a shell text. */
+/** A template around a shell script. */
 export function shell(text: string, more: Template = {}): Template {
   return { container: { image: "localhost/box:1", command: ["/bin/sh", "-c", text] }, ...more };
 }
@@ -46,7 +46,7 @@ export interface Reports {
   started: Promise<void>;
 }
 
-/** Collects what an executor reports on one task. */
+/** Collects an executor's reports on one task. */
 export function collectReports(): Reports {
   const facts: Fact[] = [];
   const ended = Promise.withResolvers<TaskOutcome>();

@@ -4,13 +4,13 @@ import { connect, createServer, type Socket } from "node:net";
 
 export interface TcpGate {
   port: number;
-  /** From now on nothing that clients send on open connections gets through. */
+  /** From now on, nothing that clients send on open connections gets through. */
   hold(): void;
   /** Breaks the connections to the clients, but keeps what was held back for the server. */
   cut(): void;
   /** Sends what was held back. */
   release(): void;
-  /** From now on nothing gets through in either direction, on old and new connections; nobody is told. */
+  /** From now on, nothing gets through in either direction, on old and new connections; nobody is notified. */
   silence(): void;
   /** Breaks all silent connections; new ones work again. */
   heal(): void;

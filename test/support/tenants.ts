@@ -26,14 +26,14 @@ export interface Tenants {
   server: ServerProcess;
   /** Folder of the server, with its store and its artifacts. */
   dir: string;
-  /** A request of a caller; a body that is an object goes as JSON. */
+  /** Sends a caller's request; a body that is an object is sent as JSON. */
   call(who: string, method: string, path: string, body?: unknown): Promise<Answer>;
-  /** The workflow when it has ended. */
+  /** The workflow once it has ended. */
   ended(who: string, namespace: string, name: string): Promise<Answer["json"]>;
   stop(): Promise<void>;
 }
 
-/** Starts it. @param callers Rules by the name of their caller */
+/** Starts it. @param callers rules by the name of their caller */
 export async function startTenants(
   callers: Record<string, Rule[]>,
   flags: string[] = [],

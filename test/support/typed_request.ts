@@ -4,7 +4,7 @@ import { connect } from "node:net";
 
 export interface TypedAnswer {
   status: number;
-  /** The body, decoded where it is JSON. */
+  /** The body, decoded if it is JSON. */
   // deno-lint-ignore no-explicit-any -- tests read what they expect
   body: any;
   text: string;
@@ -13,8 +13,8 @@ export interface TypedAnswer {
 }
 
 /**
- * Sends `METHOD URL`, header lines, an empty line and a body, and reads the answer. `Host`, `Content-Length` and
- * `Connection` are added, nothing else.
+ * Sends `METHOD URL`, header lines, an empty line and a body, and reads the answer. Adds only `Host`, `Content-Length`
+ * and `Connection`.
  */
 export async function sendTyped(text: string): Promise<TypedAnswer> {
   const [head = "", ...rest] = text.trim().split(/\n\s*\n/);

@@ -1,4 +1,4 @@
-/** Clients that watch workflows over HTTP and account for every change that they see. */
+/** Clients that watch workflows over HTTP and record every change that they see. */
 
 export interface WatchClientOptions {
   url: string;
@@ -13,7 +13,7 @@ const RESULT = /"resourceVersion":"(\d+)"/;
 const ERROR = /"error":\{.*?"message":"((?:[^"\\]|\\.)*)"/;
 const GO_ON = /go on from resourceVersion (\d+)/;
 
-/** One watcher. It goes on by itself from where it is told to when it is cut off. */
+/** One watcher. When it is cut off, it resumes by itself from the version that it is told. */
 export class WatchClient {
   readonly namespace: string;
   /** Versions seen, in order. */
@@ -45,7 +45,7 @@ export class WatchClient {
     await opened.promise;
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   pause(): void {
     this.#gate = new Promise((resolve) => this.#open = resolve);
   }
@@ -67,7 +67,7 @@ export class WatchClient {
       if (this.#isClosed) return;
       const cuts = this.cuts.length;
       await this.#read(after, opened);
-      // An answer that just ends is gone on with too.
+      // An answer that just ends is resumed too.
       const cut = this.cuts[cuts];
       after = cut === undefined ? this.seen.at(-1) ?? after : GO_ON.exec(cut)?.[1];
     }
@@ -99,7 +99,7 @@ export class WatchClient {
 
   #take(line: string): void {
     if (line.length < 10) return;
-    // The version comes before anything that a manifest says.
+    // The version comes before anything from a manifest.
     const version = line.startsWith('{"error"') || line.startsWith('data: {"error"')
       ? undefined
       : RESULT.exec(line)?.[1];

@@ -1,51 +1,57 @@
 /**
- * Many watchers of one real server on a real Redis while workflows change at a rate. What happened is taken from the store
- * itself; what each watcher saw is held against it. Some read slowly: they stop reading, and go on when they were
- * certainly cut off.
+ * Many watchers of one real server on a real Redis while workflows change at a given rate. The store itself says what
+ * happened, and each watcher's observations are compared with that. Some are slow: they stop reading, and resume once
+ * they have certainly been cut off.
  */
 import { readFileSync } from "node:fs";
-import { openRedisStore } from "../../src/store/redis_store.ts";
+import { openRedisStore } from "../../src/store/redis/store.ts";
 import { startRedisServer } from "./redis_server.ts";
 import { heapAfterCollection, residentMib, WITH_HEAP_PROBE } from "./server_memory.ts";
 import { startServer } from "./server_process.ts";
 import { WatchClient } from "./watch_clients.ts";
 
 export interface WatchRunOptions {
-  /** Watchers in all: some of everything, the others ten to a namespace. */
+  /** Watchers in total: some of everything, the others ten to a namespace. */
   watchers: number;
-  /** Of those, how many stop reading. They watch everything. */
+  /** How many of them stop reading. They watch everything. */
   slow: number;
-  /** Workflows changed a second: made, or resumed. */
+  /** Workflows changed per second: made, or resumed. */
   rate: number;
   seconds: number;
-  /** When the slow ones go on, in seconds from the beginning. */
+  /** When the slow ones resume, in seconds from the beginning. */
   slowUntil: number;
-  /** Characters of an annotation on each workflow. */
+  /** Length of an annotation on each workflow, in characters. */
   note: number;
 }
 
 export interface WatchRunReport {
-  /** Workflows changed, and changes that this made. */
+  /** Workflows changed, and the resulting changes. */
   changed: number;
   changes: number;
   seconds: number;
-  /** Changes that all watchers together had to see, and saw. */
+  /** Changes that all watchers together had to see, and did see. */
   expected: number;
   seen: number;
-  /** Watchers that did not see exactly what there was, in order. */
+  /** Watchers that did not see exactly what happened, in order. */
   wrong: string[];
-  /** Errors that watchers got that read as fast as they could. */
+  /** Errors of watchers that read as fast as they could. */
   cutsOfFast: string[];
-  /** For each slow one its errors. */
+  /** The errors of each slow watcher. */
   cutsOfSlow: string[][];
-  /** Milliseconds from the commit to the watcher, of those that read at once: in all, and while the slow ones did not read. */
+  /**
+   * Milliseconds from the commit to the watcher, for watchers that never pause: overall, and while the slow ones did
+   * not read.
+   */
   delivery: Delivery;
   deliveryMeanwhile: Delivery;
-  /** Milliseconds until the last of the slow ones had caught up: what it got was no older than half a second. */
+  /** Milliseconds until the last of the slow ones had caught up: until what it got was at most half a second old. */
   caughtUp: number;
   /** Resident memory of the server over time, MiB. */
   resident: number[];
-  /** Heap of the server after a collection, with all watchers there: before the first change and after the last, MiB. */
+  /**
+   * Heap of the server after a collection, with all watchers connected: before the first change and after the last,
+   * MiB.
+   */
   heap: [before: number, after: number];
   /** Processor time of the server for each second of the run, ms. */
   busy: number;
@@ -64,7 +70,7 @@ const TIMEOUT_MS = 120_000;
 const SAMPLE_MS = 5_000;
 const CAUGHT_UP_MS = 500;
 
-/** Runs it all and tells what was seen. */
+/** Runs everything and returns the observations. */
 export async function runWatchers(options: WatchRunOptions): Promise<WatchRunReport> {
   const { watchers, slow, rate, seconds } = options;
   const redis = await startRedisServer();
@@ -112,7 +118,7 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
     clearTimeout(waking);
     resident.push(residentMib(server));
     const heapAfter = await heapMib();
-    // What comes twice would come now.
+    // Duplicates would come now.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await Promise.all(clients.map((client) => client.close()));
     return {
@@ -169,7 +175,7 @@ function followTruth(batches: Batches) {
   const of = (namespace: string) => versions.get(namespace) ?? [];
   return {
     of,
-    /** Waits until nothing more comes. */
+    /** Waits until no more changes come. */
     async settle(atLeast: number): Promise<void> {
       let before = -1;
       while (of("").length < atLeast || of("").length !== before) {
@@ -180,7 +186,7 @@ function followTruth(batches: Batches) {
   };
 }
 
-/** Changes workflows at a steady rate: every second one is made, every other resumed. @returns how many were changed */
+/** Changes workflows at a steady rate, alternately making and resuming one. @returns how many were changed */
 async function load(
   url: string,
   { namespaces, rate, seconds, note }: {
@@ -251,7 +257,7 @@ function missing(clients: WatchClient[], wanted: (client: WatchClient) => string
   }).slice(0, 20).join(", ");
 }
 
-/** Of what was seen until a time, epoch ms. */
+/** Quantiles of what was seen until a time, epoch ms. */
 function deliveryOf(clients: WatchClient[], until: number): Delivery {
   const all = clients.flatMap(({ seen, times }) =>
     seen.flatMap((version, index) => {
@@ -264,7 +270,7 @@ function deliveryOf(clients: WatchClient[], until: number): Delivery {
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-/** When a watcher that went on at a time was no longer behind, epoch ms. */
+/** When a watcher that resumed at a time had caught up, epoch ms. */
 function caughtUpAt({ seen, times }: WatchClient, from: number): number {
   return times.find((time, index) =>
     time >= from && time - Number(seen[index]) / 1_000 < CAUGHT_UP_MS
@@ -277,7 +283,7 @@ function processorMs(pid: number): number {
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** What people read. */
+/** The report for readers. */
 export function watchRunText(report: WatchRunReport): string {
   const { resident, cutsOfSlow } = report;
   const round = (value: number) => Math.round(value * 10) / 10;

@@ -50,7 +50,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* A value as text in quotes; large numbers not in the form 1e+06. */}}
+{{/* A value as quoted text, without exponents in large numbers (1e+06). */}}
 {{- define "sluice.text" -}}
 {{- if kindIs "float64" . -}}
 {{- int64 . | toString | quote -}}
@@ -59,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* Names by which the service may be called where it asks for no credential. */}}
+{{/* Names under which the service answers if it asks for no credential. */}}
 {{- define "sluice.allowedHosts" -}}
 {{- $service := printf "%s.%s" (include "sluice.fullname" .) .Release.Namespace -}}
 {{- $hosts := list $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
@@ -72,7 +72,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- concat $hosts .Values.auth.allowedHosts | uniq | join "," -}}
 {{- end -}}
 
-{{/* The ConfigMap with the access rules; nothing where there are none. */}}
+{{/* The number of processes in a pod, or auto; empty if it is the usual one. */}}
+{{- define "sluice.processes" -}}
+{{- $count := ternary .Values.processes (int64 .Values.processes) (kindIs "string" .Values.processes) | toString -}}
+{{- if ne $count "1" }}{{ $count }}{{ end -}}
+{{- end -}}
+
+{{/* How each process starts: as the image does. */}}
+{{- define "sluice.processCommand" -}}
+/usr/local/bin/deno run --cached-only --no-lock --v8-flags=--max-old-space-size=704 --no-prompt --allow-net --allow-env --allow-sys --allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc --allow-write=/tmp /app/src/main.ts
+{{- end -}}
+
+{{/* How their parent starts: it alone may start programs, Deno only, and it takes no requests. */}}
+{{- define "sluice.parentCommand" -}}
+{{- $words := splitList " " (include "sluice.processCommand" .) -}}
+{{- toYaml (concat (initial $words) (list "--allow-run=/usr/local/bin/deno" (last $words))) -}}
+{{- end -}}
+
+{{/* The ConfigMap with the access rules; empty if there are none. */}}
 {{- define "sluice.accessConfigMap" -}}
 {{- if .Values.auth.accessConfigMap -}}
 {{- .Values.auth.accessConfigMap -}}
@@ -81,7 +98,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* What must hold together; a wrong value gets one clear line. */}}
+{{/* Values that depend on each other; a wrong one gets one clear message. */}}
 {{- define "sluice.check" -}}
 {{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
 {{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}

@@ -1,7 +1,7 @@
 /** Texts of the expression language: all of its forms, and all functions it has. */
 import fc from "fast-check";
-import { BUILTINS } from "../../../src/expr/builtins.ts";
-import { sprigMap } from "../../../src/expr/sprig.ts";
+import { BUILTINS } from "../../../src/expr/functions/builtins.ts";
+import { sprigMap } from "../../../src/expr/functions/sprig.ts";
 import { type Piece, times } from "../pieces.ts";
 import { regex } from "./regex.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "./texts.ts";

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import type { Json } from "../../../src/base/json.ts";
 import { BoundEvent } from "../../../src/events/match.ts";
-import { ExpressionError } from "../../../src/expr/contexts.ts";
+import { ExpressionError } from "../../../src/expr/templates/contexts.ts";
 import { STANDARD_NAMING } from "../../../src/spec/naming.ts";
-import { decodeManifest } from "../../../src/spec/decode_manifest.ts";
+import { decodeManifest } from "../../../src/spec/schema/decode_manifest.ts";
 import type { WorkflowTemplate } from "../../../src/spec/manifest.ts";
 import { expressionText } from "../grammar/expressions.ts";
 import { jsonValue, shortText } from "../grammar/texts.ts";

@@ -1,6 +1,6 @@
 /** Expressions, evaluated with every function there is. */
-import { ExprCompileError, ExprRuntimeError } from "../../../src/expr/error.ts";
-import { evaluateForUser } from "../../../src/expr/evaluate_for_user.ts";
+import { ExprCompileError, ExprRuntimeError } from "../../../src/expr/values/error.ts";
+import { evaluateForUser } from "../../../src/expr/templates/evaluate_for_user.ts";
 import { ENVIRONMENT, expressionPieces } from "../grammar/expressions.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";
 import { joinPieces, type Piece } from "../pieces.ts";

@@ -1,7 +1,7 @@
 /** jq filters over an object of the cluster. */
 import fc from "fast-check";
-import { readJq } from "../../../src/executors/jq.ts";
-import { JqError } from "../../../src/executors/jq_values.ts";
+import { readJq } from "../../../src/executors/resource/jq.ts";
+import { JqError } from "../../../src/executors/resource/jq_values.ts";
 import { type DocumentInput, documentInput, documentOf } from "../grammar/documents.ts";
 import { regex } from "../grammar/regex.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";

@@ -1,8 +1,8 @@
 /** JSONPath: as a function of expressions, and in outputs of resource templates. */
 import fc from "fast-check";
-import { ExprRuntimeError } from "../../../src/expr/error.ts";
-import { evaluateForUser } from "../../../src/expr/evaluate_for_user.ts";
-import { readJsonPathTemplate } from "../../../src/executors/resource_condition.ts";
+import { ExprRuntimeError } from "../../../src/expr/values/error.ts";
+import { evaluateForUser } from "../../../src/expr/templates/evaluate_for_user.ts";
+import { readJsonPathTemplate } from "../../../src/executors/resource/condition.ts";
 import { type DocumentInput, documentInput, documentOf } from "../grammar/documents.ts";
 import { regex } from "../grammar/regex.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";

@@ -8,17 +8,18 @@ import { Simulation } from "../../../src/simulation/simulation.ts";
 import { lintManifests } from "../../../src/spec/lint.ts";
 import type { Workflow } from "../../../src/spec/manifest.ts";
 import { parseDocuments } from "../../../src/spec/parse.ts";
-import { openMemoryStore } from "../../../src/store/memory_store.ts";
+import { openMemoryStore } from "../../../src/store/memory/store.ts";
 import { startInstance } from "../../support/api_server.ts";
 import { ScriptedExecutor } from "../../support/scripted_executor.ts";
 import { manifestText } from "../grammar/manifests.ts";
 import { type FuzzKind, Undeclared } from "../kind.ts";
+import { beginSpan, skipSpan } from "../loop_watch.ts";
 import { joinPieces, type Piece } from "../pieces.ts";
 
 /** How long a workflow is watched at most, ms. */
 const WATCH_MS = 300;
 /** It has come to rest when nothing changed for so long, ms. */
-const REST_MS = 12;
+const REST_MS = 6;
 /** Only workflows with fewer nodes, that come to rest, are simulated: there everything happens in one turn. */
 const MAX_SIMULATED = 300;
 /** Times at which the simulated clock stops. */
@@ -71,7 +72,7 @@ export const MANIFEST: FuzzKind<{ text: Piece[]; outcomes: Outcome[] }> = {
       let last = await service.store.query.version();
       let changedAt = performance.now();
       while (performance.now() < until && performance.now() - changedAt < REST_MS) {
-        await new Promise((resolve) => setTimeout(resolve, 3));
+        await new Promise((resolve) => setTimeout(resolve, 2));
         const version = await service.store.query.version();
         if (version !== last) changedAt = performance.now();
         last = version;
@@ -83,9 +84,9 @@ export const MANIFEST: FuzzKind<{ text: Piece[]; outcomes: Outcome[] }> = {
       async run({ text, outcomes: given }) {
         const values = read(joinPieces(text));
         if (typeof values === "string") return values;
-        await turn();
+        beginSpan();
         const [result] = lintManifests(values);
-        await turn();
+        beginSpan();
         outcomes = given;
         started = 0;
         const [status, answer] = await ask("POST", "", JSON.stringify({ workflow: values[0] }));
@@ -97,19 +98,18 @@ export const MANIFEST: FuzzKind<{ text: Piece[]; outcomes: Outcome[] }> = {
         await ask("PUT", `/${encodeURIComponent(name ?? "")}/terminate`, "{}");
         await ask("DELETE", `/${encodeURIComponent(name ?? "")}?force=true`);
         const { status: state, ...workflow } = JSON.parse(seen) as Workflow;
-        await turn();
+        beginSpan();
         const isSmall = Object.keys(state?.nodes ?? {}).length <= MAX_SIMULATED;
-        if (hasRested && isSmall) simulate(workflow, given);
+        if (hasRested && isSmall) {
+          simulate(workflow, given);
+          // On simulated time everything happens in one turn.
+          skipSpan();
+        }
         return state?.phase || "Running";
       },
     };
   },
 };
-
-/** Lets others have the loop, so that what follows is a block of its own. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 6));
-}
 
 function read(text: string): unknown[] | string {
   try {

@@ -64,7 +64,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 export const QUEUE: FuzzKind<Input> = {
   inputs: fc.record({
     backend: fc.constantFrom(...BACKENDS),
-    changes: fc.array(change, { minLength: 1, maxLength: 8, size: "max" }),
+    changes: fc.array(change, { minLength: 1, maxLength: 24, size: "max" }),
   }),
   maxBlockMs: 250,
   outcomes: ["kept"],

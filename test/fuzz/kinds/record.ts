@@ -21,7 +21,7 @@ export const RECORD: FuzzKind<Input> = {
     backend: fc.constantFrom(...BACKENDS),
     damages: fc.array(
       fc.record({ kind: fc.constantFrom(...KINDS), at: fc.nat(1_000), how: damage }),
-      { minLength: 1, maxLength: 8, size: "max" },
+      { minLength: 1, maxLength: 24, size: "max" },
     ),
   }),
   maxBlockMs: 250,

@@ -1,13 +1,13 @@
 /** Selectors of labels, of fields and of nodes, conditions of resources, and times, quantities and cron schedules. */
 import fc from "fast-check";
 import { Problem } from "../../../src/base/problem.ts";
-import { conditionHolds } from "../../../src/executors/resource_condition.ts";
+import { conditionHolds } from "../../../src/executors/resource/condition.ts";
 import {
   parseFieldSelector,
   parseWorkflowFieldSelector,
-} from "../../../src/expr/field_selector.ts";
-import { matchesLabels, parseLabelSelector } from "../../../src/expr/label_selector.ts";
-import { matchesNode } from "../../../src/expr/node_field_selector.ts";
+} from "../../../src/expr/selectors/field_selector.ts";
+import { matchesLabels, parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
+import { matchesNode } from "../../../src/expr/selectors/node_field_selector.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";
 import { joinPieces, type Piece, times } from "../pieces.ts";

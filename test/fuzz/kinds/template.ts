@@ -1,8 +1,8 @@
 /** Texts with tags, replaced as the parts of manifests are. */
 import fc from "fast-check";
-import { ARGO_FUNCTIONS } from "../../../src/expr/argo_functions.ts";
-import { scopeOf } from "../../../src/expr/scope.ts";
-import { substitute, tagsOf, TemplateError } from "../../../src/expr/template.ts";
+import { ARGO_FUNCTIONS } from "../../../src/expr/functions/argo_functions.ts";
+import { scopeOf } from "../../../src/expr/language/scope.ts";
+import { substitute, tagsOf, TemplateError } from "../../../src/expr/templates/template.ts";
 import { expressionPieces } from "../grammar/expressions.ts";
 import { OBJECT_NAMES, shortText } from "../grammar/texts.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";

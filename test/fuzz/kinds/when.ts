@@ -1,13 +1,13 @@
 /** The `when` of steps, tasks and cron workflows, and the `depends` of tasks. */
 import fc from "fast-check";
-import { ExpressionError } from "../../../src/expr/contexts.ts";
+import { ExpressionError } from "../../../src/expr/templates/contexts.ts";
 import {
   dependsProblem,
   dependsReferences,
   evaluateDepends,
   expandDepends,
-} from "../../../src/expr/depends.ts";
-import { evaluateCronWhen, evaluateWhen, WhenError } from "../../../src/expr/when.ts";
+} from "../../../src/expr/templates/depends.ts";
+import { evaluateCronWhen, evaluateWhen, WhenError } from "../../../src/expr/when/when.ts";
 import { regex } from "../grammar/regex.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";

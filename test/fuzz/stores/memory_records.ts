@@ -2,7 +2,7 @@
 import { shardOf } from "../../../src/actors/actor_ids.ts";
 import type { Json } from "../../../src/base/json.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
-import { openMemoryStore } from "../../../src/store/memory_store.ts";
+import { openMemoryStore } from "../../../src/store/memory/store.ts";
 import { isIndexEntry } from "../../../src/store/list_query.ts";
 import type { ActorChange, ShardCommit, Store } from "../../../src/store/port.ts";
 import type { RawRecord, RawStore, RecordKind } from "./raw_store.ts";

@@ -2,12 +2,12 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "redis";
-import { openRedisStore } from "../../../src/store/redis_store.ts";
+import { openRedisStore } from "../../../src/store/redis/store.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { startRedisServer } from "../../support/redis_server.ts";
 import { type RawRecord, type RawStore, type RecordKind, REDIS_PID } from "./raw_store.ts";
 
-/** Names of keys, in the form of `src/store/redis_keys.ts`. */
+/** Names of keys, in the form of `src/store/redis/keys.ts`. */
 const KEYS: Record<RecordKind, RegExp> = {
   part: /^sluice:\{s\d+\}:a:/,
   index: /^sluice:\{s\d+\}:a:/,

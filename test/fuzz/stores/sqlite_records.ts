@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../../src/store/port.ts";
-import { openSqliteStore } from "../../../src/store/sqlite_store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { RawRecord, RawStore, RecordKind } from "./raw_store.ts";
 
 /** Table, columns of its key, and the column that is damaged. */

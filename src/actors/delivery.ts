@@ -1,0 +1,123 @@
+/**
+ * Brings commands to actors, wherever they live: straight into the queue of a shard that this replica owns, else through the
+ * shard's mailbox.
+ */
+import type { Json } from "../base/json.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
+import type { Clock } from "../platform/clock.ts";
+import { Deadlines } from "../platform/deadlines.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { ActorId } from "../store/port.ts";
+import { typeOf } from "./command_body.ts";
+import type { OwnedShards } from "./owned_shards.ts";
+import type { ExecuteOptions } from "./port.ts";
+import type { RemoteCalls } from "./remote_calls.ts";
+import { Moved, type Result } from "./result.ts";
+
+/** How long the sender of a command waits for the answer where it says nothing else, ms. */
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Longest wait before a fact is delivered again, ms. */
+const MAX_RETRY_MS = 5_000;
+
+export interface DeliveryDeps {
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  /** Name of this replica. */
+  replica: string;
+  shards: OwnedShards;
+  calls: RemoteCalls;
+}
+
+export class Delivery {
+  readonly #deps: DeliveryDeps;
+  /** Of calls with the usual timeout. */
+  readonly #deadlines: Deadlines;
+  readonly #stop = new AbortController();
+  #requests = 0;
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.clock, DEFAULT_TIMEOUT_MS);
+  }
+
+  /** Sends a command and waits for its result. Never rejects. */
+  call(actor: ActorId, body: Json, options: ExecuteOptions): Promise<Result> {
+    const { clock, shards, calls, replica } = this.#deps;
+    const { idempotency, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const shard = shards.shardOf(actor);
+    const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
+    return new Promise((resolve) => {
+      let forget: (() => void) | undefined;
+      const onLate = () => {
+        forget?.();
+        const text = "No answer in time; the request may still be done";
+        resolve({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
+      };
+      const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
+        ? this.#deadlines.add(onLate)
+        : clock.after(timeoutMs, onLate);
+      const finish = (result: Result) => {
+        cancel();
+        resolve(result);
+      };
+      const send = () => {
+        const id = `${replica}/${++this.#requests}`;
+        ({ forget } = calls.call(shard, { id, ...shared }, finish));
+      };
+      const isOurs = shards.enqueue(shard, {
+        ...shared,
+        arrivedAt: clock.monotonic(),
+        settle: (result) => {
+          if (!result.ok && result.error instanceof Moved) send();
+          else finish(result);
+        },
+      });
+      if (!isOurs) send();
+    });
+  }
+
+  /**
+   * Brings a command to an actor and resolves when it is durable: applied where the actor is ours, else in the mailbox of
+   * its shard. A command that the actor refuses is delivered.
+   *
+   * @throws {Problem} Unavailable: try again
+   */
+  async deliver(id: string, actor: ActorId, body: Json): Promise<void> {
+    const { clock, log, shards, calls } = this.#deps;
+    const shard = shards.shardOf(actor);
+    const result = await new Promise<Result>((settle) => {
+      const command = { actor, body, settle, arrivedAt: clock.monotonic() };
+      if (!shards.enqueue(shard, command)) settle({ ok: false, error: new Moved() });
+    });
+    if (result.ok) return;
+    if (result.error instanceof Moved) return calls.post(shard, { id, actor, body });
+    const isTrouble = result.error instanceof Problem &&
+      result.error.code === ProblemCode.Unavailable;
+    if (isTrouble) throw result.error;
+    log.warn({ actor, command: typeOf(body), err: result.error }, "command refused");
+  }
+
+  /** Brings a fact to an actor, however long it takes. Resolves when it is durable there, or after `stop`. */
+  async post(actor: ActorId, body: Json): Promise<void> {
+    const { clock, ids, log } = this.#deps;
+    const { signal } = this.#stop;
+    const id = ids.uuid();
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        return await this.deliver(id, actor, body);
+      } catch (cause) {
+        if (attempt % 10 === 0) {
+          log.warn({ actor, fact: typeOf(body), err: cause }, "not delivered");
+        }
+        await clock.sleep(Math.min(MAX_RETRY_MS, 100 * 2 ** attempt), signal);
+      }
+    }
+  }
+
+  /** Tries no more. */
+  stop(): void {
+    this.#stop.abort();
+  }
+}

@@ -1,0 +1,86 @@
+/** Applies the commands of one actor to it, and lets it go on. */
+import { Problem } from "../../base/problem.ts";
+import { workingOn } from "../../base/work.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
+import type { BatchDeps, BatchEnv } from "./batch_env.ts";
+import { ChangeDraft } from "./change_draft.ts";
+import { StoreTrouble } from "./store_trouble.ts";
+
+/** Rounds of loading manifests that one command may need; more is a defect. */
+const MAX_ROUNDS = 1_000;
+
+/** A command during which the actor threw. */
+export class Poisoned extends Error {
+  readonly command: QueuedCommand;
+  constructor(command: QueuedCommand, cause: unknown) {
+    super("poisoned", { cause });
+    this.command = command;
+  }
+}
+
+/** How the commands are applied. */
+export interface ApplyMode {
+  /** Commands that are refused, and why. */
+  poison: ReadonlyMap<QueuedCommand, unknown>;
+  /** The actor goes on after each command, to find the one that makes it throw. */
+  isStepwise: boolean;
+}
+
+/**
+ * Applies all commands of a batch in order.
+ *
+ * @throws {StoreTrouble}
+ * @throws {Poisoned} the actor threw during a command
+ * @throws {unknown} the actor threw while it went on
+ */
+export async function applyCommands(
+  batch: ActorBatch,
+  { poison, isStepwise }: ApplyMode,
+  env: BatchEnv,
+  deps: BatchDeps,
+): Promise<void> {
+  const draft = new ChangeDraft(batch);
+  if (deps.share.isTired) await deps.share.rest();
+  // When the actor cannot go on by itself, no command is to blame.
+  if (isStepwise) await settle(draft, env, deps);
+  for (const command of batch.commands) {
+    if (poison.has(command)) {
+      batch.outcomes.set(command, { error: poison.get(command) });
+      continue;
+    }
+    // Many commands of one actor may take long together.
+    if (deps.share.isTired) await deps.share.rest();
+    workingOn("workflow", batch.id);
+    try {
+      let answer = deps.share.run(() => batch.entry.actor.receive(command.body, env));
+      if (typeof answer === "object") {
+        const turns = new Turns();
+        answer = await turns.run(answer);
+        await turns.pause();
+      }
+      batch.outcomes.set(command, { answer });
+      draft.afterReceive();
+      if (isStepwise) await settle(draft, env, deps);
+    } catch (cause) {
+      if (cause instanceof StoreTrouble) throw cause;
+      if (!(cause instanceof Problem)) throw new Poisoned(command, cause);
+      batch.outcomes.set(command, { error: cause });
+    }
+  }
+  if (!isStepwise) await settle(draft, env, deps);
+  draft.finish();
+}
+
+/** Lets the actor go on until it needs nothing more. */
+async function settle(draft: ChangeDraft, env: BatchEnv, deps: BatchDeps): Promise<void> {
+  const { actor } = draft.batch.entry;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    workingOn("workflow", draft.batch.id);
+    if (!deps.frozen && actor.exists()) deps.share.run(() => actor.advance(env));
+    const needs = draft.take();
+    if (needs.length === 0 || deps.frozen) return;
+    await env.load(needs);
+  }
+  throw new Error(`Actor needs manifests again and again`);
+}

@@ -1,0 +1,85 @@
+/** What the actors of a batch work with: time, names, manifests, and what the batch itself works through. */
+import type { EngineEnv, ManifestRef, WorkflowLimits } from "../../engine/engine.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { FairLimiter } from "../../platform/fair_limiter.ts";
+import type { Ids } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { ArtifactKeys } from "../../spec/artifact_key.ts";
+import type { Naming } from "../../spec/naming.ts";
+import { manifestObject } from "../../store/manifest_object.ts";
+import type { Store } from "../../store/port.ts";
+import type { StoredManifest } from "../../store/manifest_port.ts";
+import type { ActorCache } from "../actor_cache.ts";
+import type { ActorKind } from "../hot_actor.ts";
+import type { LoopShare } from "../loop_share.ts";
+import { StoreTrouble } from "./store_trouble.ts";
+
+export interface BatchDeps {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  cache: ActorCache;
+  kinds: readonly ActorKind[];
+  /** Bounds the actors that are loaded at once, by namespace. */
+  loads: FairLimiter;
+  /** How the actors share the thread. */
+  share: LoopShare;
+  naming: Naming;
+  artifactKeys?: ArtifactKeys;
+  /** What a workflow may grow to. @default nothing bounds it */
+  limits?: WorkflowLimits;
+  /** Commands are applied, and nothing follows from them. */
+  frozen: boolean;
+}
+
+export interface BatchEnv extends EngineEnv {
+  /** Reads manifests, so that `findManifest` gives them. @throws {StoreTrouble} */
+  load(needs: ManifestRef[]): Promise<void>;
+}
+
+/**
+ * Time, names and manifests for one batch. Manifests are read afresh in every batch, so a command sees what was stored
+ * before it was sent.
+ */
+export function createBatchEnv(deps: BatchDeps): BatchEnv {
+  const manifests = new Map<string, unknown>();
+  const loading = new Map<string, Promise<void>>();
+  const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`;
+  return {
+    now: deps.clock.now(),
+    ...deps.naming,
+    ...(deps.artifactKeys !== undefined && { artifactKeys: deps.artifactKeys }),
+    ...(deps.limits !== undefined && { limits: deps.limits }),
+    mayGoOn: deps.share.mayGoOn,
+    randomSuffix: (length) => deps.ids.suffix(length),
+    findManifest: (kind, namespace, name) => manifests.get(keyOf(kind, namespace, name)),
+    async load(needs) {
+      await Promise.all(needs.map(({ kind, namespace, name }) => {
+        const key = keyOf(kind, namespace, name);
+        let load = loading.get(key);
+        if (!load) {
+          const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
+          load = deps.store.manifests.get(kind, scope, name).then(
+            (stored) => void manifests.set(key, stored ? readable(stored, deps.log) : null),
+            (cause) => {
+              throw new StoreTrouble(cause);
+            },
+          );
+          loading.set(key, load);
+        }
+        return load;
+      }));
+    },
+  };
+}
+
+/** The object of a manifest; null, as if there was none, when it cannot be read. */
+function readable(stored: StoredManifest, log: Logger): object | null {
+  try {
+    return manifestObject<object>(stored);
+  } catch (cause) {
+    log.error({ err: cause }, "a stored manifest cannot be read");
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+/** Gathers what one actor changed in a batch into changes for the commit. */
+import type { ManifestRef } from "../../engine/engine.ts";
+import type { ActorChange, IndexEntry } from "../../store/port.ts";
+import type { HostEffect } from "../hot_actor.ts";
+import type { ActorBatch } from "./actor_batch.ts";
+
+export class ChangeDraft {
+  readonly batch: ActorBatch;
+  #put: Record<string, string> = {};
+  #drop = new Set<string>();
+  #index: IndexEntry | undefined;
+  #remains: string | undefined;
+  #isTouched = false;
+  #isStored: boolean;
+  #existed: boolean;
+
+  constructor(batch: ActorBatch) {
+    this.batch = batch;
+    this.#isStored = batch.entry.version !== undefined;
+    this.#existed = this.#isStored;
+  }
+
+  /** Call it after each command: notices that the command removed the actor. */
+  afterReceive(): void {
+    const exists = this.batch.entry.actor.exists();
+    if (this.#existed && !exists) {
+      this.take();
+      const survivors = this.batch.effects.filter(survivesRemoval);
+      this.batch.effects.splice(0, this.batch.effects.length, ...survivors);
+      if (this.#isStored) this.batch.changes.push(this.#removal());
+      this.#remains = undefined;
+      this.#put = {};
+      this.#drop.clear();
+      this.#index = undefined;
+      this.#isTouched = false;
+      this.#isStored = false;
+      this.batch.isRemoved = true;
+    }
+    this.#existed = exists;
+  }
+
+  /** Takes what changed since the last call; gives the manifests that the actor needs to go on. */
+  take(): ManifestRef[] {
+    const taken = this.batch.entry.actor.take();
+    for (const key of taken.drop) {
+      delete this.#put[key];
+      this.#drop.add(key);
+      this.#isTouched = true;
+    }
+    for (const key in taken.put) {
+      this.#put[key] = taken.put[key] ?? "";
+      this.#drop.delete(key);
+      this.#isTouched = true;
+    }
+    if (taken.index) {
+      this.#index = taken.index;
+      this.#isTouched = true;
+    }
+    if (taken.remains !== undefined) this.#remains = taken.remains;
+    if (taken.endsTasks === true) this.batch.endsTasks = true;
+    for (const effect of taken.effects) this.batch.effects.push(effect);
+    return taken.needs;
+  }
+
+  /** Hands the last change to the batch. */
+  finish(): void {
+    if (!this.#isTouched) return;
+    const change: ActorChange = {
+      id: this.batch.id,
+      put: this.#put,
+      drop: [...this.#drop],
+      ...this.#silent(),
+    };
+    if (this.#index) change.index = this.#index;
+    if (!this.#isStored) change.create = true;
+    this.batch.changes.push(change);
+  }
+
+  #removal(): ActorChange {
+    return {
+      id: this.batch.id,
+      put: {},
+      drop: [],
+      remove: true,
+      ...(this.#remains !== undefined && { remains: this.#remains }),
+      ...this.#silent(),
+    };
+  }
+
+  #silent(): { silent?: true } {
+    return this.batch.kind.silent ? { silent: true } : {};
+  }
+}
+
+/** Effects that still make sense when their actor is gone. */
+const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
+  "clear-timer",
+  "clean-tasks",
+  "collect-artifacts",
+  "observe-metric",
+  "release-all-locks",
+  "release-locks",
+  "remove-claims",
+  "send",
+  "sweep-remains",
+]);
+
+/** The tasks of a removed actor are cancelled by the host. */
+function survivesRemoval({ type }: HostEffect): boolean {
+  return SURVIVORS.has(type);
+}

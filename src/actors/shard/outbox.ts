@@ -1,0 +1,121 @@
+/**
+ * The outbox of a shard: effects that are committed and not yet known to be done. A row stays until a later commit drops
+ * it. So after a crash everything that may not have happened is done again; ids are stable, which makes that harmless.
+ */
+import { isJsonObject, type Json } from "../../base/json.ts";
+import type { ActorId } from "../../store/port.ts";
+import type { HostEffect } from "../hot_actor.ts";
+
+/** Effects that leave a row. Timers have rows of their own; samples of metrics are not kept. */
+export type KeptEffect = Exclude<
+  HostEffect,
+  { type: "set-timer" | "clear-timer" | "observe-metric" }
+>;
+
+export interface OutboxRow {
+  id: string;
+  actor: ActorId;
+  /** Counts the rows of the shard as they are made; after a crash they are done again in this order. */
+  seq: number;
+  /** Earliest time to do it, epoch ms. */
+  notBefore?: number;
+  effect: KeptEffect;
+  /** Of a task: the replica that runs it. */
+  replica?: string;
+  /** Of a task: where it lives, if only a replica at that place finds it again. */
+  place?: string;
+}
+
+/** Row whose text tells which commit was the last one. It is no effect. */
+export const COMMIT_MARK = "!";
+
+const TASK_ROW = "task/";
+
+/** Row of a running task. The commit that applies the task's outcome drops it. */
+export function taskRowId(task: string): string {
+  return TASK_ROW + task;
+}
+
+/** The task of such a row; undefined for other rows. */
+export function taskOfRow(id: string): string | undefined {
+  return id.startsWith(TASK_ROW) ? id.slice(TASK_ROW.length) : undefined;
+}
+
+/** Id of an effect's row. Except for tasks, each effect has a row of its own, so that the end of one drops no other. */
+export function rowIdOf(actor: ActorId, effect: KeptEffect, seq: number): string {
+  return effect.type === "start-task"
+    ? taskRowId(effect.task.id)
+    : `${effect.type}/${actor}/${effect.id}/${seq}`;
+}
+
+export function encodeRow(row: OutboxRow): string {
+  const { id: _, ...rest } = row;
+  return JSON.stringify(rest);
+}
+
+/**
+ * Rows of a stored outbox in the order in which they were made.
+ * @param onUnreadable hears of each row that cannot be read and is left out
+ */
+export function decodeRows(
+  outbox: Record<string, string>,
+  onUnreadable: (id: string) => void,
+): OutboxRow[] {
+  const rows: OutboxRow[] = [];
+  for (const [id, text] of Object.entries(outbox)) {
+    if (id === COMMIT_MARK) continue;
+    const row = decodeRow(id, text);
+    if (row === undefined) onUnreadable(id);
+    else rows.push(row);
+  }
+  return rows.sort((a, b) => a.seq - b.seq);
+}
+
+function decodeRow(id: string, text: string): OutboxRow | undefined {
+  try {
+    const row = JSON.parse(text) as Json;
+    if (!isJsonObject(row)) return undefined;
+    const { actor, seq, effect, notBefore } = row;
+    const isRow = typeof actor === "string" && Number.isFinite(seq) && isJsonObject(effect) &&
+      typeof effect["type"] === "string" &&
+      (notBefore === undefined || Number.isFinite(notBefore));
+    return isRow ? { ...row as unknown as OutboxRow, id } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which rows a shard has, and whose they are. */
+export class OutboxIndex {
+  readonly #rows = new Map<string, ActorId>();
+  readonly #byActor = new Map<ActorId, Set<string>>();
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  has(id: string): boolean {
+    return this.#rows.has(id);
+  }
+
+  add(id: string, actor: ActorId): void {
+    this.#rows.set(id, actor);
+    let own = this.#byActor.get(actor);
+    if (!own) this.#byActor.set(actor, own = new Set());
+    own.add(id);
+  }
+
+  remove(id: string): void {
+    const actor = this.#rows.get(id);
+    if (actor === undefined) return;
+    this.#rows.delete(id);
+    const own = this.#byActor.get(actor);
+    own?.delete(id);
+    if (own?.size === 0) this.#byActor.delete(actor);
+  }
+
+  /** Rows of one actor. */
+  of(actor: ActorId): string[] {
+    return [...this.#byActor.get(actor) ?? []];
+  }
+}

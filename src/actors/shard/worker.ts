@@ -1,0 +1,387 @@
+/**
+ * Runs one owned shard: takes commands in batches, applies them to the actors, commits everything in ONE atomic step, and
+ * only then answers and lets effects out. While a commit is in flight, new commands gather for the next batch. A stale
+ * epoch means that somebody else owns the shard: nothing is answered, nothing is done, everything is forgotten.
+ */
+import { isJsonObject } from "../../base/json.ts";
+import { unavailable } from "../../base/problem.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import type { FairLimiter } from "../../platform/fair_limiter.ts";
+import type { Histogram } from "../../platform/metrics.ts";
+import type { ReportUnreadable } from "../../platform/unreadable.ts";
+import {
+  ActorExists,
+  type ActorId,
+  type CommitResult,
+  type Cursor,
+  type Lease,
+  type ShardCommit,
+  type ShardState,
+  StaleEpoch,
+} from "../../store/port.ts";
+import type { LargeLane } from "../large_lane.ts";
+import { LargeTurn, SeveralLarge } from "../large_turn.ts";
+import { Moved } from "../result.ts";
+import type { Timers } from "../timers.ts";
+import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
+import { answerAll, findKnownResults, type Reply } from "./answers.ts";
+import { applyBatch } from "./batch.ts";
+import type { BatchDeps } from "./batch_env.ts";
+import { type BatchPlan, planBatch } from "./batch_plan.ts";
+import { Committer } from "./committer.ts";
+import { decodeRows, OutboxIndex, type OutboxRow } from "./outbox.ts";
+import { RowChanges, type TakenChanges } from "./row_changes.ts";
+import { StoreTrouble } from "./store_trouble.ts";
+
+/** Most commands in one batch. */
+const MAX_BATCH = 256;
+/** Commands that may wait in one shard; then callers are sent away. */
+const MAX_QUEUE = 20_000;
+/** How long callers wait while the store is in trouble before they are told, ms. */
+const PATIENCE_MS = 4_000;
+
+export interface WorkerDeps extends BatchDeps {
+  /** Name of this replica. */
+  replica: string;
+  /** Hears of stored records that cannot be read. */
+  onUnreadable: ReportUnreadable;
+  timers: Timers;
+  /** Where this replica runs a task, see `Executor.placeOf`. */
+  placeOf(task: TaskSpec): string | undefined;
+  /** Does committed effects; calls `rowDone` of the worker when one is done for good. */
+  perform(worker: ShardWorker, rows: OutboxRow[]): void;
+  /** Does the effects that the last owner left. */
+  recover(worker: ShardWorker, rows: OutboxRow[]): void;
+  /** Hears what workflows measured, once it is committed. */
+  observe(samples: BatchPlan["samples"]): void;
+  reply(replica: string, answers: Reply[]): void;
+  /** The shard is gone: to another owner, or by a defect that only a fresh start cures. */
+  onLost(worker: ShardWorker, cause: unknown): void;
+  /** False when the lease may have run out: then even a refusal must be proved by a commit. */
+  isLeaseFresh(shard: number): boolean;
+  /** Which of the large workflows may grow. */
+  lane: LargeLane;
+  /** Bounds the shards that work at once. While a shard waits, its commands gather: commits become fewer and larger. */
+  slots: FairLimiter;
+  /** One place, for the batch that works on a large actor. */
+  largeTurns: FairLimiter;
+  commitSeconds: Histogram;
+  batchSize: Histogram;
+}
+
+export class ShardWorker {
+  readonly shard: number;
+  readonly lease: Lease;
+  /** Position of the last mailbox entry that was queued. */
+  cursor: Cursor;
+  readonly rows = new OutboxIndex();
+  readonly #deps: WorkerDeps;
+  readonly #rowChanges: RowChanges;
+  readonly #committer: Committer;
+  #queue: QueuedCommand[] = [];
+  /** The next timers are to be loaded, before anything sets or clears one. */
+  #areTimersDue = true;
+  #state: "open" | "draining" | "gone" = "open";
+  #isBusy = false;
+  /** While senders are told: a defect then must not look as if nothing had been applied. */
+  #isAnswering = false;
+  #onIdle: (() => void)[] = [];
+  #rowSeq = 0;
+  readonly #abort = new AbortController();
+
+  constructor(lease: Lease, state: ShardState, deps: WorkerDeps) {
+    this.shard = lease.shard;
+    this.lease = lease;
+    this.cursor = state.cursor;
+    this.#deps = deps;
+    this.#committer = new Committer(lease, state, deps);
+    this.#rowChanges = new RowChanges(this.rows, deps.clock, () => this.#kick());
+  }
+
+  /** Takes up what the last owner left: timers, and effects that may not have been done. */
+  resume(state: ShardState): void {
+    this.#kick();
+    const { onUnreadable } = this.#deps;
+    const rows = decodeRows(
+      state.outbox,
+      (row) => onUnreadable("outbox", `${this.shard}/${row}`),
+    );
+    for (const row of rows) this.rows.add(row.id, row.actor);
+    this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
+    if (rows.length > 0) this.#deps.recover(this, rows);
+  }
+
+  get replica(): string {
+    return this.#deps.replica;
+  }
+
+  nextSeq(): number {
+    return this.#rowSeq++;
+  }
+
+  /** False when the shard was lost. */
+  get isHeld(): boolean {
+    return this.#state !== "gone";
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Commands that wait. */
+  get backlog(): number {
+    return this.#queue.length;
+  }
+
+  /** Queues a command; false when this worker no longer takes any. */
+  enqueue(command: QueuedCommand): boolean {
+    if (this.#state !== "open") return false;
+    if (command.settle && this.#queue.length >= MAX_QUEUE) {
+      command.settle({
+        ok: false,
+        error: unavailable("Too many requests are waiting; try again"),
+      });
+      return true;
+    }
+    if (command.cursor !== undefined) this.cursor = command.cursor;
+    this.#queue.push(command);
+    this.#kick();
+    return true;
+  }
+
+  /** Tells that an effect is done: a later commit drops its row. */
+  rowDone(id: string): void {
+    if (this.#state !== "gone") this.#rowChanges.drop(id);
+  }
+
+  /** Notes that this replica runs the task of a row from now on. */
+  claim(row: OutboxRow): void {
+    if (this.#state !== "gone") this.#rowChanges.claim({ ...row, replica: this.replica });
+  }
+
+  /** Loads the timers that are due next, between two batches. */
+  timersDue(): void {
+    this.#areTimersDue = true;
+    this.#kick();
+  }
+
+  placeOf(task: TaskSpec): string | undefined {
+    return this.#deps.placeOf(task);
+  }
+
+  /** Takes no more commands; resolves when those that wait are committed. */
+  async drain(): Promise<void> {
+    if (this.#state === "open") this.#state = "draining";
+    this.#kick();
+    while (this.#isBusy) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** Forgets everything at once; callers are told that their commands were not applied here. */
+  drop(): void {
+    if (this.#state === "gone") return;
+    this.#state = "gone";
+    this.#abort.abort();
+    this.#rowChanges.stop();
+    const queue = this.#queue;
+    this.#queue = [];
+    this.#deps.timers.clearShard(this.shard);
+    this.#deps.cache.dropLease(this.lease);
+    this.#deps.lane.dropLease(this.lease);
+    for (const command of queue) command.settle?.({ ok: false, error: new Moved() });
+  }
+
+  #kick(): void {
+    if (this.#isBusy || this.#state === "gone") return;
+    this.#isBusy = true;
+    queueMicrotask(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const { slots } = this.#deps;
+    try {
+      while (this.#state !== "gone" && this.#hasWork()) {
+        await slots.run(String(this.shard), () => this.#process(this.#queue.splice(0, MAX_BATCH)));
+      }
+    } catch (cause) {
+      if (this.#state !== "gone") {
+        this.drop();
+        this.#deps.onLost(this, cause);
+      }
+    } finally {
+      this.#isBusy = false;
+      for (const wake of this.#onIdle.splice(0)) wake();
+    }
+  }
+
+  #hasWork(): boolean {
+    return this.#queue.length > 0 || (this.#areTimersDue && this.#state === "open") ||
+      (this.#state === "draining" ? this.#rowChanges.isAny : this.#rowChanges.isDue);
+  }
+
+  async #process(commands: QueuedCommand[]): Promise<void> {
+    const suspects = new Set<ActorId>();
+    try {
+      for (let attempt = 0;; attempt++) {
+        try {
+          if (await this.#inTurn((turn) => this.#attempt(commands, suspects, turn))) return;
+        } catch (cause) {
+          if (cause instanceof SeveralLarge) this.#cut(commands, cause.actors);
+          else if (cause instanceof StoreTrouble) {
+            await this.#pause(attempt, cause.cause, commands);
+          } else throw cause;
+        }
+      }
+    } catch (cause) {
+      const error = this.#committer.isDoubtful || this.#isAnswering
+        ? unavailable("The outcome is unknown: the workflow moved to another replica")
+        : new Moved();
+      for (const command of commands) command.settle?.({ ok: false, error });
+      throw cause;
+    }
+  }
+
+  /** Applies, commits, answers. False when an actor turned out to exist and the batch must be applied again. */
+  async #attempt(
+    commands: QueuedCommand[],
+    suspects: Set<ActorId>,
+    turn: LargeTurn,
+  ): Promise<boolean> {
+    const { clock } = this.#deps;
+    if (this.#areTimersDue) await this.#loadTimers();
+    const known = await findKnownResults(commands, this.shard, this.#deps);
+    const fresh = commands.filter((command) => !known?.has(command) && this.#isDue(command));
+    const batches = await applyBatch(this.lease, fresh, suspects, turn, this.#deps);
+    const plan = planBatch(this, batches, commands, known, clock.now());
+    const changes = this.#rowChanges.takeInto(plan.commit);
+    let result: CommitResult = { versions: {} };
+    if (this.#mustCommit(plan, changes)) {
+      try {
+        result = await this.#commit(plan.commit, commands);
+      } catch (cause) {
+        for (const { id } of batches) this.#deps.cache.drop(id, this.lease);
+        if (!(cause instanceof ActorExists)) throw cause;
+        suspects.add(cause.actor);
+        return false;
+      }
+    }
+    this.#answer(batches, known, result);
+    if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
+    else this.#follow(batches, plan, changes);
+    return true;
+  }
+
+  /** Gives a turn for large actors to `work`, and back when it is over. */
+  async #inTurn<T>(work: (turn: LargeTurn) => Promise<T>): Promise<T> {
+    const { largeTurns, slots } = this.#deps;
+    const name = String(this.shard);
+    const turn = new LargeTurn(largeTurns, {
+      leave: () => slots.leave(name),
+      enter: () => slots.enter(name),
+    });
+    try {
+      return await work(turn);
+    } finally {
+      turn.release();
+    }
+  }
+
+  /** Leaves the commands from the second of two actors on to the next batch. */
+  #cut(commands: QueuedCommand[], actors: readonly ActorId[]): void {
+    if (this.#state === "gone") throw new StaleEpoch(this.shard);
+    const firsts = actors.map((id) => commands.findIndex(({ actor }) => actor === id));
+    this.#queue.unshift(...commands.splice(Math.max(...firsts)));
+  }
+
+  /** True when there is something to write, or when only a commit proves that the lease still holds. */
+  #mustCommit({ isNeeded }: BatchPlan, { drops, claims }: TakenChanges): boolean {
+    return isNeeded || drops.length > 0 || claims.length > 0 ||
+      !this.#deps.isLeaseFresh(this.shard);
+  }
+
+  #commit(commit: ShardCommit, commands: QueuedCommand[]): Promise<CommitResult> {
+    this.#deps.batchSize.observe(commands.length);
+    return this.#committer.commit(
+      commit,
+      (attempt, cause) => this.#pause(attempt, cause, commands),
+    );
+  }
+
+  #answer(batches: ActorBatch[], known: KnownResults | undefined, result: CommitResult): void {
+    this.#isAnswering = true;
+    answerAll(batches, known, result, (replica, answers) => this.#deps.reply(replica, answers));
+    this.#isAnswering = false;
+  }
+
+  /** Does what follows from a commit: rows, timers, the cache, effects. */
+  #follow(batches: ActorBatch[], plan: BatchPlan, changes: TakenChanges): void {
+    const { timers, lane, cache, perform, observe } = this.#deps;
+    const { commit, rows, samples } = plan;
+    this.#rowChanges.committed(changes);
+    for (const id of commit.outboxDrop) this.rows.remove(id);
+    for (const row of rows) this.rows.add(row.id, row.actor);
+    for (const id of commit.timersClear) timers.clear(this.shard, id);
+    for (const [id, at] of Object.entries(commit.timersSet)) timers.set(this.shard, id, at);
+    for (const { id, entry: { actor } } of batches) {
+      const isGrowing = actor.exists() && actor.isGrowing();
+      lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing);
+      cache.unpin(id, this.lease);
+    }
+    if (rows.length > 0) perform(this, rows);
+    if (samples.length > 0) observe(samples);
+  }
+
+  async #loadTimers(): Promise<void> {
+    const { store, timers, onUnreadable } = this.#deps;
+    const max = timers.wanted(this.shard);
+    const state = await store.shards.loadShard(this.shard, max).catch((cause) => {
+      throw new StoreTrouble(cause);
+    });
+    if (this.#state === "gone") throw new StaleEpoch(this.shard);
+    this.#areTimersDue = false;
+    const times = Object.entries(state.timers).filter(([id, at]) => {
+      if (!Number.isFinite(at)) onUnreadable("timer", `${this.shard}/${id}`);
+      return Number.isFinite(at);
+    });
+    timers.load(this.shard, max, Object.fromEntries(times));
+  }
+
+  /** False for a timer that was moved or cleared after it fired, or whose workflow has to wait for the lane. */
+  #isDue(command: QueuedCommand): boolean {
+    if (command.timer === undefined) return true;
+    const { timers, clock, lane } = this.#deps;
+    const at = timers.at(this.shard, command.timer);
+    const waitMs = at !== undefined && isGoOn(command) ? lane.waitOf(command.actor) : 0;
+    if (waitMs > 0) {
+      timers.set(this.shard, command.timer, clock.now() + waitMs);
+      return false;
+    }
+    if (at === undefined || at <= clock.now()) return at !== undefined;
+    // The clock may have gone back since the timer fired: then it must fire again.
+    timers.set(this.shard, command.timer, at);
+    return false;
+  }
+
+  /** Waits before the store is tried again; callers that waited long enough are told. */
+  async #pause(attempt: number, cause: unknown, commands: QueuedCommand[]): Promise<void> {
+    const { clock, log, ids, slots } = this.#deps;
+    if (attempt === 0 || attempt % 10 === 9) {
+      log.warn({ shard: this.shard, attempt: attempt + 1, err: cause }, "store in trouble");
+    }
+    const waitMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + ids.fraction());
+    // The slot is free meanwhile: the parts of the store that other shards use may be well.
+    slots.leave(String(this.shard));
+    await clock.sleep(waitMs, this.#abort.signal);
+    await slots.enter(String(this.shard));
+    if (this.#state === "gone") throw new StaleEpoch(this.shard);
+    const now = clock.monotonic();
+    const error = unavailable("The store does not answer; the request may still be done");
+    for (const command of [...commands, ...this.#queue]) {
+      if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
+    }
+  }
+}
+
+/** Asks for the next turn of a workflow that is growing. */
+function isGoOn({ body }: QueuedCommand): boolean {
+  return isJsonObject(body) && body["timer"] === "go-on";
+}

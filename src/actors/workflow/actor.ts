@@ -1,0 +1,387 @@
+/**
+ * One workflow in memory. It holds the engine's state and calls the function of the engine that a command needs. It decides
+ * nothing itself.
+ */
+import { isJsonObject, type Json } from "../../base/json.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { alreadyExists, notFound } from "../../base/problem.ts";
+import {
+  loadSteps,
+  loadWithoutNodes,
+  loadWorkflow,
+  ORDERS_PART,
+  RETRY_PART,
+  takeChanges,
+} from "../../engine/codec.ts";
+import { accept } from "../../engine/accept.ts";
+import { advance } from "../../engine/advance.ts";
+import type { Fact } from "../../engine/command.ts";
+import { control } from "../../engine/control.ts";
+import { createWorkflow } from "../../engine/create.ts";
+import { stateAfter } from "../../engine/life/life.ts";
+import {
+  deletionEffects,
+  deletionWithoutNodes,
+  MAX_NODES_TO_VISIT,
+} from "../../engine/cleanup/deletion.ts";
+import { claimsFact, isFact } from "../../engine/fact_form.ts";
+import { prepareRetry } from "../../engine/orders/manual_retry.ts";
+import { asideHeader, putAside } from "../../engine/life/put_aside.ts";
+import type { EngineEnv } from "../../engine/engine.ts";
+import { lockHolder } from "../../engine/locks/holder.ts";
+import type { WorkflowState } from "../../engine/state.ts";
+import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
+import { Turns } from "../../platform/turns.ts";
+import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
+import {
+  type ActorId,
+  type IndexEntry,
+  NODE_PART_PREFIX,
+  type StoredActor,
+} from "../../store/port.ts";
+import type { Version } from "../../store/version.ts";
+import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
+import { BareWorkflow } from "./bare.ts";
+import { unknownCommand } from "../command_body.ts";
+import { commandOf, enoughFor } from "./commands.ts";
+import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "../hot_actor.ts";
+import type { WorkflowCommand } from "../port.ts";
+import {
+  answerWith,
+  archiving,
+  checkDeletion,
+  heldByFinalizers,
+  keptLabel,
+  textAbout,
+  type WorkflowKindOptions,
+} from "./deletion.ts";
+
+/** So many nodes weigh as much as a small workflow. */
+const NODES_PER_WEIGHT = 10;
+/** So many characters of stored parts do, too. */
+const CHARACTERS_PER_WEIGHT = 8_192;
+
+/**
+ * From this weight on (10,000 nodes or 8 MB) the answer to a command shows no nodes, because an answer may be kept, and sent
+ * to another replica, as one text. A read shows them all.
+ */
+const MAX_SHOWN_WEIGHT = 1_000;
+
+class WorkflowActor implements HotActor {
+  readonly id: ActorId;
+  #state: WorkflowState | undefined;
+  /** Parts of the object before an import that the new one does not overwrite. */
+  #leftOver: string[] = [];
+  /** Facts that wait for a manifest. */
+  readonly #openFacts: Fact[] = [];
+  /** Effects that are not the engine's: of a deletion, and of facts that came after one. */
+  #lastEffects: HostEffect[] = [];
+  /** The name under which the nodes of a deleted workflow stay until they are swept away. */
+  #remains: string | undefined;
+
+  readonly #options: WorkflowKindOptions;
+
+  constructor(id: ActorId, state: WorkflowState | undefined, options: WorkflowKindOptions) {
+    this.id = id;
+    this.#options = options;
+    this.#state = state;
+  }
+
+  exists(): boolean {
+    return this.#state !== undefined;
+  }
+
+  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
+    if (claimsFact(body)) {
+      if (!isFact(body)) throw unknownCommand(body);
+      if (this.#state) this.#accept(this.#state, body, env);
+      else this.#giveBack(body);
+      return undefined;
+    }
+    const command = commandOf(body);
+    switch (command.type) {
+      case "submit":
+        if (this.#state) throw alreadyExists(this.#text("already exists"));
+        return this.#view(this.#create(command.workflow, env, command.isChecked));
+      case "import":
+        return this.#import(command.workflow, env);
+      case "restore":
+        return atOnceIfSmall(sizeOf(command.workflow), this.#restore(command, env));
+      case "control": {
+        const state = this.#existing();
+        return atOnceIfSmall(state.nodes.size, this.#control(state, command, env));
+      }
+      case "delete":
+        return this.#delete(this.#existing(), command, env);
+      default:
+        throw unknownCommand(body);
+    }
+  }
+
+  advance(env: EngineEnv): void {
+    const state = this.#state;
+    if (!state) return;
+    for (const fact of this.#openFacts.splice(0)) this.#accept(state, fact, env);
+    advance(state, env);
+    this.#labelKept(state);
+  }
+
+  take(): Taken {
+    const extra = this.#lastEffects;
+    const drop = this.#leftOver;
+    const remains = this.#remains;
+    this.#lastEffects = [];
+    this.#leftOver = [];
+    this.#remains = undefined;
+    const state = this.#state;
+    if (!state) {
+      const left = remains === undefined ? {} : { remains };
+      return { put: {}, drop, effects: extra, needs: [], ...left };
+    }
+    const changes = takeChanges(state);
+    const effects = changes.effects.map((effect): HostEffect =>
+      effect.type === "delete-workflow"
+        ? {
+          type: "send",
+          id: effect.id,
+          to: this.id,
+          body: { type: "delete", uid: state.header.metadata.uid ?? "" },
+        }
+        : effect
+    );
+    const index = changes.index && this.#indexEntry(changes.index);
+    return {
+      ...changes,
+      ...(index === undefined ? {} : { index }),
+      drop: [...drop, ...changes.drop],
+      effects: [...extra, ...effects],
+    };
+  }
+
+  /** An archived workflow is listed under the name of its actor, and found by the name that it had. */
+  #indexEntry(index: IndexEntry): IndexEntry {
+    if (!isArchivedActor(this.id)) return index;
+    const name = this.id.split("/")[2] ?? "";
+    return { ...index, name, labels: { ...index.labels, [ARCHIVED_NAME_LABEL]: index.name } };
+  }
+
+  weight(): number {
+    if (!this.#state) return 1;
+    const { nodes, sizes } = this.#state;
+    return 1 + Math.floor(
+      Math.max(nodes.size / NODES_PER_WEIGHT, sizes.total / CHARACTERS_PER_WEIGHT),
+    );
+  }
+
+  rests(): boolean {
+    return (this.#state?.runtime.activePods ?? 0) === 0 && !this.isGrowing();
+  }
+
+  isGrowing(): boolean {
+    return this.#state?.header.isCut === true;
+  }
+
+  /** Releases locks that were granted to a workflow that no longer exists. */
+  #giveBack(fact: Fact): void {
+    if (fact.type !== "locks-granted") return;
+    const { holder } = fact;
+    this.#lastEffects.push({ type: "release-locks", id: `release/${holder}`, holder });
+  }
+
+  /** A fact that needs a missing manifest has no effect yet: it is taken in again when the actor goes on. */
+  #accept(state: WorkflowState, fact: Fact, env: EngineEnv): void {
+    if (!accept(state, fact, env)) this.#openFacts.push(fact);
+    this.#labelKept(state);
+  }
+
+  #create(workflow: Workflow, env: EngineEnv, isChecked = false): WorkflowState {
+    this.#state = createWorkflow(workflow, env, isChecked);
+    return this.#state;
+  }
+
+  #import(workflow: Workflow, env: EngineEnv): Answer | Steps<Answer> {
+    const before = this.#state;
+    if (before?.retrying !== undefined) this.#leftOver.push(RETRY_PART);
+    if (before?.orders !== undefined) this.#leftOver.push(ORDERS_PART);
+    const state = this.#create(workflow, env);
+    for (const id of before?.nodes.keys() ?? []) {
+      if (!state.nodes.has(id)) this.#leftOver.push(NODE_PART_PREFIX + id);
+    }
+    return this.#view(state);
+  }
+
+  /** All or nothing: a refused retry leaves no workflow behind. */
+  *#restore(
+    { workflow, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
+    env: EngineEnv,
+  ): Steps<Answer> {
+    if (this.#state) {
+      const { name } = this.#state.header.metadata;
+      throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
+    }
+    const state = this.#create(workflow, env);
+    try {
+      return yield* this.#control(state, { ...control, type: "control" }, env);
+    } catch (error) {
+      this.#state = undefined;
+      throw error;
+    }
+  }
+
+  *#control(
+    state: WorkflowState,
+    { request, labels, isBrief = false }: Extract<WorkflowCommand, { type: "control" }>,
+    env: EngineEnv,
+  ): Steps<Answer> {
+    // Refused early: to find out what a retry does may take long.
+    stateAfter(state, request, env);
+    const prepared = request.type === "retry" ? yield* prepareRetry(state, request) : undefined;
+    yield;
+    control(state, request, env, prepared);
+    this.#labelKept(state);
+    if (labels) relabel(state, labels);
+    yield;
+    return answerWith(yield* viewSteps(state, isBrief ? { withoutNodes: true } : this.#shown()));
+  }
+
+  #delete(
+    state: WorkflowState,
+    command: Extract<WorkflowCommand, { type: "delete" }>,
+    env: EngineEnv,
+  ): Answer | Steps<Answer> {
+    checkDeletion(this.id, state, command, this.#options);
+    if (heldByFinalizers(state, command, env)) return this.#view(state);
+    const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    this.#lastEffects.push(
+      // A lock that was granted too late, and is given back by an earlier command of the same batch.
+      ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
+      ...this.#leave(state, command.uid, env),
+      ...(command.forGood === true ? [] : archiving(this.id, state, this.#options)),
+    );
+    this.#state = undefined;
+    return answer;
+  }
+
+  /** Effects that remove the workflow. Nodes that are many, or were not read, are removed later. */
+  #leave(state: WorkflowState, knownUid: string | undefined, env: EngineEnv): HostEffect[] {
+    if (state.header.isAside !== true && state.nodes.size <= MAX_NODES_TO_VISIT) {
+      return [...releases(state), ...deletionEffects(state)];
+    }
+    const [, namespace = "", name = ""] = this.id.split("/");
+    const uid = state.header.metadata.uid ?? knownUid ?? "";
+    this.#remains = `${this.id}#${env.randomSuffix(10)}`;
+    return deletionWithoutNodes({ namespace, name, uid, state }, this.#remains);
+  }
+
+  /** Labels a finished workflow that the archive will keep, so that clients know. */
+  #labelKept(state: WorkflowState): void {
+    const kept = keptLabel(this.id, state, this.#options);
+    if (kept !== undefined) relabel(state, kept);
+  }
+
+  #existing(): WorkflowState {
+    if (!this.#state) throw notFound(this.#text("not found"));
+    return this.#state;
+  }
+
+  #text(what: string): string {
+    return textAbout(this.id, this.#options, what);
+  }
+
+  #view(state: WorkflowState): Answer | Steps<Answer> {
+    return atOnceIfSmall(state.nodes.size, viewed(state, this.#shown()));
+  }
+
+  /** How much of the workflow an answer shows. */
+  #shown(): ViewOptions {
+    return { withoutNodes: this.weight() > MAX_SHOWN_WEIGHT };
+  }
+}
+
+function* viewed(state: WorkflowState, options: ViewOptions): Steps<Answer> {
+  return answerWith(yield* viewSteps(state, options));
+}
+
+/** Does the work at once, unless it is about many nodes. */
+function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
+  return nodes > STEP_SIZE ? steps : runToEnd(steps);
+}
+
+function sizeOf({ status }: Workflow): number {
+  return Object.keys(status?.nodes ?? {}).length;
+}
+
+/** Effects that release all locks that a workflow holds or waits for. */
+function releases(state: WorkflowState): HostEffect[] {
+  const { header, nodes } = state;
+  const holders = header.lock ? [lockHolder(state, header.lock.round ?? 0)] : [];
+  for (const { lock, order, id } of nodes.values()) {
+    if (lock) holders.push(lockHolder(state, order, id));
+  }
+  return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
+}
+
+/** Loads a stored workflow. Of one that was put aside it reads only what is sure to be readable. */
+function load({ parts }: StoredActor): WorkflowState {
+  return asideHeader(parts["h"]) === undefined ? loadWorkflow(parts) : loadWithoutNodes(parts);
+}
+
+function viewStored(parts: StoredActor["parts"]): Workflow {
+  const isLarge = Object.keys(parts).length > NODES_PER_WEIGHT * MAX_SHOWN_WEIGHT;
+  return isLarge
+    ? viewWorkflow(loadWithoutNodes(parts), { withoutNodes: true })
+    : viewWorkflow(loadWorkflow(parts));
+}
+
+function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
+  return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
+}
+
+function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
+  const { metadata } = state.header;
+  const merged = { ...metadata.labels };
+  for (const [key, value] of Object.entries(labels)) {
+    if (value === null) delete merged[key];
+    else merged[key] = value;
+  }
+  if (Object.keys(merged).length > 0) metadata.labels = merged;
+  else delete metadata.labels;
+  state.pending.header = true;
+  state.pending.index = true;
+}
+
+/** The actor kind of workflows. */
+export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind {
+  return {
+    prefix: "wf/",
+    silent: false,
+    creates: (body) => isJsonObject(body) && body["type"] === "submit",
+    mayRefuse: (body) => !claimsFact(body),
+    putAside: (id, { parts }, reason, { now, labelPrefix }) => {
+      const { namespace = "", name = "" } = parseWorkflowActorId(id) ?? {};
+      const { put, index, effects } = putAside(parts, reason, {
+        namespace,
+        name,
+        now,
+        labelPrefix,
+      });
+      return { put, drop: [], index, effects: effects as HostEffect[], needs: [] };
+    },
+    hydrate: (id, stored) => new WorkflowActor(id, stored && load(stored), options),
+    async hydrateInTurns(stored) {
+      const state = asideHeader(stored.parts["h"]) === undefined
+        ? await new Turns().run(loadSteps(stored.parts))
+        : load(stored);
+      return new WorkflowActor(stored.id, state, options);
+    },
+    enough: (body) => enoughFor(body, options),
+    hydrateBare: (stored, cause) => new BareWorkflow(stored, options, cause),
+    answers: {
+      withVersion: (answer, version) => withVersion(answer as unknown as Workflow, version),
+      view: ({ parts, version }) => withVersion(viewStored(parts), version),
+    },
+  };
+}
+
+/** Workflows without an archive. */
+export const workflowKind: ActorKind = createWorkflowKind();

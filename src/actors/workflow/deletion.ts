@@ -1,0 +1,113 @@
+/** How a workflow is deleted, whether its nodes are in memory or not. */
+import type { Json } from "../../base/json.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
+import { MAX_NODES_TO_VISIT } from "../../engine/cleanup/deletion.ts";
+import type { EngineEnv } from "../../engine/engine.ts";
+import type { WorkflowState } from "../../engine/state.ts";
+import { rfc3339 } from "../../engine/scope/time_text.ts";
+import { viewWorkflow } from "../../engine/view.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { archivingStatusLabel, type Naming, STANDARD_NAMING } from "../../spec/naming.ts";
+import type { ActorId } from "../../store/port.ts";
+import type { Version } from "../../store/version.ts";
+import { archivedActorId, isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
+import type { Answer, HostEffect } from "../hot_actor.ts";
+import type { WorkflowCommand } from "../port.ts";
+
+type DeleteCommand = Extract<WorkflowCommand, { type: "delete" }>;
+
+export interface WorkflowKindOptions {
+  /** Names of the deployment. @default those of the reference */
+  naming?: Naming;
+  /** Whether a finished workflow with these labels stays in the archive when it is deleted. @default none does */
+  isKept?: (labels: Record<string, string>) => boolean;
+  /** A workflow with more nodes is not loaded to be terminated: only its header ends. @default {100_000} */
+  maxNodes?: number;
+}
+
+/** A sentence about a workflow, in the words of the reference. */
+export function textAbout(
+  id: ActorId,
+  { naming = STANDARD_NAMING }: WorkflowKindOptions,
+  what: string,
+): string {
+  return `workflows.${naming.apiGroup} "${parseWorkflowActorId(id)?.name ?? id}" ${what}`;
+}
+
+/** @throws {Problem} when an earlier or later workflow of the same name is meant */
+export function checkDeletion(
+  id: ActorId,
+  state: WorkflowState,
+  { uid }: DeleteCommand,
+  options: WorkflowKindOptions,
+): void {
+  const { metadata, isAside } = state.header;
+  if (uid === undefined || uid === metadata.uid) return;
+  // The uid of an unreadable header is not known.
+  if (isAside === true && metadata.uid === undefined) return;
+  throw new Problem(ProblemCode.Aborted, textAbout(id, options, `has another uid than "${uid}"`));
+}
+
+/** Tells whether finalizers hold the workflow. As in Kubernetes it then stays, and shows that it is to be deleted. */
+export function heldByFinalizers(
+  state: WorkflowState,
+  { force }: DeleteCommand,
+  env: EngineEnv,
+): boolean {
+  const { metadata } = state.header;
+  if (force === true || (metadata.finalizers ?? []).length === 0) return false;
+  metadata.deletionTimestamp ??= rfc3339(env.now);
+  state.pending.header = true;
+  return true;
+}
+
+/** The label by which clients see that a finished workflow will stay in the archive. Undefined when it won't, or has the label. */
+export function keptLabel(
+  id: ActorId,
+  { header }: WorkflowState,
+  { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
+): Record<string, string> | undefined {
+  if (header.finishedAt === undefined || header.isAside === true) return undefined;
+  const { labels = {} } = header.metadata;
+  const key = archivingStatusLabel(naming);
+  if (key in labels || isArchivedActor(id) || isKept?.(labels) !== true) return undefined;
+  return { [key]: "Archived" };
+}
+
+/** Effects that keep a deleted workflow in the archive, if it is to be kept; a large one without its nodes. */
+export function archiving(
+  id: ActorId,
+  state: WorkflowState,
+  { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
+): HostEffect[] {
+  const { metadata, finishedAt } = state.header;
+  const { namespace = "", name = "", uid = "", labels = {} } = metadata;
+  // What was put aside may be damaged.
+  if (state.header.isAside === true) return [];
+  if (isArchivedActor(id) || uid === "" || finishedAt === undefined) return [];
+  if (isKept?.(labels) !== true) return [];
+  const workflow = viewWorkflow(state, { withoutNodes: state.nodes.size > MAX_NODES_TO_VISIT });
+  const { finalizers: _finalizers, deletionTimestamp: _deletion, ...kept } = workflow.metadata;
+  const body = {
+    type: "import",
+    workflow: {
+      ...workflow,
+      metadata: { ...kept, labels: { ...labels, [archivingStatusLabel(naming)]: "Persisted" } },
+    },
+  };
+  return [{
+    type: "send",
+    id: `archive/${uid}`,
+    to: archivedActorId(namespace, name, uid),
+    body: body as unknown as Json,
+  }];
+}
+
+/** An answer that shows the workflow. It shares its deeper levels with the state, which never changes those in place. */
+export function answerWith(view: Workflow): Answer {
+  const workflow = { ...view, metadata: { ...view.metadata } };
+  return (version: Version | undefined) => {
+    if (version !== undefined) workflow.metadata.resourceVersion = version;
+    return workflow;
+  };
+}

@@ -1,0 +1,153 @@
+/** The beginning of a workflow, before its first node: its manifest, its locks, and what it shows once it runs. */
+import type { WorkflowTemplate } from "../spec/manifest.ts";
+import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
+import { NodeFailure } from "./failure.ts";
+import { findStored } from "./stored_manifests.ts";
+import { complete, setCondition, workflowHolder } from "./finish.ts";
+import { report } from "./life/life.ts";
+import { mergedSpec } from "./scope/merged_spec.ts";
+import { lockKeys } from "./locks/keys.ts";
+import { configMapValue } from "./scope/inputs.ts";
+import { labelText } from "./scope/expressions.ts";
+import { globalScope } from "./scope/workflow_variables.ts";
+import { findInvalidSpec } from "./scope/spec_check.ts";
+import { executedSpec, workflowNamespace } from "./state.ts";
+import type { Turn } from "./turn.ts";
+import { shutdownMessage, workflowDeadline } from "./stop_reason.ts";
+
+/** How pods are named: workflow, template and a hash of the node's name. */
+const POD_NAME_FORMAT = "v2";
+
+/** What is done once, before the first node. False when that has ended the workflow. */
+export function prepare(turn: Turn): boolean {
+  const { state } = turn;
+  const { header, specs } = state;
+  if (header.isPrepared === true) return true;
+  const ref = specs.spec.workflowTemplateRef;
+  if (ref !== undefined && specs.storedWorkflowTemplateSpec === undefined) {
+    const isCluster = ref.clusterScope === true;
+    const kind = isCluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
+    const namespace = isCluster ? "" : workflowNamespace(state);
+    const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, ref.name ?? "");
+    if (manifest === undefined) {
+      const resource = `${kind.toLowerCase()}.${turn.env.apiGroup}`;
+      complete(turn, "Error", `${resource} "${ref.name ?? ""}" not found`);
+      return false;
+    }
+    if (!isValid(turn)) return false;
+    specs.storedWorkflowTemplateSpec = mergedSpec(specs.spec, manifest.spec);
+    state.pending.specs = true;
+  } else if (!state.runtime.isChecked && !isValid(turn)) return false;
+  try {
+    readParameterValues(turn);
+  } catch (error) {
+    if (!(error instanceof NodeFailure)) throw error;
+    complete(turn, "Failed", `failed to set global parameters: ${error.message}`);
+    return false;
+  }
+  applyMetadata(turn);
+  header.isPrepared = true;
+  markHeader(turn);
+  return true;
+}
+
+/** False when the workflow has ended because its manifest is not valid. */
+function isValid(turn: Turn): boolean {
+  const invalid = findInvalidSpec(turn);
+  if (invalid !== undefined) complete(turn, "Failed", `invalid spec: ${invalid}`);
+  return invalid === undefined;
+}
+
+/** Reads the values of arguments that are in ConfigMaps. */
+function readParameterValues(turn: Turn): void {
+  const values: Record<string, string> = {};
+  for (const { name, value, valueFrom } of executedSpec(turn.state).arguments?.parameters ?? []) {
+    if (value !== undefined || valueFrom?.configMapKeyRef === undefined) continue;
+    const ref = valueFrom.configMapKeyRef;
+    let found: string | undefined;
+    try {
+      found = configMapValue(turn, ref, valueFrom.default);
+    } catch (error) {
+      if (!(error instanceof NodeFailure)) throw error;
+      throw new NodeFailure(
+        `failed to set global parameter ${name} from configmap with name ${
+          ref.name ?? ""
+        } and key ${ref.key}: ${error.message}`,
+      );
+    }
+    if (found !== undefined) values[name] = found;
+  }
+  if (Object.keys(values).length === 0) return;
+  turn.state.specs.parameterValues = values;
+  turn.state.pending.specs = true;
+}
+
+/** Sets the labels and annotations that the spec asks for. */
+function applyMetadata(turn: Turn): void {
+  const { metadata } = turn.state.header;
+  const wanted = executedSpec(turn.state).workflowMetadata;
+  if (wanted === undefined) return;
+  const labels: Record<string, string> = { ...wanted.labels };
+  for (const [key, { expression }] of Object.entries(wanted.labelsFrom ?? {})) {
+    labels[key] = labelText(key, expression, globalScope(turn), turn.env);
+  }
+  metadata.labels = { ...metadata.labels, ...labels };
+  if (wanted.annotations !== undefined) {
+    metadata.annotations = { ...metadata.annotations, ...wanted.annotations };
+  }
+  markIndex(turn);
+}
+
+/** Asks for the locks of the workflow as a whole. True when it has them, or needs none. */
+export function holdsLocks(turn: Turn): boolean {
+  const { state } = turn;
+  const { header } = state;
+  const { synchronization } = executedSpec(state);
+  if (synchronization === undefined || header.lock?.isHeld === true) return true;
+  const stopped = shutdownMessage(state);
+  if (stopped !== undefined) {
+    complete(turn, "Failed", stopped);
+    return false;
+  }
+  if (header.lock === undefined) {
+    try {
+      const keys = lockKeys(turn, synchronization);
+      if (keys.length === 0) return true;
+      header.lock = { isHeld: false, keys, round: header.sequence++ };
+      report(turn, "queued");
+      markIndex(turn);
+      askForLocks(turn, workflowHolder(turn), keys);
+    } catch (error) {
+      if (!(error instanceof NodeFailure)) throw error;
+      complete(turn, "Failed", `Failed to acquire the synchronization lock. ${error.message}`);
+    }
+  }
+  return false;
+}
+
+/** Makes the workflow run: the first time, and after a manual retry. */
+export function begin(turn: Turn): void {
+  const { header } = turn.state;
+  if (header.phase === "Running") return;
+  report(turn, "begun");
+  delete header.message;
+  header.startedAt ??= turn.env.now;
+  header.hasMoved = true;
+  const { labelPrefix } = turn.env;
+  header.metadata.labels = {
+    ...header.metadata.labels,
+    [`${labelPrefix}phase`]: "Running",
+    [`${labelPrefix}completed`]: "false",
+  };
+  // Clients derive the names of pods from this format.
+  header.metadata.annotations = {
+    ...header.metadata.annotations,
+    [`${labelPrefix}pod-name-format`]: POD_NAME_FORMAT,
+  };
+  setCondition(turn, "PodRunning", "False");
+  markIndex(turn);
+  const deadline = workflowDeadline(turn);
+  if (deadline !== undefined) {
+    emit(turn, { type: "set-timer", id: "workflow-deadline", at: deadline });
+  }
+}

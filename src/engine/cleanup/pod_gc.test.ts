@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type { WorkflowSpec } from "../../spec/manifest.ts";
+import { accept } from "../accept.ts";
+import { advance } from "../advance.ts";
+import { takeChanges } from "../codec.ts";
+import { createWorkflow } from "../create.ts";
+import type { EngineEnv } from "../engine.ts";
+
+const ENV: EngineEnv = {
+  now: Date.UTC(2026, 0, 1),
+  randomSuffix: (length) => "x".repeat(length),
+  findManifest: () => null,
+  labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
+};
+
+/** Names of the steps that are removed, of two with the labels `tier: a` and `tier: b`. */
+function removed(podGC: WorkflowSpec["podGC"]): string[] {
+  const step = (tier: string) => ({
+    name: tier,
+    template: "work",
+    arguments: { parameters: [{ name: "tier", value: tier }] },
+  });
+  const state = createWorkflow({
+    metadata: { name: "wf", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: {
+      entrypoint: "main",
+      podMetadata: { labels: { app: "shop" } },
+      ...(podGC === undefined ? {} : { podGC }),
+      templates: [
+        { name: "main", steps: [[step("a"), step("b")]] },
+        {
+          name: "work",
+          inputs: { parameters: [{ name: "tier" }] },
+          metadata: { labels: { tier: "{{inputs.parameters.tier}}" } },
+          container: { image: "i" },
+        },
+      ],
+    },
+  }, ENV);
+  const cleaned: string[] = [];
+  const tasks = new Map<string, string>();
+  const collect = () => {
+    for (const effect of takeChanges(state).effects) {
+      if (effect.type === "start-task") tasks.set(effect.task.id, effect.task.displayName);
+      if (effect.type === "clean-tasks") cleaned.push(...effect.tasks);
+    }
+  };
+  advance(state, ENV);
+  collect();
+  for (const task of tasks.keys()) {
+    accept(state, { type: "task-ended", task, outcome: { phase: "Succeeded" } }, ENV);
+    advance(state, ENV);
+    collect();
+  }
+  return cleaned.map((task) => tasks.get(task) ?? "?").sort();
+}
+
+test.each(["OnPodCompletion", "OnWorkflowCompletion"])("%s removes the chosen pods", (strategy) => {
+  expect(removed({ strategy })).toEqual(["a", "b"]);
+  expect(removed({ strategy, labelSelector: { matchLabels: { app: "shop", tier: "b" } } }))
+    .toEqual(["b"]);
+  const expression = (operator: string, values?: string[]) =>
+    removed({
+      strategy,
+      labelSelector: {
+        matchExpressions: [{ key: "tier", operator, ...(values === undefined ? {} : { values }) }],
+      },
+    });
+  expect(expression("In", ["a", "z"])).toEqual(["a"]);
+  expect(expression("NotIn", ["a"])).toEqual(["b"]);
+  expect(expression("Exists")).toEqual(["a", "b"]);
+  expect(expression("DoesNotExist")).toEqual([]);
+});

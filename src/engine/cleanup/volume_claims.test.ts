@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { WorkflowSpec } from "../../spec/manifest.ts";
+import { accept } from "../accept.ts";
+import { advance } from "../advance.ts";
+import { takeChanges } from "../codec.ts";
+import { createWorkflow } from "../create.ts";
+import { deletionEffects } from "./deletion.ts";
+import type { EngineEnv } from "../engine.ts";
+
+const ENV: EngineEnv = {
+  now: Date.UTC(2026, 0, 1),
+  randomSuffix: (length) => "x".repeat(length),
+  findManifest: () => null,
+  labelPrefix: "workflows.argoproj.io/",
+  apiGroup: "argoproj.io",
+};
+
+/** Effects of a workflow whose only step ends in this phase. */
+function ended(phase: "Succeeded" | "Failed", spec: Partial<WorkflowSpec>) {
+  const state = createWorkflow({
+    metadata: { name: "wf", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: {
+      entrypoint: "main",
+      templates: [{ name: "main", container: { image: "i" } }],
+      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }],
+      ...spec,
+    },
+  }, ENV);
+  advance(state, ENV);
+  takeChanges(state);
+  accept(state, { type: "task-ended", task: "u/wf/1", outcome: { phase } }, ENV);
+  advance(state, ENV);
+  const { effects } = takeChanges(state);
+  return { state, claims: effects.filter(({ type }) => type === "remove-claims") };
+}
+
+const REMOVAL = { namespace: "n", workflow: "wf", workflowUid: "u", names: ["data"] };
+
+test("claims are removed when the workflow succeeds, or at any end", () => {
+  expect(ended("Succeeded", {}).claims).toMatchObject([REMOVAL]);
+  expect(ended("Failed", {}).claims).toEqual([]);
+  const always = { volumeClaimGC: { strategy: "OnWorkflowCompletion" } };
+  expect(ended("Failed", always).claims).toMatchObject([REMOVAL]);
+  expect(ended("Succeeded", { volumeClaimTemplates: [] }).claims).toEqual([]);
+});
+
+test("a deleted workflow leaves no claims", () => {
+  expect(deletionEffects(ended("Failed", {}).state)).toContainEqual(
+    expect.objectContaining({ type: "remove-claims", ...REMOVAL }),
+  );
+});

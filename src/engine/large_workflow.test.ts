@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { manyNodes } from "../../test/support/large_workflow.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { loadSteps, loadWorkflow } from "./codec.ts";
+import { viewSteps, viewWorkflow } from "./view.ts";
+
+const NODES = 5_000;
+const { parts } = manyNodes("large", NODES);
+
+/** How often the work can be interrupted, and its result. */
+function counted<T>(steps: Steps<T>): [number, T] {
+  for (let count = 0;; count++) {
+    const { done, value } = steps.next();
+    if (done === true) return [count, value];
+  }
+}
+
+test("a workflow with many nodes is loaded and viewed in many steps, with the same result", () => {
+  const [reads, state] = counted(loadSteps(parts));
+  expect(reads).toBeGreaterThanOrEqual(NODES / STEP_SIZE);
+  const [views, view] = counted(viewSteps(state));
+  expect(views).toBeGreaterThanOrEqual(3 * NODES / STEP_SIZE);
+  expect(view).toEqual(viewWorkflow(loadWorkflow(parts)));
+  expect(Object.keys(view.status?.nodes ?? {})).toHaveLength(NODES + 2);
+});
+
+test("a small workflow is loaded and viewed in one step", () => {
+  const small = manyNodes("small", 10).parts;
+  const [reads, state] = counted(loadSteps(small));
+  expect([reads, counted(viewSteps(state))[0]]).toEqual([0, 0]);
+  expect(runToEnd(viewSteps(state)).metadata.name).toBe("small");
+});

@@ -1,0 +1,86 @@
+/**
+ * Ends a workflow that cannot continue. Only its header is read, as far as it is readable. Its nodes stay as they were
+ * stored.
+ */
+import { isJsonObject } from "../../base/json.ts";
+import { encodePart, indexEntry } from "../codec.ts";
+import type { Effect } from "../effect.ts";
+import type { IndexEntry } from "../index_entry.ts";
+import { ASIDE } from "./life.ts";
+import type { Header } from "../records.ts";
+import { usableHeader } from "../stored_form.ts";
+
+/** What is known without the stored parts. */
+interface Known {
+  namespace: string;
+  name: string;
+  now: number;
+  labelPrefix: string;
+}
+
+export interface PutAside {
+  put: Record<string, string>;
+  index: IndexEntry;
+  effects: Effect[];
+}
+
+/** What has to be stored and done. @param parts As they are stored; they may be damaged. */
+export function putAside(parts: Record<string, string>, reason: string, known: Known): PutAside {
+  const { namespace, name, now, labelPrefix } = known;
+  const found = readHeader(parts["h"]);
+  const metadata = { ...found?.metadata, namespace, name };
+  const { closing: _closing, isCut: _isCut, lock: _lock, ...rest } = found ?? {};
+  const header: Header = {
+    sequence: 0,
+    ...rest,
+    metadata: {
+      ...metadata,
+      labels: {
+        ...metadata.labels,
+        [`${labelPrefix}phase`]: "Error",
+        [`${labelPrefix}completed`]: "true",
+      },
+    },
+    ...ASIDE,
+    message: `put aside: ${reason}`,
+    startedAt: found?.startedAt ?? now,
+    finishedAt: now,
+    isAside: true,
+  };
+  const effects: Effect[] = [
+    { type: "clear-timer", id: "go-on" },
+    { type: "clear-timer", id: "workflow-deadline" },
+  ];
+  // Its nodes, which are not read, may hold locks too.
+  const { uid = "" } = metadata;
+  effects.push({
+    type: "release-all-locks",
+    id: `release-all/${uid}`,
+    namespace,
+    workflow: name,
+    uid,
+  });
+  const put: Record<string, string> = { h: encodePart(header) };
+  // Something has to be there to be shown.
+  if (parts["s"] === undefined) put["s"] = encodePart({ spec: {} });
+  return { put, index: indexEntry({ header }), effects };
+}
+
+/** The header of a workflow that was put aside; undefined for any other. */
+export function asideHeader(text: string | undefined): Partial<Header> | undefined {
+  if (text?.includes('"isAside":true') !== true) return undefined;
+  const header = readHeader(text);
+  return header?.isAside === true ? header : undefined;
+}
+
+/** The readable members of a header. */
+function readHeader(text: string | undefined): Partial<Header> | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    if (!isJsonObject(value)) return undefined;
+    const { schema: _schema, ...header } = value;
+    return usableHeader(header);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * The lock table: who holds and who waits for which locks. One table serves all workflows; the host keeps it in the actor
+ * `locks`. A holder gets all its keys or none. Waiters are served by priority, then by creation time, then by arrival.
+ */
+import type { LockKey } from "../effect.ts";
+import { holderName, isHolderOf, type WorkflowHolders } from "./holder.ts";
+
+export interface LockRequest {
+  holder: string;
+  keys: LockKey[];
+  priority: number;
+  createdAt: number;
+}
+
+/** Plain data, to be stored as JSON. */
+export interface LockTable {
+  schema: 1;
+  held: Record<string, LockRequest>;
+  waiting: LockRequest[];
+}
+
+export interface LockNews {
+  type: "granted" | "waiting";
+  holder: string;
+  /** While it waits: the message, the first key that is not free, and the holders of each key. */
+  message?: string;
+  waiting?: string;
+  holders?: Record<string, string[]>;
+}
+
+export function emptyLockTable(): LockTable {
+  return { schema: 1, held: {}, waiting: [] };
+}
+
+/**
+ * Asks for locks. Asking again is harmless: a holder is told that it holds them; a waiter keeps its place and gets the new
+ * limits. The answer is news about this holder. Changes `table` in place.
+ */
+export function acquireLocks(table: LockTable, request: LockRequest): LockNews[] {
+  if (table.held[request.holder] !== undefined) {
+    table.held[request.holder] = request;
+    return [{ type: "granted", holder: request.holder }];
+  }
+  const at = table.waiting.findIndex(({ holder }) => holder === request.holder);
+  if (at < 0) table.waiting.push(request);
+  else table.waiting[at] = request;
+  sortWaiting(table);
+  return grantAll(table, request.holder);
+}
+
+/** Gives up what a holder holds or waits for. The news are about those who get it. */
+export function releaseLocks(table: LockTable, holder: string): LockNews[] {
+  if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) {
+    return [];
+  }
+  delete table.held[holder];
+  table.waiting = table.waiting.filter((one) => one.holder !== holder);
+  return grantAll(table, undefined);
+}
+
+/** Gives up everything that a workflow and its nodes hold or wait for. The news are about those who get it. */
+export function releaseWorkflow(table: LockTable, workflow: WorkflowHolders): LockNews[] {
+  const all = [...Object.keys(table.held), ...table.waiting.map(({ holder }) => holder)];
+  const own = new Set(all.filter((holder) => isHolderOf(workflow, holder)));
+  if (own.size === 0) return [];
+  for (const holder of own) delete table.held[holder];
+  table.waiting = table.waiting.filter(({ holder }) => !own.has(holder));
+  return grantAll(table, undefined);
+}
+
+/** Sets the size of a semaphore for those who wait for it, and grants what has become possible. */
+export function resizeLock(table: LockTable, key: string, limit: number): LockNews[] {
+  for (const request of table.waiting) {
+    for (const lock of request.keys) if (lock.key === key) lock.limit = limit;
+  }
+  return grantAll(table, undefined);
+}
+
+/** Higher priority first, then the older workflow; otherwise in order of arrival. */
+function sortWaiting(table: LockTable): void {
+  table.waiting.sort((a, b) => b.priority - a.priority || a.createdAt - b.createdAt);
+}
+
+/** Grants locks in the order of waiting. A key that an earlier waiter needs is kept for it. */
+function grantAll(table: LockTable, asked: string | undefined): LockNews[] {
+  const news: LockNews[] = [];
+  const reserved = new Map<string, number>();
+  const used = usage(table);
+  const left: LockRequest[] = [];
+  for (const request of table.waiting) {
+    const missing = request.keys.find((lock) =>
+      (used.get(lock.key) ?? 0) + (reserved.get(lock.key) ?? 0) >= lock.limit
+    );
+    if (missing === undefined) {
+      table.held[request.holder] = request;
+      for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
+      news.push({ type: "granted", holder: request.holder });
+      continue;
+    }
+    left.push(request);
+    for (const { key } of request.keys) reserved.set(key, (reserved.get(key) ?? 0) + 1);
+    if (request.holder === asked) news.push(waitingNews(table, request, missing, used));
+  }
+  table.waiting = left;
+  return news;
+}
+
+function usage(table: LockTable): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const request of Object.values(table.held)) {
+    for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
+  }
+  return used;
+}
+
+function waitingNews(
+  table: LockTable,
+  request: LockRequest,
+  missing: LockKey,
+  used: Map<string, number>,
+): LockNews {
+  const free = Math.max(0, missing.limit - (used.get(missing.key) ?? 0));
+  const holders: Record<string, string[]> = {};
+  for (const { key } of request.keys) {
+    holders[key] = Object.values(table.held)
+      .filter((other) => other.keys.some((lock) => lock.key === key))
+      .map(({ holder }) => holderName(holder));
+  }
+  return {
+    type: "waiting",
+    holder: request.holder,
+    message: `Waiting for ${missing.key} lock. Lock status: ${free}/${missing.limit}`,
+    waiting: missing.key,
+    holders,
+  };
+}

@@ -1,0 +1,250 @@
+/** DAG nodes: a task begins when its dependencies are done, and the targets decide the phase. */
+import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
+import { addNode, change, end } from "../change.ts";
+import { isFailure } from "../failure.ts";
+import { hasEnded, isFailedOrError, type NodeRecord } from "../records.ts";
+import { type DagMemory, type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
+import { frameOf, type Links, memberCall } from "../scope/call.ts";
+import { addReady, dependenciesOf, planDag } from "../scope/dag_plan.ts";
+import { keepCalls } from "../scope/expansion.ts";
+import type { TaskResults } from "../scope/expressions.ts";
+import { findStep } from "../scope/frame_steps.ts";
+import { nodeId } from "../scope/names.ts";
+import { taskCalls } from "../scope/step_calls.ts";
+import { workflowName } from "../state.ts";
+import { getNode, nodeByName } from "../tree.ts";
+import type { Turn } from "../turn.ts";
+import { branchPhases } from "./dag_phase.ts";
+import { dependsLogic, holdsDepends, plainNames, taskResults } from "./depends_condition.ts";
+import { failNode } from "./fail_node.ts";
+import {
+  areMembersDone,
+  createWithoutRun,
+  failFast,
+  loopFault,
+  startCalls,
+  startMember,
+  succeed,
+} from "./group.ts";
+import { newNode } from "./new_node.ts";
+import { beginIfUntouched, isUntouched } from "./start.ts";
+
+/** Continues a DAG node: finds the tasks that have become ready, and begins them. */
+export function evaluateDag(turn: Turn, node: NodeRecord): void {
+  if (node.phase !== "Running" && !isUntouched(node)) return;
+  const memory = memoryOf(turn.state.runtime, node.id);
+  const dag = memory.dag ??= planDag(frameOf(turn, node));
+  if (failFast(turn, node, undefined)) return;
+  noteDone(turn, dag, memory.news);
+  memory.news = [];
+  startTasks(turn, node);
+}
+
+/** Begins the tasks that are ready, and ends the node when its targets are decided. */
+export function startTasks(turn: Turn, node: NodeRecord): void {
+  if (hasEnded(node)) return;
+  const frame = frameOf(turn, node);
+  const memory = memoryOf(turn.state.runtime, node.id);
+  const dag = memory.dag ??= planDag(frame);
+  beginReady(turn, node, frame, dag);
+  if (turn.state.runtime.opened.length > 0) return;
+  if (hasEnded(node) || failFast(turn, node, undefined)) return;
+  if (!areMembersDone(turn, node)) return;
+  if (dag.ready.length > dag.firstReady && memory.firstFailed === undefined) return;
+  const phase = phaseOf(turn, node, frame, dag);
+  if (phase === undefined) return;
+  change(turn, node, { targets: dag.targets.map((name) => taskId(turn, node, name)) });
+  if (phase === "Succeeded") succeedUnlessLoopFails(turn, node, frame);
+  else end(turn, node, phase);
+}
+
+function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
+  for (const { name } of frame.template.dag?.tasks ?? []) {
+    const task = nodeByName(turn, `${node.name}.${name}`);
+    const step = task?.type === "TaskGroup" ? findStep(frame, name) : undefined;
+    const fault = task && step && loopFault(turn, task, step);
+    if (fault !== undefined) return failNode(turn, node, fault);
+  }
+  succeed(turn, node, frame);
+}
+
+/** Counts down, at the tasks that wait for them, the tasks that are done. */
+function noteDone(turn: Turn, dag: DagMemory, news: readonly string[]): void {
+  for (const id of news) {
+    const task = turn.state.nodes.get(id)?.step;
+    if (task === undefined) continue;
+    dag.begun.add(task);
+    for (const dependent of dag.dependents.get(task) ?? []) {
+      const left = (dag.waitingFor.get(dependent) ?? 0) - 1;
+      dag.waitingFor.set(dependent, left);
+      if (left === 0) addReady(dag, dependent);
+    }
+  }
+}
+
+/** Begins ready tasks until the gate closes, or until one of them is a group, which is then looked at first. */
+function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory): void {
+  for (;;) {
+    const task = dag.ready[dag.firstReady];
+    if (task === undefined) break;
+    const existing = nodeByName(turn, `${node.name}.${task}`);
+    beginIfUntouched(turn, existing);
+    if (!dag.begun.has(task) && existing === undefined) {
+      if (!beginTask(turn, node, frame, task)) return;
+      dag.begun.add(task);
+    }
+    dag.firstReady++;
+    if (turn.state.runtime.opened.length > 0) return;
+  }
+  dag.ready = [];
+  dag.firstReady = 0;
+}
+
+/** Begins a task whose dependencies are done. False when the gate is closed. */
+function beginTask(turn: Turn, node: NodeRecord, frame: Frame, name: string): boolean {
+  const task = findStep(frame, name) as DagTask;
+  const dependencies = dependenciesOf(frame, name);
+  const links = dependencies.length === 0
+    ? { parents: [node.id] }
+    : { after: dependencies.map((other) => taskId(turn, node, other)) };
+  let calls: ExpandedCall[];
+  try {
+    if (!shouldRun(turn, node, frame, task, dependencies)) {
+      const omitted = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
+      end(turn, omitted, "Omitted", "omitted: depends condition not met");
+      return true;
+    }
+    calls = taskCalls(turn, node, frame, name);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    const failed = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
+    end(turn, failed, "Error", error.message);
+    return true;
+  }
+  const [only] = calls;
+  if (only !== undefined && only.index === undefined) {
+    if (createWithoutRun(turn, node, node, only, links) !== undefined) return true;
+    return startMember(turn, node, node, only, links) !== undefined;
+  }
+  const group = taskNode(turn, node, task, links, "TaskGroup");
+  group.role = "loop";
+  addNode(turn, group);
+  keepCalls(turn, memoryOf(turn.state.runtime, group.id), calls, [group.name]);
+  turn.state.runtime.opened.push(group.id);
+  return true;
+}
+
+/** A node for a task that runs no template itself. */
+function taskNode(
+  turn: Turn,
+  node: NodeRecord,
+  task: DagTask,
+  links: Links,
+  type: "Skipped" | "TaskGroup",
+): NodeRecord {
+  const name = `${node.name}.${task.name}`;
+  const call = memberCall(turn, node, node, { step: task, name }, links);
+  const made = newNode(turn, call, type, "Running");
+  made.nodeFlag = {};
+  return made;
+}
+
+function shouldRun(
+  turn: Turn,
+  node: NodeRecord,
+  frame: Frame,
+  task: DagTask,
+  dependencies: readonly string[],
+): boolean {
+  if (dependencies.length === 0 && (task.depends ?? "") === "") return true;
+  const results = new Map(dependencies.map((name) => {
+    const dependency = turn.state.nodes.get(taskId(turn, node, name));
+    const elements = dependency?.type === "TaskGroup" ? elementsOf(turn, dependency) : [];
+    return [name, taskResults(dependency, elements)] as const;
+  }));
+  const names = plainNames(task);
+  if (names !== undefined) {
+    return names.every((name) => isDoneFor(findStep(frame, name), results.get(name)));
+  }
+  const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
+  return holdsDepends(logic, results);
+}
+
+/** Tells whether a dependency that is written as a bare name is met. */
+function isDoneFor(task: StepLike | undefined, results: TaskResults | undefined): boolean {
+  if (results === undefined) return false;
+  const { Succeeded, Skipped, Daemoned, Errored, Failed } = results;
+  return Succeeded === true || Skipped === true || Daemoned === true ||
+    (task?.continueOn?.error === true && Errored === true) ||
+    (task?.continueOn?.failed === true && Failed === true);
+}
+
+function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {
+  return (turn.state.runtime.members.get(group.id) ?? [])
+    .map((id) => turn.state.nodes.get(id))
+    .filter((element) => element?.role === "member") as NodeRecord[];
+}
+
+/** Continues the group of a loop: works out its calls, and begins them. */
+export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
+  if (hasEnded(group) || isUntouched(group)) return;
+  const node = getNode(turn, group.owner);
+  if (hasEnded(node)) return;
+  const memory = memoryOf(turn.state.runtime, group.id);
+  if (memory.calls === undefined) {
+    try {
+      const calls = taskCalls(turn, node, frameOf(turn, node), group.step ?? "");
+      keepCalls(turn, memory, calls, [group.name]);
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      end(turn, group, "Error", error.message);
+      return;
+    }
+  }
+  startElements(turn, group);
+}
+
+/** Begins the elements that may begin, and ends the group when all of them are done. */
+export function startElements(turn: Turn, group: NodeRecord): void {
+  const node = getNode(turn, group.owner);
+  if (hasEnded(group) || hasEnded(node)) return;
+  startCalls(turn, node, group);
+  if (turn.state.runtime.opened.length > 0) return;
+  const { cursor, calls = [], done } = memoryOf(turn.state.runtime, group.id);
+  // Hooks of the loop itself do not count.
+  if (cursor < calls.length || done.size < calls.length) return;
+  let phase: NodePhase = "Succeeded";
+  for (const element of elementsOf(turn, group)) {
+    if (isFailedOrError(element)) phase = element.phase;
+  }
+  end(turn, group, phase);
+}
+
+/** The phase that the targets decide; undefined while it is open. */
+function phaseOf(
+  turn: Turn,
+  node: NodeRecord,
+  frame: Frame,
+  dag: DagMemory,
+): NodePhase | undefined {
+  const isFailFast = frame.template.dag?.failFast !== false;
+  const phases = branchPhases(turn, node, frame);
+  let result: NodePhase | undefined = "Succeeded";
+  for (const target of dag.targets) {
+    const phase = phases(target);
+    if (phase === undefined) {
+      result = undefined;
+      if (!isFailFast) return undefined;
+    } else if (phase !== "Succeeded") {
+      const { continueOn } = findStep(frame, target) ?? {};
+      if (phase === "Failed" ? continueOn?.failed === true : continueOn?.error === true) continue;
+      if (isFailFast) return phase;
+      if (result !== undefined) result = phase;
+    }
+  }
+  return result;
+}
+
+function taskId(turn: Turn, node: NodeRecord, task: string): string {
+  return nodeId(workflowName(turn.state), `${node.name}.${task}`);
+}

@@ -1,0 +1,51 @@
+/**
+ * The phase of each task for the verdict on its DAG. A task that ran counts with its own phase. One that was skipped or
+ * omitted inherits the phase of what came before it; failures win.
+ */
+import type { NodePhase } from "../../spec/manifest.ts";
+import { nodeByName } from "../tree.ts";
+import { dependenciesOf } from "../scope/dag_plan.ts";
+import { outboundOf } from "./graph.ts";
+import type { Frame } from "../runtime.ts";
+import { isCompleted, isFulfilled, type NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+
+/** A function that gives the phase of a task by name; undefined while the task has no node or has not ended. */
+export function branchPhases(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+): (task: string) => NodePhase | undefined {
+  const known = new Map<string, NodePhase | undefined>();
+  const phaseOf = (task: string): NodePhase | undefined => {
+    if (known.has(task)) return known.get(task);
+    known.set(task, undefined);
+    const phase = judge(task);
+    known.set(task, phase);
+    return phase;
+  };
+  const judge = (task: string): NodePhase | undefined => {
+    const node = nodeByName(turn, `${boundary.name}.${task}`);
+    if (node === undefined || !isFulfilled(node)) return undefined;
+    if (isCompleted(node.phase)) return node.phase;
+    if (node.phase === "Running") return "Succeeded";
+    let phase: NodePhase = "Succeeded";
+    for (const name of dependenciesOf(frame, task)) {
+      const inherited = inheritedFrom(name);
+      if (inherited === "Failed" || inherited === "Error") phase = inherited;
+    }
+    return phase;
+  };
+  const inheritedFrom = (task: string): NodePhase => {
+    const node = nodeByName(turn, `${boundary.name}.${task}`);
+    let phase: NodePhase = "Succeeded";
+    for (const id of node === undefined ? [] : outboundOf(turn.state, node)) {
+      const outbound = turn.state.nodes.get(id);
+      if (outbound === undefined) continue;
+      const own = isCompleted(outbound.phase) ? outbound.phase : phaseOf(task);
+      if (own === "Failed" || own === "Error") phase = own;
+    }
+    return phase;
+  };
+  return phaseOf;
+}

@@ -1,0 +1,20 @@
+/** Durations in templates. */
+import { errorText } from "../../base/error_text.ts";
+import { NodeFailure } from "../failure.ts";
+import { durationMs } from "../../spec/duration.ts";
+
+/**
+ * Milliseconds of a duration.
+ * @param explain makes the message from the reason
+ * @throws {NodeFailure} when the text is not a duration
+ */
+export function nodeDurationMs(
+  text: string,
+  explain: (reason: string) => string = (reason) => reason,
+): number {
+  try {
+    return durationMs(text);
+  } catch (error) {
+    throw new NodeFailure(explain(errorText(error)));
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Parallelism and fail-fast: whether a new node may be created now, and which node is looked at again when a place is free.
+ * A closed gate is no error: nothing is created, and the node that asked waits.
+ */
+import { boundaryCount, setMember, wake } from "../runtime.ts";
+import { executedSpec } from "../state.ts";
+import type { NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+import { frameOf } from "../scope/call.ts";
+
+/**
+ * Tells whether a boundary may get one more child. If not, `waiter` is looked at again when it may.
+ * @param counted what the parallelism of the boundary bounds: for a further attempt, which is no new child, active pods only
+ */
+export function isGateOpen(
+  turn: Turn,
+  boundary: NodeRecord | undefined,
+  waiter: string,
+  counted: "activeChildren" | "activePods" = "activeChildren",
+): boolean {
+  const { runtime } = turn.state;
+  if (!isPlaceFree(turn, waiter)) return false;
+  if (boundary === undefined) return true;
+  const { template } = frameOf(turn, boundary);
+  const count = boundaryCount(runtime, boundary.id);
+  if (template.failFast === true && count.unsuccessful > 0) return false;
+  if (template.parallelism !== undefined && count[counted] >= template.parallelism) {
+    setMember(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
+    return false;
+  }
+  return true;
+}
+
+/** Tells whether the workflow's parallelism allows one more pod. If not, `waiter` is looked at again when it does. */
+export function isPlaceFree(turn: Turn, waiter: string): boolean {
+  if (!isWorkflowFull(turn)) return true;
+  (turn.state.runtime.gated ??= new Set()).add(waiter);
+  return false;
+}
+
+function isWorkflowFull(turn: Turn): boolean {
+  const { parallelism } = executedSpec(turn.state);
+  return parallelism !== undefined && turn.state.runtime.activePods >= parallelism;
+}
+
+/** Wakes a waiter that now has a place, and adds it to those that were tried. False when there is none. */
+export function wakeGated(turn: Turn): boolean {
+  const { runtime, nodes } = turn.state;
+  const { gated, gatedIn } = runtime;
+  if (gated === undefined && gatedIn === undefined) return false;
+  const tried = runtime.tried ??= new Set();
+  if (gated !== undefined && gated.size > 0 && !isWorkflowFull(turn)) {
+    const first = firstInTree(turn, gated, tried);
+    if (first !== undefined) {
+      tried.add(first);
+      gated.delete(first);
+      wake(runtime, first);
+      return true;
+    }
+  }
+  for (const [id, waiters] of gatedIn ?? []) {
+    const boundary = nodes.get(id);
+    if (boundary === undefined) {
+      gatedIn?.delete(id);
+      continue;
+    }
+    const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
+    const count = boundaryCount(runtime, id);
+    if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
+    // A further attempt is no new child, so only active pods count for it.
+    const isAttemptOnly = count.activeChildren >= limit;
+    const first = firstInTree(turn, waiters, tried, isAttemptOnly ? "Retry" : undefined);
+    if (first === undefined) continue;
+    tried.add(first);
+    waiters.delete(first);
+    if (waiters.size === 0) gatedIn?.delete(id);
+    wake(runtime, first);
+    return true;
+  }
+  return false;
+}
+
+/** The first waiter in the order of the tree that was not tried yet. @param type of the waiter, if it matters */
+function firstInTree(
+  turn: Turn,
+  waiters: Set<string>,
+  tried: ReadonlySet<string>,
+  type?: NodeRecord["type"],
+): string | undefined {
+  let best: { id: string; path: number[] } | undefined;
+  for (const id of waiters) {
+    const node = turn.state.nodes.get(id);
+    if (node === undefined) {
+      waiters.delete(id);
+      continue;
+    }
+    if (tried.has(id) || (type !== undefined && node.type !== type)) continue;
+    const path = pathOf(turn, node);
+    if (best === undefined || isBefore(path, best.path)) best = { id, path };
+  }
+  return best?.id;
+}
+
+function pathOf(turn: Turn, node: NodeRecord): number[] {
+  const path: number[] = [];
+  for (
+    let at: NodeRecord | undefined = node;
+    at !== undefined;
+    at = at.owner === undefined ? undefined : turn.state.nodes.get(at.owner)
+  ) path.unshift(at.order);
+  return path;
+}
+
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  for (const [at, order] of a.entries()) {
+    const other = b[at];
+    if (other === undefined) return false;
+    if (order !== other) return order < other;
+  }
+  return a.length < b.length;
+}

@@ -1,0 +1,205 @@
+/**
+ * The graph that clients see: which nodes are last in a node (`outbound`), and which nodes are its children. It is derived
+ * from the places of the nodes and never stored, so a new child rewrites no list.
+ */
+import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import type { NodeType } from "../../spec/manifest.ts";
+import type { EdgeLimit } from "../ongoing.ts";
+import type { WorkflowState } from "../state.ts";
+import type { NodeRecord } from "../records.ts";
+
+/** What is known of groups while nothing changes. Without it, a look at all groups costs the square of their depth. */
+export interface KnownOutbound {
+  own: Map<string, readonly string[]>;
+  all: Map<string, readonly string[]>;
+}
+
+export function nothingKnown(): KnownOutbound {
+  return { own: new Map(), all: new Map() };
+}
+
+/** The last nodes inside a node. Whatever comes next is a child of these. */
+export function outboundOf(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound = nothingKnown(),
+): string[] {
+  const found: string[] = [];
+  collect(state, node, found, known);
+  return found;
+}
+
+type Collect = (
+  state: WorkflowState,
+  node: NodeRecord,
+  found: string[],
+  known: KnownOutbound,
+) => void;
+
+const collect: Collect = (state, node, found, known) => {
+  // A node of an imported status may have an unknown type.
+  if (Object.hasOwn(OUTBOUND, node.type)) OUTBOUND[node.type](state, node, found, known);
+};
+
+const collectItself: Collect = (_state, node, found) => {
+  found.push(node.id);
+};
+
+const collectMembers: Collect = (state, node, found, known) => {
+  const members = membersOf(state, node);
+  if (members.length === 0) found.push(node.id);
+  for (const member of members) collect(state, member, found, known);
+};
+
+const collectInside: Collect = (state, node, found, known) => {
+  if (node.memoizationStatus?.hit === true) found.push(node.id);
+  else for (const id of allOutbound(state, node, known)) found.push(id);
+};
+
+/** Finds the last nodes inside a node of each type. */
+const OUTBOUND: Readonly<Record<NodeType, Collect>> = {
+  Steps: collectInside,
+  DAG: collectInside,
+  StepGroup: collectMembers,
+  TaskGroup: collectMembers,
+  Retry(state, node, found) {
+    found.push(membersOf(state, node).at(-1)?.id ?? node.id);
+  },
+  Pod(state, node, found) {
+    const containers = membersOf(state, node).filter((member) => member.type === "Container");
+    if (containers.length === 0) found.push(node.id);
+    else found.push(...lastContainers(containers));
+  },
+  Skipped: collectItself,
+  Suspend: collectItself,
+  HTTP: collectItself,
+  Plugin: collectItself,
+  Container: collectItself,
+};
+
+function allOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound,
+): readonly string[] {
+  const before = known.all.get(node.id);
+  if (before !== undefined) return before;
+  const found: string[] = [];
+  for (const id of ownOutbound(state, node, known)) collectId(state, id, found, known);
+  known.all.set(node.id, found);
+  return found;
+}
+
+function collectId(
+  state: WorkflowState,
+  id: string,
+  found: string[],
+  known: KnownOutbound,
+): void {
+  const node = state.nodes.get(id);
+  if (node === undefined) return;
+  if (node.type === "Retry") found.push(id);
+  else collect(state, node, found, known);
+}
+
+/** Containers on which no other container depends. */
+function lastContainers(containers: readonly NodeRecord[]): string[] {
+  const parents = new Set(containers.flatMap((container) => container.parents ?? []));
+  return containers.map(({ id }) => id).filter((id) => !parents.has(id));
+}
+
+/** What a Steps or DAG node shows as its outbound nodes. */
+export function ownOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound = nothingKnown(),
+): readonly string[] {
+  if (node.outbound !== undefined) return node.outbound;
+  const before = known.own.get(node.id);
+  if (before !== undefined) return before;
+  const found = findOwnOutbound(state, node, known);
+  known.own.set(node.id, found);
+  return found;
+}
+
+function findOwnOutbound(
+  state: WorkflowState,
+  node: NodeRecord,
+  known: KnownOutbound,
+): readonly string[] {
+  const found: string[] = [];
+  if (node.type === "Steps") {
+    const last = membersOf(state, node).filter((member) => member.type === "StepGroup").at(-1);
+    for (const member of last === undefined ? [] : membersOf(state, last)) {
+      collect(state, member, found, known);
+    }
+    return found;
+  }
+  for (const id of node.targets ?? []) {
+    const target = state.nodes.get(id);
+    if (target !== undefined) collect(state, target, found, known);
+  }
+  return found;
+}
+
+function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
+  return (state.runtime.members.get(node.id) ?? [])
+    .map((id) => state.nodes.get(id))
+    .filter((member) => member !== undefined);
+}
+
+/** Most edges that are worked out in full: where wide loops join, there are as many as the product of their lengths. */
+const MAX_EDGES = 1_000_000;
+
+export interface Edges {
+  /** The children of each node that has children, each once, in the order of creation. */
+  children: Map<string, string[]>;
+  /** From here on a node is the child of the group before it. Absent: all edges are there. */
+  limit?: EdgeLimit;
+}
+
+/** Works out all edges of the graph, step by step. */
+export function* edgeSteps(
+  state: WorkflowState,
+  known: KnownOutbound = nothingKnown(),
+): Steps<Edges> {
+  const children = new Map<string, string[]>();
+  let edges = 0;
+  let limit: EdgeLimit | undefined;
+  const link = (parent: string, child: string) => {
+    edges++;
+    const list = children.get(parent);
+    if (list === undefined) children.set(parent, [child]);
+    // All edges to a child are found one after the other.
+    else if (list.at(-1) !== child) list.push(child);
+  };
+  const ordered = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  let nextPause = STEP_SIZE;
+  for (const [at, node] of ordered.entries()) {
+    for (const parent of node.parents ?? []) link(parent, node.id);
+    for (const [index, id] of (node.after ?? []).entries()) {
+      const before = state.nodes.get(id);
+      if (before === undefined) continue;
+      if (edges > MAX_EDGES) limit ??= [node.order, index];
+      if (limit !== undefined) link(id, node.id);
+      else for (const parent of outboundOf(state, before, known)) link(parent, node.id);
+    }
+    if (at + edges < nextPause) continue;
+    nextPause = at + edges + STEP_SIZE;
+    yield;
+  }
+  return limit === undefined ? { children } : { children, limit };
+}
+
+/** The parents of a node, each once. @param limit of the graph's edges */
+export function parentsOf(state: WorkflowState, node: NodeRecord, limit?: EdgeLimit): string[] {
+  const parents = new Set(node.parents);
+  const [order, predecessor] = limit ?? [Infinity, 0];
+  for (const [index, id] of (node.after ?? []).entries()) {
+    const before = state.nodes.get(id);
+    if (before === undefined) continue;
+    const isBeyond = node.order > order || (node.order === order && index >= predecessor);
+    for (const parent of isBeyond ? [id] : outboundOf(state, before)) parents.add(parent);
+  }
+  return [...parents];
+}

@@ -1,0 +1,143 @@
+/** What Steps and DAG nodes have in common: they begin several calls, and end when all of them are done. */
+import type { StepLike } from "../../spec/manifest.ts";
+import { addNode, change, end } from "../change.ts";
+import { isFailure } from "../failure.ts";
+import type { NodeRecord } from "../records.ts";
+import {
+  boundaryCount,
+  type ExpandedCall,
+  type Frame,
+  memoryOf,
+  releaseCalls,
+} from "../runtime.ts";
+import { frameOf, type Links, memberCall } from "../scope/call.ts";
+import { loopOutputs } from "../scope/loop_outputs.ts";
+import { stepReferences } from "../scope/references.ts";
+import { nodeByName } from "../tree.ts";
+import type { Turn } from "../turn.ts";
+import { checkTurn, noteWork } from "../turn_budget.ts";
+import { failNode } from "./fail_node.ts";
+import { publishGlobals } from "./global_outputs.ts";
+import { saveMemo } from "./memo.ts";
+import { newNode } from "./new_node.ts";
+import { collectOutputs } from "./outputs.ts";
+import { beginIfUntouched, startCall } from "./start.ts";
+
+/** Calls to pass over between two looks at the clock. */
+const STRIDE = 256;
+
+const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
+
+/**
+ * When the template asks for it, ends a Steps or DAG node after the failure of a child. True while nothing new may begin.
+ * @param group the step group that is open
+ */
+export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undefined): boolean {
+  if (frameOf(turn, node).template.failFast !== true) return false;
+  const count = boundaryCount(turn.state.runtime, node.id);
+  if (count.unsuccessful === 0) return false;
+  if (count.activeChildren === 0) {
+    if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
+    end(turn, node, "Failed", FAIL_FAST_TEXT);
+    change(turn, node, { outbound: [] });
+  }
+  return true;
+}
+
+/**
+ * Begins the calls of a group in order, until the gate closes, or until one of them cannot be carried out or is itself a
+ * group, which is then looked at first.
+ */
+export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord): void {
+  const memory = memoryOf(turn.state.runtime, group.id);
+  const calls = memory.calls ?? [];
+  const { opened } = turn.state.runtime;
+  while (memory.cursor < calls.length) {
+    const call = calls[memory.cursor];
+    if (call === undefined) return;
+    const existing = nodeByName(turn, call.name);
+    if (existing === undefined) {
+      if (memory.firstFailed?.isErrored === true) return;
+      const started = createWithoutRun(turn, boundary, group, call) ??
+        startMember(turn, boundary, group, call);
+      if (started === undefined) return;
+      if (started.isErrored === true) memory.firstFailed ??= started;
+      // The node has its inputs now; a long loop should not keep them twice.
+      call.arguments = undefined;
+    } else {
+      beginIfUntouched(turn, existing);
+      if (existing.isErrored === true) memory.firstFailed ??= existing;
+      if (memory.cursor % STRIDE === STRIDE - 1) {
+        noteWork(turn);
+        checkTurn(turn);
+      }
+    }
+    memory.cursor++;
+    if (opened.length > 0) return;
+  }
+  releaseCalls(turn.state.runtime, memory);
+}
+
+/** Begins a step, a task or an element of a loop. Undefined when the gate is closed. */
+export function startMember(
+  turn: Turn,
+  boundary: NodeRecord,
+  owner: NodeRecord,
+  expanded: ExpandedCall,
+  links: Links = { parents: [owner.id] },
+): NodeRecord | undefined {
+  const call = memberCall(turn, boundary, owner, expanded, links);
+  return startCall(turn, call, expanded.arguments ?? {}, owner.id);
+}
+
+/** The node of a call that does not run, because it is skipped or its `when` is wrong. Undefined for a call that runs. */
+export function createWithoutRun(
+  turn: Turn,
+  boundary: NodeRecord,
+  owner: NodeRecord,
+  call: ExpandedCall,
+  links: Links = { parents: [owner.id] },
+): NodeRecord | undefined {
+  const message = call.error ?? call.skip;
+  if (message === undefined) return undefined;
+  const existing = nodeByName(turn, call.name);
+  if (existing !== undefined) return existing;
+  const whole = memberCall(turn, boundary, owner, call, links);
+  const node = newNode(turn, whole, "Skipped", "Running");
+  node.nodeFlag = {};
+  addNode(turn, node);
+  end(turn, node, call.error === undefined ? "Skipped" : "Error", message);
+  return node;
+}
+
+/** Tells whether every member of a group is done. */
+export function areMembersDone(turn: Turn, group: NodeRecord): boolean {
+  const members = turn.state.runtime.memberCounts.get(group.id) ?? 0;
+  return memoryOf(turn.state.runtime, group.id).done.size >= members;
+}
+
+/** What is wrong with the results of a loop that has ended; undefined when nothing is. @param node the group of the loop */
+export function loopFault(turn: Turn, node: NodeRecord, step: StepLike): string | undefined {
+  try {
+    loopOutputs(turn, { node, step });
+    return undefined;
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return error.message;
+  }
+}
+
+/** Ends a Steps or DAG node that has succeeded, with the outputs that it takes from its steps. */
+export function succeed(turn: Turn, node: NodeRecord, frame: Frame): void {
+  try {
+    const references = stepReferences(turn, node, frame, () => true);
+    const outputs = collectOutputs(turn, frame.template, references);
+    if (outputs !== undefined) change(turn, node, { outputs });
+    end(turn, node, "Succeeded");
+    if (outputs !== undefined) publishGlobals(turn, node, outputs);
+    if (node.memoizationStatus?.hit === false) saveMemo(turn, node);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}

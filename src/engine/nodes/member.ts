@@ -1,0 +1,150 @@
+/**
+ * Decides when a step or task is done for its owner: when the step, its hooks that have begun, and its exit handler have
+ * ended. Begins the hooks, each at most once.
+ */
+import type { StepLike } from "../../spec/manifest.ts";
+import { expandedCallOf, frameOf, hookArguments, hookCall } from "../scope/call.ts";
+import { hookReferences } from "../scope/references.ts";
+import { getNode, nodeByName } from "../tree.ts";
+import { watch } from "../change.ts";
+import { isTrue } from "../scope/expressions.ts";
+import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
+import { hookName } from "../scope/names.ts";
+import { memoryOf, wake } from "../runtime.ts";
+import { findStep } from "../scope/frame_steps.ts";
+import { startCall } from "./start.ts";
+import { failNode } from "./fail_node.ts";
+import { isFailure } from "../failure.ts";
+import { isCompleted, isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+
+/** Looks at a step, task or loop element after a change, and tells its owner when it is done. */
+export function lookAtMember(turn: Turn, node: NodeRecord): void {
+  if (node.owner === undefined) return;
+  const memory = memoryOf(turn.state.runtime, node.owner);
+  if (memory.done.has(node.id)) return;
+  if (!isDone(turn, node)) return;
+  memory.done.add(node.id);
+  memory.news.push(node.id);
+  if (isFailedOrError(node) && !isTolerated(turn, node)) {
+    if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {
+      memory.firstFailed = node;
+    }
+  }
+  wake(turn.state.runtime, node.owner);
+}
+
+/** Tells whether the step tolerates this failure. */
+export function isTolerated(turn: Turn, node: NodeRecord): boolean {
+  const step = node.step === undefined || node.boundary === undefined
+    ? undefined
+    : findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+  return step?.continueOn !== undefined &&
+    (node.phase === "Failed" ? step.continueOn.failed === true : step.continueOn.error === true);
+}
+
+function isDone(turn: Turn, node: NodeRecord): boolean {
+  const step = stepOf(turn, node);
+  if (step === undefined || !hasHooks(step)) return isFulfilled(node);
+  const areHooksDone = runHooks(turn, node, step);
+  if (!areHooksDone || !isFulfilled(node)) return false;
+  return isExitDone(turn, node, step);
+}
+
+function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
+  if (node.boundary === undefined || node.step === undefined) return undefined;
+  const written = findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+  if (written === undefined || !hasHooks(written)) return written;
+  // In a DAG the hooks of a loop belong to the loop as a whole.
+  if (node.role === "loop") return written;
+  if (node.role === "member" && isLoopElementOfDag(turn, node)) {
+    return { ...written, hooks: {}, onExit: "" };
+  }
+  return node.index === undefined ? written : expandedCallOf(turn, node).step;
+}
+
+function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {
+  return node.owner !== undefined && getNode(turn, node.owner).type === "TaskGroup";
+}
+
+/**
+ * Begins the hooks whose condition holds. True when all hooks that have begun have ended. A hook that is a group is looked at
+ * before the next hook begins.
+ */
+function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
+  let areAllEnded = true;
+  let isWaiting = false;
+  for (const name of hookNames(step.hooks)) {
+    const hook = findHook(turn, step, name);
+    if (hook === undefined) continue;
+    let hooked = nodeByName(turn, hookName(node.name, name));
+    if (hooked === undefined) {
+      if (!holds(turn, node, hook.expression ?? "")) {
+        isWaiting ||= readsOthers(hook.expression ?? "", node.step ?? "");
+        continue;
+      }
+      hooked = begin(turn, node, name, hook);
+      if (turn.state.runtime.opened.length > 0) return false;
+    }
+    if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
+  }
+  watch(turn, node, isWaiting && !isFulfilled(node));
+  return areAllEnded;
+}
+
+/** True when the exit handler has ended, or there is none to run. */
+function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
+  const hook = findHook(turn, step, "exit");
+  if (hook === undefined || !isCompleted(node.phase)) return true;
+  const known = nodeByName(turn, hookName(node.name, "exit"));
+  if (known !== undefined) return isFulfilled(known);
+  if (turn.state.specs.spec.shutdown === "Terminate") return true;
+  const { expression } = hook;
+  if (expression !== undefined && expression !== "" && !holds(turn, node, expression)) return true;
+  const begun = begin(turn, node, "exit", hook);
+  return begun !== undefined && isFulfilled(begun);
+}
+
+function begin(
+  turn: Turn,
+  node: NodeRecord,
+  name: string,
+  hook: Parameters<typeof hookCall>[3],
+): NodeRecord | undefined {
+  try {
+    const given = hookArguments(turn, node, hook);
+    return startCall(turn, hookCall(turn, node, name, hook), given, node.id);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    if (!isFulfilled(node)) failNode(turn, node, error.message);
+    return undefined;
+  }
+}
+
+/** Decides a condition from what is known now. Names that do not exist yet make it false. */
+function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
+  if (expression === "") return false;
+  const boundary = getNode(turn, node.boundary);
+  try {
+    return isTrue(
+      expression,
+      hookReferences(turn, boundary, frameOf(turn, boundary), node).scope,
+      turn.env,
+    );
+  } catch (error) {
+    if (isFailure(error)) return false;
+    throw error;
+  }
+}
+
+/** Tells whether an expression reads other steps. */
+function readsOthers(expression: string, step: string): boolean {
+  for (
+    const [, dotted, quoted] of expression.matchAll(
+      /(?:steps|tasks)(?:\.([-\w]+)|\[['"]([^'"]+)['"]\])/g,
+    )
+  ) {
+    if ((dotted ?? quoted) !== step) return true;
+  }
+  return false;
+}

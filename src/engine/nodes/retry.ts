@@ -1,0 +1,197 @@
+/** Retry nodes: one attempt after another until one succeeds or the strategy gives up. */
+import type { RetryStrategy } from "../../spec/manifest.ts";
+import { attemptCall, callOf, workOf } from "../scope/call.ts";
+import { change, end, setTimer } from "../change.ts";
+import { isTrue, scopeOf } from "../scope/expressions.ts";
+import { nodeDurationMs } from "./duration.ts";
+import { isGateOpen } from "./gate.ts";
+import { checkTurn } from "../turn_budget.ts";
+import { isTransient } from "./transient.ts";
+import { attemptCount, firstAttempt, lastRetry, latestAttempt } from "../scope/attempts.ts";
+import { retryStrategyOf } from "./new_node.ts";
+import { beginIfUntouched, startAttempt } from "./start.ts";
+import { failNode } from "./fail_node.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
+import { isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+import { stopReason, workflowDeadline } from "../stop_reason.ts";
+import { goTime, humanizeWait } from "../scope/time_text.ts";
+
+/** Continues a retry node: with its next attempt, with a wait, or with its end. */
+export function evaluateRetry(turn: Turn, node: NodeRecord): void {
+  if (node.phase !== "Running" || node.daemoned === true) return;
+  const last = latestAttempt(turn, node);
+  if (last === undefined) {
+    begin(turn, node, 0, undefined);
+    return;
+  }
+  beginIfUntouched(turn, last);
+  if (!isFulfilled(last)) return;
+  if (last.daemoned === true) {
+    change(turn, node, { daemoned: true });
+    return;
+  }
+  if (!isFailedOrError(last)) {
+    finish(turn, node, last, "Succeeded");
+    return;
+  }
+  try {
+    const verdict = decide(turn, node, last);
+    if (verdict.type === "retry") begin(turn, node, attemptCount(turn, node), verdict.deadline);
+    else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
+    else {
+      if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
+      setTimer(turn, node, verdict.until);
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+/** The wait before the next attempt is over. The change wakes the node, which looks at the time itself. */
+export function retryIsDue(turn: Turn, node: NodeRecord): void {
+  change(turn, node, { dueAt: undefined });
+}
+
+function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
+  const boundary = node.boundary === undefined ? undefined : turn.state.nodes.get(node.boundary);
+  if (!isGateOpen(turn, boundary, node.id, "activePods")) return;
+  if (node.message !== undefined) change(turn, node, { message: undefined });
+  try {
+    checkTurn(turn);
+    startAttempt(turn, node, attemptCall(callOf(turn, node), node, index), deadline);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+function finish(
+  turn: Turn,
+  node: NodeRecord,
+  last: NodeRecord,
+  phase: NodeRecord["phase"],
+  message?: string,
+): void {
+  if (last.outputs !== undefined) change(turn, node, { outputs: last.outputs });
+  end(turn, node, phase, message);
+}
+
+type Verdict =
+  | { type: "retry"; deadline: number | undefined }
+  | { type: "give-up"; message: string | undefined }
+  | { type: "wait"; until: number; message: string };
+
+function decide(
+  turn: Turn,
+  node: NodeRecord,
+  last: NodeRecord,
+): Verdict {
+  const giveUp = (message: string | undefined): Verdict => ({ type: "give-up", message });
+  const reason = stopReason(turn);
+  if (reason !== undefined && (node.isExit !== true || reason.isHard)) {
+    return giveUp(
+      reason.isDeadline
+        ? `retry exceeded workflow deadline ${goTime(workflowDeadline(turn) ?? turn.env.now)}`
+        : reason.waiting,
+    );
+  }
+  const strategy = retryStrategyOf(turn, workOf(turn, node).template) ?? {};
+  const limit = strategy.limit === undefined ? undefined : integer(strategy.limit);
+  const attempts = attemptCount(turn, node);
+  const first = firstAttempt(turn, node) ?? last;
+  const backoff = waitOf(strategy, attempts, first, last);
+  if (backoff !== undefined) {
+    if (backoff.lastStart !== undefined) {
+      if (turn.env.now > backoff.lastStart) return giveUp("Max duration limit exceeded");
+      if (backoff.until > backoff.lastStart) {
+        return giveUp("Backoff would exceed max duration limit");
+      }
+    }
+    const isLeft = limit === undefined || attempts <= limit;
+    if (turn.env.now < backoff.until && isLeft) {
+      return {
+        type: "wait",
+        until: backoff.until,
+        message: `Backoff for ${humanizeWait(backoff.waitMs)}`,
+      };
+    }
+  }
+  if (!isRetried(strategy, last)) return giveUp(last.message);
+  if (limit !== undefined && attempts > limit) return giveUp("No more retries left");
+  const { expression } = strategy;
+  if (
+    expression !== undefined && expression !== "" && !holds(turn, expression, attempts, last)
+  ) {
+    return giveUp("retryStrategy.expression evaluated to false");
+  }
+  return { type: "retry", deadline: backoff?.lastStart };
+}
+
+interface Backoff {
+  waitMs: number;
+  /** When the next attempt may start. */
+  until: number;
+  /** No attempt starts after this. */
+  lastStart: number | undefined;
+}
+
+function waitOf(
+  { backoff }: RetryStrategy,
+  attempts: number,
+  first: NodeRecord,
+  last: NodeRecord,
+): Backoff | undefined {
+  if (backoff === undefined) return undefined;
+  if (backoff.duration === undefined || backoff.duration === "") {
+    throw new NodeFailure("no base duration specified for retryStrategy");
+  }
+  let waitMs = nodeDurationMs(backoff.duration);
+  const factor = backoff.factor === undefined ? 0 : integer(backoff.factor);
+  if (factor > 0) waitMs *= factor ** (attempts - 1);
+  if (backoff.cap !== undefined && backoff.cap !== "") {
+    waitMs = Math.min(waitMs, nodeDurationMs(backoff.cap));
+  }
+  // A power of a large factor is out of the range of times. A year is as good as for ever.
+  waitMs = Math.min(waitMs, 366 * 24 * 3_600_000);
+  return {
+    waitMs,
+    until: (last.finishedAt ?? 0) + waitMs,
+    lastStart: backoff.maxDuration === undefined || backoff.maxDuration === ""
+      ? undefined
+      : (first.startedAt ?? 0) + nodeDurationMs(backoff.maxDuration),
+  };
+}
+
+function isRetried(strategy: RetryStrategy, last: NodeRecord): boolean {
+  const hasExpression = strategy.expression !== undefined && strategy.expression !== "";
+  const policy = strategy.retryPolicy === undefined || strategy.retryPolicy === ""
+    ? hasExpression ? "Always" : "OnFailure"
+    : strategy.retryPolicy;
+  switch (policy) {
+    case "Always":
+      return true;
+    case "OnFailure":
+      return last.phase === "Failed";
+    case "OnError":
+      return last.phase === "Error";
+    case "OnTransientError":
+      return isTransient(last.message ?? "");
+    default:
+      throw new NodeFailure(`${policy} is not a valid RetryPolicy`);
+  }
+}
+
+function holds(turn: Turn, expression: string, attempts: number, last: NodeRecord): boolean {
+  const scope = scopeOf({ retries: String(attempts - 1), ...lastRetry(last) });
+  return isTrue(expression, scope, turn.env);
+}
+
+function integer(value: number | string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number)) {
+    throw new NodeFailure(`value '${value}' cannot be resolved to an int`);
+  }
+  return number;
+}

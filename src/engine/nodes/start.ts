@@ -1,0 +1,177 @@
+/**
+ * Begins a call: finds the template, resolves the inputs, passes the gate, and creates the node. From then on the node
+ * looks after itself. A call that cannot begin becomes a node with the error.
+ */
+import type { Inputs } from "../../spec/manifest.ts";
+import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
+import { addNode, askForLocks, change, holderOf } from "../change.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
+import { lockKeys } from "../locks/keys.ts";
+import { isExecutable, type NodeRecord } from "../records.ts";
+import {
+  argumentsOf,
+  type Call,
+  callOf,
+  fillWork,
+  findWork,
+  workOf,
+  type WrittenWork,
+} from "../scope/call.ts";
+import type { GivenArguments } from "../scope/arguments.ts";
+import { beginEvaluation } from "../scope/expressions.ts";
+import { resolveInputs } from "../scope/inputs.ts";
+import { nodeByName } from "../tree.ts";
+import type { Turn } from "../turn.ts";
+import { checkTurn } from "../turn_budget.ts";
+import { begin } from "./begin.ts";
+import { failNode } from "./fail_node.ts";
+import { isGateOpen, isPlaceFree } from "./gate.ts";
+import { findMemo } from "./memo.ts";
+import { getBodyType, newNode, retryStrategyOf } from "./new_node.ts";
+
+/**
+ * Begins a call whose node does not exist. A call that cannot begin leaves a node in phase Error.
+ * @returns undefined when the gate is closed; `waiter` is then looked at again when it opens
+ */
+export function startCall(
+  turn: Turn,
+  call: Call,
+  given: GivenArguments,
+  waiter: string,
+): NodeRecord | undefined {
+  checkTurn(turn);
+  beginEvaluation(turn.env);
+  try {
+    checkDepth(turn, call);
+    const found = findWork(turn, call);
+    const inputs = resolveInputs(turn, found.written, given, found.variables);
+    if (!isGateOpen(turn, call.boundary, waiter)) return undefined;
+    return startWork(turn, found, inputs);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return failToStart(turn, call, error.message);
+  }
+}
+
+function checkDepth(turn: Turn, call: Call): void {
+  let depth = 0;
+  for (
+    let at = call.boundary;
+    at !== undefined;
+    at = at.boundary === undefined ? undefined : turn.state.nodes.get(at.boundary)
+  ) depth++;
+  if (depth < MAX_DEPTH) return;
+  throw new NodeFailure(
+    `Maximum recursion depth exceeded: templates call each other more than ${MAX_DEPTH} levels deep`,
+  );
+}
+
+/** Creates the node of a call, and begins it unless it must wait for locks. */
+function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
+  const work = fillWork(turn, found, inputs);
+  const { template } = work;
+  const isRetried = retryStrategyOf(turn, template) !== undefined;
+  const type = isRetried ? "Retry" : getBodyType(work);
+  const keys = lockKeys(turn, template.synchronization);
+  // Before the node exists: a cache that is not loaded yet must leave nothing behind.
+  const memo = findMemo(turn, template);
+  const node = newNode(turn, work.call, type, "Pending", template);
+  giveInputs(node, inputs);
+  addNode(turn, node);
+  if (keys.length === 0) {
+    begin(turn, node, work, memo);
+    return node;
+  }
+  change(turn, node, {
+    lock: { isHeld: false, keys },
+    synchronizationStatus: { waiting: keys[0]?.key ?? "" },
+  });
+  askForLocks(turn, holderOf(turn, node), keys);
+  return node;
+}
+
+function giveInputs(node: NodeRecord, inputs: Inputs): void {
+  if (Object.keys(inputs).length > 0) node.inputs = inputs;
+  if (isExecutable(node.type)) node.progress = "0/1";
+}
+
+/** Makes a node for a call that cannot begin, with the reason. */
+function failToStart(turn: Turn, call: Call, message: string): NodeRecord {
+  const node = nodeByName(turn, call.name) ??
+    addNode(turn, newNode(turn, call, "Skipped", "Running"));
+  failNode(turn, node, message);
+  return node;
+}
+
+/** Starts an attempt of a retry node. */
+export function startAttempt(
+  turn: Turn,
+  { inputs }: NodeRecord,
+  call: Call,
+  deadline: number | undefined,
+): void {
+  const work = fillWork(turn, findWork(turn, call), inputs);
+  const type = getBodyType(work);
+  const memo = findMemo(turn, work.template);
+  const node = newNode(turn, call, type, "Pending", work.template);
+  giveInputs(node, inputs ?? {});
+  if (deadline !== undefined) node.deadline = deadline;
+  addNode(turn, node);
+  begin(turn, node, work, memo);
+}
+
+/** Begins a node that holds its locks, as soon as there is a place for it. */
+export function beginLocked(turn: Turn, node: NodeRecord): void {
+  const isReady = node.lock?.isHeld === true && node.phase === "Pending" &&
+    node.synchronizationStatus?.waiting !== undefined;
+  if (!isReady || !isPlaceFree(turn, node.id)) return;
+  try {
+    const work = workOf(turn, node);
+    const memo = findMemo(turn, work.template);
+    change(turn, node, {
+      lock: { isHeld: true, keys: node.lock?.keys ?? [] },
+      synchronizationStatus: undefined,
+      message: undefined,
+    });
+    begin(turn, node, work, memo);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+/** Begins a node of a copied tree, unless it has begun. */
+export function beginIfUntouched(turn: Turn, node: NodeRecord | undefined): void {
+  if (node !== undefined && isUntouched(node)) beginCopied(turn, node);
+}
+
+/** Tells whether a node was copied from another workflow and has not begun in this one. */
+export function isUntouched(node: NodeRecord): boolean {
+  return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
+    node.starts === undefined && node.type !== "Container" && node.type !== "Skipped";
+}
+
+/** Steps and DAG nodes of a copied tree keep their phase until they end. */
+function beginCopied(turn: Turn, node: NodeRecord): void {
+  if (node.type === "Steps" || node.type === "DAG") return;
+  if (node.type === "StepGroup" || node.type === "TaskGroup") {
+    change(turn, node, { phase: "Running", startedAt: turn.env.now });
+    return;
+  }
+  try {
+    const found = findWork(turn, callOf(turn, node));
+    const given = argumentsOf(turn, node);
+    const inputs = resolveInputs(turn, found.written, given, found.variables);
+    const work = fillWork(turn, found, inputs);
+    const memo = findMemo(turn, work.template);
+    change(turn, node, {
+      inputs: Object.keys(inputs).length === 0 ? undefined : inputs,
+      ...(isExecutable(node.type) ? { progress: node.progress ?? "0/1" } : {}),
+      ...(work.call.isExit ? { isExit: true } : {}),
+    });
+    begin(turn, node, work, memo);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    failNode(turn, node, error.message);
+  }
+}

@@ -1,0 +1,157 @@
+/** Steps nodes and their groups. Groups run one after another, the steps of a group side by side. */
+import { addNode, end } from "../change.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
+import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
+import { type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
+import { frameOf } from "../scope/call.ts";
+import { keepCalls } from "../scope/expansion.ts";
+import { isLoop } from "../scope/frame_steps.ts";
+import { displayNameOf, nodeId } from "../scope/names.ts";
+import { groupBaseNames, groupCalls } from "../scope/step_calls.ts";
+import { workflowName } from "../state.ts";
+import { getNode, nodeByName } from "../tree.ts";
+import type { Turn } from "../turn.ts";
+import { failNode } from "./fail_node.ts";
+import {
+  areMembersDone,
+  createWithoutRun,
+  failFast,
+  loopFault,
+  startCalls,
+  succeed,
+} from "./group.ts";
+import { isTolerated } from "./member.ts";
+import { beginIfUntouched, isUntouched } from "./start.ts";
+
+/** Continues a Steps node: with its next group, or with its end. */
+export function evaluateSteps(turn: Turn, node: NodeRecord): void {
+  if (node.phase !== "Running" && !isUntouched(node)) return;
+  const frame = frameOf(turn, node);
+  const memory = memoryOf(turn.state.runtime, node.id);
+  const groupAt = (index: number) => nodeByName(turn, `${node.name}[${index}]`);
+  let group = groupAt(memory.cursor);
+  let previous = group === undefined && memory.cursor > 0 ? groupAt(memory.cursor - 1) : undefined;
+  if (failFast(turn, node, group ?? previous)) return;
+  for (; group !== undefined; group = groupAt(++memory.cursor)) {
+    previous = group;
+    beginIfUntouched(turn, group);
+    if (!hasEnded(group)) return;
+    if (group.phase !== "Succeeded") {
+      end(turn, node, "Failed", group.message);
+      return;
+    }
+    const fault = loopsFault(turn, frame, group);
+    if (fault !== undefined) {
+      failNode(turn, node, fault);
+      return;
+    }
+  }
+  const lost = lostDaemon(turn, node);
+  if (lost !== undefined) {
+    end(turn, node, "Failed", `child '${lost.id}' failed`);
+    return;
+  }
+  if (memory.cursor < (frame.template.steps?.length ?? 0)) {
+    addGroup(turn, node, memory.cursor, previous);
+    return;
+  }
+  succeed(turn, node, frame);
+}
+
+/** A daemon that ended by itself, unless its step tolerates that. */
+function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
+  for (const id of turn.state.runtime.lostDaemons?.get(node.id) ?? []) {
+    const daemon = turn.state.nodes.get(id);
+    if (daemon?.role === "member" && !isTolerated(turn, daemon)) return daemon;
+  }
+  return undefined;
+}
+
+/** What is wrong with the results of a loop in the group that has just ended. */
+function loopsFault(turn: Turn, frame: Frame, group: NodeRecord): string | undefined {
+  for (const step of frame.template.steps?.[group.index ?? 0] ?? []) {
+    const fault = isLoop(step) ? loopFault(turn, group, step) : undefined;
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function addGroup(
+  turn: Turn,
+  node: NodeRecord,
+  index: number,
+  previous: NodeRecord | undefined,
+): void {
+  const name = `${node.name}[${index}]`;
+  const id = nodeId(workflowName(turn.state), name);
+  const group = blankNode(
+    id,
+    name,
+    displayNameOf(name, node.name),
+    "group",
+    "StepGroup",
+    "Running",
+  );
+  group.owner = node.id;
+  group.boundary = node.id;
+  group.index = index;
+  if (previous === undefined) group.parents = [node.id];
+  else group.after = [previous.id];
+  group.templateScope = frameOf(turn, node).context.text;
+  group.startedAt = turn.env.now;
+  group.nodeFlag = {};
+  if (node.isExit === true) group.isExit = true;
+  addNode(turn, group);
+  turn.state.runtime.opened.push(id);
+}
+
+/** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
+export function evaluateGroup(turn: Turn, group: NodeRecord): void {
+  if (hasEnded(group) || isUntouched(group)) return;
+  const node = getNode(turn, group.owner);
+  if (hasEnded(node)) return;
+  const memory = memoryOf(turn.state.runtime, group.id);
+  if (memory.calls === undefined) {
+    try {
+      const frame = frameOf(turn, node);
+      const calls = groupCalls(turn, node, frame, group);
+      keepCalls(turn, memory, calls, groupBaseNames(frame, group));
+      memory.unmade = 0;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      end(turn, group, "Error", reasonOf(error));
+      return;
+    }
+  }
+  const calls = memory.calls ?? [];
+  while (memory.unmade !== undefined && memory.unmade < calls.length) {
+    createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
+    memory.unmade++;
+  }
+  if (!failFast(turn, node, group)) startSteps(turn, group);
+}
+
+/** The message says so when references cannot be resolved. Other messages are clear by themselves. */
+function reasonOf(error: Error): string {
+  return error instanceof NodeFailure
+    ? error.message
+    : `failed to resolve references: ${error.message}`;
+}
+
+/** Begins the steps that may begin, and ends the group when all of them are done. */
+export function startSteps(turn: Turn, group: NodeRecord): void {
+  const node = getNode(turn, group.owner);
+  if (hasEnded(group) || hasEnded(node)) return;
+  startCalls(turn, node, group);
+  if (turn.state.runtime.opened.length > 0) return;
+  if (failFast(turn, node, group) || !areMembersDone(turn, group)) return;
+  const { firstFailed: failed, cursor, calls = [] } = memoryOf(turn.state.runtime, group.id);
+  if (failed?.isErrored === true) {
+    const text = failed.message ?? "";
+    const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;
+    end(turn, group, "Error", reason);
+  } else if (cursor < calls.length) return;
+  else if (failed === undefined) end(turn, group, "Succeeded");
+  else if (failed.isTimedOut === true) end(turn, group, "Failed", failed.message);
+  else end(turn, group, "Failed", `child '${failed.id}' failed`);
+}

@@ -1,0 +1,117 @@
+/**
+ * Suspend nodes: they wait until somebody resumes them, or until their duration is over. Until then their supplied outputs
+ * are open parameters.
+ */
+import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
+import { change, end, setTimer } from "../change.ts";
+import { nodeDurationMs } from "./duration.ts";
+import { NodeFailure } from "../failure.ts";
+import { publishGlobals } from "./global_outputs.ts";
+import { failNode } from "./fail_node.ts";
+import type { NodeRecord } from "../records.ts";
+import { wake } from "../runtime.ts";
+import type { Turn } from "../turn.ts";
+
+/** Gives a new suspend node its outputs and its timer. @throws {NodeFailure} when its duration is wrong */
+export function startSuspend(turn: Turn, node: NodeRecord, template: Template): void {
+  const inputs = node.inputs?.parameters?.map(withEnumOfValue);
+  const outputs = openOutputs(template, inputs ?? []);
+  const { duration } = template.suspend ?? {};
+  const waitMs = duration === undefined || duration === ""
+    ? undefined
+    : nodeDurationMs(duration, (reason) => `unable to parse ${duration} as a duration: ${reason}`);
+  change(turn, node, {
+    phase: "Running",
+    ...(inputs === undefined ? {} : { inputs: { ...node.inputs, parameters: inputs } }),
+    ...(outputs === undefined ? {} : { outputs }),
+  });
+  if (waitMs !== undefined) setTimer(turn, node, (node.startedAt ?? turn.env.now) + waitMs);
+}
+
+/** The duration is over. The node ends when it is looked at, which does not happen while the workflow is suspended. */
+export function suspendIsDue(turn: Turn, node: NodeRecord): void {
+  wake(turn.state.runtime, node.id);
+}
+
+/** Ends a node whose duration is over; its open outputs get their defaults. */
+export function checkSuspend(turn: Turn, node: NodeRecord): void {
+  if (node.phase !== "Running" || node.dueAt === undefined || turn.env.now < node.dueAt) return;
+  try {
+    resumeNode(turn, node);
+  } catch (error) {
+    if (!(error instanceof NodeFailure)) throw error;
+    failNode(turn, node, error.message);
+  }
+}
+
+/**
+ * Ends a waiting node as succeeded. Open outputs get their defaults.
+ * @throws {NodeFailure} when one has no default; nothing has changed then
+ */
+export function resumeNode(
+  turn: Turn,
+  node: NodeRecord,
+  message?: string,
+  options: { isByUser?: boolean; isSelected?: boolean } = {},
+): void {
+  const outputs = withDefaults(node, options.isSelected);
+  if (outputs !== undefined) change(turn, node, { outputs });
+  end(turn, node, "Succeeded", message ?? node.message, options);
+  if (outputs !== undefined) publishGlobals(turn, node, outputs);
+}
+
+/**
+ * Outputs with every open parameter set to its default.
+ * @param isSelected the request named the step. Then an open output with the name of an input that has a value stays open,
+ *   because clients declare what a step waits for as both
+ * @throws {NodeFailure} when another one has no default
+ */
+export function withDefaults(
+  { outputs, inputs }: Pick<NodeRecord, "outputs" | "inputs">,
+  isSelected = false,
+): Outputs | undefined {
+  if (outputs?.parameters === undefined) return outputs;
+  return {
+    ...outputs,
+    parameters: outputs.parameters.map((parameter) => {
+      const { valueFrom, ...rest } = parameter;
+      if (valueFrom?.supplied === undefined) return parameter;
+      if (valueFrom.default === undefined) {
+        const input = inputs?.parameters?.find(({ name }) => name === parameter.name);
+        if (isSelected && input?.value !== undefined) return parameter;
+        throw new NodeFailure(
+          `raw output parameter '${parameter.name}' has not been set and does not have a default value`,
+        );
+      }
+      return { ...rest, value: valueFrom.default };
+    }),
+  };
+}
+
+/** Supplied outputs, with the defaults of inputs of the same names. */
+function openOutputs(template: Template, inputs: readonly Parameter[]): Outputs | undefined {
+  const open = (template.outputs?.parameters ?? [])
+    .filter((parameter) => parameter.valueFrom?.supplied !== undefined)
+    .map((parameter) => {
+      const fallback = inputs.find(({ name }) => name === parameter.name)?.default;
+      return fallback === undefined
+        ? parameter
+        : { ...parameter, valueFrom: { ...parameter.valueFrom, default: fallback } };
+    });
+  return open.length === 0 ? undefined : { parameters: open };
+}
+
+/** A value `{"enum": [...]}` stands for the choices of a form. */
+function withEnumOfValue(parameter: Parameter): Parameter {
+  if (parameter.value === undefined || !/^\s*\{\s*"enum"/.test(parameter.value)) return parameter;
+  try {
+    const parsed = JSON.parse(parameter.value) as { enum?: unknown };
+    if (!Array.isArray(parsed.enum)) return parameter;
+    return {
+      ...parameter,
+      enum: parsed.enum.map((one) => typeof one === "string" ? one : JSON.stringify(one)),
+    };
+  } catch {
+    return parameter;
+  }
+}

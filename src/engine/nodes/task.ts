@@ -1,0 +1,337 @@
+/**
+ * Nodes whose work is a task of an executor: how the task starts, and what it reports. A report changes nothing when it is
+ * not about the present task of a node, or when the node has ended.
+ */
+import { foreignKeyText } from "../../spec/artifact_key.ts";
+import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
+import { callOf, frameOf, podTemplateName, type Work, workOf } from "../scope/call.ts";
+import { getNode } from "../tree.ts";
+import {
+  addNode,
+  cancelTask,
+  change,
+  emit,
+  end,
+  type NodePatch,
+  setTimer,
+  taskId,
+} from "../change.ts";
+import type { Fact, TaskOutcome } from "../command.ts";
+import type { TaskSpec } from "../effect.ts";
+import { nodeDurationMs } from "./duration.ts";
+import { NodeFailure } from "../failure.ts";
+import { publishGlobals } from "./global_outputs.ts";
+import { saveMemo } from "./memo.ts";
+import { formerKeys } from "../cleanup/former_keys.ts";
+import { foreignArtifact } from "./foreign_artifacts.ts";
+import { nodeId, podName } from "../scope/names.ts";
+import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
+import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+import { isChosenByPodGc } from "../cleanup/pod_gc.ts";
+import { attemptsOf } from "../scope/attempts.ts";
+import { resolveTemplate } from "../scope/templates.ts";
+import { stopReason } from "../stop_reason.ts";
+
+/** Starts the task of a node that has just been created. */
+export function startTask(turn: Turn, node: NodeRecord, work: Work): void {
+  const { call, template } = work;
+  const reason = call.isExit && turn.state.specs.spec.shutdown !== "Terminate"
+    ? undefined
+    : stopReason(turn);
+  if (reason !== undefined && node.type === "Pod") {
+    end(turn, node, "Failed", reason.notStarted);
+    return;
+  }
+  const { specs } = turn.state;
+  const starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
+  change(turn, node, { starts });
+  const bounds = deadlineOf(turn, node, template);
+  if (bounds !== undefined) change(turn, node, bounds);
+  const waitMs = pendingLimit(template);
+  if (waitMs !== undefined) setTimer(turn, node, turn.env.now + waitMs);
+  createContainers(turn, node, template);
+  emit(turn, {
+    type: "start-task",
+    id: `start/${taskId(turn, node)}`,
+    task: taskSpec(turn, node, work),
+  });
+}
+
+/** The task of an active node, as it was started. */
+export function taskOf(turn: Turn, node: NodeRecord): TaskSpec {
+  return taskSpec(turn, node, workOf(turn, node));
+}
+
+function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskSpec {
+  const { metadata } = turn.state.header;
+  const workflow = workflowName(turn.state);
+  const spec = executedSpec(turn.state);
+  const pod = podName(workflow, node.name, podTemplateName(call));
+  const avoidHosts = hostsToAvoid(turn, node, template);
+  const namespace = workflowNamespace(turn.state);
+  const former = formerKeys(
+    { namespace, name: workflow, nodes: turn.state.nodes.values() },
+    template.inputs?.artifacts ?? [],
+  );
+  const task: TaskSpec = {
+    id: taskId(turn, node),
+    namespace,
+    workflow,
+    workflowUid: metadata.uid ?? "",
+    nodeId: node.id,
+    nodeName: node.name,
+    displayName: node.displayName,
+    podName: pod,
+    template,
+    includeResult: node.type !== "Pod" || isResultWanted(turn, node),
+    podSpec: podSpecOf(turn, spec),
+    artifactPrefix: `${workflow}/${pod}`,
+  };
+  if (node.deadline !== undefined) task.deadline = node.deadline;
+  if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
+  if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
+  if (former.length > 0) task.formerKeys = former;
+  if ((template.archiveLocation?.archiveLogs ?? spec.archiveLogs) === true) task.archiveLogs = true;
+  return task;
+}
+
+/** The spec without its templates; all tasks of a workflow share it. */
+function podSpecOf({ state: { runtime } }: Turn, spec: WorkflowSpec): TaskSpec["podSpec"] {
+  if (runtime.podSpec?.of !== spec) {
+    const { templates: _templates, ...value } = spec;
+    runtime.podSpec = { of: spec, value };
+  }
+  return runtime.podSpec.value;
+}
+
+function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[] {
+  if (node.role !== "attempt") return [];
+  const retry = template.retryStrategy ?? executedSpec(turn.state).retryStrategy;
+  if (retry?.affinity?.["nodeAntiAffinity"] === undefined) return [];
+  const hosts = attemptsOf(turn, getNode(turn, node.owner))
+    .filter((attempt) => attempt.id !== node.id)
+    .map((attempt) => attempt.hostNodeName)
+    .filter((host) => host !== undefined);
+  return [...new Set(hosts)];
+}
+
+const DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline";
+
+/** When the task must have ended, and the message of its node if it has not. */
+function deadlineOf(turn: Turn, node: NodeRecord, template: Template) {
+  const ends: number[] = [];
+  const { activeDeadlineSeconds, timeout } = template;
+  if (activeDeadlineSeconds !== undefined) {
+    const seconds = Number(activeDeadlineSeconds);
+    if (!Number.isFinite(seconds)) {
+      throw new NodeFailure(`activeDeadlineSeconds '${activeDeadlineSeconds}' is not a number`);
+    }
+    ends.push(turn.env.now + seconds * 1000);
+  }
+  if (timeout !== undefined && timeout !== "") ends.push(turn.env.now + nodeDurationMs(timeout));
+  if (node.deadline !== undefined) ends.push(node.deadline);
+  return ends.length === 0
+    ? undefined
+    : { deadline: Math.min(...ends), deadlineMessage: DEADLINE_TEXT };
+}
+
+/** How long the task may be pending. */
+function pendingLimit(template: Template): number | undefined {
+  const limits = [template.timeout, template.pendingTimeout]
+    .filter((text) => text !== undefined && text !== "")
+    .map((text) => nodeDurationMs(text as string));
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+/** Creates the nodes of a container set. A container is a child of the containers on which it depends. */
+function createContainers(turn: Turn, node: NodeRecord, template: Template): void {
+  for (const container of template.containerSet?.containers ?? []) {
+    const name = `${node.name}.${container.name ?? ""}`;
+    const id = nodeId(workflowName(turn.state), name);
+    if (turn.state.nodes.has(id)) continue;
+    const dependencies = container.dependencies ?? [];
+    const made = blankNode(id, name, container.name ?? "", "container", "Container", "Pending");
+    made.owner = node.id;
+    made.boundary = node.id;
+    made.parents = dependencies.length === 0
+      ? [node.id]
+      : dependencies.map((other) => nodeId(workflowName(turn.state), `${node.name}.${other}`));
+    made.templateName = node.templateName;
+    if (node.templateRef !== undefined) made.templateRef = node.templateRef;
+    made.templateScope = node.templateScope;
+    made.startedAt = turn.env.now;
+    made.progress = "0/1";
+    addNode(turn, made);
+  }
+}
+
+/** The node whose present task this is, unless it has ended. */
+export function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
+  const uid = `${turn.state.header.metadata.uid ?? ""}/`;
+  if (!task.startsWith(uid)) return undefined;
+  const slash = task.lastIndexOf("/");
+  const node = turn.state.nodes.get(task.slice(uid.length, slash));
+  if (node === undefined || hasEnded(node)) return undefined;
+  return node.starts === Number(task.slice(slash + 1)) ? node : undefined;
+}
+
+export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-started" }>): void {
+  const node = findTaskNode(turn, fact.task);
+  if (node === undefined || node.type !== "Pod") return;
+  const isDaemon = fact.ready === true && isDaemonNode(turn, node);
+  if (node.phase === "Running" && (node.daemoned === true || !isDaemon)) return;
+  const patch: NodePatch = { phase: "Running", message: undefined };
+  if (fact.podIP !== undefined) patch.podIP = fact.podIP;
+  if (fact.hostNodeName !== undefined) patch.hostNodeName = fact.hostNodeName;
+  if (isDaemon) patch.daemoned = true;
+  change(turn, node, patch);
+  forContainers(turn, node, (container) => {
+    if (container.phase === "Pending") change(turn, container, { phase: "Running" });
+  });
+}
+
+function isDaemonNode(turn: Turn, node: NodeRecord): boolean {
+  const call = callOf(turn, node);
+  return resolveTemplate(turn, call.holder, call.context).template.daemon === true;
+}
+
+export function taskPending(turn: Turn, fact: Extract<Fact, { type: "task-pending" }>): void {
+  const node = findTaskNode(turn, fact.task);
+  if (node?.phase === "Pending" && node.message !== fact.message) {
+    change(turn, node, { message: fact.message });
+  }
+}
+
+export function taskProgressed(turn: Turn, fact: Extract<Fact, { type: "task-progress" }>): void {
+  const node = findTaskNode(turn, fact.task);
+  if (node === undefined || !/^\d+\/[1-9]\d*$/.test(fact.progress)) return;
+  const [done, total] = fact.progress.split("/").map(Number);
+  if ((done ?? 0) > (total ?? 0) || node.progress === fact.progress) return;
+  change(turn, node, { progress: fact.progress });
+}
+
+export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }>): void {
+  const node = findTaskNode(turn, fact.task);
+  if (node === undefined) return;
+  const outcome = withOwnArtifacts(turn, fact.outcome);
+  const outputs = outputsOf(turn, node, outcome);
+  const wasDaemon = node.daemoned === true;
+  const { resourcesDuration, hostNodeName } = outcome;
+  const patch: NodePatch = { outputs: outputs ?? node.outputs };
+  if (resourcesDuration !== undefined) patch.resourcesDuration = resourcesDuration;
+  if (hostNodeName !== undefined) patch.hostNodeName = hostNodeName;
+  if (node.type === "Pod") patch.taskResultSynced = true;
+  change(turn, node, patch);
+  endContainers(turn, node, outcome);
+  // A daemon is there to be used. One that ends by itself has failed.
+  const phase = wasDaemon && outcome.phase === "Succeeded" ? "Failed" : outcome.phase;
+  if (wasDaemon) change(turn, node, { isLostDaemon: true });
+  end(turn, node, phase, outcome.message);
+  if (outputs !== undefined) publishGlobals(turn, node, outputs);
+  if (node.phase === "Succeeded" && node.memoizationStatus?.hit === false) saveMemo(turn, node);
+  cleanTask(turn, node, fact.task);
+}
+
+/** Ends a node whose task is still pending: it has waited for too long. */
+export function taskIsDue(turn: Turn, node: NodeRecord): void {
+  change(turn, node, { dueAt: undefined });
+  if (node.phase !== "Pending") return;
+  cancelTask(turn, node, "timeout");
+  change(turn, node, { isTimedOut: true });
+  end(turn, node, "Failed", "timeout");
+  endContainersWith(turn, node, "timeout");
+}
+
+/** Removes what is left of a task that has ended, if `podGC` asks for that. */
+function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
+  const { podGC } = executedSpec(turn.state);
+  const isWanted = podGC?.strategy === "OnPodCompletion" ||
+    (podGC?.strategy === "OnPodSuccess" && node.phase === "Succeeded");
+  if (!isWanted || !isChosenByPodGc(turn, () => taskOf(turn, node))) return;
+  emit(turn, {
+    type: "clean-tasks",
+    id: `clean/${task}`,
+    tasks: [task],
+    delayMs: cleanDelayMs(podGC.deleteDelayDuration),
+  });
+}
+
+/** How long finished tasks are kept, ms. @param text of `podGC.deleteDelayDuration` */
+export function cleanDelayMs(text: string | undefined): number {
+  return text === undefined || text === "" ? 5000 : nodeDurationMs(text);
+}
+
+/** The outcome; an error without artifacts when the key of one belongs to another namespace. */
+function withOwnArtifacts(turn: Turn, outcome: TaskOutcome): TaskOutcome {
+  const found = foreignArtifact(turn, outcome.outputs?.artifacts);
+  if (found === undefined) return outcome;
+  const text = foreignKeyText(workflowNamespace(turn.state), found.key);
+  const { artifacts: _artifacts, ...outputs } = outcome.outputs ?? {};
+  const message = `Output artifact "${found.artifact.name}": ${text}`;
+  return { ...outcome, phase: "Error", message, outputs };
+}
+
+/** The reported outputs, with what the template says about each parameter. */
+function outputsOf(turn: Turn, node: NodeRecord, outcome: TaskOutcome): Outputs | undefined {
+  const { outputs } = outcome;
+  if (outputs === undefined || Object.keys(outputs).length === 0) return undefined;
+  const reported = outputs.parameters;
+  if (reported === undefined || reported.length === 0) return outputs;
+  let declared: Parameter[] = [];
+  try {
+    declared = taskOf(turn, node).template.outputs?.parameters ?? [];
+  } catch (error) {
+    if (!(error instanceof NodeFailure)) throw error;
+  }
+  return {
+    ...outputs,
+    parameters: reported.map((parameter) => ({
+      ...declared.find(({ name }) => name === parameter.name),
+      ...parameter,
+    })),
+  };
+}
+
+function forContainers(turn: Turn, node: NodeRecord, visit: (container: NodeRecord) => void): void {
+  for (const id of turn.state.runtime.members.get(node.id) ?? []) {
+    const container = turn.state.nodes.get(id);
+    if (container?.type === "Container") visit(container);
+  }
+}
+
+function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void {
+  forContainers(turn, node, (container) => {
+    const own = outcome.containers?.[container.displayName];
+    const phase = own?.phase ?? outcome.phase;
+    end(turn, container, phase, own?.message);
+  });
+}
+
+/** Ends the containers of a node that the engine itself has ended. */
+export function endContainersWith(turn: Turn, node: NodeRecord, message: string): void {
+  forContainers(turn, node, (container) => end(turn, container, "Failed", message));
+}
+
+/** Tells whether a text of the template around the node refers to its `outputs.result`. */
+function isResultWanted(turn: Turn, node: NodeRecord): boolean {
+  if (node.boundary === undefined) return false;
+  const frame = frameOf(turn, getNode(turn, node.boundary));
+  frame.wantedResults ??= resultReferences(frame.template);
+  return node.step !== undefined && frame.wantedResults.has(node.step);
+}
+
+const RESULT = new RegExp(
+  String.raw`(?:steps|tasks)(?:\.([-\w]+)|\[\\*['"]([-\w]+)\\*['"]\])\??` +
+    String.raw`(?:\.outputs|\[\\*['"]outputs\\*['"]\])\??(?:\.result|\[\\*['"]result\\*['"]\])`,
+  "g",
+);
+
+/** Names of steps and tasks to whose result a text refers. */
+function resultReferences(template: Template): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [, dotted, quoted] of JSON.stringify(template).matchAll(RESULT)) {
+    names.add(dotted ?? quoted ?? "");
+  }
+  return names;
+}

@@ -1,0 +1,216 @@
+/**
+ * The retry of a workflow that has ended. Failed nodes are removed, the groups around them are opened again, and everything
+ * else stays as it is. Ids do not change. A failed suspend node waits again; the steps before it do not run again.
+ */
+import { invalid } from "../../base/problem.ts";
+import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import type { Parameter } from "../../spec/manifest.ts";
+import { cancelTask, dropNode, dropRetrying, emit, markIndex, timerId } from "../change.ts";
+import type { ControlRequest } from "../command.ts";
+import { setCondition } from "../finish.ts";
+import { ownOutbound, parentsOf } from "../nodes/graph.ts";
+import { noteReplaced } from "../turn_budget.ts";
+import { planRetry } from "./retry_plan.ts";
+import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
+import { buildRuntime } from "../runtime.ts";
+import type { WorkflowState } from "../state.ts";
+import type { NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+
+type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
+
+/** A retry that may be carried out. */
+export interface PreparedRetry {
+  plan: RetryPlan;
+  parameters: readonly Parameter[];
+}
+
+/**
+ * Finds out, step by step, what a retry does. Changes nothing. `stateAfter` says whether the workflow takes one now.
+ * @throws {Problem} when the request is malformed
+ */
+export function* prepareRetry(state: WorkflowState, request: RetryRequest): Steps<PreparedRetry> {
+  const plan = yield* planRetry(state, request);
+  return { plan, parameters: parseParameters(request.parameters ?? []) };
+}
+
+/** A retry that changes more nodes is carried out in several turns. */
+const MAX_AT_ONCE = STEP_SIZE;
+
+/**
+ * Makes a finished workflow ready to continue. Changes to many nodes are left to `goOnRetrying`; no node begins before they
+ * are done.
+ */
+export function retryWorkflow(turn: Turn, { plan, parameters }: PreparedRetry): void {
+  const { state } = turn;
+  notePastStarts(state, plan);
+  resetWorkflow(turn, parameters);
+  const retrying = { plan };
+  state.retrying = retrying;
+  state.pending.retrying = true;
+  if (workOf(state, retrying).length > MAX_AT_ONCE) return;
+  goOnRetrying({ state, env: turn.env });
+  // It was never stored.
+  state.pending.retrying = false;
+}
+
+/** Remembers how often removed nodes were started, so that a task id is never used twice. */
+function notePastStarts({ nodes, specs }: WorkflowState, { remove }: RetryPlan): void {
+  const pastStarts: Record<string, number> = { ...specs.pastStarts };
+  let isChanged = false;
+  for (const id of remove) {
+    const starts = nodes.get(id)?.starts;
+    if (starts === undefined) continue;
+    pastStarts[id] = starts;
+    isChanged = true;
+  }
+  if (isChanged) specs.pastStarts = pastStarts;
+}
+
+/** At most so many nodes change in a turn: each adds a record, and maybe an effect, to its commit. */
+const MAX_IN_TURN = 1_000;
+
+/**
+ * Continues a retry for as long as the turn lasts. True when it is done. If the process dies, repeating it from any point
+ * gives the same result: first the remaining nodes note their parents, then groups are opened from the outside to the
+ * inside, and only then nodes are removed, the youngest first.
+ */
+export function goOnRetrying(turn: Turn): boolean {
+  const { state, budget } = turn;
+  const { retrying } = state;
+  if (retrying === undefined) return true;
+  const work = workOf(state, retrying);
+  for (let changed = 0; work.length > 0; changed++) {
+    if (budget !== undefined && (budget.isOver || changed >= MAX_IN_TURN)) {
+      budget.isOver = budget.isCut = true;
+      return false;
+    }
+    const [action, id] = work.pop() as RetryStep;
+    const node = state.nodes.get(id);
+    if (node !== undefined) ACTIONS[action](turn, node, retrying.plan);
+    noteReplaced(turn, state.sizes.nodes.get(id) ?? 0);
+  }
+  dropRetrying(state);
+  state.runtime = buildRuntime(state.nodes.values());
+  return true;
+}
+
+/** What is left to do; the next thing comes last. */
+function workOf(state: WorkflowState, retrying: Retrying): RetryStep[] {
+  if (retrying.work !== undefined) return retrying.work;
+  const { remove, reset } = retrying.plan;
+  const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  const gone: RetryStep[] = [];
+  const opened: RetryStep[] = [];
+  const kept: RetryStep[] = [];
+  for (const node of nodes) {
+    const { id } = node;
+    if (remove.has(id)) gone.push(["remove", id]);
+    else {
+      if (node.after !== undefined) kept.push(["keep-parents", id]);
+      if (reset.has(id) && !isOpen(state, node)) opened.push(["open", id]);
+    }
+  }
+  retrying.work = [...gone, ...opened.reverse(), ...kept];
+  return retrying.work;
+}
+
+/** Notes the parents of a node that stays, since the nodes between may be removed. */
+function keepParents({ state }: Turn, node: NodeRecord, { remove, limit }: RetryPlan): void {
+  const parents = parentsOf(state, node, limit).filter((parent) => !remove.has(parent));
+  state.nodes.set(node.id, { ...node, parents, after: undefined });
+  state.pending.nodes.add(node.id);
+}
+
+/** Tells whether an earlier turn has opened it. */
+function isOpen({ header }: WorkflowState, { phase, startedAt, finishedAt }: NodeRecord): boolean {
+  return phase === "Running" && startedAt === header.startedAt && finishedAt === undefined;
+}
+
+function openGroup({ state }: Turn, node: NodeRecord, { remove }: RetryPlan): void {
+  if (node.phase === "Skipped") return;
+  const isOuter = node.type === "Steps" || node.type === "DAG";
+  state.nodes.set(node.id, {
+    ...node,
+    phase: "Running",
+    outbound: isOuter ? ownOutbound(state, node).filter((id) => !remove.has(id)) : node.outbound,
+    targets: undefined,
+    message: undefined,
+    startedAt: state.header.startedAt ?? node.startedAt,
+    finishedAt: undefined,
+    isErrored: undefined,
+  });
+  state.pending.nodes.add(node.id);
+}
+
+function removeNode(turn: Turn, node: NodeRecord): void {
+  if (node.starts !== undefined) cancelTask(turn, node, "the node is attempted again");
+  if (node.lock !== undefined || node.dueAt !== undefined) {
+    emit(turn, { type: "clear-timer", id: timerId(node) });
+  }
+  dropNode(turn, node);
+}
+
+const ACTIONS: Readonly<
+  Record<RetryStep[0], (turn: Turn, node: NodeRecord, plan: RetryPlan) => void>
+> = { remove: removeNode, open: openGroup, "keep-parents": keepParents };
+
+function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
+  const { header, specs, pending } = turn.state;
+  const { labelPrefix } = turn.env;
+  const labels = { ...header.metadata.labels };
+  delete labels[`${labelPrefix}completed`];
+  delete labels[`${labelPrefix}workflow-archiving-status`];
+  header.metadata = { ...header.metadata, labels };
+  delete header.message;
+  delete header.stopMessage;
+  delete header.finishedAt;
+  header.startedAt = turn.env.now;
+  if (header.imported !== undefined) {
+    // Claims are created, or found, again when the first pod needs them.
+    const { persistentVolumeClaims: _claims, ...imported } = header.imported;
+    header.imported = imported;
+  }
+  setCondition(turn, "Completed", "False");
+  const { shutdown: _shutdown, ...spec } = specs.spec;
+  if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;
+  specs.spec = parameters.length === 0 ? spec : {
+    ...spec,
+    arguments: {
+      ...spec.arguments,
+      parameters: override(spec.arguments?.parameters, parameters),
+    },
+  };
+  const stored = specs.storedWorkflowTemplateSpec;
+  if (stored !== undefined) {
+    const { shutdown: _stored, ...rest } = stored;
+    specs.storedWorkflowTemplateSpec = parameters.length === 0 ? rest : {
+      ...rest,
+      arguments: {
+        ...rest.arguments,
+        parameters: override(rest.arguments?.parameters, parameters),
+      },
+    };
+  }
+  pending.specs = true;
+  emit(turn, { type: "clear-timer", id: "ttl" });
+  markIndex(turn);
+}
+
+/** The parameters, with the given ones in place of those with the same names. */
+export function override(
+  known: readonly Parameter[] | undefined,
+  given: readonly Parameter[],
+): Parameter[] {
+  const names = new Set(given.map(({ name }) => name));
+  return [...given, ...(known ?? []).filter(({ name }) => !names.has(name))];
+}
+
+/** Reads texts `name=value`. @throws {Problem} InvalidArgument when one has no `=` */
+export function parseParameters(texts: readonly string[]): Parameter[] {
+  return texts.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 0) throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${text}`);
+    return { name: text.slice(0, at), value: text.slice(at + 1) };
+  });
+}

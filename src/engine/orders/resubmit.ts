@@ -1,0 +1,161 @@
+/** Makes a new workflow from one that has run: with the same spec, and on request with the results of what succeeded. */
+import { Problem, ProblemCode } from "../../base/problem.ts";
+import type { NodeStatus, Workflow } from "../../spec/manifest.ts";
+import type { EngineEnv } from "../engine.ts";
+import { override, parseParameters } from "./manual_retry.ts";
+import { nodeId } from "../scope/names.ts";
+import { rfc3339 } from "../scope/time_text.ts";
+
+export interface ResubmitOptions {
+  /** Keeps the results of nodes that did not fail. */
+  memoized?: boolean;
+  /** Texts `name=value`. */
+  parameters?: string[];
+}
+
+/** Labels of the old run: how it went, and what was last done to it. */
+const OLD_LABELS = ["phase", "completed", "workflow-archiving-status", "action"];
+
+/**
+ * The object to submit. It has a name only with `memoized`, because its nodes are named after it. Otherwise the name is made
+ * from its generateName when it is submitted.
+ * @throws {Problem} when the workflow did not fail and `memoized` is asked for, or a parameter is malformed
+ */
+export function resubmitWorkflow(
+  workflow: Workflow,
+  options: ResubmitOptions,
+  env: EngineEnv,
+): Workflow {
+  const { metadata, spec, status } = workflow;
+  if (options.memoized === true && status?.phase !== "Failed" && status?.phase !== "Error") {
+    throw new Problem(
+      ProblemCode.InvalidArgument,
+      "workflow must be Failed/Error to resubmit in memoized mode",
+    );
+  }
+  const oldName = metadata.name ?? "";
+  const generateName = metadata.generateName === undefined || metadata.generateName === ""
+    ? `${oldName}-`
+    : metadata.generateName;
+  const labels: Record<string, string> = {};
+  for (const [key, value] of Object.entries(metadata.labels ?? {})) {
+    const own = key.startsWith(env.labelPrefix) ? key.slice(env.labelPrefix.length) : undefined;
+    if (own !== undefined && (own.startsWith("creator") || OLD_LABELS.includes(own))) continue;
+    labels[key] = value;
+  }
+  labels[`${env.labelPrefix}resubmitted-from-workflow`] = oldName;
+  const { shutdown: _shutdown, ...newSpec } = structuredClone(spec);
+  if (newSpec.activeDeadlineSeconds === 0) delete newSpec.activeDeadlineSeconds;
+  const parameters = parseParameters(options.parameters ?? []);
+  if (parameters.length > 0) {
+    newSpec.arguments = {
+      ...newSpec.arguments,
+      parameters: override(newSpec.arguments?.parameters, parameters),
+    };
+  }
+  const name = options.memoized === true ? generateName + env.randomSuffix(5) : undefined;
+  const copy: Workflow = {
+    ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
+    ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      generateName,
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      labels,
+      ...(metadata.annotations === undefined ? {} : { annotations: { ...metadata.annotations } }),
+      ...(metadata.ownerReferences === undefined
+        ? {}
+        : { ownerReferences: metadata.ownerReferences }),
+    },
+    spec: newSpec,
+  };
+  return name === undefined ? copy : withResults(copy, workflow, name, env);
+}
+
+/** Copies the tree under the new name. What did not fail counts as done; the rest runs again. */
+export function withResults(
+  copy: Workflow,
+  from: Workflow,
+  name: string,
+  env: EngineEnv,
+): Workflow {
+  const oldName = from.metadata.name ?? "";
+  const nodes = from.status?.nodes ?? {};
+  const newName = (old: string) => old === oldName ? name : name + old.slice(oldName.length);
+  const newId = (id: string) => {
+    const node = nodes[id];
+    return node === undefined ? id : nodeId(name, newName(node.name));
+  };
+  const kept: Record<string, NodeStatus> = {};
+  for (const node of Object.values(nodes)) {
+    if (node.name.startsWith(`${oldName}.onExit`)) continue;
+    const fresh = renew(node, nodes, env);
+    if (fresh === undefined) continue;
+    const id = newId(node.id);
+    kept[id] = {
+      ...fresh,
+      id,
+      name: newName(node.name),
+      ...(node.children === undefined ? {} : { children: node.children.map(newId) }),
+      ...(node.outboundNodes === undefined ? {} : { outboundNodes: node.outboundNodes.map(newId) }),
+      ...(node.boundaryID === undefined ? {} : { boundaryID: newId(node.boundaryID) }),
+    };
+  }
+  for (const node of Object.values(kept)) {
+    if (node.children !== undefined) {
+      node.children = node.children.filter((id) => kept[id] !== undefined);
+    }
+  }
+  const { storedTemplates } = from.status ?? {};
+  return {
+    ...copy,
+    status: {
+      phase: "",
+      startedAt: null,
+      finishedAt: null,
+      nodes: kept,
+      conditions: [{ type: "Completed", status: "False" }],
+      ...(storedTemplates === undefined ? {} : { storedTemplates }),
+    },
+  };
+}
+
+const PODS = new Set(["Pod", "HTTP", "Plugin", "Container"]);
+
+/** A node for the new tree; undefined when it is left out. */
+function renew(
+  node: NodeStatus,
+  nodes: Record<string, NodeStatus>,
+  env: EngineEnv,
+): NodeStatus | undefined {
+  const isFailed = node.phase === "Failed" || node.phase === "Error";
+  const now = rfc3339(env.now);
+  const { message: _message, ...rest } = node;
+  if (node.type === "Pod" && !isFailed) {
+    return {
+      ...rest,
+      type: "Skipped",
+      phase: "Skipped",
+      message: `original pod: ${node.id}`,
+      startedAt: now,
+      finishedAt: now,
+    };
+  }
+  if (node.type === "Skipped" && !hasSucceededBelow(node, nodes)) return undefined;
+  const isPod = PODS.has(node.type);
+  return {
+    ...rest,
+    phase: "Pending",
+    startedAt: isPod && isFailed ? null : now,
+    finishedAt: isPod && isFailed ? null : now,
+  };
+}
+
+function hasSucceededBelow(node: NodeStatus, nodes: Record<string, NodeStatus>): boolean {
+  const below = new Set(node.children ?? []);
+  for (const id of below) {
+    if (nodes[id]?.phase === "Succeeded") return true;
+    for (const child of nodes[id]?.children ?? []) below.add(child);
+  }
+  return false;
+}

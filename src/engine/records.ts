@@ -1,0 +1,238 @@
+/**
+ * The stored records of a workflow: its header, its specs, and one record for each node. They hold nothing that can be
+ * derived, so a finished child costs its parent no bytes.
+ */
+import type {
+  Condition,
+  Inputs,
+  NodePhase,
+  NodeType,
+  ObjectMeta,
+  Outputs,
+  Template,
+  TemplateRef,
+  WorkflowPhase,
+  WorkflowSpec,
+} from "../spec/manifest.ts";
+import type { LockKey } from "./effect.ts";
+import type { EndPhase, LifeState } from "./life/statechart.ts";
+
+/** What a node is to the node that waits for it. */
+export type Role =
+  /** Entrypoint of the workflow. */
+  | "root"
+  /** Step group of a steps node. */
+  | "group"
+  /** Step, task, or element of a loop. */
+  | "member"
+  /** Group of a loop in a DAG. */
+  | "loop"
+  /** Attempt of a retry node. */
+  | "attempt"
+  /** Lifecycle hook, exit handlers included. */
+  | "hook"
+  /** Container of a container set. */
+  | "container";
+
+/**
+ * One node as it is stored. Times are epoch ms. Undefined means false, empty or zero. In memory the usual members of all
+ * records stand in the same order ({@link blankNode}), so what reads them is fast. Members that are undefined are not stored.
+ */
+export interface NodeRecord {
+  id: string;
+  name: string;
+  displayName: string;
+  type: NodeType;
+  phase: NodePhase;
+  role: Role;
+  /** Creation order within the workflow. */
+  order: number;
+  /** The node that waits for this one; absent for the root and for hooks of the workflow. */
+  owner?: string | undefined;
+  /** Enclosing Steps or DAG node (for containers their pod). */
+  boundary?: string | undefined;
+  /** Step or task in the boundary's template to which this node belongs: as its node, as a loop element, or as an attempt. */
+  step?: string | undefined;
+  /** Index of a loop element, of an attempt or of a step group. */
+  index?: number | undefined;
+  /** Name of the hook; `exit` for exit handlers. */
+  hook?: string | undefined;
+  /** Ids of the nodes that list this one among their children, unless they are derived. */
+  parents?: string[] | undefined;
+  /** Instead of `parents`: this node is a child of the outbound nodes of these nodes. */
+  after?: string[] | undefined;
+  /** Outbound nodes that were kept by a manual retry, or came with an import. */
+  outbound?: string[] | undefined;
+  /** Of a DAG node that has ended: the ids of its targets. */
+  targets?: string[] | undefined;
+  templateName?: string | undefined;
+  templateRef?: TemplateRef | undefined;
+  templateScope?: string | undefined;
+  message?: string | undefined;
+  startedAt?: number | undefined;
+  finishedAt?: number | undefined;
+  progress?: string | undefined;
+  resourcesDuration?: Record<string, number> | undefined;
+  podIP?: string | undefined;
+  hostNodeName?: string | undefined;
+  daemoned?: boolean | undefined;
+  nodeFlag?: { hooked?: boolean; retried?: boolean } | undefined;
+  inputs?: Inputs | undefined;
+  outputs?: Outputs | undefined;
+  memoizationStatus?: { hit: boolean; key: string; cacheName: string } | undefined;
+  synchronizationStatus?: { waiting?: string } | undefined;
+  taskResultSynced?: boolean | undefined;
+  /** How many tasks were started for this node; the number of the present task. */
+  starts?: number | undefined;
+  /** Locks that it waits for, or holds until it ends. */
+  lock?: LockNote | undefined;
+  /** When the timer of this node is due. */
+  dueAt?: number | undefined;
+  /** When the present task must have ended, and the message if it has not. */
+  deadline?: number | undefined;
+  deadlineMessage?: string | undefined;
+  /** It ended because the engine could not carry it out. */
+  isErrored?: boolean | undefined;
+  /** It ended because its task was pending for too long. */
+  isTimedOut?: boolean | undefined;
+  /** A daemon that ended by itself while it was needed. */
+  isLostDaemon?: boolean | undefined;
+  /** It came with a status that was imported. */
+  isImported?: boolean | undefined;
+  /** Part of an exit handler or hook: survives a stop and the deadline of the workflow. */
+  isExit?: boolean | undefined;
+}
+
+/** A node of which little is known yet, with room for the members that most nodes get. Its order comes when it is added. */
+export function blankNode(
+  id: string,
+  name: string,
+  displayName: string,
+  role: Role,
+  type: NodeType,
+  phase: NodePhase,
+): NodeRecord {
+  return {
+    id,
+    name,
+    displayName,
+    type,
+    phase,
+    role,
+    order: 0,
+    owner: undefined,
+    boundary: undefined,
+    step: undefined,
+    index: undefined,
+    parents: undefined,
+    templateName: undefined,
+    templateScope: undefined,
+    message: undefined,
+    startedAt: undefined,
+    finishedAt: undefined,
+    progress: undefined,
+    nodeFlag: undefined,
+    inputs: undefined,
+    outputs: undefined,
+    starts: undefined,
+  };
+}
+
+/** Everything of a workflow except its nodes and specs. */
+export interface Header {
+  metadata: ObjectMeta;
+  apiVersion?: string;
+  kind?: string;
+  phase: WorkflowPhase;
+  /** `done/total` at the last stored change, for views without nodes. */
+  progress?: string;
+  message?: string;
+  startedAt?: number;
+  finishedAt?: number;
+  outputs?: Outputs;
+  conditions?: Condition[];
+  resourcesDuration?: Record<string, number>;
+  /** Locks of the workflow as a whole. */
+  lock?: LockNote;
+  /** The manifest was checked and its metadata applied. A manual retry does not repeat that. */
+  isPrepared?: boolean;
+  /** The message that came with the request to stop. */
+  stopMessage?: string;
+  /** For each global output the creation order of the node that wrote it. */
+  outputWriters?: Record<string, number>;
+  /** The last turn was cut short. The next one continues first with what that turn began last. */
+  isCut?: true;
+  /** It could not continue and was ended by its header alone. Its nodes are as they were. */
+  isAside?: true;
+  /** How it will end, while its open nodes are being ended. */
+  closing?: { phase: EndPhase; message?: string };
+  /** The next creation order. */
+  sequence: number;
+  /** Members of an imported status that the engine does not keep up to date. */
+  imported?: Record<string, unknown>;
+  /** An imported workflow has continued here. */
+  hasMoved?: boolean;
+  /** State of its life. Changed by `life/` only. */
+  machine: LifeState;
+}
+
+/** Locks of one holder. */
+export interface LockNote {
+  isHeld: boolean;
+  keys: LockKey[];
+  /** Which request of the workflow as a whole this is. A node asks only once; its order identifies its request. */
+  round?: number;
+  /** The key that is waited for, and who holds it. */
+  waiting?: string;
+  holders?: string[];
+}
+
+/** The specs are stored apart, because they rarely change and can be large. */
+export interface StoredSpecs {
+  spec: WorkflowSpec;
+  storedTemplates?: Record<string, Template>;
+  storedWorkflowTemplateSpec?: WorkflowSpec;
+  /** Values of arguments that come from ConfigMaps, which are read once. */
+  parameterValues?: Record<string, string>;
+  /** How often removed nodes were started, by id, so that a task id is never used twice. */
+  pastStarts?: Record<string, number>;
+}
+
+export function isCompleted(phase: NodePhase | WorkflowPhase): phase is EndPhase {
+  return phase === "Succeeded" || phase === "Failed" || phase === "Error";
+}
+
+export function isFailedOrError(node: Pick<NodeRecord, "phase">): boolean {
+  return node.phase === "Failed" || node.phase === "Error";
+}
+
+/** Tells whether a node has ended for those who wait for it: a daemon that runs counts as ended. */
+export function isFulfilled(node: Pick<NodeRecord, "phase" | "daemoned">): boolean {
+  return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted" ||
+    (node.daemoned === true && node.phase !== "Pending");
+}
+
+/** Tells whether a node has ended for good. */
+export function hasEnded(node: Pick<NodeRecord, "phase">): boolean {
+  return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted";
+}
+
+/** Tells whether nodes of a type have a progress of their own, and not the sum of their children. */
+export function isExecutable(type: NodeType): boolean {
+  return type === "Pod" || type === "HTTP" || type === "Plugin" || type === "Container" ||
+    type === "Suspend";
+}
+
+/** Tells whether the work of nodes of a type is a task of an executor. */
+export function isTask(type: NodeType): boolean {
+  return type === "Pod" || type === "HTTP" || type === "Plugin";
+}
+
+/** Reads `done/total`; anything else counts as 0/0. */
+export function parseProgress(text: string): [number, number] {
+  // Most nodes have one of these.
+  if (text === "0/1") return [0, 1];
+  if (text === "1/1") return [1, 1];
+  const match = /^(\d+)\/(\d+)$/.exec(text);
+  return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
+}

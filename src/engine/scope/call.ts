@@ -1,0 +1,396 @@
+/**
+ * What runs a node: which template, for which step or hook, and with which variables. A call is never stored; it follows from
+ * the manifest and the place of the node in the tree.
+ */
+import type { Inputs, LifecycleHook, StepLike, Template } from "../../spec/manifest.ts";
+import { NodeFailure } from "../failure.ts";
+import type { NodeRecord, Role } from "../records.ts";
+import {
+  type ExpandedCall,
+  type Frame,
+  type GroupMemory,
+  memoryOf,
+  releaseCalls,
+  type TemplateContext,
+} from "../runtime.ts";
+import { executedSpec, workflowName } from "../state.ts";
+import { getNode } from "../tree.ts";
+import type { Turn } from "../turn.ts";
+import type { GivenArguments } from "./arguments.ts";
+import { retryLocals } from "./attempts.ts";
+import { keepCalls } from "./expansion.ts";
+import { fillTemplate } from "./fill.ts";
+import { findStep } from "./frame_steps.ts";
+import { findHook, workflowHook } from "./hook_definitions.ts";
+import { lazyScope } from "./expressions.ts";
+import { displayNameOf, hookName, podName } from "./names.ts";
+import type { CallVariables } from "./inputs.ts";
+import { hookReferences, workflowReferences } from "./references.ts";
+import { resolveArguments } from "./resolve_arguments.ts";
+import { groupBaseNames, groupCalls, taskCalls } from "./step_calls.ts";
+import { localContext, resolveTemplate, type TemplateHolder } from "./templates.ts";
+
+/** What runs a node. It is the same for a new node and for one that was loaded. */
+export interface Call {
+  name: string;
+  role: Role;
+  owner: NodeRecord | undefined;
+  boundary: NodeRecord | undefined;
+  step: string | undefined;
+  index: number | undefined;
+  hook: string | undefined;
+  /** What names the template: a step, a task, a hook or the workflow. */
+  holder: TemplateHolder;
+  /** Where the name is looked up. */
+  context: TemplateContext;
+  flag: { hooked?: boolean; retried?: boolean } | undefined;
+  parents: string[] | undefined;
+  after: string[] | undefined;
+  /** Part of an exit handler or hook: it continues after a stop. */
+  isExit: boolean;
+  /** `workflow.status` and `workflow.failures` may be used. */
+  hasEnd: boolean;
+}
+
+/** Call of the workflow's entrypoint. */
+export function rootCall(turn: Turn): Call {
+  return {
+    name: workflowName(turn.state),
+    role: "root",
+    owner: undefined,
+    boundary: undefined,
+    step: undefined,
+    index: undefined,
+    hook: undefined,
+    holder: { template: executedSpec(turn.state).entrypoint ?? "" },
+    context: localContext(turn),
+    flag: undefined,
+    parents: undefined,
+    after: undefined,
+    isExit: false,
+    hasEnd: false,
+  };
+}
+
+export function rootArguments(turn: Turn): GivenArguments {
+  return withValues(turn, executedSpec(turn.state).arguments ?? {});
+}
+
+/** Arguments of the run with the values that came from ConfigMaps. */
+function withValues(turn: Turn, given: GivenArguments): GivenArguments {
+  const values = turn.state.specs.parameterValues;
+  if (values === undefined || given.parameters === undefined) return given;
+  return {
+    ...given,
+    parameters: given.parameters.map((parameter) => {
+      const value = values[parameter.name];
+      return value === undefined ? parameter : { ...parameter, value };
+    }),
+  };
+}
+
+/** The parents of a new node, or the nodes after which it comes. */
+export interface Links {
+  parents?: string[];
+  after?: string[];
+}
+
+/** Call of a step, task or loop element. */
+export function memberCall(
+  turn: Turn,
+  boundary: NodeRecord,
+  owner: NodeRecord,
+  { name, step, index }: Pick<ExpandedCall, "name" | "step" | "index">,
+  links?: Links,
+): Call {
+  const frame = frameOf(turn, boundary);
+  return {
+    name,
+    role: "member",
+    owner,
+    boundary,
+    step: step.name,
+    index,
+    hook: undefined,
+    holder: step,
+    context: frame.context,
+    flag: undefined,
+    parents: links?.parents,
+    after: links?.after,
+    isExit: boundary.isExit === true,
+    hasEnd: frame.hasEnd,
+  };
+}
+
+/** Call of a hook of a step or task. */
+export function hookCall(
+  turn: Turn,
+  member: NodeRecord,
+  hook: string,
+  holder: LifecycleHook,
+): Call {
+  const boundary = getNode(turn, member.boundary);
+  const frame = frameOf(turn, boundary);
+  return {
+    name: hookName(member.name, hook),
+    role: "hook",
+    owner: member,
+    boundary,
+    step: member.step,
+    index: undefined,
+    hook,
+    holder,
+    context: frame.context,
+    flag: { hooked: true },
+    parents: [member.id],
+    after: undefined,
+    isExit: true,
+    hasEnd: frame.hasEnd,
+  };
+}
+
+/** The arguments of such a call. @throws {NodeFailure | TemplateError} when they cannot be resolved */
+export function hookArguments(
+  turn: Turn,
+  member: NodeRecord,
+  lifecycle: LifecycleHook,
+): GivenArguments {
+  const boundary = getNode(turn, member.boundary);
+  const references = hookReferences(turn, boundary, frameOf(turn, boundary), member);
+  return resolveArguments(turn, lifecycle, references, "keep");
+}
+
+/** Call of a hook of the workflow. */
+export function workflowHookCall(turn: Turn, hook: string, holder: LifecycleHook): Call {
+  return {
+    name: hookName(workflowName(turn.state), hook),
+    role: "hook",
+    owner: undefined,
+    boundary: undefined,
+    step: undefined,
+    index: undefined,
+    hook,
+    holder,
+    context: localContext(turn),
+    flag: { hooked: true },
+    parents: hook === "exit" ? undefined : [workflowName(turn.state)],
+    after: undefined,
+    isExit: true,
+    hasEnd: true,
+  };
+}
+
+/** The arguments of such a call. @throws as {@link hookArguments} */
+export function workflowHookArguments(turn: Turn, lifecycle: LifecycleHook): GivenArguments {
+  const given = withValues(turn, lifecycle.arguments ?? {});
+  return resolveArguments(turn, { arguments: given }, workflowReferences(turn), "keep");
+}
+
+/** The call that made a node. @throws {NodeFailure} when the manifest no longer has it */
+export function callOf(turn: Turn, node: NodeRecord): Call {
+  switch (node.role) {
+    case "root":
+      return rootCall(turn);
+    case "attempt": {
+      const wrapper = getNode(turn, node.owner);
+      return attemptCall(callOf(turn, wrapper), wrapper, node.index ?? 0);
+    }
+    case "hook": {
+      const lifecycle = lifecycleOf(turn, node);
+      const hook = node.hook ?? "";
+      return node.owner === undefined
+        ? workflowHookCall(turn, hook, lifecycle)
+        : hookCall(turn, getNode(turn, node.owner), hook, lifecycle);
+    }
+    case "member": {
+      const boundary = getNode(turn, node.boundary);
+      const owner = getNode(turn, node.owner);
+      return memberCall(turn, boundary, owner, expandedCallOf(turn, node));
+    }
+    case "group":
+    case "loop":
+    case "container":
+      throw new Error(`Node ${node.name} does not run a template`);
+  }
+}
+
+/** The arguments that the call of a node passes, for a node that has not begun. @throws as {@link callOf} */
+export function argumentsOf(turn: Turn, node: NodeRecord): GivenArguments {
+  switch (node.role) {
+    case "root":
+      return rootArguments(turn);
+    case "attempt":
+      return argumentsOf(turn, getNode(turn, node.owner));
+    case "hook": {
+      const lifecycle = lifecycleOf(turn, node);
+      return node.owner === undefined
+        ? workflowHookArguments(turn, lifecycle)
+        : hookArguments(turn, getNode(turn, node.owner), lifecycle);
+    }
+    default:
+      return expandedCallOf(turn, node).arguments ?? {};
+  }
+}
+
+function lifecycleOf(turn: Turn, { owner, hook = "" }: NodeRecord): LifecycleHook {
+  const found = owner === undefined
+    ? workflowHook(turn, hook)
+    : findHook(turn, stepOf(turn, getNode(turn, owner)), hook);
+  if (found === undefined) throw new NodeFailure(`hook ${hook} not found`);
+  return found;
+}
+
+/** The n-th attempt of a call under a retry node. */
+export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Call {
+  return {
+    ...call,
+    name: `${wrapper.name}(${index})`,
+    role: "attempt",
+    owner: wrapper,
+    index,
+    hook: undefined,
+    flag: { ...call.flag, retried: true },
+    parents: [wrapper.id],
+    after: undefined,
+  };
+}
+
+/** The expanded step or task behind a member. */
+export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
+  const owner = getNode(turn, node.owner);
+  const boundary = getNode(turn, node.boundary);
+  const frame = frameOf(turn, boundary);
+  let found: ExpandedCall | undefined;
+  if (owner.type === "DAG") {
+    found = taskCalls(turn, boundary, frame, node.step ?? "")
+      .find((call) => call.name === node.name);
+  } else {
+    const memory = memoryOf(turn.state.runtime, owner.id);
+    const calls = memory.calls ?? expandAgain(turn, boundary, owner, memory);
+    memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
+    found = memory.callsByName.get(node.name);
+  }
+  if (found === undefined) throw new NodeFailure(`step ${node.step ?? node.name} not found`);
+  return found;
+}
+
+/** Works out the calls of a group again, whose nodes exist. */
+function expandAgain(
+  turn: Turn,
+  boundary: NodeRecord,
+  owner: NodeRecord,
+  memory: GroupMemory,
+): ExpandedCall[] {
+  const frame = frameOf(turn, boundary);
+  const isGroup = owner.type === "StepGroup";
+  const calls = isGroup
+    ? groupCalls(turn, boundary, frame, owner)
+    : taskCalls(turn, boundary, frame, owner.step ?? "");
+  keepCalls(turn, memory, calls, isGroup ? groupBaseNames(frame, owner) : [owner.name]);
+  // The nodes already have the arguments.
+  releaseCalls(turn.state.runtime, memory);
+  return calls;
+}
+
+/** The definition of a step for its hooks; a loop element has its item filled in. */
+function stepOf(turn: Turn, member: NodeRecord): StepLike {
+  return member.role === "loop" ? loopTask(turn, member) : expandedCallOf(turn, member).step;
+}
+
+function loopTask(turn: Turn, loop: NodeRecord): StepLike {
+  const frame = frameOf(turn, getNode(turn, loop.boundary));
+  const task = findStep(frame, loop.step ?? "");
+  if (task === undefined) throw new NodeFailure(`task ${loop.step ?? ""} not found`);
+  return task;
+}
+
+/** The variables of a call's template, such as `node.name`. */
+export function variablesOf(turn: Turn, call: Call, template: Template): CallVariables {
+  return {
+    locals: lazyScope(() => localsOf(turn, call, template)),
+    hasEnd: call.hasEnd,
+    isEarly: isGroup(template),
+  };
+}
+
+function isGroup({ steps, dag }: Template): boolean {
+  return steps !== undefined || dag !== undefined;
+}
+
+function localsOf(turn: Turn, call: Call, template: Template): Record<string, string> {
+  const wrapper = call.role === "attempt" ? call.owner : undefined;
+  const name = wrapper?.name ?? call.name;
+  const locals: Record<string, string> = { "node.name": name };
+  if (call.step !== undefined && call.boundary !== undefined) {
+    const shown = displayNameOf(name, call.boundary.name);
+    locals[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = shown;
+  }
+  if (!isGroup(template) && template.suspend === undefined && template.http === undefined) {
+    locals["pod.name"] = podName(workflowName(turn.state), call.name, podTemplateName(call));
+  }
+  if (wrapper !== undefined) Object.assign(locals, retryLocals(turn, wrapper, call.index ?? 0));
+  return locals;
+}
+
+/** The part of a pod's name that comes from its template. */
+export function podTemplateName(call: Pick<Call, "holder">): string | undefined {
+  return call.holder.templateRef?.template ?? call.holder.template;
+}
+
+/** The template that a call names, as it is written, and what it takes to fill it in. */
+export interface WrittenWork {
+  call: Call;
+  written: Template;
+  /** Where the templates that it names are looked up. */
+  context: TemplateContext;
+  variables: CallVariables;
+}
+
+/** What a node carries out: its template with inputs and tags filled in, as far as they are known. */
+export interface Work extends Omit<WrittenWork, "variables"> {
+  template: Template;
+}
+
+/** @throws {NodeFailure} when the template does not exist */
+export function findWork(turn: Turn, call: Call): WrittenWork {
+  const { template, context } = resolveTemplate(turn, call.holder, call.context);
+  return { call, written: template, context, variables: variablesOf(turn, call, template) };
+}
+
+/** @throws {TemplateError} when an expression in a tag fails */
+export function fillWork(
+  turn: Turn,
+  { call, written, context, variables }: WrittenWork,
+  inputs: Inputs | undefined,
+): Work {
+  return { call, written, context, template: fillTemplate(turn, written, inputs ?? {}, variables) };
+}
+
+/** What a node with inputs carries out. @throws as {@link callOf}, {@link findWork} and {@link fillWork} */
+export function workOf(turn: Turn, node: NodeRecord): Work {
+  return fillWork(turn, findWork(turn, callOf(turn, node)), node.inputs);
+}
+
+/** The template of a Steps or DAG node with its inputs filled in. It is kept while the workflow is in memory. */
+export function frameOf(turn: Turn, node: NodeRecord): Frame {
+  return memoryOf(turn.state.runtime, node.id).frame ?? keepFrame(turn, node, workOf(turn, node));
+}
+
+/** Keeps the template of a Steps or DAG node. */
+export function keepFrame(
+  turn: Turn,
+  node: NodeRecord,
+  { call, template, written, context }: Work,
+): Frame {
+  const { hasEnd } = call;
+  const frame: Frame = {
+    template,
+    written,
+    context,
+    hasEnd,
+    steps: undefined,
+    wantedResults: undefined,
+  };
+  memoryOf(turn.state.runtime, node.id).frame = frame;
+  return frame;
+}

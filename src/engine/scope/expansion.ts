@@ -1,0 +1,212 @@
+/**
+ * Turns a step or task into the calls it stands for: resolves its references, decides its `when`, and makes one call
+ * for each element of its loop.
+ */
+import type { Json } from "../../base/json.ts";
+import type { StepLike } from "../../spec/manifest.ts";
+import { checkBytes } from "../limits.ts";
+import type { ExpandedCall, Expansion, GroupMemory } from "../runtime.ts";
+import type { Turn } from "../turn.ts";
+import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
+import {
+  beginEvaluation,
+  isWhenTrue,
+  joinScopes,
+  type MissingRule,
+  replaceTags,
+  replaceTagsIn,
+  type Scope,
+} from "./expressions.ts";
+import { isLoop } from "./frame_steps.ts";
+import {
+  asNodeFailure,
+  itemScope,
+  itemsOrNothing,
+  type LoopItem,
+  loopItems,
+} from "./loop_items.ts";
+import { loopName } from "./names.ts";
+import type { References } from "./references.ts";
+import { itemsOnly, resolveArguments, STEPS_MUST_EXIST } from "./resolve_arguments.ts";
+
+/** Elements of a loop to work out between two looks at the clock. */
+const STRIDE = 64;
+
+/** What a call takes in memory besides its texts, in characters. */
+const CALL_SIZE = 64;
+
+/**
+ * The calls of a step or task, in order; at least one.
+ * @param base full node name of the step without a loop's suffix
+ * @throws {TemplateError | NodeFailure | WhenError}
+ */
+export function expandStep(
+  turn: Turn,
+  step: StepLike,
+  base: string,
+  references: References,
+): ExpandedCall[] {
+  const expansion = turn.state.runtime.expansions?.get(base);
+  if (expansion !== undefined && expansion.calls.length === expansion.items.length) {
+    return expansion.calls;
+  }
+  beginEvaluation(turn.env);
+  const when = resolveWhen(turn, step, references.scope);
+  const isLooping = isLoop(step);
+  if (when !== undefined && !when.includes("{{") && !isWhenTrue(when, turn.env)) {
+    const skip = `when '${when}' evaluated false`;
+    const items = isLooping ? itemsOrNothing(turn, step, references.scope) : undefined;
+    if (items === undefined || items.length === 0) {
+      return [{ step, name: base, skip, arguments: {} }];
+    }
+    return items.map(({ item, label }, index) => ({
+      step,
+      name: loopName(base, index, label),
+      index,
+      item,
+      skip,
+      arguments: {},
+    }));
+  }
+  const resolved = resolveStep(turn, step, references.scope, STEPS_MUST_EXIST);
+  if (!isLooping) {
+    if (when !== undefined && !isWhenTrue(when, turn.env)) {
+      return [{
+        step: resolved,
+        name: base,
+        skip: `when '${when}' evaluated false`,
+        arguments: {},
+      }];
+    }
+    return [{ step: resolved, name: base, arguments: resolveArguments(turn, step, references) }];
+  }
+  const items = expansion?.items ?? loopItems(turn, step, references.scope);
+  if (items.length === 0) {
+    return [{ step: resolved, name: base, skip: "Skipped, empty params", arguments: {} }];
+  }
+  const growing: Expansion = expansion ?? { items, calls: [], characters: 0 };
+  (turn.state.runtime.expansions ??= new Map()).set(base, growing);
+  try {
+    expandItems(turn, growing, { step: resolved, base, when }, references);
+  } catch (error) {
+    if (!(error instanceof TurnOver)) forgetExpansion(turn, base);
+    throw error;
+  }
+  return growing.calls;
+}
+
+/** Works out the calls of a loop, as many as the turn allows. @throws {TurnOver} after which the calls so far are kept */
+function expandItems(
+  turn: Turn,
+  growing: Expansion,
+  loop: { step: StepLike; base: string; when: string | undefined },
+  references: References,
+): void {
+  const { items, calls } = growing;
+  for (let index = calls.length; index < items.length; index++) {
+    const { item, label } = items[index] as LoopItem;
+    const before = turn.budget?.characters ?? 0;
+    calls.push(expandItem(turn, loop.step, { ...loop, item, label, index }, references));
+    const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
+    growing.characters += added;
+    turn.state.runtime.callCharacters += added;
+    const isDue = index % STRIDE === STRIDE - 1 || hasDearWork(turn);
+    if (!isDue || index === items.length - 1) continue;
+    checkBytes(turn);
+    noteWork(turn);
+    checkTurn(turn);
+  }
+}
+
+/** Keeps the calls of a group in its memory. @param bases names of the loops among them */
+export function keepCalls(
+  turn: Turn,
+  memory: GroupMemory,
+  calls: ExpandedCall[],
+  bases: readonly string[],
+): void {
+  const { runtime } = turn.state;
+  memory.calls = calls;
+  for (const base of bases) {
+    const { characters = 0 } = runtime.expansions?.get(base) ?? {};
+    runtime.expansions?.delete(base);
+    memory.callCharacters += characters;
+  }
+}
+
+/** Forgets the calls of a loop, none of which will begin. */
+function forgetExpansion(turn: Turn, base: string): void {
+  const { runtime } = turn.state;
+  runtime.callCharacters -= runtime.expansions?.get(base)?.characters ?? 0;
+  runtime.expansions?.delete(base);
+}
+
+interface Element {
+  base: string;
+  when: string | undefined;
+  item: Json;
+  label: Json;
+  index: number;
+}
+
+function expandItem(
+  turn: Turn,
+  step: StepLike,
+  { base, when, item, label, index }: Element,
+  references: References,
+): ExpandedCall {
+  beginEvaluation(turn.env);
+  const scope = joinScopes(itemScope(item), references.scope);
+  const call = { step, name: loopName(base, index, label), index, item };
+  if (when !== undefined) {
+    try {
+      const text = replaceTagsIn(when, scope, "keep", turn.env);
+      if (!isWhenTrue(text, turn.env)) {
+        return { ...call, skip: `when '${text}' evaluated false`, arguments: {} };
+      }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return { ...call, error: error.message, arguments: {} };
+    }
+  }
+  return asNodeFailure(() => ({
+    ...call,
+    step: resolveStep(turn, step, scope, "error"),
+    arguments: resolveArguments(turn, step, { ...references, scope }, "error"),
+  }));
+}
+
+/** The `when` with its tags replaced, except those of a loop. Undefined when there is none. */
+function resolveWhen(turn: Turn, step: StepLike, scope: Scope): string | undefined {
+  if (step.when === undefined || step.when === "") return undefined;
+  return replaceTagsIn(step.when, scope, STEPS_MUST_EXIST, turn.env);
+}
+
+/** Replaces the tags in what names the template and in the hooks' names. */
+function resolveStep(
+  turn: Turn,
+  step: StepLike,
+  scope: Scope,
+  missing: MissingRule,
+): StepLike {
+  const { template, templateRef } = step;
+  if (
+    template !== undefined && !template.includes("{{") && templateRef === undefined &&
+    step.hooks === undefined
+  ) {
+    return step;
+  }
+  const hooks = step.hooks === undefined
+    ? undefined
+    : replaceTags(step.hooks, itemsOnly(scope), "keep", turn.env);
+  return {
+    ...step,
+    ...(template === undefined
+      ? {}
+      : { template: replaceTagsIn(template, scope, missing, turn.env) }),
+    ...(templateRef === undefined
+      ? {}
+      : { templateRef: replaceTags(templateRef, scope, missing, turn.env) }),
+    ...(hooks === undefined ? {} : { hooks }),
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * The only file of the engine that imports the expression language: tags, `when`, conditions, selectors, and JSON as the
+ * reference writes it.
+ */
+import type { Json } from "../../base/json.ts";
+import { ARGO_FUNCTIONS } from "../../expr/functions/argo_functions.ts";
+import {
+  evaluateCondition,
+  evaluateInScope,
+  evaluateJsonInScope,
+  evaluateLabelFrom,
+  parameterText,
+} from "../../expr/templates/contexts.ts";
+import { toJsonText } from "../../expr/values/go_text.ts";
+import { RunContext } from "../../expr/values/run_context.ts";
+import { type Scope, scopeOf } from "../../expr/language/scope.ts";
+import {
+  mayHoldTag,
+  type MissingRule,
+  substitute,
+  substituteText,
+  tagsOf,
+  type TemplateOptions,
+} from "../../expr/templates/template.ts";
+import { evaluateWhen } from "../../expr/when/when.ts";
+import { fromJson } from "../../expr/values/values.ts";
+import type { EngineEnv } from "../engine.ts";
+
+export type { MissingRule, Scope };
+export { scopeOf };
+export { ExpressionError } from "../../expr/templates/contexts.ts";
+export { TemplateError } from "../../expr/templates/template.ts";
+export { WhenError } from "../../expr/when/when.ts";
+export { evaluateDepends, expandDepends, type TaskResults } from "../../expr/templates/depends.ts";
+export { type FieldTerm } from "../../expr/selectors/field_selector.ts";
+export { type LabelTerm, matchesLabels } from "../../expr/selectors/label_selector.ts";
+export { mayHoldTag };
+export { matchesNode, parseNodeFieldSelector } from "../../expr/selectors/node_field_selector.ts";
+
+/**
+ * Gives the following expressions a fresh budget. The expressions of one node, step or loop element share a budget. Others
+ * must not, or the work of a node would depend on what else happens in its turn.
+ */
+export function beginEvaluation({ evaluation, meter }: EngineEnv): void {
+  if (evaluation === undefined) return;
+  if (meter !== undefined) meter.steps += evaluation.stepsTaken;
+  evaluation.renew();
+}
+
+/** JSON on one line, keys sorted, `<`, `>` and `&` escaped. */
+export function compactJson(value: Json): string {
+  return toJsonText(fromJson(value));
+}
+
+/** Decides a `when` whose tags are replaced. @throws {WhenError} */
+export function isWhenTrue(text: string, env: EngineEnv): boolean {
+  return evaluateWhen(text, evaluationOf(env));
+}
+
+/** Replaces the tags of every text in a value. @throws {TemplateError} */
+export function replaceTags<T>(value: T, scope: Scope, missing: MissingRule, env: EngineEnv): T {
+  if (!mayHoldTag(value)) return value;
+  return substitute(value, scope, options(missing, env));
+}
+
+/** Replaces the tags of a text. @throws {TemplateError} */
+export function replaceTagsIn(
+  text: string,
+  scope: Scope,
+  missing: MissingRule,
+  env: EngineEnv,
+): string {
+  if (!mayHoldTag(text)) return text;
+  return substituteText(text, scope, options(missing, env));
+}
+
+/** Value of the expression of an output, as text; undefined for nil. @throws {ExpressionError} */
+export function outputText(expression: string, scope: Scope, env: EngineEnv): string | undefined {
+  const evaluation = evaluationOf(env);
+  const value = evaluateInScope(expression, scope, evaluation);
+  return value === null ? undefined : parameterText(value, evaluation);
+}
+
+/** Value of an expression as JSON. @throws {ExpressionError} */
+export function expressionJson(expression: string, scope: Scope, env: EngineEnv): Json {
+  return evaluateJsonInScope(expression, scope, evaluationOf(env));
+}
+
+/** Value of a label's expression. @throws {ExpressionError} */
+export function labelText(label: string, expression: string, scope: Scope, env: EngineEnv): string {
+  return evaluateLabelFrom(label, expression, scope, evaluationOf(env));
+}
+
+/** Truth of an expression without braces. @throws {ExpressionError} */
+export function isTrue(expression: string, scope: Scope, env: EngineEnv): boolean {
+  return evaluateCondition(expression, scope, evaluationOf(env));
+}
+
+/** The name in a text that consists of exactly one simple tag; undefined for any other text. */
+export function soleTag(text: string | undefined): string | undefined {
+  if (text === undefined || !text.startsWith("{{")) return undefined;
+  const [tag, second] = tagsOf(text);
+  if (tag?.type !== "name" || second !== undefined) return undefined;
+  return tag.start === 0 && tag.end === text.length ? tag.name : undefined;
+}
+
+/** A scope that asks others in turn: the first that knows a name answers. */
+export function joinScopes(...scopes: Scope[]): Scope {
+  return {
+    find(name) {
+      for (const scope of scopes) {
+        const value = scope.find(name);
+        if (value !== undefined) return value;
+      }
+      return undefined;
+    },
+    *names(root) {
+      for (const scope of scopes) yield* scope.names(root);
+    },
+  };
+}
+
+/** The scope of variables that are worked out when the first of them is asked for. */
+export function lazyScope(make: () => Readonly<Record<string, Json>>): Scope {
+  let made: Scope | undefined;
+  return {
+    find: (name) => (made ??= scopeOf(make())).find(name),
+    names: (root) => (made ??= scopeOf(make())).names(root),
+  };
+}
+
+function options(missing: MissingRule, env: EngineEnv): TemplateOptions {
+  return { missing, functions: ARGO_FUNCTIONS, run: evaluationOf(env), meter: env.meter };
+}
+
+function evaluationOf(env: EngineEnv): RunContext {
+  return env.evaluation ??= new RunContext({
+    now: () => env.now,
+    random: () => parseInt(env.randomSuffix(8), 36) / 36 ** 8,
+  });
+}

@@ -1,0 +1,37 @@
+/** The steps or tasks that are written in the template of a Steps or DAG node. */
+import type { StepLike } from "../../spec/manifest.ts";
+import type { Frame, PlacedStep } from "../runtime.ts";
+
+function indexOf(frame: Frame): ReadonlyMap<string, PlacedStep> {
+  return frame.steps ??= makeIndex(frame);
+}
+
+function makeIndex({ template }: Frame): Map<string, PlacedStep> {
+  const index = new Map<string, PlacedStep>();
+  for (const [group, steps] of (template.steps ?? []).entries()) {
+    for (const step of steps) index.set(step.name, { step, group });
+  }
+  for (const step of template.dag?.tasks ?? []) index.set(step.name, { step, group: 0 });
+  return index;
+}
+
+/** A step or task by name. */
+export function findStep(frame: Frame, name: string): StepLike | undefined {
+  return indexOf(frame).get(name)?.step;
+}
+
+/** Index of the group that holds a step; -1 when there is no such step. */
+export function groupIndexOf(frame: Frame, name: string): number {
+  return indexOf(frame).get(name)?.group ?? -1;
+}
+
+/** Names of all steps or tasks, in the order in which they are written. */
+export function stepNames(frame: Frame): Iterable<string> {
+  return indexOf(frame).keys();
+}
+
+/** Tells whether a step runs once for each element of a list. */
+export function isLoop(step: StepLike): boolean {
+  return step.withItems !== undefined || (step.withParam ?? "") !== "" ||
+    step.withSequence !== undefined;
+}

@@ -1,0 +1,40 @@
+/** Finds lifecycle hooks in a workflow, step or task. `onExit` is the old form of the hook `exit`. */
+import type { LifecycleHook, StepLike } from "../../spec/manifest.ts";
+import { executedSpec } from "../state.ts";
+import type { Turn } from "../turn.ts";
+
+/** A hook of the workflow; `exit` is its exit handler. */
+export function workflowHook(turn: Turn, name: string): LifecycleHook | undefined {
+  return hookOf(turn, executedSpec(turn.state), name);
+}
+
+/** A hook of a step or task. */
+export function findHook(turn: Turn, step: StepLike, name: string): LifecycleHook | undefined {
+  return hookOf(turn, step, name);
+}
+
+/** The hook comes before `onExit`. An exit handler without arguments gets those of the workflow. */
+function hookOf(
+  turn: Turn,
+  { hooks, onExit = "" }: Pick<StepLike, "hooks" | "onExit">,
+  name: string,
+): LifecycleHook | undefined {
+  const hook = hooks?.[name];
+  if (name !== "exit") return hook;
+  if (hook === undefined && onExit === "") return undefined;
+  const given = hook?.arguments;
+  const isGiven = (given?.parameters?.length ?? 0) > 0 || (given?.artifacts?.length ?? 0) > 0;
+  const passed = isGiven ? given : executedSpec(turn.state).arguments;
+  const { arguments: _arguments, ...rest } = hook ?? { template: onExit };
+  return { ...rest, ...(passed === undefined ? {} : { arguments: passed }) };
+}
+
+/** Names of the hooks, without the exit handler, sorted. */
+export function hookNames(hooks: Record<string, LifecycleHook> | undefined): string[] {
+  return Object.keys(hooks ?? {}).filter((name) => name !== "exit").sort();
+}
+
+/** Tells whether a step has hooks of any kind. */
+export function hasHooks(step: StepLike): boolean {
+  return step.hooks !== undefined || (step.onExit ?? "") !== "";
+}

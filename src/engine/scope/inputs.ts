@@ -1,0 +1,193 @@
+/** The inputs of a template: from the step that calls it, from defaults, or from ConfigMaps. */
+import type {
+  Artifact,
+  ConfigMap,
+  Inputs,
+  Parameter,
+  Template,
+  ValueFrom,
+} from "../../spec/manifest.ts";
+import { joinScopes, replaceTags, type Scope } from "./expressions.ts";
+import { NodeFailure } from "../failure.ts";
+import { findStored } from "../stored_manifests.ts";
+import { globalScope, parametersJson } from "./workflow_variables.ts";
+import type { GivenArguments } from "./arguments.ts";
+import { workflowNamespace } from "../state.ts";
+import type { Turn } from "../turn.ts";
+
+/** Which variables a template may use besides its inputs. */
+export interface CallVariables {
+  /** Its own: `node.name`, `pod.name`, `steps.name`, `retries` and so on. */
+  locals: Scope;
+  /** Inside an exit handler or a hook of the workflow: also `workflow.status` and `workflow.failures`. */
+  hasEnd: boolean;
+  /** A Steps or DAG template: it keeps the tags whose values change while it runs. */
+  isEarly: boolean;
+}
+
+/**
+ * The inputs of a template with their values.
+ * @throws {NodeFailure} when an input gets no value
+ */
+export function resolveInputs(
+  turn: Turn,
+  { inputs }: Template,
+  given: GivenArguments,
+  variables: CallVariables,
+): Inputs {
+  if (inputs === undefined) return {};
+  const scope = joinScopes(variables.locals, globalScope(turn, variables));
+  const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
+  const artifacts = inputs.artifacts?.flatMap((input) => resolveArtifact(input, given));
+  const resolved: Inputs = {};
+  if (parameters !== undefined) resolved.parameters = parameters;
+  if (artifacts !== undefined) resolved.artifacts = artifacts;
+  return replaceTags(resolved, scope, "keep", turn.env);
+}
+
+/** The artifact that is passed, at the path of the input. None when it is optional and absent. */
+function resolveArtifact(input: Artifact, given: GivenArguments): Artifact[] {
+  const argument = given.artifacts?.find((artifact) => artifact.name === input.name);
+  if (argument === undefined) {
+    if (input.optional !== true && !hasLocation(input)) {
+      throw new NodeFailure(`inputs.artifacts.${input.name} was not supplied`);
+    }
+    return [input];
+  }
+  if (!hasLocation(argument)) {
+    if (input.optional === true || argument.optional === true) return [];
+    throw new NodeFailure(`inputs.artifacts.${input.name} missing location information`);
+  }
+  const {
+    path: _path,
+    mode: _mode,
+    recurseMode: _recurse,
+    globalName: _global,
+    archive: _archive,
+    ...location
+  } = argument;
+  const { path, mode, recurseMode, archive } = input;
+  return [{
+    ...location,
+    name: input.name,
+    ...(path === undefined ? {} : { path }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(recurseMode === undefined ? {} : { recurseMode }),
+    ...(archive === undefined ? {} : { archive }),
+  }];
+}
+
+function resolveParameter(
+  turn: Turn,
+  input: Parameter,
+  given: GivenArguments,
+  scope: Scope,
+): Parameter {
+  const argument = given.parameters?.find((parameter) => parameter.name === input.name);
+  const { value: own, valueFrom, ...rest } = input;
+  // An argument of the workflow has both a value and `valueFrom` once its ConfigMap was read.
+  const source = argument?.value === undefined
+    ? argument?.valueFrom ?? valueFrom
+    : argument.valueFrom;
+  const from = source?.configMapKeyRef === undefined ? undefined : source;
+  const value = argument?.value ??
+    (from === undefined
+      ? own ?? input.default ?? argument?.default ?? source?.default
+      : fromConfigMap(turn, input, from, scope));
+  if (value === undefined) {
+    if (argument?.isAbsent === true) {
+      throw new NodeFailure(
+        `inputs.parameters.${input.name}: argument references an absent optional (skipped/omitted node output with no default)`,
+      );
+    }
+    if (source?.supplied !== undefined) return input;
+    throw new NodeFailure(`inputs.parameters.${input.name} was not supplied`);
+  }
+  // The node shows from which ConfigMap the value came.
+  return { ...rest, ...(from === undefined ? {} : { valueFrom: from }), value };
+}
+
+function fromConfigMap(
+  turn: Turn,
+  input: Parameter,
+  from: ValueFrom,
+  scope: Scope,
+): string | undefined {
+  if (from.configMapKeyRef === undefined) return undefined;
+  const ref = replaceTags(from.configMapKeyRef, scope, "error", turn.env);
+  try {
+    return configMapValue(turn, ref, from.default ?? input.default);
+  } catch (error) {
+    if (!(error instanceof NodeFailure)) throw error;
+    throw new NodeFailure(
+      `unable to retrieve inputs.parameters.${input.name} from ConfigMap: ${error.message}`,
+    );
+  }
+}
+
+/**
+ * A value from a stored ConfigMap; undefined when it is optional and absent.
+ * @throws {NodeFailure} when there is neither a value nor a default
+ */
+export function configMapValue(
+  turn: Turn,
+  ref: { name?: string; key: string; optional?: boolean },
+  fallback?: string,
+): string | undefined {
+  const name = ref.name ?? "";
+  const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), name);
+  const labels = map?.metadata.labels ?? {};
+  if (map === undefined || labels[`${turn.env.labelPrefix}configmap-type`] !== "Parameter") {
+    if (fallback !== undefined) return fallback;
+    if (ref.optional === true) return undefined;
+    throw new NodeFailure(
+      `ConfigMap '${name}' does not exist. Please make sure it has the label ${turn.env.labelPrefix}configmap-type: Parameter to be detectable by the controller`,
+    );
+  }
+  const value = map.data?.[ref.key] ?? fallback;
+  if (value === undefined && ref.optional !== true) {
+    throw new NodeFailure(`ConfigMap '${name}' does not have the key '${ref.key}'`);
+  }
+  return value;
+}
+
+/** The variables `inputs.*` of a template. */
+export function inputScope(inputs: Inputs | undefined): Scope {
+  const parameters = inputs?.parameters ?? [];
+  const artifacts = inputs?.artifacts ?? [];
+  let known: Map<string, string> | undefined;
+  const values = () => known ??= inputValues(parameters, artifacts);
+  return {
+    find(name) {
+      if (!name.startsWith("inputs.")) return undefined;
+      if (name === "inputs.parameters") return parametersJson(parameters);
+      return values().get(name);
+    },
+    *names(root) {
+      if (root === "inputs") yield* values().keys();
+    },
+  };
+}
+
+function inputValues(
+  parameters: readonly Parameter[],
+  artifacts: readonly Artifact[],
+): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const { name, value } of parameters) {
+    if (value !== undefined) values.set(`inputs.parameters.${name}`, value);
+  }
+  for (const { name, path } of artifacts) {
+    if (path !== undefined) values.set(`inputs.artifacts.${name}.path`, path);
+  }
+  return values;
+}
+
+const LOCATIONS = [
+  ...["s3", "gcs", "oss", "azure", "git", "http", "raw", "artifactory", "hdfs", "plugin"],
+] as const;
+
+/** Tells whether an artifact says where it is stored. */
+export function hasLocation(artifact: object): boolean {
+  return LOCATIONS.some((member) => Object.hasOwn(artifact, member));
+}

@@ -1,0 +1,147 @@
+/** The elements of a loop: from a list, from a JSON text, or from a sequence of numbers. */
+import { errorText } from "../../base/error_text.ts";
+import type { Json } from "../../base/json.ts";
+import type { Sequence, StepLike } from "../../spec/manifest.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
+import { checkLoop, LimitExceeded } from "../limits.ts";
+import type { Turn } from "../turn.ts";
+import { replaceTags, type Scope, scopeOf } from "./expressions.ts";
+import { formatInteger, widestOf } from "./print_integer.ts";
+import { exactJson, isPlainMap, parseExactJson, parseJson } from "./raw_json.ts";
+import { STEPS_MUST_EXIST } from "./resolve_arguments.ts";
+
+/** Most elements of one loop. */
+const MAX_LOOP_ELEMENTS = 1_000_000;
+/** Widest number of a sequence, and most characters of all its elements. */
+const MAX_FORMAT_WIDTH = 1_000;
+const MAX_SEQUENCE_CHARACTERS = 16_000_000;
+
+/** An element of a loop, and how the name of its node shows it. */
+export interface LoopItem {
+  item: Json;
+  label: Json;
+}
+
+/** The same; undefined when they cannot be worked out. */
+export function itemsOrNothing(turn: Turn, step: StepLike, scope: Scope): LoopItem[] | undefined {
+  try {
+    return loopItems(turn, step, scope);
+  } catch (error) {
+    if (isFailure(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The elements of a loop, in order. @throws {NodeFailure | TemplateError} when they cannot be worked out */
+export function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
+  const source = replaceTags(
+    { items: step.withItems, param: step.withParam, sequence: step.withSequence },
+    scope,
+    STEPS_MUST_EXIST,
+    turn.env,
+  );
+  return asNodeFailure(() => {
+    const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
+    if (items !== undefined) return items.map((item) => ({ item, label: item }));
+    if (param !== undefined && param !== "") {
+      return withParamItems(turn, param).map((item) => ({
+        item,
+        label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
+      }));
+    }
+    return sequenceItems(turn, sequence ?? {}).map((item) => ({ item, label: item }));
+  });
+}
+
+function withParamItems(turn: Turn, text: string): Json[] {
+  const refuse = (reason: string) =>
+    new NodeFailure(`withParam value could not be parsed as a JSON list: ${text}: ${reason}`);
+  let value: unknown;
+  try {
+    const json = text.trim();
+    // Counts a list that may be too long before every element is read exactly.
+    if (json.length / 2 > (turn.env.limits?.nodes ?? Infinity)) {
+      const plain = parseJson(json);
+      if (Array.isArray(plain)) checkLoop(turn, plain.length);
+    }
+    value = parseExactJson(json);
+  } catch (error) {
+    if (error instanceof LimitExceeded) throw error;
+    throw refuse(errorText(error));
+  }
+  if (value === null) return [];
+  if (!Array.isArray(value)) {
+    throw refuse(`json: cannot unmarshal ${jsonKind(value)} into Go value of type []v1alpha1.Item`);
+  }
+  checkLoop(turn, value.length);
+  if (value.length > MAX_LOOP_ELEMENTS) throw tooMany(value.length);
+  return value;
+}
+
+function jsonKind(value: unknown): string {
+  if (typeof value === "object") return "object";
+  return typeof value === "boolean" ? "bool" : String(typeof value);
+}
+
+function sequenceItems(turn: Turn, sequence: Sequence): Json[] {
+  const start = sequence.start === undefined ? 0 : integer(sequence.start);
+  let end: number;
+  if (sequence.end !== undefined) end = integer(sequence.end);
+  else if (sequence.count !== undefined) {
+    const count = integer(sequence.count);
+    if (count === 0) return [];
+    end = start + count - 1;
+  } else throw new NodeFailure("neither end nor count was specified in withSequence");
+  const length = Math.abs(end - start) + 1;
+  checkLoop(turn, length);
+  if (length > MAX_LOOP_ELEMENTS) throw tooMany(length);
+  const direction = start <= end ? 1 : -1;
+  const format = sequence.format === undefined || sequence.format === "" ? "%d" : sequence.format;
+  const wide = widestOf(format);
+  if (wide > MAX_FORMAT_WIDTH) {
+    throw new NodeFailure(
+      `withSequence.format has a width of ${wide}: a number may be filled to at most ${MAX_FORMAT_WIDTH} characters`,
+    );
+  }
+  if (length * (format.length + wide) > MAX_SEQUENCE_CHARACTERS) {
+    throw new NodeFailure(
+      `withSequence makes a text of more than ${MAX_SEQUENCE_CHARACTERS} characters: shorten withSequence.format or loop over less`,
+    );
+  }
+  return Array.from({ length }, (_, index) => formatInteger(format, start + direction * index));
+}
+
+function integer(value: number | string): number {
+  const text = String(value);
+  if (!/^[+-]?\d+$/.test(text)) {
+    throw new NodeFailure(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+function tooMany(count: number): NodeFailure {
+  return new NodeFailure(`a loop of ${count} elements is too long: at most ${MAX_LOOP_ELEMENTS}`);
+}
+
+/** The variables `item` and `item.<key>` of a loop element. All of them are texts. */
+export function itemScope(item: Json): Scope {
+  const values: Record<string, Json> = { item: itemText(item) };
+  if (isPlainMap(item)) {
+    for (const [key, value] of Object.entries(item)) values[`item.${key}`] = itemText(value);
+  }
+  return scopeOf(values);
+}
+
+function itemText(item: Json): string {
+  return typeof item === "string" ? item : exactJson(item);
+}
+
+/** Throws failures as {@link NodeFailure}: their texts are shown as they are, without a word about references. */
+export function asNodeFailure<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    throw new NodeFailure(error.message);
+  }
+}

@@ -1,0 +1,65 @@
+/** What the elements of a loop have left, as lists. Worked out once, when the loop has ended. */
+import { errorText } from "../../base/error_text.ts";
+import type { StepLike } from "../../spec/manifest.ts";
+import { NodeFailure } from "../failure.ts";
+import type { NodeRecord } from "../records.ts";
+import { type LoopOutputs, memoryOf } from "../runtime.ts";
+import type { Turn } from "../turn.ts";
+import { compactJson } from "./expressions.ts";
+import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
+
+/**
+ * The outputs of the elements that succeeded.
+ * @throws {NodeFailure} when a result is not JSON
+ */
+export function loopOutputs(
+  turn: Turn,
+  producer: { node: NodeRecord; step: StepLike },
+): LoopOutputs {
+  const { node, step } = producer;
+  const memory = memoryOf(turn.state.runtime, node.id);
+  const known = memory.aggregates?.get(step.name);
+  if (known !== undefined) return known;
+  const elements = (turn.state.runtime.members.get(node.id) ?? [])
+    .map((id) => turn.state.nodes.get(id))
+    .filter((element) => element !== undefined)
+    .filter((element) =>
+      element.step === step.name && element.index !== undefined && element.role === "member"
+    )
+    .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+  const made = aggregateOf(elements.filter((element) => element.phase === "Succeeded"));
+  if (node.phase !== "Running" || memory.cursor >= (memory.calls?.length ?? Infinity)) {
+    memory.aggregates ??= new Map();
+    memory.aggregates.set(step.name, made);
+  }
+  return made;
+}
+
+function aggregateOf(elements: readonly NodeRecord[]): LoopOutputs {
+  const results: string[] = [];
+  const all: Record<string, string>[] = [];
+  const values = new Map<string, string[]>();
+  for (const { outputs } of elements) {
+    if (outputs?.result !== undefined) results.push(outputs.result);
+    const parameters = outputs?.parameters ?? [];
+    if (parameters.length === 0) continue;
+    all.push(Object.fromEntries(parameters.map(({ name, value }) => [name, value ?? ""])));
+    for (const { name, value } of parameters) {
+      const list = values.get(name);
+      if (list === undefined) values.set(name, [value ?? ""]);
+      else list.push(value ?? "");
+    }
+  }
+  const parameters = new Map<string, string>();
+  for (const [name, list] of values) {
+    parameters.set(
+      name,
+      list.every(isJsonContainer) ? listOfJsonTexts(list) : compactJson(list),
+    );
+  }
+  try {
+    return { result: listOfJsonTexts(results), all: compactJson(all), parameters };
+  } catch (error) {
+    throw new NodeFailure(errorText(error));
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Names and ids of nodes. Ids are derived from names, so a manifest gives the same ids everywhere, and a node is found without
+ * an index.
+ */
+import type { Json } from "../../base/json.ts";
+import { exactJson, isPlainMap } from "./raw_json.ts";
+
+const encoder = new TextEncoder();
+
+/** FNV-1a, 32 bit, of the UTF-8 text. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // From the first character with more than one byte on, the bytes must be hashed.
+    if (code >= 0x80) return hashBytes(hash, encoder.encode(text.slice(at)));
+    hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+function hashBytes(start: number, bytes: Uint8Array): number {
+  let hash = start;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+/** Id of the node with this full name. */
+export function nodeId(workflow: string, name: string): string {
+  return name === workflow ? workflow : `${workflow}-${fnv1a(name)}`;
+}
+
+/** The name that people see: without the names of the boundary and the step group. */
+export function displayNameOf(name: string, boundaryName: string | undefined): string {
+  if (boundaryName === undefined || !name.startsWith(boundaryName)) return name;
+  const rest = name.slice(boundaryName.length);
+  const group = /^\[\d+\]/.exec(rest)?.[0];
+  if (group === rest) return rest;
+  const short = group === undefined ? rest : rest.slice(group.length);
+  return short.startsWith(".") ? short.slice(1) : short;
+}
+
+/** Kubernetes pod name: workflow, template and the hash of the node's name. */
+export function podName(workflow: string, name: string, template: string | undefined): string {
+  if (name === workflow) return workflow;
+  const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
+  return `${prefix.slice(0, 242)}-${fnv1a(name)}`;
+}
+
+/** Name of a loop element: `base(index:item)`. */
+export function loopName(base: string, index: number, item: Json): string {
+  return `${base}(${index}:${describeItem(item).replaceAll(/[()]/g, "")})`;
+}
+
+/** A loop item inside a name: a text as it is, a map as sorted pairs, a list separated by blanks. */
+function describeItem(item: Json): string {
+  if (typeof item === "string") return item;
+  if (item === null) return "[]";
+  if (Array.isArray(item)) return `[${item.map(printElement).join(" ")}]`;
+  if (isPlainMap(item)) {
+    return Object.keys(item).sort().map((key) => `${key}:${printElement(item[key] ?? null)}`)
+      .join(",");
+  }
+  return exactJson(item);
+}
+
+function printElement(item: Json): string {
+  return typeof item === "string" ? item : exactJson(item);
+}
+
+/** Name of the exit handler or another hook of a node. */
+export function hookName(node: string, hook: string): string {
+  return hook === "exit" ? `${node}.onExit` : `${node}.hooks.${hook}`;
+}

@@ -1,0 +1,127 @@
+/** JSON texts in which numbers keep the form in which they were written. */
+import type { Json } from "../../base/json.ts";
+import { compactJson } from "./expressions.ts";
+
+/** Tells whether a text is a JSON object or list. */
+export function isJsonContainer(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A JSON list of JSON texts, without blanks.
+ * @throws {Error} with the wording of the reference when one of them is not JSON
+ */
+export function listOfJsonTexts(texts: readonly string[]): string {
+  return `[${texts.map((text) => (parseJson(text), compact(text))).join(",")}]`;
+}
+
+/**
+ * Reads JSON.
+ * @throws {Error} with the wording of the reference when the text is not JSON
+ */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(jsonFault(text));
+  }
+}
+
+/** A number whose text matters, such as `2.50` or `3e2`. JSON.rawJSON makes it, and JSON.stringify writes it back. */
+interface RawNumber {
+  rawJSON: string;
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): RawNumber };
+
+/**
+ * Reads JSON. Numbers that JavaScript would write differently keep their text.
+ * @throws {Error} with the wording of the reference when the text is not JSON
+ */
+export function parseExactJson(text: string): unknown {
+  const plain = parseJson(text);
+  // Without digits there are no numbers.
+  if (!/\d/.test(text)) return plain;
+  const keep = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    return typeof value === "number" && source !== undefined && source !== String(value)
+      ? rawJSON(source)
+      : value;
+  };
+  return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
+}
+
+function isRawNumber(value: object): value is RawNumber {
+  return Object.hasOwn(value, "rawJSON") && Object.isFrozen(value);
+}
+
+/** Tells whether an item is a map with members. */
+export function isPlainMap(item: Json): item is { [key: string]: Json } {
+  return typeof item === "object" && item !== null && !Array.isArray(item) && !isRawNumber(item);
+}
+
+/** Compact JSON, with sorted keys and numbers as they were written. */
+export function exactJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(exactJson).join(",")}]`;
+  if (isPlainMap(value)) {
+    const members = Object.keys(value).sort()
+      .map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
+    return `{${members.join(",")}}`;
+  }
+  return typeof value === "object" && value !== null
+    ? value["rawJSON"] as string
+    : compactJson(value);
+}
+
+/** What is wrong with a text that is not JSON, in the words of Go's parser in the usual cases. */
+function jsonFault(text: string): string {
+  const first = /\S/.exec(text);
+  if (first === null) return "unexpected end of JSON input";
+  const char = first[0];
+  const quoted = char === "'" ? `'\\''` : char === '"' ? `'"'` : `'${char}'`;
+  if (!/[-{["0-9tfn]/.test(char)) {
+    return `invalid character ${quoted} looking for beginning of value`;
+  }
+  for (const word of ["true", "false", "null"]) {
+    if (char !== word.charAt(0)) continue;
+    const rest = text.slice(first.index);
+    for (let at = 1; at < word.length; at++) {
+      const next = rest.charAt(at);
+      if (next === "") return "unexpected end of JSON input";
+      if (next !== word.charAt(at)) {
+        return `invalid character '${next}' in literal ${word} (expecting '${word.charAt(at)}')`;
+      }
+    }
+    return afterTop(rest.slice(word.length));
+  }
+  const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/.exec(text.slice(first.index));
+  if (number !== null && /[-0-9]/.test(char)) {
+    return afterTop(text.slice(first.index + number[0].length));
+  }
+  return "unexpected end of JSON input";
+}
+
+function afterTop(rest: string): string {
+  const next = /\S/.exec(rest)?.[0];
+  return next === undefined
+    ? "unexpected end of JSON input"
+    : `invalid character '${next}' after top-level value`;
+}
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  "<": "\\u003c",
+  ">": "\\u003e",
+  "&": "\\u0026",
+};
+
+/** Removes blanks outside of strings, and escapes characters of HTML. */
+export function compact(json: string): string {
+  return json.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => part.startsWith('"') ? part : "")
+    .replace(/[<>&]/g, (char) => ESCAPED[char] ?? char);
+}

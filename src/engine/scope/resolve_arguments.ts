@@ -1,0 +1,124 @@
+/** Resolves the references in the arguments that a step passes to its template. */
+import type { Json } from "../../base/json.ts";
+import type { Artifact, Parameter, StepLike } from "../../spec/manifest.ts";
+import type { Turn } from "../turn.ts";
+import type { GivenArguments, GivenParameter } from "./arguments.ts";
+import {
+  expressionJson,
+  type MissingRule,
+  replaceTags,
+  replaceTagsIn,
+  type Scope,
+  soleTag,
+} from "./expressions.ts";
+import { isPlainMap } from "./raw_json.ts";
+import type { References } from "./references.ts";
+
+/** A tag with an unknown step or task is an error. Other unknown tags stay, to be replaced later. */
+export const STEPS_MUST_EXIST: MissingRule = { errorUnder: ["steps", "tasks"] };
+
+/**
+ * Arguments with their references resolved. A parameter that only refers to an absent output is marked, so that the default
+ * of the input can take its place.
+ */
+export function resolveArguments(
+  turn: Turn,
+  holder: Pick<StepLike, "arguments">,
+  references: References,
+  missing: MissingRule = STEPS_MUST_EXIST,
+): GivenArguments {
+  const { parameters, artifacts } = holder.arguments ?? {};
+  const resolved: GivenArguments = {};
+  if (parameters !== undefined) {
+    resolved.parameters = parameters.map((parameter) =>
+      resolveParameter(turn, parameter, references.scope, missing)
+    );
+  }
+  if (artifacts !== undefined) {
+    resolved.artifacts = artifacts.map((artifact) =>
+      resolveArtifact(turn, artifact, references, missing)
+    );
+  }
+  return resolved;
+}
+
+function resolveParameter(
+  turn: Turn,
+  parameter: Parameter,
+  scope: Scope,
+  missing: MissingRule,
+): GivenParameter {
+  const tag = soleTag(parameter.value);
+  if (tag !== undefined && scope.find(tag) === null) {
+    const { value: _value, ...rest } = parameter;
+    return { ...rest, isAbsent: true };
+  }
+  if (parameter.valueFrom?.expression !== undefined && parameter.value === undefined) {
+    const { valueFrom, ...rest } = parameter;
+    const value = replaceTagsIn(`{{=${valueFrom.expression}}}`, scope, "error", turn.env);
+    return { ...rest, value };
+  }
+  return replaceTags(parameter, scope, missing, turn.env);
+}
+
+/** Follows `from` and `fromExpression`. An artifact whose reference leads nowhere stays without a location. */
+export function resolveArtifact(
+  turn: Turn,
+  artifact: Artifact,
+  references: References,
+  missing: MissingRule = STEPS_MUST_EXIST,
+): Artifact {
+  const { from, fromExpression, ...rest } = artifact;
+  const own = replaceTags(rest, references.scope, missing, turn.env) as Artifact;
+  let found: Artifact | undefined;
+  if (from !== undefined && from !== "") {
+    const text = replaceTagsIn(from, itemsOnly(references.scope), "keep", turn.env);
+    found = references.findArtifact(soleTag(text) ?? text);
+  } else if (fromExpression !== undefined && fromExpression !== "") {
+    const value = expressionJson(fromExpression, artifactScope(references), turn.env);
+    found = isPlainMap(value) ? value as unknown as Artifact : undefined;
+  } else {
+    return own;
+  }
+  if (found === undefined) return own;
+  const { name: _name, path: _path, globalName: _global, ...location } = found;
+  const joined = { ...location, ...own };
+  return own.subPath === undefined ? joined : withSubPath(joined, own.subPath);
+}
+
+/** The variables, and artifacts as objects by their references. */
+function artifactScope(references: References): Scope {
+  return {
+    find: (name) =>
+      references.scope.find(name) ??
+        references.findArtifact(name) as unknown as Json | undefined,
+    *names(root) {
+      yield* references.scope.names(root);
+      yield* references.artifactNames?.(root) ?? [];
+    },
+  };
+}
+
+/** Appends a path to the key of an artifact, wherever it is stored. */
+function withSubPath(artifact: Artifact, subPath: string): Artifact {
+  const { subPath: _sub, ...rest } = artifact;
+  for (const member of ["s3", "gcs", "oss", "azure", "hdfs", "artifactory"] as const) {
+    const location = rest[member];
+    if (location === undefined) continue;
+    const field = member === "azure" ? "blob" : member === "hdfs" ? "path" : "key";
+    const key = location[field];
+    if (typeof key !== "string") continue;
+    return { ...rest, [member]: { ...location, [field]: `${key.replace(/\/$/, "")}/${subPath}` } };
+  }
+  return rest;
+}
+
+/** Only the variables of a loop element. */
+export function itemsOnly(scope: Scope): Scope {
+  return {
+    find: (name) => name === "item" || name.startsWith("item.") ? scope.find(name) : undefined,
+    *names(root) {
+      if (root === "item") yield* scope.names(root);
+    },
+  };
+}

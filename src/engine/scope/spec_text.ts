@@ -1,0 +1,75 @@
+/**
+ * JSON texts of specs. All workflows of a manifest have the same spec except its arguments, so its text is kept in two
+ * pieces, between which the arguments stand.
+ */
+import { isShared } from "../../base/shared_json.ts";
+import type { WorkflowSpec } from "../../spec/manifest.ts";
+
+/** The text of a spec before and after its arguments. */
+interface Pieces {
+  names: readonly string[];
+  values: readonly unknown[];
+  before: string;
+  after: string;
+}
+
+/** Most specs with the same templates that are kept; they differ in entrypoints, labels and the like. */
+const MAX_KEPT = 8;
+
+// A memo of a pure function, by the shared templates.
+const known = new WeakMap<object, Pieces[]>();
+
+/**
+ * The spec as JSON.
+ * @param given the text of its arguments, if it is to be another one. It is left out when the spec has no arguments
+ */
+export function specText(spec: WorkflowSpec, given?: string): string {
+  const pieces = piecesOf(spec);
+  if (spec.arguments === undefined) return `${pieces.before}${pieces.after}`;
+  return `${pieces.before}${given ?? JSON.stringify(spec.arguments)}${pieces.after}`;
+}
+
+function piecesOf(spec: WorkflowSpec): Pieces {
+  const { templates } = spec;
+  if (templates === undefined || !isShared(templates)) return cut(spec);
+  let kept = known.get(templates);
+  if (kept === undefined) known.set(templates, kept = []);
+  const found = kept.find((pieces) => isSame(pieces, spec));
+  if (found !== undefined) return found;
+  const pieces = cut(spec);
+  // What is not frozen may change in place.
+  if (kept.length < MAX_KEPT && pieces.values.every(isFixed)) kept.push(pieces);
+  return pieces;
+}
+
+/** Tells whether the pieces are those of a spec: the same members in the same order, except for the arguments' value. */
+function isSame({ names, values }: Pieces, spec: WorkflowSpec): boolean {
+  let at = 0;
+  for (const name in spec) {
+    if (names[at] !== name) return false;
+    if (name !== "arguments" && values[at] !== spec[name as keyof WorkflowSpec]) return false;
+    at++;
+  }
+  return at === names.length;
+}
+
+function isFixed(value: unknown): boolean {
+  return typeof value !== "object" || value === null || isShared(value);
+}
+
+function cut(spec: WorkflowSpec): Pieces {
+  const pieces = { names: Object.keys(spec), values: [] as unknown[], before: "{", after: "" };
+  let place: "before" | "after" = "before";
+  let comma = "";
+  for (const [name, value] of Object.entries(spec)) {
+    const isArguments = name === "arguments";
+    pieces.values.push(isArguments ? undefined : value);
+    if (value === undefined) continue;
+    pieces[place] += `${comma}${JSON.stringify(name)}:`;
+    comma = ",";
+    if (isArguments) place = "after";
+    else pieces[place] += JSON.stringify(value);
+  }
+  pieces[place] += "}";
+  return pieces;
+}

@@ -1,0 +1,51 @@
+/** The calls that the steps of a group, or a task of a DAG, stand for. */
+import type { NodeRecord } from "../records.ts";
+import { NodeFailure } from "../failure.ts";
+import type { ExpandedCall, Frame } from "../runtime.ts";
+import type { Turn } from "../turn.ts";
+import { isBefore } from "./dag_plan.ts";
+import { expandStep } from "./expansion.ts";
+import { findStep, groupIndexOf } from "./frame_steps.ts";
+import { stepReferences } from "./references.ts";
+
+/** Every step of a group, loops expanded. @throws as {@link expandStep} */
+export function groupCalls(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  group: NodeRecord,
+): ExpandedCall[] {
+  const index = group.index ?? 0;
+  const references = stepReferences(
+    turn,
+    boundary,
+    frame,
+    (step) => groupIndexOf(frame, step) < index,
+  );
+  return (frame.template.steps?.[index] ?? []).flatMap((step) =>
+    expandStep(turn, step, baseName(group, step.name), references)
+  );
+}
+
+/** Names of the nodes of a group's steps, without a loop's suffix. */
+export function groupBaseNames(frame: Frame, group: NodeRecord): string[] {
+  const steps = frame.template.steps?.[group.index ?? 0] ?? [];
+  return steps.map(({ name }) => baseName(group, name));
+}
+
+function baseName(group: NodeRecord, step: string): string {
+  return `${group.name}.${step}`;
+}
+
+/** The calls of a task: one, or the elements of its loop. @throws as {@link expandStep} */
+export function taskCalls(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  task: string,
+): ExpandedCall[] {
+  const definition = findStep(frame, task);
+  if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
+  const references = stepReferences(turn, boundary, frame, isBefore(frame, task));
+  return expandStep(turn, definition, `${boundary.name}.${task}`, references);
+}

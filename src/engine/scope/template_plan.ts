@@ -1,0 +1,43 @@
+/** What follows from a template as it is written, whatever its inputs are. It is worked out once for all workflows that share it. */
+import { freezeAll, isShared } from "../../base/shared_json.ts";
+import type { NodeType, Template } from "../../spec/manifest.ts";
+import { templateType } from "../../spec/template_type.ts";
+import { mayHoldTag } from "./expressions.ts";
+
+export interface TemplatePlan {
+  /** The template without its inputs. */
+  body: Template;
+  /** The body contains tags. */
+  isTagged: boolean;
+  /** The type of a node that runs it without retries; undefined when it has no body. */
+  type: NodeType | undefined;
+}
+
+const NODE_TYPES: Readonly<Record<ReturnType<typeof templateType>, NodeType | undefined>> = {
+  Container: "Pod",
+  ContainerSet: "Pod",
+  Script: "Pod",
+  Resource: "Pod",
+  Data: "Pod",
+  Steps: "Steps",
+  DAG: "DAG",
+  Suspend: "Suspend",
+  HTTP: "HTTP",
+  Plugin: "Plugin",
+  Unknown: undefined,
+};
+
+// A memo of a pure function. Nobody changes a template that belongs to a workflow.
+const plans = new WeakMap<Template, TemplatePlan>();
+
+export function planOf(template: Template): TemplatePlan {
+  let plan = plans.get(template);
+  if (plan === undefined) plans.set(template, plan = makePlan(template));
+  return plan;
+}
+
+function makePlan(template: Template): TemplatePlan {
+  const { inputs: _inputs, ...body } = template;
+  if (isShared(template)) freezeAll(body);
+  return { body, isTagged: mayHoldTag(body), type: NODE_TYPES[templateType(template)] };
+}

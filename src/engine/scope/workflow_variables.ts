@@ -1,0 +1,217 @@
+/**
+ * The variables `workflow.*`. Each is looked up only when a tag asks for it. Tags of variables that change while the workflow
+ * runs stay when a Steps or DAG template is filled in, and are replaced where they are used.
+ */
+import type { Json } from "../../base/json.ts";
+import type { Parameter } from "../../spec/manifest.ts";
+import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
+import { createdAt, type Turn } from "../turn.ts";
+import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
+import { isFailedOrError } from "../records.ts";
+import { podName } from "./names.ts";
+import { rfc3339, strftime } from "./time_text.ts";
+
+/** Variables that change while the workflow runs. */
+const LATE = /^workflow\.(status|failures|duration|outputs\.)/;
+
+export interface GlobalScopeOptions {
+  /** Without the variables that change while the workflow runs. */
+  isEarly?: boolean;
+  /** For exit handlers and hooks of the workflow: `workflow.status` and `workflow.failures` have values. */
+  hasEnd?: boolean;
+}
+
+/** The variables `workflow.*`. */
+export function globalScope(turn: Turn, options: GlobalScopeOptions = {}): Scope {
+  const find = (name: string): Json | undefined => {
+    if (!name.startsWith("workflow.")) return undefined;
+    if (options.isEarly === true && LATE.test(name)) return undefined;
+    return findGlobal(turn, name.slice("workflow.".length), options);
+  };
+  return {
+    find,
+    *names(root) {
+      if (root !== "workflow") return;
+      for (const name of globalNames(turn)) {
+        if (find(`workflow.${name}`) !== undefined) yield `workflow.${name}`;
+      }
+    },
+  };
+}
+
+function findGlobal(turn: Turn, name: string, options: GlobalScopeOptions): Json | undefined {
+  const { metadata } = turn.state.header;
+  const spec = executedSpec(turn.state);
+  switch (name) {
+    case "name":
+      return workflowName(turn.state);
+    case "namespace":
+      return workflowNamespace(turn.state);
+    case "uid":
+      return metadata.uid ?? "";
+    case "serviceAccountName":
+      return spec.serviceAccountName ?? "";
+    case "mainEntrypoint":
+      return spec.entrypoint ?? "";
+    case "priority":
+      return spec.priority === undefined ? undefined : String(spec.priority);
+    case "duration":
+      return duration(turn).toFixed(6);
+    case "scheduledTime":
+      return metadata.annotations?.[`${turn.env.labelPrefix}scheduled-time`];
+    case "status":
+      return options.hasEnd === true ? endPhase(turn) : undefined;
+    case "failures":
+      return options.hasEnd === true ? failures(turn) : undefined;
+    case "parameters":
+    case "parameters.json":
+      return parametersJson(globalParameters(turn));
+    case "annotations":
+    case "annotations.json":
+      return compactJson(metadata.annotations ?? {});
+    case "labels":
+    case "labels.json":
+      return compactJson(metadata.labels ?? {});
+    case "creationTimestamp":
+      return rfc3339(createdAt(turn));
+  }
+  const dot = name.indexOf(".");
+  const key = name.slice(dot + 1);
+  if (dot < 0 || key === "") return undefined;
+  switch (name.slice(0, dot)) {
+    case "parameters":
+      return globalParameter(turn, key);
+    case "annotations":
+      return metadata.annotations?.[key];
+    case "labels":
+      return metadata.labels?.[key];
+    case "creationTimestamp":
+      return creationTime(createdAt(turn), key);
+    case "outputs":
+      return globalOutput(turn, key);
+    default:
+      return undefined;
+  }
+}
+
+function* globalNames(turn: Turn): Iterable<string> {
+  const { metadata, outputs } = turn.state.header;
+  yield* [
+    "name",
+    "namespace",
+    "uid",
+    "serviceAccountName",
+    "mainEntrypoint",
+    "priority",
+    "duration",
+    "scheduledTime",
+    "status",
+    "failures",
+    "parameters.json",
+    "annotations.json",
+    "labels.json",
+    "creationTimestamp",
+    "creationTimestamp.RFC3339",
+    "creationTimestamp.s",
+  ];
+  for (const { name } of globalParameters(turn)) yield `parameters.${name}`;
+  for (const key of Object.keys(metadata.annotations ?? {})) yield `annotations.${key}`;
+  for (const key of Object.keys(metadata.labels ?? {})) yield `labels.${key}`;
+  for (const { name } of outputs?.parameters ?? []) yield `outputs.parameters.${name}`;
+  for (const { name } of outputs?.artifacts ?? []) yield `outputs.artifacts.${name}`;
+}
+
+/** Arguments of the workflow, with the values that were read from ConfigMaps. */
+function globalParameters(turn: Turn): Parameter[] {
+  return (executedSpec(turn.state).arguments?.parameters ?? []).map((parameter) => {
+    const value = valueOf(turn, parameter);
+    return value === undefined ? parameter : { ...parameter, value };
+  });
+}
+
+function globalParameter(turn: Turn, name: string): string | undefined {
+  const found = executedSpec(turn.state).arguments?.parameters?.find((one) => one.name === name);
+  return found === undefined ? undefined : valueOf(turn, found);
+}
+
+function valueOf(turn: Turn, parameter: Parameter): string | undefined {
+  const { parameterValues } = turn.state.specs;
+  const value = parameterValues?.[parameter.name] ?? parameter.value ?? parameter.default;
+  return value === undefined ? undefined : fillValue(turn, value);
+}
+
+/** Replaces the tags in an argument, which may use the other variables of the workflow. */
+function fillValue(turn: Turn, value: string): string {
+  if (!value.includes("{{")) return value;
+  const scope: Scope = {
+    find: (name) =>
+      name.startsWith("workflow.") && !name.startsWith("workflow.parameters") && !LATE.test(name)
+        ? findGlobal(turn, name.slice("workflow.".length), {})
+        : undefined,
+    names: () => [],
+  };
+  return replaceTagsIn(value, scope, "keep", turn.env);
+}
+
+/** The value of a variable `….parameters`: a JSON list. */
+export function parametersJson(parameters: readonly Parameter[]): string {
+  return compactJson(
+    parameters.map(({ name, value }) => value === undefined ? { name } : { name, value }),
+  );
+}
+
+function globalOutput(turn: Turn, key: string): Json | undefined {
+  const { outputs } = turn.state.header;
+  const [, kind, name] = /^(parameters|artifacts)\.(.+)$/s.exec(key) ?? [];
+  if (kind === "parameters") {
+    return outputs?.parameters?.find((parameter) => parameter.name === name)?.value;
+  }
+  const artifact = outputs?.artifacts?.find((artifact) => artifact.name === name);
+  return artifact === undefined ? undefined : artifact as unknown as Json;
+}
+
+function creationTime(at: number, key: string): string | undefined {
+  if (key === "RFC3339") return rfc3339(at);
+  if (key === "s") return String(Math.floor(at / 1000));
+  return strftime(at, key);
+}
+
+function duration(turn: Turn): number {
+  const { startedAt, finishedAt } = turn.state.header;
+  return startedAt === undefined ? 0 : ((finishedAt ?? turn.env.now) - startedAt) / 1000;
+}
+
+/** The phase that exit handlers and hooks see: that of the root node. Skipped counts as succeeded. */
+function endPhase(turn: Turn): string {
+  const phase = rootOf(turn.state)?.phase;
+  if (phase === undefined) return turn.state.header.phase;
+  return phase === "Skipped" || phase === "Omitted" ? "Succeeded" : phase;
+}
+
+/** The failed nodes, as a JSON text inside a JSON string. */
+function failures(turn: Turn): string {
+  const found: Json[] = [];
+  const { state } = turn;
+  for (const node of state.nodes.values()) {
+    if (!isFailedOrError(node)) continue;
+    found.push({
+      displayName: node.displayName,
+      message: node.message ?? "",
+      templateName: node.templateName ?? "",
+      phase: node.phase,
+      podName: podName(
+        workflowName(state),
+        node.name,
+        node.templateRef?.template ?? node.templateName,
+      ),
+      finishedAt: node.finishedAt === undefined ? null : rfc3339(node.finishedAt),
+    });
+  }
+  // The reference quotes the list twice.
+  return JSON.stringify(failuresText(found));
+}
+
+function failuresText(found: Json[]): string {
+  if (found.length === 0) return "null";
+  return `[${found.map((failure) => JSON.stringify(failure)).join(",")}]`;
+}

@@ -1,0 +1,55 @@
+/**
+ * What one turn of a workflow may do. A turn that has done its share leaves the rest to the next one, so no workflow holds
+ * up the others, however much it is about to begin.
+ */
+import { checkBytes } from "./limits.ts";
+import type { Turn, TurnBudget } from "./turn.ts";
+
+/** Thrown when the turn has done its share; the next turn does what was left undone. Not an `Error`: it needs no stack. */
+export class TurnOver {
+  readonly name = "TurnOver";
+}
+
+/** Characters of new text after which a turn is over. */
+const TURN_CHARACTERS = 2_000_000;
+
+/** Steps of expressions after which to look at the clock: two milliseconds where expressions are slow. */
+const DEAR_STEPS = 20_000;
+
+/** Pieces of work between two looks at the clock. */
+const STRIDE = 4;
+
+/** Counts a piece of work. @throws {LimitExceeded} when too much is to be stored */
+export function noteWork(turn: Turn, stored = 0): void {
+  const { budget } = turn;
+  if (budget === undefined) return;
+  if (stored > 0) {
+    budget.stored += stored;
+    checkBytes(turn);
+  }
+  // Most turns are so short that a look at the clock for each piece would be much of their work.
+  if (++budget.pieces % STRIDE === 0 || hasDearWork(turn)) askWhetherOver(turn, budget);
+}
+
+/** Counts a stored part of this size that was rewritten or dropped. */
+export function noteReplaced(turn: Turn, characters: number): void {
+  if (turn.budget === undefined) return;
+  turn.budget.replaced += characters;
+  noteWork(turn);
+}
+
+function askWhetherOver({ env }: Turn, budget: TurnBudget): void {
+  budget.steps = -(env.evaluation?.stepsTaken ?? 0);
+  budget.isOver ||= budget.characters + budget.stored + budget.replaced > TURN_CHARACTERS ||
+    env.mayGoOn?.() === false;
+}
+
+/** Expressions may have taken long since the last look at the clock. */
+export function hasDearWork({ budget, env }: Turn): boolean {
+  return (budget?.steps ?? 0) + (env.evaluation?.stepsTaken ?? 0) > DEAR_STEPS;
+}
+
+/** Interrupts work that the next turn can resume. @throws {TurnOver} */
+export function checkTurn({ budget }: Turn): void {
+  if (budget?.isOver === true) throw new TurnOver();
+}

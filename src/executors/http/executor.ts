@@ -1,0 +1,172 @@
+/**
+ * The executor of http templates: the replica itself sends the request. It reaches whatever the replica reaches, so limit
+ * that by the network where users aren't trusted. A request is sent again when the replica dies before its answer is
+ * stored; it carries the task's id as `Idempotency-Key`, so that a server can tell.
+ */
+import { BoundedCache } from "../../base/bounded_cache.ts";
+import { errorText } from "../../base/error_text.ts";
+import type { Json } from "../../base/json.ts";
+import type { ConfigSource } from "../../artifacts/config_source.ts";
+import type { TaskOutcome } from "../../engine/command.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { Deadlines } from "../../platform/deadlines.ts";
+import { FairLimiter } from "../../platform/fair_limiter.ts";
+import type { HttpTemplate } from "../../spec/manifest.ts";
+import { MAX_PARAMETER_BYTES } from "../capture.ts";
+import { headersByName, type HttpAnswer, sendHttp } from "../../platform/http_request.ts";
+import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
+
+/** Truth of an expression over an environment; throws with a text when it has none. */
+export type EvaluateCondition = (expression: string, env: Record<string, Json>) => boolean;
+
+export interface HttpExecutorOptions {
+  config: ConfigSource;
+  clock: Clock;
+  evaluate: EvaluateCondition;
+  /** @default {256} Requests under way at once; more wait. */
+  maxRunning?: number;
+}
+
+/**
+ * From the look-up of the server's name to the last byte of its answer, redirects included. The reference documents it, but
+ * waits for ever.
+ */
+const DEFAULT_TIMEOUT_SECONDS = 30;
+/** Lengths of timeouts that share a timer. */
+const TIMEOUT_LENGTHS = 100;
+
+/** A request that could not be made or had no answer, with the text for the node. */
+class HttpFault extends Error {}
+
+export class HttpExecutor extends ReplicaExecutor {
+  readonly name = "http";
+  protected readonly taskKind = "an HTTP request";
+  readonly #options: HttpExecutorOptions;
+  /** By namespace: one whose servers never answer holds three quarters of them at most. */
+  readonly #turns: FairLimiter;
+  readonly #timeouts = new BoundedCache<number, Deadlines>(TIMEOUT_LENGTHS);
+
+  constructor(options: HttpExecutorOptions) {
+    super(options.clock);
+    this.#options = options;
+    this.#turns = new FairLimiter(options.maxRunning ?? 256);
+  }
+
+  refuses(task: TaskSpec): string | undefined {
+    return task.template.http === undefined
+      ? "The http executor runs http templates only"
+      : undefined;
+  }
+
+  isTied(): boolean {
+    return true;
+  }
+
+  protected async run(task: TaskSpec, stop: Stop): Promise<TaskOutcome> {
+    const send = () => this.#send(task, task.template.http ?? {}, stop);
+    try {
+      return await this.#turns.run(task.namespace, send, stop.signal);
+    } catch (error) {
+      if (!(error instanceof HttpFault)) throw error;
+      return { phase: "Failed", message: error.message };
+    }
+  }
+
+  async #send(task: TaskSpec, http: HttpTemplate, stop: Stop): Promise<TaskOutcome> {
+    const method = (http.method ?? "") === "" ? "GET" : (http.method ?? "").toUpperCase();
+    const { timeoutSeconds = 0, insecureSkipVerify = false } = http;
+    const given = http.url ?? "";
+    const line = `${titled(method)} "${given}"`;
+    const url = URL.parse(given);
+    if (url === null) throw new HttpFault(`${line}: not a URL`);
+    const headers = await this.#headers(task, http);
+    const bytes = http.bodyFrom?.bytes;
+    const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
+    const seconds = timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS;
+    const answered = this.#timeoutsOf(seconds).add(() =>
+      stop.fail(`${line}: no answer within ${seconds} seconds`)
+    );
+    const answer = await sendHttp({
+      method,
+      url,
+      headers,
+      body: body.length === 0 ? undefined : Buffer.from(body),
+      insecureSkipVerify,
+      maxBytes: MAX_PARAMETER_BYTES,
+      signal: stop.signal,
+    }).catch((error) => {
+      throw new HttpFault(`${line}: ${errorText(error)}`);
+    }).finally(answered);
+    const seen = () => ({
+      method,
+      url: given,
+      body: body.toString(),
+      headers: headersByName(headers),
+    });
+    return this.#judge(http, answer, seen);
+  }
+
+  /** Timeouts of that length. */
+  #timeoutsOf(seconds: number): Deadlines {
+    return this.#timeouts.get(seconds) ??
+      this.#timeouts.set(seconds, new Deadlines(this.clock, seconds * 1000));
+  }
+
+  /** @param seen the request as an expression sees it */
+  #judge(http: HttpTemplate, answer: HttpAnswer, seen: () => Record<string, Json>): TaskOutcome {
+    const { status: statusCode, body } = answer;
+    const outputs = { result: body };
+    const { successCondition = "" } = http;
+    if (successCondition === "") {
+      if (statusCode >= 200 && statusCode < 300) return { phase: "Succeeded", outputs };
+      return {
+        phase: "Failed",
+        message: `received non-2xx response code: ${statusCode}`,
+        outputs,
+      };
+    }
+    const response = { statusCode, body, headers: headersByName(answer.headers) };
+    try {
+      if (this.#options.evaluate(successCondition, { request: seen(), response })) {
+        return { phase: "Succeeded", outputs };
+      }
+    } catch (error) {
+      return { phase: "Error", message: errorText(error), outputs };
+    }
+    return {
+      phase: "Failed",
+      message: `successCondition '${successCondition}' evaluated false`,
+      outputs,
+    };
+  }
+
+  async #headers(task: TaskSpec, http: HttpTemplate): Promise<[string, string][]> {
+    const headers: [string, string][] = [];
+    for (const { name, value = "", valueFrom } of http.headers ?? []) {
+      const reference = valueFrom?.secretKeyRef;
+      if (reference === undefined) {
+        headers.push([name, value]);
+        continue;
+      }
+      const secret = await this.#options.config.secret(task.namespace, reference.name ?? "");
+      const found = secret?.[reference.key];
+      if (found === undefined) {
+        throw new HttpFault(
+          `Secret "${
+            reference.name ?? ""
+          }" in namespace ${task.namespace} has no key "${reference.key}" for header ${name}`,
+        );
+      }
+      headers.push([name, found]);
+    }
+    if (!headers.some(([name]) => name.toLowerCase() === "idempotency-key")) {
+      headers.push(["Idempotency-Key", task.id]);
+    }
+    return headers;
+  }
+}
+
+function titled(method: string): string {
+  return method.charAt(0).toUpperCase() + method.slice(1).toLowerCase();
+}

@@ -1,0 +1,247 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../base/json.ts";
+import { shell, taskSpec } from "../../../test/support/task_spec.ts";
+import type { ImageCommand } from "./image_config.ts";
+import { imagesWithoutCommand, needsWrapper } from "./needs_wrapper.ts";
+import { podFor } from "./pod.ts";
+import type { PodOptions } from "./pod_parts.ts";
+import { taskToken } from "./task_tokens.ts";
+
+const options: PodOptions = {
+  instance: "one",
+  labelPrefix: "workflows.argoproj.io/",
+  helperImage: "sluice:1",
+  callbackUrl: "http://sluice.ns:2746/base",
+  secret: "secret",
+  now: 1_000_000,
+};
+
+interface MadePod extends JsonObject {
+  metadata: JsonObject & { labels: JsonObject; annotations: Record<string, string> };
+  spec: JsonObject & {
+    containers: JsonObject[];
+    initContainers: JsonObject[];
+    volumes: JsonObject[];
+  };
+}
+
+function pod(...args: Parameters<typeof taskSpec>): MadePod {
+  return podFor(taskSpec(...args), options) as MadePod;
+}
+
+function variables(container: JsonObject | undefined): Record<string, unknown> {
+  const list = container?.["env"] as { name: string; value: string }[];
+  return Object.fromEntries(list.map(({ name, value }) => [name, value]));
+}
+
+test("a task that wants nothing but its end is one plain container", () => {
+  const task = taskSpec("a", shell("true"));
+  expect(needsWrapper(task, options.labelPrefix)).toBe(false);
+  const made = pod(
+    "a",
+    shell("true", { metadata: { labels: { l: "1" }, annotations: { x: "y" } } }),
+  );
+  expect(made.metadata).toMatchObject({
+    name: "wf-a",
+    namespace: "default",
+    labels: {
+      l: "1",
+      "workflows.argoproj.io/workflow": "wf",
+      "workflows.argoproj.io/completed": "false",
+      "sluice.dev/instance": "one",
+      "sluice.dev/workflow-uid": "uid-1",
+    },
+    annotations: {
+      x: "y",
+      "workflows.argoproj.io/node-id": "a",
+      "workflows.argoproj.io/node-name": "wf.a",
+      "sluice.dev/task": "uid-1/a/1",
+    },
+  });
+  expect(made.spec.initContainers).toBeUndefined();
+  expect(made.spec.volumes).toBeUndefined();
+  expect(made.spec.containers).toEqual([
+    expect.objectContaining({
+      name: "main",
+      image: "localhost/box:1",
+      command: ["/bin/sh", "-c", "true"],
+    }),
+  ]);
+  expect(made.spec["restartPolicy"]).toBe("Never");
+});
+
+test("a task with outputs is wrapped, and told how to call back", () => {
+  const outputs = {
+    parameters: [{ name: "s", value: "x" }, { name: "o", valueFrom: { path: "/tmp/o" } }],
+    artifacts: [{ name: "a", path: "/tmp/a" }],
+  };
+  const made = pod("a", shell("true", { outputs }), { includeResult: true });
+  const [main] = made.spec.containers;
+  expect(main).toMatchObject({
+    command: ["/var/run/argo/busybox", "sh", "/argo/staging/run"],
+    args: ["/bin/sh", "-c", "true"],
+  });
+  expect(variables(main)).toMatchObject({
+    SLUICE_NAME: "main",
+    SLUICE_KEEP_STDOUT: "1",
+    SLUICE_FILES: "1\t/tmp/o",
+    SLUICE_ARTIFACTS: "0\t/tmp/a",
+    SLUICE_HOST: "sluice.ns",
+    SLUICE_PORT: "2746",
+    SLUICE_PATH: "/base/api/v1/tasks/default/wf-a",
+    SLUICE_TASK: "uid-1/a/1",
+    SLUICE_TOKEN: taskToken("secret", "uid-1/a/1"),
+    ARGO_NODE_ID: "a",
+  });
+  expect(made.spec.initContainers.map((container) => container["name"])).toEqual(["sluice-init"]);
+  expect(made.spec.volumes.map((volume) => volume["name"])).toEqual([
+    "var-run-argo",
+    "argo-staging",
+  ]);
+});
+
+test("everything a template may set reaches the pod; the template wins over the workflow", () => {
+  const made = pod("a", {
+    ...shell("true"),
+    nodeSelector: { disk: "ssd" },
+    tolerations: [{ key: "t" }],
+    serviceAccountName: "own",
+    priorityClassName: "high",
+    sidecars: [{ name: "side", image: "s", mirrorVolumeMounts: true }],
+    initContainers: [{ name: "init", image: "i" }],
+    volumes: [{ name: "v", emptyDir: {} }],
+  }, {
+    deadline: 1_000_000 + 61_500,
+    avoidHosts: ["bad"],
+    podSpec: {
+      nodeSelector: { disk: "hdd" },
+      serviceAccountName: "other",
+      imagePullSecrets: [{ name: "pull" }],
+      hostNetwork: true,
+      podPriority: 7,
+      affinity: { podAffinity: { x: 1 } },
+      securityContext: { runAsNonRoot: true },
+      podMetadata: { labels: { team: "a" } },
+      volumes: [{ name: "v", hostPath: { path: "/" } }, { name: "w", emptyDir: {} }],
+      volumeClaimTemplates: [{ metadata: { name: "claim" } }],
+    },
+  });
+  expect(made.spec).toMatchObject({
+    nodeSelector: { disk: "ssd" },
+    tolerations: [{ key: "t" }],
+    serviceAccountName: "own",
+    priorityClassName: "high",
+    priority: 7,
+    imagePullSecrets: [{ name: "pull" }],
+    hostNetwork: true,
+    securityContext: { runAsNonRoot: true },
+    activeDeadlineSeconds: 62,
+    initContainers: [{ name: "init" }, { name: "side", restartPolicy: "Always" }],
+    volumes: [
+      { name: "v", emptyDir: {} },
+      { name: "w" },
+      { name: "claim", persistentVolumeClaim: { claimName: "wf-claim" } },
+    ],
+    affinity: {
+      podAffinity: { x: 1 },
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{
+            matchExpressions: [{
+              key: "kubernetes.io/hostname",
+              operator: "NotIn",
+              values: ["bad"],
+            }],
+          }],
+        },
+      },
+    },
+  });
+  expect(made.metadata.labels["team"]).toBe("a");
+});
+
+test("a script and input artifacts become files", () => {
+  const made = pod("a", {
+    script: {
+      image: "python",
+      command: ["python3"],
+      source: "print(1)",
+      volumeMounts: [{ name: "v", mountPath: "/data" }],
+    },
+    volumes: [{ name: "v", emptyDir: {} }],
+    inputs: {
+      artifacts: [
+        { name: "in", path: "/in/file", s3: { key: "k" } },
+        { name: "vol", path: "/data/sub/x", optional: true, s3: { key: "k" } },
+        { name: "passed", s3: { key: "k" } },
+      ],
+    },
+  });
+  const [main] = made.spec.containers;
+  expect(main?.["args"]).toEqual(["python3", "/argo/staging/script"]);
+  expect(made.metadata.annotations["sluice.dev/script"]).toBe("print(1)");
+  expect(main?.["volumeMounts"]).toContainEqual({
+    name: "input-artifacts",
+    mountPath: "/in/file",
+    subPath: "in",
+  });
+  const [helper] = made.spec.initContainers;
+  expect(variables(helper)["SLUICE_INPUTS"]).toBe(
+    "0\t/argo/inputs/artifacts\tfalse\n1\t/mainctrfs/data/sub\ttrue",
+  );
+  expect(helper?.["volumeMounts"]).toContainEqual({ name: "v", mountPath: "/mainctrfs/data" });
+  const facts = JSON.parse(made.metadata.annotations["sluice.dev/outputs"] ?? "");
+  expect(facts.inputs.map((input: { path: string }) => input.path)).toEqual(["in", "x", "passed"]);
+});
+
+test("containers of a set wait for each other", () => {
+  const made = pod("a", {
+    containerSet: {
+      retryStrategy: { retries: "2", duration: "1500ms" },
+      containers: [
+        { name: "one", image: "i", command: ["a"] },
+        { name: "main", image: "i", command: ["b"], dependencies: ["one"] },
+      ],
+    },
+  }, { includeResult: true });
+  const [one, main] = made.spec.containers;
+  expect(variables(one)).toMatchObject({ SLUICE_RETRIES: "2", SLUICE_RETRY_WAIT: "1.5" });
+  expect(variables(one)["SLUICE_KEEP_STDOUT"]).toBeUndefined();
+  expect(variables(main)).toMatchObject({ SLUICE_AFTER: "one", SLUICE_KEEP_STDOUT: "1" });
+  expect(main?.["dependencies"]).toBeUndefined();
+});
+
+test("podSpecPatch changes what it names, workflow first, then template", () => {
+  const made = pod("a", {
+    ...shell("true"),
+    podSpecPatch: '{"containers":[{"name":"main","resources":{"limits":{"cpu":"2"}}}]}',
+  }, {
+    podSpec: {
+      podSpecPatch:
+        "terminationGracePeriodSeconds: 5\ncontainers:\n- name: main\n  env: [{name: A, value: b}]\n  resources: {limits: {cpu: '1'}}\n- name: more\n  image: m\n",
+    },
+  });
+  expect(made.spec["terminationGracePeriodSeconds"]).toBe(5);
+  expect(made.spec.containers.map(({ name }) => name)).toEqual(["main", "more"]);
+  expect(made.spec.containers[0]?.["resources"]).toEqual({ limits: { cpu: "2" } });
+  expect(variables(made.spec.containers[0])).toMatchObject({ A: "b", ARGO_NODE_ID: "a" });
+  expect(() => pod("a", { ...shell("true"), podSpecPatch: "just text" })).toThrow(
+    "podSpecPatch is not an object",
+  );
+});
+
+test("a wrapped container without a command runs its image's own, and is refused when that has none", () => {
+  const own = { image: "i", args: [] as string[] };
+  const task = taskSpec("own", { container: own }, { includeResult: true });
+  expect(imagesWithoutCommand(task, options.labelPrefix)).toEqual(["i"]);
+  const made = (command: ImageCommand, args: string[] = []) => {
+    const template = { container: { ...own, args } };
+    const pod = podFor({ ...task, template }, { ...options, commands: new Map([["i", command]]) });
+    return (pod["spec"] as { containers: { args: string[] }[] }).containers[0]?.args;
+  };
+  expect(made({ entrypoint: ["/e"], cmd: ["c"] })).toEqual(["/e", "c"]);
+  expect(made({ entrypoint: ["/e"], cmd: ["c"] }, ["a"])).toEqual(["/e", "a"]);
+  expect(made({ entrypoint: [], cmd: ["/c"] })).toEqual(["/c"]);
+  expect(() => made({ entrypoint: [], cmd: [] })).toThrow('image "i" has none of its own');
+  expect(imagesWithoutCommand({ ...task, includeResult: false }, options.labelPrefix)).toEqual([]);
+});

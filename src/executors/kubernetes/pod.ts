@@ -1,0 +1,80 @@
+/**
+ * Pure: a task as a Pod manifest. The engine gives the pod its name, so creating it twice is creating it once. A container
+ * whose outputs are wanted is wrapped (see `wrapper.ts`). A pod that wants none has neither wrapper nor init container,
+ * since those cost a second at the start.
+ */
+import type { JsonObject } from "../../base/json.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import { planContainers } from "../container_plan.ts";
+import { needsWrapper } from "./needs_wrapper.ts";
+import { INSTANCE_LABEL, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
+import { type PodOptions, PodParts } from "./pod_parts.ts";
+import { applyPodPatch } from "./pod_patch.ts";
+import { avoidHosts, copiedMembers, podDeadline } from "./pod_settings.ts";
+
+/** Makes the pod. @throws {Error} when the template can't be a pod, with the reason */
+export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
+  const { template } = task;
+  const plan = planContainers(template);
+  const mains = plan.filter(({ role }) => role === "main");
+  const wrapped = needsWrapper(task, options.labelPrefix);
+  const parts = new PodParts(task, options, wrapped);
+  const spec: JsonObject = {
+    restartPolicy: "Never",
+    ...copiedMembers(task),
+    ...podDeadline(task, options.now),
+    containers: mains.map((container) => parts.main(container, mains)),
+  };
+  const init = [
+    ...(wrapped ? [parts.helper(mains)] : []),
+    ...plan.filter(({ role }) => role === "init").map((container) => parts.plain(container)),
+    // Kubernetes ends these itself when the main containers have ended.
+    ...plan.filter(({ role }) => role === "sidecar").map((container) => ({
+      ...parts.plain(container),
+      restartPolicy: "Always",
+    })),
+  ];
+  if (init.length > 0) spec["initContainers"] = init;
+  if (options.serviceAccount !== undefined && spec["serviceAccountName"] === undefined) {
+    spec["serviceAccountName"] = options.serviceAccount;
+  }
+  avoidHosts(spec, task.avoidHosts ?? []);
+  const volumes = parts.volumes();
+  if (volumes.length > 0) spec["volumes"] = volumes;
+  const pod: JsonObject = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: task.podName,
+      namespace: task.namespace,
+      labels: labels(task, options),
+      annotations: { ...annotations(task, options), ...parts.annotations },
+    },
+    spec,
+  };
+  return applyPodPatch(applyPodPatch(pod, task.podSpec.podSpecPatch), template.podSpecPatch);
+}
+
+function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObject {
+  const { podSpec, template } = task;
+  return {
+    ...podSpec.podMetadata?.labels,
+    ...template.metadata?.labels,
+    [`${labelPrefix}workflow`]: task.workflow,
+    [`${labelPrefix}completed`]: "false",
+    [INSTANCE_LABEL]: instance,
+    [WORKFLOW_UID_LABEL]: task.workflowUid,
+  };
+}
+
+function annotations(task: TaskSpec, { labelPrefix }: PodOptions): Record<string, string> {
+  const { podSpec, template } = task;
+  return {
+    ...podSpec.podMetadata?.annotations,
+    ...template.metadata?.annotations,
+    "kubectl.kubernetes.io/default-container": "main",
+    [`${labelPrefix}node-id`]: task.nodeId,
+    [`${labelPrefix}node-name`]: task.nodeName,
+    [TASK_ANNOTATION]: task.id,
+  };
+}

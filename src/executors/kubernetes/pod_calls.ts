@@ -1,0 +1,67 @@
+/** The calls on one pod that the executor makes. */
+import type { JsonObject } from "../../base/json.ts";
+import { type KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
+import type { Pod } from "./outcome.ts";
+import { podsPath } from "./pod_watch.ts";
+import type { PodPlace } from "./pod_watch.ts";
+
+/** Creates a pod; undefined when one with its name is there. @throws {KubeError} */
+export async function createPod(client: KubeClient, pod: JsonObject): Promise<Pod | undefined> {
+  const { namespace } = pod["metadata"] as { namespace: string };
+  try {
+    return await client.call<Pod>({ method: "POST", path: podsPath(namespace), body: pod });
+  } catch (error) {
+    if (error instanceof KubeError && error.reason === "AlreadyExists") return undefined;
+    throw error;
+  }
+}
+
+/** @throws {KubeError} */
+export async function getPod(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+): Promise<Pod | undefined> {
+  try {
+    return await client.call<Pod>({ path: `${podsPath(namespace)}/${name}` });
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Deletes this very pod, unless it is gone. @throws {KubeError} */
+export async function deletePod(
+  client: KubeClient,
+  { namespace, name, uid }: PodPlace,
+  graceMs?: number,
+): Promise<void> {
+  try {
+    await client.call({
+      method: "DELETE",
+      path: `${podsPath(namespace)}/${name}`,
+      body: {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        preconditions: { uid },
+        ...(graceMs !== undefined && { gracePeriodSeconds: Math.ceil(graceMs / 1000) }),
+      },
+    });
+  } catch (error) {
+    // Gone, or another pod has its name.
+    if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) {
+      throw error;
+    }
+  }
+}
+
+/** Says on the pod that its outcome was taken. */
+export async function markCompleted(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  labelPrefix: string,
+): Promise<void> {
+  const body = { metadata: { labels: { [`${labelPrefix}completed`]: "true" } } };
+  await client.call({ method: "PATCH", path: `${podsPath(namespace)}/${name}`, body });
+}

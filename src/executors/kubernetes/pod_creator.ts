@@ -1,0 +1,103 @@
+/** Creates the pod of a task, or finds the one that exists. */
+import type { JsonObject } from "../../base/json.ts";
+import type { ArtifactStore } from "../../artifacts/port.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import type { KubeClient } from "../../kubernetes/kube_client.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { artifactScope } from "../artifact_scope.ts";
+import { ImageConfigs } from "./image_config.ts";
+import { KubernetesClaims } from "./claims.ts";
+import { INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
+import type { PodOptions } from "./pod_parts.ts";
+import { podFor } from "./pod.ts";
+import type { Pod } from "./outcome.ts";
+import { createPod, deletePod, getPod } from "./pod_calls.ts";
+import type { PodMetrics } from "./pod_metrics.ts";
+import { commandsOf } from "./pod_commands.ts";
+import { memoryKey } from "./task_report.ts";
+import type { TaskMemory } from "./task_report.ts";
+
+/** Wait for the end of a pod that stands in the way, ms. */
+const DELETION_WAIT_MS = 200;
+
+export interface PodCreatorDeps extends Omit<PodOptions, "now" | "commands"> {
+  client: KubeClient;
+  clock: Clock;
+  memory: TaskMemory;
+  metrics: PodMetrics;
+  /** Checks the artifacts of tasks. Absent: nothing is checked. */
+  artifacts?: ArtifactStore;
+}
+
+export class PodCreator {
+  readonly #deps: PodCreatorDeps;
+  readonly #claims: KubernetesClaims;
+  readonly #images: ImageConfigs;
+
+  constructor(deps: PodCreatorDeps, claims: KubernetesClaims) {
+    this.#deps = deps;
+    this.#claims = claims;
+    this.#images = new ImageConfigs(deps.clock);
+  }
+
+  /**
+   * Creates the pod of a task, unless it exists. Undefined when the task had a pod, which is gone.
+   *
+   * @param since when the task was started, by the monotonic clock
+   * @throws {KubeError} the cluster refuses the pod, perhaps only for now
+   * @throws {Error} the template can't be a pod, or the pod belongs to another deployment
+   */
+  async ensure(task: TaskSpec, since: number, signal: AbortSignal): Promise<Pod | undefined> {
+    const { client, memory, clock, metrics } = this.#deps;
+    const { namespace, podName } = task;
+    const wasCreated = await memory.getBlob(memoryKey(task.id, "created")) !== undefined;
+    if (wasCreated) return this.#adopt(task, await getPod(client, namespace, podName));
+    await this.#checkArtifacts(task);
+    await this.#claims.ensure(task);
+    for (;;) {
+      const made = await createPod(client, await this.#manifest(task));
+      if (made !== undefined) {
+        metrics.create.observe((clock.monotonic() - since) / 1000);
+        return made;
+      }
+      const found = await getPod(client, namespace, podName);
+      if (found === undefined) continue;
+      if (found.metadata.annotations?.[TASK_ANNOTATION] === task.id) {
+        return this.#adopt(task, found);
+      }
+      // The pod of an earlier start of this node, which a retry replaces.
+      await deletePod(client, { namespace, name: podName, uid: found.metadata.uid }, 0);
+      if (await getPod(client, namespace, podName) !== undefined) {
+        await clock.sleep(DELETION_WAIT_MS, signal);
+      }
+    }
+  }
+
+  /** @throws {Problem} for an artifact that this workflow may not have */
+  async #checkArtifacts(task: TaskSpec): Promise<void> {
+    const { inputs, outputs } = task.template;
+    for (const artifact of [...inputs?.artifacts ?? [], ...outputs?.artifacts ?? []]) {
+      await this.#deps.artifacts?.check(artifact, artifactScope(task));
+    }
+  }
+
+  /** The pod that was found, if it is the task's. @throws {Error} when another deployment watches it */
+  #adopt(task: TaskSpec, pod: Pod | undefined): Pod | undefined {
+    if (pod?.metadata.annotations?.[TASK_ANNOTATION] !== task.id) return undefined;
+    const { instance, metrics } = this.#deps;
+    const owner = pod.metadata.labels?.[INSTANCE_LABEL] ?? "";
+    if (owner !== instance) {
+      throw new Error(
+        `Pod ${task.podName} of this task belongs to deployment "${owner}": this server is "${instance}" (--instance)`,
+      );
+    }
+    metrics.adopted.inc();
+    return pod;
+  }
+
+  async #manifest(task: TaskSpec): Promise<JsonObject> {
+    const { client, clock, labelPrefix } = this.#deps;
+    const commands = await commandsOf(client, this.#images, task, labelPrefix);
+    return podFor(task, { ...this.#deps, now: clock.now(), commands });
+  }
+}

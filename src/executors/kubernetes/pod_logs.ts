@@ -1,0 +1,29 @@
+/** The log of a pod's container, as the API server streams it. */
+import type { KubeClient } from "../../kubernetes/kube_client.ts";
+import { podsPath } from "./pod_watch.ts";
+import type { LogLine, LogQuery } from "../port.ts";
+
+/** Lines with their times. @throws {KubeError} 400 while the container has not begun, 404 without the pod */
+export async function* podLogs(
+  client: KubeClient,
+  { namespace, podName }: { namespace: string; podName: string },
+  { container, follow, tailLines, sinceMs, signal }: LogQuery,
+): AsyncGenerator<LogLine> {
+  const lines = client.lines({
+    path: `${podsPath(namespace)}/${podName}/log`,
+    signal,
+    query: {
+      container,
+      timestamps: "true",
+      follow: String(follow),
+      ...(tailLines !== undefined && { tailLines: String(tailLines) }),
+      ...(sinceMs !== undefined && { sinceTime: new Date(sinceMs).toISOString() }),
+    },
+  });
+  for await (const line of lines) {
+    const blank = line.indexOf(" ");
+    const at = Date.parse(blank < 0 ? line : line.slice(0, blank));
+    // The API server takes whole seconds only.
+    if (at >= (sinceMs ?? 0)) yield { at, text: blank < 0 ? "" : line.slice(blank + 1) };
+  }
+}

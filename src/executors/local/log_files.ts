@@ -1,0 +1,172 @@
+/**
+ * Logs of a local process. Its output goes straight into two files, so that it needs no living server; `times` says how
+ * long each was when somebody looked, which gives every line the time at which it was seen, to half a second or so.
+ */
+import type { FileHandle } from "node:fs/promises";
+import type { Clock } from "../../platform/clock.ts";
+import {
+  appendInside,
+  findInside,
+  openInside,
+  readTextInside,
+} from "../../platform/files/inside.ts";
+import type { Place } from "../../platform/files/place.ts";
+import type { LogLine, LogQuery } from "../port.ts";
+
+/** Longer lines are given in pieces. */
+const MAX_LINE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+/** How often a followed log is looked at. */
+const FOLLOW_MS = 200;
+
+/** Sizes of both streams at a time. */
+export interface LogSample {
+  at: number;
+  stdout: number;
+  stderr: number;
+}
+
+/** Most bytes of the file of sizes: some 30 for each sample. */
+const MAX_TIMES_BYTES = 64 * 1024 * 1024;
+
+async function sizeOf(place: Place): Promise<number> {
+  return await findInside(place).then((found) => found?.size ?? 0, () => 0);
+}
+
+async function currentSample(dir: string, at: number): Promise<LogSample> {
+  const [stdout, stderr] = await Promise.all([
+    sizeOf({ root: dir, path: "stdout" }),
+    sizeOf({ root: dir, path: "stderr" }),
+  ]);
+  return { at, stdout, stderr };
+}
+
+/** Notes the sizes now, when something was written since `last`. Gives what is to be `last` next time. */
+export async function sampleLog(dir: string, at: number, last?: LogSample): Promise<LogSample> {
+  const now = await currentSample(dir, at);
+  if (now.stdout === (last?.stdout ?? 0) && now.stderr === (last?.stderr ?? 0)) return last ?? now;
+  const times = { root: dir, path: "times" };
+  await appendInside(times, `${now.at} ${now.stdout} ${now.stderr}\n`);
+  return now;
+}
+
+async function readSamples(dir: string): Promise<LogSample[]> {
+  const text = await readTextInside({ root: dir, path: "times" }, MAX_TIMES_BYTES).catch(() => "");
+  return text.split("\n").slice(0, -1).map((line) => {
+    const [at = 0, stdout = 0, stderr = 0] = line.split(" ").map(Number);
+    return { at, stdout, stderr };
+  });
+}
+
+/** One stream's file, read onwards line by line. */
+class LineCursor {
+  position = 0;
+  readonly #place: Place;
+  #rest = Buffer.alloc(0);
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  /** Complete lines up to a size of the file. */
+  async *upTo(size: number): AsyncGenerator<string> {
+    if (size <= this.position) return;
+    const file = await openInside(this.#place).catch(() => undefined);
+    if (file === undefined) return;
+    try {
+      while (this.position < size && await this.#fill(file, size)) yield* this.#lines();
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #fill(file: FileHandle, size: number): Promise<boolean> {
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - this.position));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, this.position);
+    this.position += bytesRead;
+    this.#rest = Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]);
+    return bytesRead > 0;
+  }
+
+  *#lines(): Generator<string> {
+    for (;;) {
+      const end = this.#rest.indexOf(10);
+      if (end < 0 && this.#rest.length < MAX_LINE_BYTES) return;
+      const cut = end < 0 || end > MAX_LINE_BYTES ? MAX_LINE_BYTES : end;
+      yield this.#rest.toString("utf8", 0, cut);
+      this.#rest = this.#rest.subarray(cut === end ? cut + 1 : cut);
+    }
+  }
+
+  /** What is left of a last line without an end. */
+  takeRest(): string | undefined {
+    const text = this.#rest.length === 0 ? undefined : this.#rest.toString("utf8");
+    this.#rest = Buffer.alloc(0);
+    return text;
+  }
+}
+
+/** One run, read onwards in the order its lines were seen; stdout before stderr where both came at once. */
+class RunCursor {
+  readonly #dir: string;
+  readonly #out: LineCursor;
+  readonly #err: LineCursor;
+  #samplesRead = 0;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.#out = new LineCursor({ root: dir, path: "stdout" });
+    this.#err = new LineCursor({ root: dir, path: "stderr" });
+  }
+
+  /** Lines since the last call. `isLast`: nothing more will come, so an unfinished line is a line too. */
+  async *next(now: number, isLast: boolean): AsyncGenerator<LogLine> {
+    const samples = await readSamples(this.#dir);
+    const current = await currentSample(this.#dir, now);
+    if (isLast) current.at = samples.at(-1)?.at ?? now;
+    for (const sample of [...samples.slice(this.#samplesRead), current]) {
+      for await (const text of this.#out.upTo(sample.stdout)) yield { at: sample.at, text };
+      for await (const text of this.#err.upTo(sample.stderr)) yield { at: sample.at, text };
+    }
+    this.#samplesRead = samples.length;
+    if (!isLast) return;
+    for (const cursor of [this.#out, this.#err]) {
+      const text = cursor.takeRest();
+      if (text !== undefined) yield { at: current.at, text };
+    }
+  }
+}
+
+/**
+ * Lines of a container, over all its runs.
+ *
+ * @param runs Folders so far, oldest first; asked again while following.
+ * @param isEnded True when nothing will be written any more.
+ */
+export async function* readLogs(
+  runs: () => Promise<string[]>,
+  isEnded: () => Promise<boolean>,
+  query: LogQuery,
+  clock: Clock,
+): AsyncGenerator<LogLine> {
+  const cursors = new Map<string, RunCursor>();
+  let tail: LogLine[] | undefined = query.tailLines === undefined ? undefined : [];
+  for (;;) {
+    // Asked before anything is read, so that nothing written until the end is left out.
+    const isLast = !query.follow || query.signal.aborted || await isEnded();
+    for (const dir of await runs()) {
+      const cursor = cursors.get(dir) ?? new RunCursor(dir);
+      cursors.set(dir, cursor);
+      for await (const line of cursor.next(clock.now(), isLast)) {
+        if (line.at < (query.sinceMs ?? 0)) continue;
+        if (tail === undefined) yield line;
+        else if (tail.push(line) > (query.tailLines ?? 0)) tail.shift();
+      }
+    }
+    // Only what was there at the beginning is cut to its last lines.
+    yield* tail ?? [];
+    tail = undefined;
+    if (isLast) return;
+    await clock.sleep(FOLLOW_MS, query.signal);
+  }
+}

@@ -1,0 +1,288 @@
+/** One action on one object of the cluster, and the wait for its condition. */
+import type { ArtifactStore } from "../../artifacts/port.ts";
+import { isJsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { ResourceTemplate } from "../../spec/manifest.ts";
+import { KubeError } from "../../kubernetes/kube_client.ts";
+import type { KubeClient, KubeRequest } from "../../kubernetes/kube_client.ts";
+import { conditionHolds } from "./condition.ts";
+import { readResourceFlags, type ResourceFlags } from "./flags.ts";
+import { collectionOfKind, collectionOfWord, collectionPath } from "./place.ts";
+import { memoryKey } from "../kubernetes/task_report.ts";
+import type { TaskMemory } from "../kubernetes/task_report.ts";
+import { STANDARD_NAMING } from "../../spec/naming.ts";
+
+import { manifestText, readManifest } from "./manifest.ts";
+
+/** Longest wait before a call is repeated, ms. */
+const MAX_WAIT_MS = 10_000;
+
+const PATCH_TYPES: Record<string, string> = {
+  strategic: "application/strategic-merge-patch+json",
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+export interface ResourceDeps {
+  client: KubeClient;
+  clock: Clock;
+  memory: TaskMemory;
+  /** Where manifests in artifacts come from. Absent: there are none. */
+  artifacts?: ArtifactStore;
+  /** Service account of workflows that name none. @default {"default"} */
+  serviceAccount?: string;
+  /** API group of Workflow objects. @default that of the reference */
+  group?: string;
+}
+
+/** The address of an object. */
+interface Place {
+  /** Path of its collection. */
+  path: string;
+  name: string;
+}
+
+/** One action on one object. */
+export class ResourceAction {
+  readonly #task: TaskSpec;
+  readonly #resource: ResourceTemplate;
+  readonly #deps: ResourceDeps;
+  readonly #signal: AbortSignal;
+  readonly #as: string;
+  #place: Place | undefined;
+
+  constructor(
+    task: TaskSpec,
+    resource: ResourceTemplate,
+    deps: ResourceDeps,
+    signal: AbortSignal,
+  ) {
+    this.#task = task;
+    this.#resource = resource;
+    this.#deps = deps;
+    this.#signal = signal;
+    const account = task.template.serviceAccountName ?? task.podSpec.serviceAccountName ??
+      deps.serviceAccount ?? "default";
+    this.#as = `system:serviceaccount:${task.namespace}:${account}`;
+  }
+
+  /** Repeats a call while the API server can't answer it. */
+  async #call(request: KubeRequest): Promise<JsonObject> {
+    for (let wait = 500;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      try {
+        return await this.#deps.client.call({ ...request, as: this.#as, signal: this.#signal });
+      } catch (error) {
+        if (this.#signal.aborted || !(error instanceof KubeError && error.isTransient)) throw error;
+        await this.#deps.clock.sleep(wait, this.#signal);
+      }
+    }
+  }
+
+  /** Carries it out. Gives the object; undefined after a deletion. */
+  async perform(): Promise<JsonObject | undefined> {
+    const { action = "" } = this.#resource;
+    const flags = readResourceFlags(this.#resource.flags ?? []);
+    const { query, deletion, ignoreNotFound } = flags;
+    if (flags.selector !== undefined && (action !== "delete" || flags.target?.name !== "")) {
+      throw new Error(
+        "--selector is for deletions by kind, for example flags [configmap, --selector=app=web]",
+      );
+    }
+    const patchType = flags.patchType ?? this.#resource.mergeStrategy ?? "strategic";
+    const body = await this.#withOwner(readManifest(
+      await manifestText(this.#task, this.#resource, this.#deps.artifacts),
+      action === "patch" && patchType === "json",
+      flags.target !== undefined,
+    ));
+    this.#place = await this.#find(body, flags);
+    const { name, path } = this.#place;
+    const at = `${path}/${name}`;
+    switch (action) {
+      case "get":
+        return await this.#call({ path: at });
+      case "create":
+        return await this.#create(body, query);
+      case "apply":
+        return await this.#call({
+          method: "PATCH",
+          path: at,
+          query: { fieldManager: "sluice", force: "true", ...query },
+          contentType: "application/apply-patch+yaml",
+          body,
+        });
+      case "replace":
+        return await this.#call({ method: "PUT", path: at, query, body });
+      case "patch": {
+        const contentType = PATCH_TYPES[patchType];
+        if (contentType === undefined) {
+          throw new Error(`mergeStrategy ${patchType} is none of strategic, merge, json`);
+        }
+        return await this.#call({ method: "PATCH", path: at, query, contentType, body });
+      }
+      case "delete":
+        await this.#delete(flags.selector, { ...query }, deletion, ignoreNotFound);
+        return undefined;
+      default:
+        throw new Error(
+          `resource.action "${action}" is none of get, create, apply, delete, replace, patch`,
+        );
+    }
+  }
+
+  /** With `setOwnerReference`: makes the Workflow object its owner, so that the cluster deletes both together. */
+  async #withOwner(body: Json): Promise<Json> {
+    if (this.#resource.setOwnerReference !== true || !isJsonObject(body)) return body;
+    const { client, group = STANDARD_NAMING.apiGroup } = this.#deps;
+    const { namespace, workflow, workflowUid: uid } = this.#task;
+    const apiVersion = `${group}/v1alpha1`;
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/workflows/${workflow}`;
+    const owner = await client.call({ path, signal: this.#signal }).catch((error) => {
+      if (error instanceof KubeError && error.status === 404) return {};
+      throw error;
+    });
+    const { metadata } = owner as JsonObject;
+    // The cluster would at once delete an object whose owner does not exist.
+    if (!isJsonObject(metadata) || metadata["uid"] !== uid) {
+      throw new Error(
+        `setOwnerReference needs a Workflow object in the cluster, and ${workflow} was not made as one`,
+      );
+    }
+    const own = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+    const others = Array.isArray(own["ownerReferences"]) ? own["ownerReferences"] : [];
+    const reference = {
+      apiVersion,
+      kind: "Workflow",
+      name: workflow,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+    return { ...body, metadata: { ...own, ownerReferences: [...others, reference] } };
+  }
+
+  async #delete(
+    labelSelector: string | undefined,
+    query: Record<string, string>,
+    deletion: JsonObject,
+    ignoreNotFound: boolean,
+  ): Promise<void> {
+    const { name = "", path = "" } = this.#place ?? {};
+    const body = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
+    try {
+      await this.#call(
+        name === ""
+          ? {
+            method: "DELETE",
+            path,
+            query: { ...query, labelSelector: labelSelector ?? "" },
+            body,
+          }
+          : { method: "DELETE", path: `${path}/${name}`, query, body },
+      );
+    } catch (error) {
+      if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
+    }
+  }
+
+  /** Creates the object once, even when the replica dies right after it. */
+  async #create(manifest: Json, query: Record<string, string>): Promise<JsonObject> {
+    const { memory } = this.#deps;
+    const place = this.#place;
+    if (place === undefined) throw new Error("no place");
+    const key = memoryKey(this.#task.id, "created");
+    const known = await memory.getBlob(key);
+    if (known !== undefined) {
+      place.name = Buffer.from(known).toString();
+      return await this.#call({ path: `${place.path}/${place.name}` });
+    }
+    const made = await this.#call({
+      method: "POST",
+      path: place.path,
+      query,
+      body: manifest,
+    });
+    place.name = String(isJsonObject(made["metadata"]) ? made["metadata"]["name"] : "");
+    await memory.putBlob(key, Buffer.from(place.name));
+    return made;
+  }
+
+  /** The address of the object that the manifest names, or else the flags. */
+  async #find(manifest: Json, flags: ResourceFlags): Promise<Place> {
+    const discover = (path: string) => this.#call({ path });
+    const { apiVersion, kind, metadata } = isJsonObject(manifest) ? manifest : {};
+    if (flags.target?.name === "" && flags.selector === undefined) {
+      throw new Error(`flags name no object, only its kind "${flags.target.kind}"`);
+    }
+    if (flags.target !== undefined && kind === undefined) {
+      const collection = await collectionOfWord(discover, flags.target.kind);
+      return {
+        path: collectionPath(collection, flags.namespace ?? this.#task.namespace),
+        name: flags.target.name,
+      };
+    }
+    if (flags.target !== undefined) {
+      throw new Error("the object is named by the manifest and by flags; one of them must go");
+    }
+    if (typeof apiVersion !== "string" || typeof kind !== "string") {
+      throw new Error("resource.manifest has no apiVersion or no kind");
+    }
+    const { name = "", namespace } = isJsonObject(metadata) ? metadata : {};
+    return {
+      path: collectionPath(
+        await collectionOfKind(discover, apiVersion, kind),
+        typeof namespace === "string" ? namespace : flags.namespace ?? this.#task.namespace,
+      ),
+      name: String(name),
+    };
+  }
+
+  /** Watches the object until one of its conditions holds. */
+  async wait(first: JsonObject): Promise<{ object: JsonObject; failure?: string }> {
+    const { successCondition = "", failureCondition = "" } = this.#resource;
+    if (successCondition === "" && failureCondition === "") return { object: first };
+    const place = this.#place;
+    if (place === undefined) throw new Error("no place");
+    for (let object = first;;) {
+      const verdict = this.#judge(object);
+      if (verdict !== undefined) return verdict;
+      try {
+        const version = isJsonObject(object["metadata"])
+          ? object["metadata"]["resourceVersion"]
+          : "";
+        const query = {
+          fieldSelector: `metadata.name=${place.name}`,
+          resourceVersion: String(version),
+        };
+        const { client } = this.#deps;
+        for await (const event of client.watch(place.path, query, this.#signal, this.#as)) {
+          if (event.type === "DELETED") {
+            throw new Error(`${place.name} was deleted while it was waited for`);
+          }
+          if (event.type === "ERROR") break;
+          if (event.type === "BOOKMARK") continue;
+          object = event.object;
+          const now = this.#judge(object);
+          if (now !== undefined) return now;
+        }
+      } catch (error) {
+        if (this.#signal.aborted || !(error instanceof KubeError)) throw error;
+      }
+      if (this.#signal.aborted) throw new Error("stopped");
+      await this.#deps.clock.sleep(500, this.#signal);
+      object = await this.#call({ path: `${place.path}/${place.name}` });
+    }
+  }
+
+  #judge(object: JsonObject): { object: JsonObject; failure?: string } | undefined {
+    const { successCondition = "", failureCondition = "" } = this.#resource;
+    if (failureCondition !== "" && conditionHolds(failureCondition, object, true)) {
+      return { object, failure: `failure condition '{${failureCondition}}' evaluated true` };
+    }
+    if (successCondition === "" || conditionHolds(successCondition, object, false)) {
+      return successCondition === "" ? undefined : { object };
+    }
+    return undefined;
+  }
+}

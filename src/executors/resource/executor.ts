@@ -1,0 +1,66 @@
+/**
+ * Resource templates: the server makes, changes, reads or deletes an object of the cluster, and waits for its condition. It
+ * acts as the workflow's service account (impersonation), so a workflow may do no more than its account may.
+ */
+import type { JsonObject } from "../../base/json.ts";
+import type { TaskOutcome } from "../../engine/command.ts";
+import type { TaskSpec } from "../../engine/effect.ts";
+import type { Parameter } from "../../spec/manifest.ts";
+import { trimNewline } from "../capture.ts";
+import type { Report } from "../port.ts";
+import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
+import { readJq } from "./jq.ts";
+import { readJsonPathTemplate } from "./condition.ts";
+
+import { ResourceAction, type ResourceDeps } from "./action.ts";
+
+export class ResourceExecutor extends ReplicaExecutor {
+  readonly name = "kubernetes";
+  protected readonly taskKind = "a resource template";
+  readonly #options: ResourceDeps;
+
+  constructor(options: ResourceDeps) {
+    super(options.clock);
+    this.#options = options;
+  }
+
+  refuses({ template }: TaskSpec): string | undefined {
+    return template.resource === undefined
+      ? "This executor runs resource templates only"
+      : undefined;
+  }
+
+  protected async run(
+    task: TaskSpec,
+    { signal }: Stop,
+    report: Report,
+  ): Promise<TaskOutcome> {
+    report({ type: "task-started", task: task.id });
+    const act = new ResourceAction(task, task.template.resource ?? {}, this.#options, signal);
+    const object = await act.perform();
+    if (object === undefined) return { phase: "Succeeded" };
+    const { object: last, failure } = await act.wait(object);
+    if (failure !== undefined) return { phase: "Failed", message: failure };
+    const parameters = (task.template.outputs?.parameters ?? []).map((parameter) =>
+      readOutput(parameter, last)
+    );
+    return {
+      phase: "Succeeded",
+      ...(parameters.length > 0 && { outputs: { parameters } }),
+    };
+  }
+}
+
+function readOutput(parameter: Parameter, object: JsonObject): Parameter {
+  const { jsonPath, jqFilter, default: fallback } = parameter.valueFrom ?? {};
+  if (jqFilter === undefined && jsonPath === undefined) return parameter;
+  try {
+    const value = jqFilter === undefined
+      ? readJsonPathTemplate(jsonPath ?? "", object)
+      : readJq(jqFilter, object);
+    return { ...parameter, value: trimNewline(value) };
+  } catch (error) {
+    if (fallback !== undefined) return { ...parameter, value: fallback };
+    throw new Error(`Output parameter "${parameter.name}": ${String(error)}`);
+  }
+}

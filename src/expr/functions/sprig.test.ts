@@ -1,0 +1,289 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ARGO_FUNCTIONS } from "./argo_functions.ts";
+import { compileExpr } from "../language/compile.ts";
+import { ExprCompileError, ExprRuntimeError } from "../values/error.ts";
+import { goString, toJsonText } from "../values/go_text.ts";
+import type { Value } from "../values/values.ts";
+
+const NOW = Date.UTC(2024, 1, 29, 12, 30, 45);
+
+function evaluate(source: string, env: Record<string, Value> = {}): Value {
+  return compileExpr(source, { env, functions: ARGO_FUNCTIONS }).run(env, {
+    now: () => NOW,
+    random: () => 0.25,
+  });
+}
+
+function failure(source: string): string {
+  try {
+    evaluate(source);
+  } catch (error) {
+    if (error instanceof ExprRuntimeError) return error.reason;
+    throw error;
+  }
+  throw new Error("no error");
+}
+
+describe("text", () => {
+  test.each([
+    ["abbrev(5, 'hello world')", "he..."],
+    ["abbrevboth(5, 10, '1234 5678 9123')", "...5678..."],
+    ["trunc(-5, 'hello world')", "world"],
+    ["trim(' \\t x\\u00a0')", "x"],
+    ["upper('straße')", "STRAßE"],
+    ["title('hello big-world x_y')", "Hello Big-World X_y"],
+    ["untitle('Hello World')", "hello world"],
+    ["substr(-1, 3, 'abcdef')", "abc"],
+    ["substr(2, -1, 'abcdef')", "cdef"],
+    ["trimAll('$x', '$5x$')", "5"],
+    ["trimSuffix('-', 'a-')", "a"],
+    ["nospace(' a b\\n')", "ab"],
+    ["initials('foo bar')", "fb"],
+    ["swapcase('aBc')", "AbC"],
+    ["snakecase('HTTP20xOK')", "http_20x_ok"],
+    ["kebabcase('Bld4Floor3rd')", "bld4-floor-3rd"],
+    ["camelcase('_complex__case_')", "_Complex_Case_"],
+    ["camelcase('GOLANG_IS_GREAT')", "GolangIsGreat"],
+    ["wrap(5, 'alpha beta')", "alpha\nbeta"],
+    ["wrapWith(3, '|', 'abcdefgh')", "abc|def|gh"],
+    ["quote('a\\tb', 1, nil, 1.5)", '"a\\tb" "1" "1.5"'],
+    ["squote('a', [1])", "'a' '[1]'"],
+    ["cat('a', nil, 2)", "a 2"],
+    ["nindent(1, 'a\\nb')", "\n a\n b"],
+    ["replace('', '-', 'ab')", "-a-b-"],
+    ["replace('a', '$&', 'banana')", "b$&n$&n$&"],
+    ["join('-', [1, nil, 'x'])", "1-x"],
+    ["join('-', 'x')", "x"],
+    ["toString(b'abc')", "abc"],
+    ["splitn('$', 2, 'a$b$c')._1", "b$c"],
+    ["uuidv4()", "40404040-4040-4040-8040-404040404040"],
+    ["randNumeric(3)", "222"],
+    ["regexReplaceAll('a(x*)b', '-ab-axxb-', '${1}W')", "-W-xxW-"],
+    ["regexReplaceAll('a(x*)b', '-ab-axxb-', '$1W')", "---"],
+    ["regexReplaceAll('(?P<n>b)', 'abc', '[${n}$$]')", "a[b$]c"],
+    ["regexFind('z', 'abc')", ""],
+    ["urlJoin({scheme: 'http', host: 'h', path: 'a b', userinfo: 'u:p'})", "http://u:p@h/a%20b"],
+    ["dir('/a/b/')", "/a/b"],
+    ["clean('../a/./b/../..')", ".."],
+    ["ext('a.tar.gz')", ".gz"],
+    ["toRawJson('<\\\\u003c>')", '"<\\\\u003c>"'],
+    ["toPrettyJson({a: [1]})", '{\n  "a": [\n    1\n  ]\n}'],
+    ["b32dec(sprig.b32enc('any bytes'))", "any bytes"],
+    ["b64dec('aGVsbG8')", "illegal base64 data at input byte 4"],
+    ["date('2006-01-02', 86400)", "1970-01-02"],
+    ["htmlDate('no time')", "2024-02-29"],
+    ["ago(now())", "0s"],
+    ["duration('3700')", "1h1m40s"],
+    ["durationRound('100h')", "4d"],
+    ["unixEpoch(sprig.dateModify('-24h', sprig.now()))", "1709123445"],
+    ["dateInZone('15:04 MST', sprig.now(), 'no zone')", "12:30 UTC"],
+    ["typeOf(sprig.add(1, 2))", "int64"],
+    ["typeOf(sprig.splitList(',', 'a'))", "[]string"],
+    ["typeOf(sprig.split(',', 'a'))", "map[string]string"],
+    ["typeOf(sprig.semver('1.2'))", "*semver.Version"],
+    ["toString(sprig.semver('v01.2'))", "1.2.0"],
+    ["kindOf(date('2024-01-01'))", "struct"],
+    ["semver('v1.2.3-rc.1+b5').Metadata()", "b5"],
+    ["seq(5, 1)", "5 4 3 2 1"],
+    ["seq(1, -1, 5)", ""],
+  ])("sprig.%s is %j", (source, want) => {
+    expect(evaluate(`sprig.${source}`)).toBe(want);
+  });
+});
+
+describe("other values", () => {
+  test.each([
+    ["sprig.add('1', 2.9, true)", "4"],
+    ["sprig.addf(0.1, 0.2)", "0.3"],
+    ["sprig.divf(1, 3)", "0.3333333333333333"],
+    ["sprig.mulf(1.5, 2, 2)", "6"],
+    ["sprig.round(-2.5, 0)", "-3"],
+    ["sprig.int('0x1f')", "31"],
+    ["sprig.int('12.0')", "12"],
+    ["sprig.int('12.5')", "0"],
+    ["sprig.mod(-7, 3)", "-1"],
+    ["sprig.max(1, '9', 3.7)", "9"],
+    ["sprig.minf(2, 1.5)", "1.5"],
+    ["sprig.untilStep(5, 0, -2)", "[5,3,1]"],
+    ["sprig.until(-2)", "[0,-1]"],
+    ["sprig.randInt(10, 20)", "12"],
+    ["sprig.default('d', [])", '"d"'],
+    ["sprig.coalesce(0, '', [], {}, 7)", "7"],
+    ["sprig.chunk(2, [1, 2, 3])", "[[1,2],[3]]"],
+    ["sprig.chunk(-1, [1, 2])", "[]"],
+    ["sprig.semver('1.2') == sprig.semver('1.2')", "true"],
+    ["sprig.slice([1, 2, 3], 1)", "[2,3]"],
+    ["sprig.slice([])", "null"],
+    ["sprig.uniq([1, 1.0, '1', [1], [1]])", '[1,1,"1",[1]]'],
+    ["sprig.without([1, 2, 3], 2, 3)", "[1]"],
+    ["sprig.concat([1], [], ['a'])", '[1,"a"]'],
+    ["sprig.concat([], [])", "null"],
+    ["sprig.initial([1, 2])", "[1]"],
+    ["sprig.rest([])", "null"],
+    ["sprig.dict('a', 1, 'b')", '{"a":1,"b":""}'],
+    ["sprig.merge({a: '', b: {c: 1}}, {a: 'x', b: {c: 2, d: 3}})", '{"a":"x","b":{"c":1,"d":3}}'],
+    ["sprig.mergeOverwrite({a: 1, b: {c: 1}}, {a: 0, b: {d: 3}})", '{"a":0,"b":{"c":1,"d":3}}'],
+    ["sprig.dig('a', 'b', 'none', {a: {}})", '"none"'],
+    ["sprig.pick({a: 1, b: 2}, 'b', 'zz')", '{"b":2}'],
+    ["sprig.values({b: 2, a: 1})", "[1,2]"],
+    ["sprig.regexFindAll('a*', 'baaac', -1)", '["","aaa",""]'],
+    ["sprig.regexSplit('a+', 'baab', -1)", '["b","b"]'],
+    ["sprig.regexMatch('(', 'x')", "false"],
+    ["sprig.fromJson('{')", "null"],
+    ["sprig.deepEqual({a: [1]}, {a: [1]})", "true"],
+    ["sprig.urlParse('https://u@h:1/p?q#f').userinfo", '"u"'],
+    ["sprig.urlParse('mailto:a@b').opaque", '"a@b"'],
+  ])("%s is %s", (source, want) => {
+    expect(toJsonText(evaluate(source))).toBe(want);
+  });
+
+  test.each([
+    ["^1.2", "1.9.9", true],
+    ["^0.2.3", "0.2.9", true],
+    ["^0.2.3", "0.3.0", false],
+    ["^0.0.3", "0.0.4", false],
+    ["~1.2.3", "1.2.9", true],
+    ["~1", "1.9.0", true],
+    ["1.2.x", "1.2.7", true],
+    ["*", "3.0.0", true],
+    [">=1, <2", "1.5.0", true],
+    [">=1 <2 || >3", "4.1.0", true],
+    [">1.2", "1.2.5", false],
+    [">3", "3.1.0", false],
+    ["<=1.2", "1.2.5", true],
+    ["1.2 - 1.4.5", "1.4.5", true],
+    ["!=1.2.3", "1.2.4", true],
+    [">=1.0.0", "1.1.0-beta", false],
+    [">=1.0.0-0", "1.1.0-beta", true],
+    ["v1.2.3", "1.2.3", true],
+  ])("semverCompare(%s, %s) is %s", (constraint, version, want) => {
+    expect(
+      evaluate(`sprig.semverCompare(${JSON.stringify(constraint)}, ${JSON.stringify(version)})`),
+    ).toBe(want);
+  });
+});
+
+test.each([
+  ["sprig.upper()", "invalid number of arguments: expected 1, got 0"],
+  ["sprig.mul()", "invalid number of arguments: expected at least 1, got 0"],
+  ["sprig.upper(1)", "reflect: Call using int as type string"],
+  [
+    "sprig.get(sprig.split(',', 'a'), '_0')",
+    "reflect: Call using map[string]string as type map[string]interface {}",
+  ],
+  ["sprig.repeat(sprig.add(1, 1), 'x')", "reflect: Call using int64 as type int"],
+  ["sprig.repeat(2.0, 'x')", "reflect: Call using float64 as type int"],
+  ["sprig.pick({a: 1}, 1)", "reflect: cannot use int as type string in Call"],
+  ["sprig.repeat(-1, 'x')", "strings: negative Repeat count"],
+  ["sprig.substr(4, 2, 'abcdef')", "runtime error: slice bounds out of range [4:2]"],
+  ["sprig.first('abc')", "Cannot find first on type string"],
+  ["sprig.dig('a', {})", "dig needs at least three arguments"],
+  [
+    "sprig.dig('a', 'b', 'd', {a: 1})",
+    "interface conversion: interface {} is int, not map[string]interface {}",
+  ],
+  ["sprig.div(1, 0)", "runtime error: integer divide by zero"],
+  ["sprig.divf(1, 0)", "decimal division by 0"],
+  ["sprig.fail('boom')", "boom"],
+  [
+    "sprig.mustFromJson('{')",
+    "invalid JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2)",
+  ],
+  [
+    "sprig.mustToDate('2006-01-02', 'x')",
+    'parsing time "x" as "2006-01-02": cannot parse "x" as "2006"',
+  ],
+  [
+    "sprig.regexFind('[', 'x')",
+    "regexp: Compile(`[`): error parsing regexp: missing closing ]: `[`",
+  ],
+  ["sprig.semver('x')", "invalid semantic version"],
+  ["sprig.semverCompare('?', '1.0.0')", "improper constraint: ?"],
+  [
+    "sprig.urlParse('http://h:x/')",
+    'unable to parse url: parse "http://h:x/": invalid port ":x" after host',
+  ],
+  ["sprig.set(sprig, 'upper', 1)", "this map cannot be changed"],
+  ["sprig.set(nil, 'upper', 1)", "this map cannot be changed"],
+  ["jsonpath([1, 'x'][0], '$')", "reflect: Call using int as type string"],
+  [
+    "sprig.genPrivateKey('rsa')",
+    "sprig.genPrivateKey is not available: expressions have no access to keys, certificates and the network",
+  ],
+  ["sprig.repeat(100000000, 'x')", "memory budget exceeded"],
+])("%s fails: %s", (source, want) => {
+  expect(failure(source)).toBe(want);
+});
+
+test("sprig knows its 209 functions, and no others", () => {
+  const names = Object.keys(ARGO_FUNCTIONS.get("sprig") ?? {});
+  expect(names).toHaveLength(209);
+  expect(evaluate("'env' in sprig")).toBe(false);
+  expect(evaluate("'upper' in sprig")).toBe(true);
+});
+
+test("a clock and randomness that are not there are errors, not surprises", () => {
+  const program = compileExpr("sprig.now()", { env: {}, functions: ARGO_FUNCTIONS });
+  expect(() => program.run({})).toThrow("the present time is not available here");
+});
+
+test("any call of any function ends soon in a value or one of the two errors", () => {
+  const names = Object.keys(ARGO_FUNCTIONS.get("sprig") ?? {});
+  const texts = [
+    "''",
+    "'a b'",
+    "'é世👋'",
+    "'-1'",
+    "'0x1f'",
+    "'[a-z]+('",
+    "'{\"a\":[1]}'",
+    "'2006-01-02'",
+    "'UTC'",
+    "'1.2.3'",
+  ];
+  const others = [
+    "nil",
+    "true",
+    "0",
+    "-3",
+    "7",
+    "2.5",
+    "1e300",
+    "9223372036854775807",
+    "[]",
+    "[1, 'a', nil]",
+    "[[1], {b: 1}]",
+  ];
+  const more = [
+    "{}",
+    "{a: 1, b: {c: nil}}",
+    "date('2024-02-29')",
+    "duration('1h')",
+    "b'x'",
+    "sprig",
+    "sprig.int64(3)",
+    "groupBy([1], #)",
+  ];
+  const arg = fc.constantFrom(...texts, ...others, ...more);
+  const call = fc.tuple(fc.constantFrom(...names), fc.array(arg, { maxLength: 4 }))
+    .map(([name, args]) => `sprig.${name}(${args.join(", ")})`);
+  const nested = fc.tuple(call, fc.constantFrom(...names)).map(([inner, name]) =>
+    `sprig.${name}(${inner})`
+  );
+  fc.assert(
+    fc.property(fc.oneof(call, nested), (source) => {
+      const started = performance.now();
+      try {
+        goString(evaluate(source));
+      } catch (error) {
+        expect(
+          error instanceof ExprRuntimeError || error instanceof ExprCompileError,
+          `${source}: ${error}`,
+        ).toBe(true);
+      }
+      expect(performance.now() - started, source).toBeLessThan(3_000);
+    }),
+    { numRuns: 20_000 },
+  );
+});

@@ -1,0 +1,138 @@
+/**
+ * Kubernetes field selectors (`path=value`, `==`, `!=`, joined with commas) and the extended form for lists of
+ * workflows. The first operator splits a term; the value is everything after it up to the next comma. In a value, `\,`
+ * stands for a comma, `\=` for `=` and `\\` for a backslash. Any other backslash and any further `=` stand for
+ * themselves, so that ids such as base64 text need no escapes. Blanks count.
+ */
+import { invalid } from "../../base/problem.ts";
+import { checkSelectorLength, checkTermCount } from "./limits.ts";
+
+/** One term of a field selector; `==` is read as `=`. */
+export interface FieldTerm {
+  field: string;
+  operator: "=" | "!=";
+  value: string;
+}
+
+/**
+ * Reads a field selector; empty terms are skipped, so empty text selects everything.
+ * @throws {Problem} InvalidArgument when a term has no operator
+ */
+export function parseFieldSelector(text: string): FieldTerm[] {
+  checkSelectorLength("field selector", text);
+  const terms: FieldTerm[] = [];
+  // Sorted, as in Kubernetes: the order decides which of several mistakes is reported.
+  for (const part of splitTerms(text).sort()) {
+    if (part === "") continue;
+    const found = /!=|==|=/.exec(part);
+    if (found === null) {
+      throw invalid(
+        `invalid selector: '${text}'; can't understand '${part}'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value`,
+      );
+    }
+    terms.push({
+      field: part.slice(0, found.index),
+      operator: found[0] === "!=" ? "!=" : "=",
+      value: unescapeValue(part.slice(found.index + found[0].length)),
+    });
+  }
+  checkTermCount("field selector", terms.length);
+  return terms;
+}
+
+/** Tells whether an object is selected: every term holds. `read` gives a field's text; undefined counts as empty. */
+export function matchesFields(
+  terms: readonly FieldTerm[],
+  read: (field: string) => string | undefined,
+): boolean {
+  return terms.every((term) =>
+    ((read(term.field) ?? "") === term.value) === (term.operator === "=")
+  );
+}
+
+/** What the field selector of a workflow list asks for; absent members ask for nothing. */
+export interface WorkflowFields {
+  namespace?: string;
+  notNamespace?: string;
+  name?: string;
+  notName?: string;
+  /** Epoch milliseconds; a workflow that started at this time is included. */
+  startedAfter?: number;
+  /** Epoch milliseconds; a workflow that started at this time is included. */
+  startedBefore?: number;
+  /** The answer says how many items come after the page. */
+  showRemaining?: boolean;
+}
+
+/**
+ * Reads the field selector of a workflow list: `metadata.name`, `metadata.namespace`, `spec.startedAt` with `>` or `<`,
+ * `ext.showRemainingItemCount`. A later term overrides an earlier one; an empty value asks for nothing.
+ * @throws {Problem} InvalidArgument when a term is none of these, or a time or boolean can't be read
+ */
+export function parseWorkflowFieldSelector(text: string): WorkflowFields {
+  checkSelectorLength("field selector", text);
+  const fields: WorkflowFields = {};
+  const take = (term: string, ...prefixes: string[]): string | undefined => {
+    const prefix = prefixes.find((prefix) => term.startsWith(prefix));
+    return prefix === undefined ? undefined : term.slice(prefix.length);
+  };
+  for (const term of text.split(",")) {
+    if (term === "") continue;
+    let value: string | undefined;
+    if ((value = take(term, "metadata.namespace==", "metadata.namespace=")) !== undefined) {
+      if (value !== "") fields.namespace = value;
+    } else if ((value = take(term, "metadata.namespace!=")) !== undefined) {
+      if (value !== "") fields.notNamespace = value;
+    } else if ((value = take(term, "metadata.name==", "metadata.name=")) !== undefined) {
+      if (value !== "") fields.name = value;
+    } else if ((value = take(term, "metadata.name!=")) !== undefined) {
+      if (value !== "") fields.notName = value;
+    } else if ((value = take(term, "spec.startedAt>")) !== undefined) {
+      fields.startedAfter = parseTime(value);
+    } else if ((value = take(term, "spec.startedAt<")) !== undefined) {
+      fields.startedBefore = parseTime(value);
+    } else if ((value = take(term, "ext.showRemainingItemCount=")) !== undefined) {
+      fields.showRemaining = parseBool(value);
+    } else {
+      throw invalid(`unsupported requirement ${term}`);
+    }
+  }
+  return fields;
+}
+
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (char === "\\") i++;
+    else if (char === ",") {
+      terms.push(text.slice(start, i));
+      start = i + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+function unescapeValue(text: string): string {
+  return text.replace(/\\([\\,=])/g, "$1");
+}
+
+const RFC3339 =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+
+function parseTime(text: string): number {
+  const time = RFC3339.test(text) ? Date.parse(text.replace(",", ".")) : NaN;
+  if (!Number.isNaN(time)) return time;
+  const quoted = JSON.stringify(text);
+  throw invalid(
+    `parsing time ${quoted} as "2006-01-02T15:04:05Z07:00": cannot parse ${quoted} as "2006"`,
+  );
+}
+
+function parseBool(text: string): boolean {
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
+  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
+  throw invalid(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+}

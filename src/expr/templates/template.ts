@@ -1,0 +1,391 @@
+/**
+ * Template tags in text: `{{name}}` is a variable, `{{=expression}}` an expression. Tags are replaced in strings that
+ * are already parsed, never in JSON text. One call is one linear pass: inserted text is not scanned again, and of
+ * nested tags (`{{a.{{b}}}}`) one call replaces the inner one, the next call the outer one.
+ */
+import { isShared } from "../../base/shared_json.ts";
+import { BudgetExceeded, ExprCompileError, ExprRuntimeError, isFailure } from "../values/error.ts";
+import { toJsonText } from "../values/go_text.ts";
+import type { Reference } from "../language/program.ts";
+import { compileCached, referencesCached } from "../language/program_cache.ts";
+import { RunContext, type RunOptions } from "../values/run_context.ts";
+import { type Scope, ScopeEnvironment } from "../language/scope.ts";
+import { wellFormed } from "../values/utf8.ts";
+import { fromJson, type FunctionTable, type Value } from "../values/values.ts";
+
+/**
+ * What happens to a tag whose name is unknown or whose expression can't be evaluated yet: `error`; `keep` leaves the
+ * tag as it is; `errorUnder` is an error for names that begin with these parts (but not for `….outputs.artifacts.…`);
+ * other tags are kept. Syntax errors and absent optional values are always errors.
+ */
+export type MissingRule = "error" | "keep" | { errorUnder: readonly string[] };
+
+export interface TemplateOptions {
+  missing: MissingRule;
+  /** Functions of `{{=…}}` besides the built-ins. */
+  functions?: FunctionTable;
+  /** Clock and randomness of `{{=…}}`, or the evaluation whose budget all tags share. */
+  run?: RunOptions;
+  /** Counts the inserted characters. */
+  meter?: { characters: number } | undefined;
+}
+
+/** Why a tag could not be replaced. */
+export type TemplateErrorKind =
+  /** A name does not exist yet: it may in a later round. */
+  | "unresolved"
+  /** The producer was skipped, and there is no default: waiting does not help. */
+  | "absent"
+  /** The expression is wrong, or fails with the given values. */
+  | "expression";
+
+/** A tag that could not be replaced. */
+export class TemplateError extends Error {
+  override readonly name = "TemplateError";
+  readonly kind: TemplateErrorKind;
+  /** The tag with its braces. */
+  readonly tag: string;
+
+  constructor(kind: TemplateErrorKind, tag: string, message: string) {
+    super(message);
+    this.kind = kind;
+    this.tag = tag;
+  }
+}
+
+/**
+ * A tag in a text; offsets are in UTF-16 units, and `end` is exclusive. `outerStart` is where the tag around it begins.
+ */
+export type Tag =
+  | { type: "name"; name: string; start: number; end: number; outerStart?: number }
+  | { type: "expression"; source: string; start: number; end: number };
+
+/** Text that stands for a value that is not known yet, while a manifest is checked. */
+export const PLACEHOLDER = "__argo__internal__placeholder-";
+
+const OPEN = "{{";
+const CLOSE = "}}";
+
+/** The tags of a text, left to right. Of nested tags, only the inner one counts. A tag without an end is text. */
+export function tagsOf(text: string): Tag[] {
+  const tags: Tag[] = [];
+  let at = 0;
+  while (true) {
+    const start = text.indexOf(OPEN, at);
+    if (start < 0) return tags;
+    const close = text.indexOf(CLOSE, start + OPEN.length);
+    if (close < 0) return tags;
+    const end = close + CLOSE.length;
+    const body = text.slice(start + OPEN.length, close);
+    const inner = body.lastIndexOf(OPEN);
+    if (body.startsWith("=")) {
+      tags.push({ type: "expression", source: body.slice(1), start, end });
+    } else if (inner > 0) {
+      tags.push({
+        type: "name",
+        name: body.slice(inner + OPEN.length),
+        start: start + OPEN.length + inner,
+        end,
+        outerStart: start,
+      });
+    } else {
+      tags.push({ type: "name", name: body.trim(), start, end });
+    }
+    at = end;
+  }
+}
+
+/** Tells whether any string in a JSON tree, including keys of objects, may contain a tag. */
+export function mayHoldTag(value: unknown): boolean {
+  if (typeof value === "string") return value.includes(OPEN);
+  if (typeof value !== "object" || value === null) return false;
+  if (isShared(value)) return tagPlaces(value).keys.length > 0;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (mayHoldTag(value[at])) return true;
+    return false;
+  }
+  for (const key in value) {
+    if (key.includes(OPEN) || mayHoldTag((value as Record<string, unknown>)[key])) return true;
+  }
+  return false;
+}
+
+/** Where the tags of a list or object are. */
+interface TagPlaces {
+  /** Keys that contain a tag, or have one somewhere below them. */
+  keys: readonly string[];
+  /** One of the keys themselves contains a tag. */
+  areKeysTagged: boolean;
+}
+
+// A memo of a pure function, by shared values.
+const tagged = new WeakMap<object, TagPlaces>();
+
+function tagPlaces(value: object): TagPlaces {
+  let places = tagged.get(value);
+  if (places === undefined) {
+    const members = value as Record<string, unknown>;
+    const keys = Object.keys(members)
+      .filter((key) => key.includes(OPEN) || mayHoldTag(members[key]));
+    places = { keys, areKeysTagged: keys.some((key) => key.includes(OPEN)) };
+    tagged.set(value, places);
+  }
+  return places;
+}
+
+/**
+ * Replaces the tags in every string of a JSON tree, including keys of objects. Parts without tags are not copied.
+ * @throws {TemplateError}
+ */
+export function substitute<T>(value: T, scope: Scope, options: TemplateOptions): T {
+  return new TagReplacer(scope, options).walk(value) as T;
+}
+
+/**
+ * Replaces the tags of a text.
+ * @throws {TemplateError}
+ */
+export function substituteText(text: string, scope: Scope, options: TemplateOptions): string {
+  return text.includes(OPEN) ? new TagReplacer(scope, options).replace(text) : text;
+}
+
+/** Most characters that one call inserts: many tags for one large value would fill the memory. */
+const MAX_BROUGHT_IN = 16_000_000;
+
+/** Steps for a tag, whatever it contains. */
+const STEPS_PER_TAG = 4;
+/** Additional steps for a tag with an expression. */
+const STEPS_PER_EXPRESSION = 60;
+/** Steps that each text of a template adds to the budget. */
+const STEPS_PER_TEXT = 300;
+
+/** One call of `substitute`; its tags share this. */
+class TagReplacer {
+  readonly #scope: Scope;
+  #knownEnvironment: ScopeEnvironment | undefined;
+  readonly #options: TemplateOptions;
+  #left = MAX_BROUGHT_IN;
+  #context: RunContext | undefined;
+  #tag = "";
+
+  constructor(scope: Scope, options: TemplateOptions) {
+    this.#scope = scope;
+    this.#options = options;
+  }
+
+  /** The evaluation of all tags: one budget, however many there are. */
+  get #evaluation(): RunContext {
+    return this.#context ??= RunContext.of(this.#options.run);
+  }
+
+  get #environment(): ScopeEnvironment {
+    return this.#knownEnvironment ??= new ScopeEnvironment(this.#scope);
+  }
+
+  walk(value: unknown): unknown {
+    if (typeof value === "string") return value.includes(OPEN) ? this.#leaf(value) : value;
+    if (typeof value !== "object" || value === null) return value;
+    if (isShared(value)) return this.#walkShared(value);
+    return Array.isArray(value) ? this.#walkItems(value) : this.#walkMembers(value);
+  }
+
+  /** One of many texts: it adds what an ordinary text costs, so that large templates are not at a disadvantage. */
+  #leaf(text: string): string {
+    this.#evaluation.allow(STEPS_PER_TEXT);
+    return this.replace(text);
+  }
+
+  /** Visits only the parts that contain tags. */
+  #walkShared(value: object): unknown {
+    const { keys, areKeysTagged } = tagPlaces(value);
+    if (areKeysTagged) return this.#walkMembers(value);
+    const members = value as Record<string, unknown>;
+    let copy: Record<string, unknown> | undefined;
+    for (const key of keys) {
+      const item = members[key];
+      const next = this.walk(item);
+      if (next === item) continue;
+      copy ??= (Array.isArray(value) ? value.slice() : { ...value }) as Record<string, unknown>;
+      copy[key] = next;
+    }
+    return copy ?? value;
+  }
+
+  #walkItems(value: readonly unknown[]): unknown {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < value.length; index++) {
+      const item = value[index];
+      const next = this.walk(item);
+      if (next === item) continue;
+      copy ??= value.slice();
+      copy[index] = next;
+    }
+    return copy ?? value;
+  }
+
+  #walkMembers(value: object): unknown {
+    let isChanged = false;
+    const members = value as Record<string, unknown>;
+    const keys = Object.keys(members);
+    const items: unknown[] = [];
+    for (const [at, key] of keys.entries()) {
+      const nextKey = key.includes(OPEN) ? this.replace(key) : key;
+      const item = members[key];
+      const next = this.walk(item);
+      if (nextKey !== key || next !== item) isChanged = true;
+      keys[at] = nextKey;
+      items.push(next);
+    }
+    return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : value;
+  }
+
+  replace(text: string): string {
+    try {
+      return this.#replace(text);
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+      throw new TemplateError("expression", this.#tag, `failed at ${this.#tag}: ${error.message}`);
+    }
+  }
+
+  #replace(text: string): string {
+    let result = "";
+    let at = 0;
+    for (const tag of tagsOf(text)) {
+      const raw = text.slice(tag.start, tag.end);
+      const whole = text.slice(
+        ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
+        tag.end,
+      );
+      this.#tag = whole;
+      this.#evaluation.step(STEPS_PER_TAG + whole.length / 4);
+      const value = tag.type === "expression"
+        ? this.#expression(tag.source, whole)
+        : this.#name(tag.name, whole);
+      if (value !== undefined) this.#spend(value.length, whole);
+      result += text.slice(at, tag.start) + (value ?? raw);
+      at = tag.end;
+    }
+    return result + text.slice(at);
+  }
+
+  #spend(length: number, tag: string): void {
+    this.#left -= length;
+    if (this.#options.meter !== undefined) this.#options.meter.characters += length;
+    if (this.#left < 0) {
+      throw new TemplateError(
+        "expression",
+        tag,
+        `the text grows by more than ${MAX_BROUGHT_IN} characters at ${tag}`,
+      );
+    }
+  }
+
+  /** The text of a variable; undefined if the tag stays. */
+  #name(name: string, tag: string): string | undefined {
+    const value = this.#scope.find(name);
+    if (value === undefined) {
+      const path = tag.slice(OPEN.length, -CLOSE.length).trim().split(".");
+      if (!isErrorFor(path, this.#options.missing)) return undefined;
+      throw new TemplateError("unresolved", tag, `failed to resolve ${tag}`);
+    }
+    if (value === null) {
+      throw new TemplateError(
+        "absent",
+        tag,
+        `unable to substitute ${tag}: output is an absent optional (skipped/omitted node with no default)`,
+      );
+    }
+    if (typeof value === "string") return value;
+    return jsonOr(fromJson(value), this.#evaluation, (reason) => {
+      throw new TemplateError("expression", tag, `failed to substitute ${tag}: ${reason}`);
+    });
+  }
+
+  /** The text of an expression's value; undefined if the tag stays. */
+  #expression(source: string, tag: string): string | undefined {
+    const fail = (kind: TemplateErrorKind, message: string) => {
+      throw new TemplateError(kind, tag, message);
+    };
+    this.#evaluation.step(STEPS_PER_EXPRESSION);
+    const references = this.#references(source, tag);
+    const missing = references
+      .filter(({ guarded, path: [root = ""] }) => !guarded && !this.#options.functions?.has(root))
+      .map((reference) => this.#environment.missingPart(reference))
+      .filter((path) => path !== undefined);
+    const wrong = missing.find((path) => isErrorFor(path, this.#options.missing));
+    if (wrong !== undefined) {
+      fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
+    }
+    if (missing.length > 0) return undefined;
+    const canKeep = this.#options.missing === "keep";
+    let value: Value;
+    try {
+      value = this.#evaluate(source, references);
+    } catch (error) {
+      if (!(error instanceof ExprCompileError || error instanceof ExprRuntimeError)) throw error;
+      // More rounds would not help.
+      if (error.isBudgetExceeded) {
+        return fail("expression", `failed to evaluate expression: ${error.reason}`);
+      }
+      if (canKeep || readsPlaceholder(references, this.#scope)) return undefined;
+      return fail("expression", `failed to evaluate expression: ${error.message}`);
+    }
+    if (typeof value === "string") return wellFormed(value);
+    if (value === null) {
+      return canKeep
+        ? undefined
+        : fail("absent", `failed to evaluate expression ${JSON.stringify(source)}`);
+    }
+    const text = jsonOr(value, this.#evaluation, (reason) => {
+      if (!canKeep) fail("expression", `failed to marshal evaluated expression: ${reason}`);
+      return undefined;
+    });
+    return text?.startsWith('"') ? JSON.parse(text) : text;
+  }
+
+  #references(source: string, tag: string): readonly Reference[] {
+    try {
+      return referencesCached(source);
+    } catch (error) {
+      if (!(error instanceof ExprCompileError)) throw error;
+      throw new TemplateError("expression", tag, `failed to evaluate expression: ${error.message}`);
+    }
+  }
+
+  #evaluate(source: string, references: readonly Reference[]): Value {
+    const { functions } = this.#options;
+    const context = this.#evaluation;
+    const env = this.#environment.envFor(references);
+    return compileCached(source, { env, context, ...(functions && { functions }) })
+      .run(env, context);
+  }
+}
+
+/** A value as JSON; if it has no such form, the result of `otherwise`. */
+function jsonOr(
+  value: Value,
+  context: RunContext,
+  otherwise: (reason: string) => undefined,
+): string | undefined {
+  try {
+    return toJsonText(value, 0, context);
+  } catch (error) {
+    if (isFailure(error)) return otherwise(error.message);
+    throw error;
+  }
+}
+
+function isErrorFor(path: readonly string[], rule: MissingRule): boolean {
+  if (rule === "error") return true;
+  if (rule === "keep") return false;
+  return rule.errorUnder.includes(path[0] ?? "") && !path.join(".").includes(".outputs.artifacts.");
+}
+
+/** Tells whether a value that the references read is a placeholder. */
+function readsPlaceholder(references: readonly Reference[], scope: Scope): boolean {
+  return references.some((reference) => {
+    const value = scope.find(reference.path.join("."));
+    return typeof value === "string" && value.includes(PLACEHOLDER);
+  });
+}

@@ -1,0 +1,37 @@
+/** Probes: is the server alive, can it work, how is it doing. */
+import { unavailable } from "../base/problem.ts";
+import type { AppDeps } from "./deps.ts";
+import { asProblem } from "./problems.ts";
+import type { RouteApp } from "./serve_route.ts";
+
+/** Adds `/healthz`, `/readyz` and `/metrics`. */
+export function mountProbes(app: RouteApp, deps: AppDeps): void {
+  const who = deps.seat === undefined ? {} : { process: deps.seat.process };
+  app.get("/healthz", (c) => c.json({ status: "ok", ...who }));
+  app.get("/readyz", async (c) => {
+    try {
+      if (deps.closing.aborted) throw unavailable("the server is stopping");
+      await deps.ready();
+      // While writes are refused, reads go on. Requests still belong here, because every replica has the same store.
+      const refused = deps.writesRefused?.();
+      return c.json({
+        status: "ok",
+        ...who,
+        ...(refused !== undefined && { writes: `refused: ${refused}` }),
+      });
+    } catch (error) {
+      return c.json({ status: "not ready", ...who, reason: asProblem(error).message }, 503);
+    }
+  });
+  app.get("/metrics", async (c) => {
+    try {
+      await deps.gatekeeper(c.req.raw.headers);
+    } catch {
+      return new Response(null, { status: 403 });
+    }
+    const page = await deps.seat?.metricsPage() ?? deps.metrics.render();
+    return c.text(page, 200, {
+      "content-type": "text/plain; version=0.0.4; charset=utf-8",
+    });
+  });
+}

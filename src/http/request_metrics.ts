@@ -1,0 +1,35 @@
+/** Metrics and log lines of requests. */
+import type { Labels } from "../platform/metrics.ts";
+import type { AppDeps } from "./deps.ts";
+import type { RequestEnv } from "./every_request.ts";
+import type { Route } from "./route.ts";
+
+/** Runs a request and measures it. */
+export type Measure = (env: RequestEnv, run: () => Promise<Response>) => Promise<Response>;
+
+/** Measures the requests of a route. */
+export function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Measure {
+  const total = metrics.counter("sluice_http_requests_total", "Requests by operation and status");
+  const seconds = metrics.histogram(
+    "sluice_http_request_seconds",
+    "Time to the answer of a request, for streams to the first byte",
+  );
+  const labels = { operation };
+  const byStatus = new Map<number, Labels>();
+  return async function measured({ requestId }, run) {
+    const start = service.clock.monotonic();
+    const response = await run();
+    const { status } = response;
+    let counted = byStatus.get(status);
+    if (counted === undefined) {
+      byStatus.set(status, counted = { operation, status: String(status) });
+    }
+    total.inc(counted);
+    const ms = service.clock.monotonic() - start;
+    seconds.observe(ms / 1000, labels);
+    if (service.log.isLevelEnabled("debug")) {
+      service.log.debug({ requestId, operation, status, ms: Math.round(ms) }, "request");
+    }
+    return response;
+  };
+}

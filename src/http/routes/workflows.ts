@@ -1,0 +1,175 @@
+/** Routes that create, read, check and delete workflows. */
+import { defined } from "../../base/defined.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { Turns } from "../../platform/turns.ts";
+import { deleteWorkflow } from "../../service/workflows/control.ts";
+import { createWorkflow } from "../../service/workflows/create.ts";
+import { lintWorkflow } from "../../service/workflows/lint.ts";
+import { listWorkflows } from "../../service/workflows/list.ts";
+import { getWorkflow } from "../../service/workflows/reads.ts";
+import { submitWorkflow } from "../../service/workflows/submit.ts";
+import { idempotencyOf } from "../idempotency_header.ts";
+import {
+  keepsPath,
+  parseProjection,
+  project,
+  type Projection,
+  projectionBelow,
+} from "../projection.ts";
+import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
+import {
+  kindSchema,
+  WORKFLOW_CREATE,
+  WORKFLOW_LINT,
+  WORKFLOW_SUBMIT,
+  type WorkflowCreateBody,
+  type WorkflowLintBody,
+  type WorkflowSubmitBody,
+} from "../requests.ts";
+import { param, type Route, unary } from "../route.ts";
+import { changedWire, listWire, showsNodes, workflowWire, workflowWireInTurns } from "../wire.ts";
+import { deleteConditions, listRequest, workflowRef } from "./shared_options.ts";
+
+const WORKFLOWS = "/api/v1/workflows/{namespace}";
+const ONE = `${WORKFLOWS}/{name}`;
+const tag = "workflows";
+const WORKFLOW = kindSchema("Workflow");
+const answer = { type: "object", schema: WORKFLOW } as const;
+
+/** Every route that creates, reads, checks or deletes workflows. */
+export const WORKFLOW_ROUTES: readonly Route[] = [
+  unary<WorkflowCreateBody>({
+    method: "POST",
+    path: WORKFLOWS,
+    operation: "WorkflowService_CreateWorkflow",
+    tag,
+    summary: "Create a workflow from a manifest",
+    body: WORKFLOW_CREATE,
+    answer,
+    hasMinimal: true,
+    run: async (call) => {
+      const { workflow, serverDryRun, createOptions } = call.body;
+      return changedWire(
+        call,
+        await createWorkflow(call.service, call.caller, {
+          namespace: param(call, "namespace"),
+          workflow,
+          serverDryRun,
+          dryRun: (createOptions?.dryRun ?? []).length > 0,
+          idempotency: await idempotencyOf(call),
+        }),
+      );
+    },
+  }),
+  unary({
+    method: "GET",
+    path: WORKFLOWS,
+    operation: "WorkflowService_ListWorkflows",
+    tag,
+    summary: "List workflows",
+    query: {
+      ...LIST_OPTIONS,
+      fields: "string",
+      nameFilter: "string",
+      createdAfter: "string",
+      finishedBefore: "string",
+    },
+    answer: { type: "list", schema: WORKFLOW },
+    run: async (call) => {
+      const { fields, nameFilter, createdAfter, finishedBefore } = call.query;
+      const projection = parseProjection(fields);
+      const page = await listWorkflows(call.service, call.caller, {
+        ...listRequest(call),
+        ...defined({ nameFilter, createdAfter, finishedBefore }),
+        withoutNodes: !keepsPath(projection, "items", "status", "nodes"),
+      });
+      const below = projection && projectionBelow(projection, "items");
+      const items: JsonObject[] = [];
+      const turns = new Turns();
+      for (const item of page.items) {
+        items.push(await workflowWireInTurns(item, below, turns));
+        await turns.pause();
+      }
+      return projectedList(listWire(items, page), projection);
+    },
+  }),
+  unary({
+    method: "GET",
+    path: ONE,
+    operation: "WorkflowService_GetWorkflow",
+    tag,
+    summary: "Get a workflow; `@latest` is the newest of the namespace",
+    query: { ...GET_OPTIONS, fields: "string", uid: "string" },
+    answer,
+    run: async (call) => {
+      const projection = parseProjection(call.query.fields);
+      const ref = { ...workflowRef(call), ...defined({ uid: call.query.uid }) };
+      const isWithoutNodes = !showsNodes(projection);
+      const workflow = await getWorkflow(call.service, call.caller, ref, isWithoutNodes);
+      return await workflowWireInTurns(workflow, projection, new Turns());
+    },
+  }),
+  unary({
+    method: "DELETE",
+    path: ONE,
+    operation: "WorkflowService_DeleteWorkflow",
+    tag,
+    summary: "Delete a workflow",
+    query: { ...DELETE_OPTIONS, force: "bool" },
+    answer: { type: "empty" },
+    run: async (call) => {
+      await deleteWorkflow(call.service, call.caller, workflowRef(call), {
+        ...deleteConditions(call.query),
+        ...defined({ force: call.query.force }),
+      });
+      return {};
+    },
+  }),
+  unary<WorkflowLintBody>({
+    method: "POST",
+    path: `${WORKFLOWS}/lint`,
+    operation: "WorkflowService_LintWorkflow",
+    tag,
+    summary: "Check a workflow without creating it",
+    body: WORKFLOW_LINT,
+    answer,
+    run: async (call) =>
+      workflowWire(
+        await lintWorkflow(
+          call.service,
+          call.caller,
+          param(call, "namespace"),
+          call.body.workflow,
+        ),
+      ),
+  }),
+  unary<WorkflowSubmitBody>({
+    method: "POST",
+    path: `${WORKFLOWS}/submit`,
+    operation: "WorkflowService_SubmitWorkflow",
+    tag,
+    summary: "Create a workflow from a template or a cron workflow",
+    body: WORKFLOW_SUBMIT,
+    answer,
+    hasMinimal: true,
+    run: async (call) =>
+      changedWire(
+        call,
+        await submitWorkflow(call.service, call.caller, {
+          namespace: param(call, "namespace"),
+          resourceKind: call.body.resourceKind ?? "",
+          resourceName: call.body.resourceName ?? "",
+          options: call.body.submitOptions ?? {},
+          idempotency: await idempotencyOf(call),
+        }),
+      ),
+  }),
+];
+
+/** The projection of a list. Its items have been projected already. */
+function projectedList(list: JsonObject, projection: Projection | undefined): JsonObject {
+  if (projection === undefined) return list;
+  const { metadata = {} } = project({ metadata: list.metadata ?? {} }, projection);
+  const keepsItems = keepsPath(projection, "items");
+  return { metadata, items: keepsItems ? list.items ?? null : null };
+}

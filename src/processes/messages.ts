@@ -1,0 +1,21 @@
+/** What the parent and its processes tell each other, over the channel of the runtime. */
+
+/** From a process to its parent. */
+export type ToParent =
+  /** It serves requests. */
+  | { type: "ready" }
+  /** It takes questions of the others at a socket, and is known to them by a name. */
+  | { type: "join"; name: string; socket: string }
+  /** Somebody asked it for the metrics of all processes. */
+  | { type: "ask-metrics"; id: number }
+  /** Its own page of metrics, as the parent asked. */
+  | { type: "page"; id: number; text: string };
+
+/** From the parent to a process. */
+export type ToProcess =
+  /** Sockets of the other processes, by name. */
+  | { type: "neighbours"; sockets: Record<string, string> }
+  /** Send your own page of metrics. */
+  | { type: "ask-page"; id: number }
+  /** The page of all processes, as the process asked. */
+  | { type: "metrics"; id: number; text: string };

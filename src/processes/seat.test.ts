@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual_clock.ts";
+import type { ToParent, ToProcess } from "./messages.ts";
+import { Seat, seatText } from "./seat.ts";
+
+function seatWithParent(number = 2, starts = 0) {
+  const said: ToParent[] = [];
+  let tell: (message: ToProcess) => void = () => {};
+  let close = () => {};
+  const clock = new ManualClock();
+  const seat = new Seat(seatText(number, starts, "/tmp/x"), {
+    send: (message) => void said.push(message),
+    onMessage: (hear) => tell = hear,
+    onClose: (hear) => close = hear,
+    close: () => {},
+  }, clock);
+  return { seat, said, clock, tell: (message: ToProcess) => tell(message), close: () => close() };
+}
+
+test("a seat knows its number, and whether it replaces another process", () => {
+  expect(seatWithParent(3, 0).seat).toMatchObject({ number: 3, isReplacement: false });
+  expect(seatWithParent(3, 2).seat).toMatchObject({ number: 3, isReplacement: true });
+});
+
+test("a process that its parent left is told to end", () => {
+  const { seat, close } = seatWithParent();
+  expect(seat.left.aborted).toBe(false);
+  close();
+  expect(seat.left.aborted).toBe(true);
+});
+
+test("the parent is told when the process serves, and gets its metrics when it asks", () => {
+  const { seat, said, tell } = seatWithParent();
+  seat.showMetrics(() => "own 1\n");
+  seat.ready();
+  tell({ type: "ask-page", id: 5 });
+  expect(said).toEqual([{ type: "ready" }, { type: "page", id: 5, text: "own 1\n" }]);
+});
+
+test("metrics of all processes come from the parent", async () => {
+  const { seat, said, tell } = seatWithParent();
+  const first = seat.metricsPage();
+  const second = seat.metricsPage();
+  expect(said).toEqual([{ type: "ask-metrics", id: 1 }, { type: "ask-metrics", id: 2 }]);
+  tell({ type: "metrics", id: 2, text: "second" });
+  tell({ type: "metrics", id: 1, text: "first" });
+  expect(await Promise.all([first, second])).toEqual(["first", "second"]);
+});
+
+test("a process whose parent says nothing shows its own metrics", async () => {
+  const { seat, clock } = seatWithParent();
+  seat.showMetrics(() => "# HELP m x\n# TYPE m gauge\nm 1\n");
+  const page = seat.metricsPage();
+  await clock.advance(2_000);
+  expect(await page).toContain('m{sluice_process="2"} 1');
+});

@@ -1,0 +1,271 @@
+/** What happens when a cron workflow is due: decision, workflow, status and history. All of it may be repeated. */
+import { CronRunner } from "../../actors/cron_runner.ts";
+import { unrestrictedCaller } from "../../auth/caller.ts";
+import { defined } from "../../base/defined.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { Problem } from "../../base/problem.ts";
+import { rfc3339 } from "../../engine/scope/time_text.ts";
+import {
+  afterChildEnded,
+  childrenToDelete,
+  cronChild,
+  cronCompletedLabel,
+  decideRun,
+  type DueRun,
+  lastScheduleAnnotation,
+  newCronStatus,
+  scheduleText,
+} from "../../events/cron.ts";
+import { mustStop } from "../../events/cron_conditions.ts";
+import {
+  type CronWorkflow,
+  type CronWorkflowStatus,
+  ManifestKind,
+  type Workflow,
+} from "../../spec/manifest.ts";
+import { apiVersionOf, cronLabel } from "../../spec/naming.ts";
+import type { IndexEntry } from "../../store/port.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { readManifest } from "../manifests/reads.ts";
+import { loadTemplates } from "../manifests/template_access.ts";
+import { changeManifest } from "../manifests/writes.ts";
+import { isTransient, undefinedWhenNotFound } from "../problem_kinds.ts";
+import { storeWorkflow } from "../workflows/create.ts";
+import { NOT_ARCHIVED } from "../workflows/reads.ts";
+
+const KIND = ManifestKind.CronWorkflow;
+/** Longer than the time in which a due time may be looked at again. */
+const KEY_TTL_MS = 3_600_000;
+const ENDED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
+
+/**
+ * Runs a cron workflow at a due time.
+ * @throws {Problem} Unavailable, DeadlineExceeded: try again
+ */
+export async function runCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  { dueMs, missed }: DueRun,
+): Promise<void> {
+  const found = await findCron(deps, namespace, name);
+  if (found === undefined) return;
+  const { cron, children } = found;
+  if (Date.parse(cron.status?.lastScheduledTime ?? "") >= dueMs) return;
+  const active = children.filter(({ phase }) => !ENDED.has(phase));
+  // Whoever stored it had the right to use everything that it reaches.
+  const { workflowSpec } = cron.spec;
+  const findTemplate = await loadTemplates(deps, unrestrictedCaller(), workflowSpec, namespace);
+  const run = { now: () => deps.clock.now(), random: deps.ids.fraction };
+  const decision = decideRun(cron, active.length, { findTemplate }, run, deps.settings.naming);
+  deps.log.info({ namespace, cron: name, due: rfc3339(dueMs), missed, decision: decision.type });
+  switch (decision.type) {
+    case "skip":
+      return;
+    case "stop":
+      return await stopForGood(deps, namespace, name);
+    case "error":
+      return await changeStatus(
+        deps,
+        namespace,
+        name,
+        (status) => withCondition(status, "SpecError", decision.message),
+      );
+    case "submit":
+      if (decision.replaceActive) {
+        for (const child of active) await terminate(deps, namespace, child.name);
+      }
+      return await submit(deps, cron, namespace, dueMs);
+  }
+}
+
+async function submit(
+  deps: ServiceDeps,
+  cron: CronWorkflow,
+  namespace: string,
+  dueMs: number,
+): Promise<void> {
+  const { name = "", uid = "" } = cron.metadata;
+  const workflow = cronChild(cron, dueMs, deps.settings.naming);
+  const key = `cron:${uid}:${dueMs}`;
+  let made: Workflow;
+  try {
+    made = await storeWorkflow(deps, unrestrictedCaller(), {
+      namespace,
+      workflow: { ...workflow, metadata: { ...workflow.metadata, namespace } },
+      idempotency: { key, fingerprint: key, ttlMs: KEY_TTL_MS },
+    });
+  } catch (error) {
+    if (!(error instanceof Problem) || isTransient(error)) throw error;
+    deps.log.warn({ namespace, cron: name, reason: error.message }, "cron workflow not submitted");
+    return await changeStatus(
+      deps,
+      namespace,
+      name,
+      (status) =>
+        withCondition(status, "SubmissionError", `Failed to submit Workflow: ${error.message}`),
+    );
+  }
+  const { metadata } = made;
+  const reference: JsonObject = {
+    apiVersion: apiVersionOf(deps.settings.naming),
+    kind: "Workflow",
+    name: metadata.name ?? "",
+    namespace,
+    uid: metadata.uid ?? "",
+    ...defined({ resourceVersion: metadata.resourceVersion }),
+  };
+  const annotations = {
+    [lastScheduleAnnotation(deps.settings.naming)]: scheduleText(cron.spec),
+  };
+  await changeStatus(deps, namespace, name, (status) => {
+    const others = (status.active ?? []).filter((one) => one["uid"] !== metadata.uid);
+    const conditions = (status.conditions ?? []).filter(({ type }) =>
+      type !== "SpecError" && type !== "SubmissionError"
+    );
+    return {
+      ...status,
+      active: [...others, reference],
+      lastScheduledTime: rfc3339(dueMs),
+      phase: "Active",
+      conditions: conditions.length > 0 ? conditions : null,
+    };
+  }, annotations);
+}
+
+/**
+ * Brings the status up to date with the workflows, and deletes those that exceed the limits of the history.
+ * @throws {Problem} Unavailable, DeadlineExceeded: try again
+ */
+export async function reconcileCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  const found = await findCron(deps, namespace, name);
+  if (found === undefined) return;
+  const { cron, children } = found;
+  const byUid = new Map(children.map((child) => [child.uid, child]));
+  const settle = (before: CronWorkflowStatus): CronWorkflowStatus => {
+    let status = before;
+    for (const { uid } of before.active ?? []) {
+      if (typeof uid !== "string") continue;
+      const child = byUid.get(uid);
+      if (child === undefined) {
+        const active = (status.active ?? []).filter((one) => one["uid"] !== uid);
+        status = { ...status, active: active.length > 0 ? active : null };
+      } else if (ENDED.has(child.phase)) {
+        status = afterChildEnded(status, uid, child.phase === "Succeeded");
+      }
+    }
+    return status;
+  };
+  const before = cron.status ?? newCronStatus();
+  const after = settle(before);
+  if (after !== before) {
+    await changeStatus(deps, namespace, name, settle);
+    if (stops({ ...cron, status: after }, deps)) await stopForGood(deps, namespace, name);
+  }
+  const finished = children.filter(({ phase }) => ENDED.has(phase)).map((child) => ({
+    name: child.name,
+    succeeded: child.phase === "Succeeded",
+    finishedMs: child.finishedAt ?? child.createdAt,
+  }));
+  for (const child of childrenToDelete(cron.spec, finished)) await remove(deps, namespace, child);
+}
+
+function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
+  try {
+    return mustStop(cron, { now: () => deps.clock.now(), random: deps.ids.fraction });
+  } catch {
+    // The next run reports a condition that fails.
+    return false;
+  }
+}
+
+/** A cron workflow with its workflows; undefined when it no longer exists. */
+async function findCron(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<{ cron: CronWorkflow; children: IndexEntry[] } | undefined> {
+  const stored = await deps.store.manifests.get(KIND, namespace, name);
+  if (stored === undefined) return undefined;
+  const cron = await readManifest<CronWorkflow>(deps, KIND, namespace, name).catch(
+    undefinedWhenNotFound,
+  );
+  if (cron === undefined) return undefined;
+  const { items } = await deps.store.query.list({
+    kind: "wf",
+    namespace,
+    labels: [{ key: cronLabel(deps.settings.naming), operator: "=", values: [name] }, NOT_ARCHIVED],
+    limit: 0,
+    parts: [],
+  });
+  const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
+  return { cron: inPlace, children: items.map(({ index }) => index) };
+}
+
+async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
+    ...cron,
+    metadata: {
+      ...cron.metadata,
+      labels: { ...cron.metadata.labels, [cronCompletedLabel(deps.settings.naming)]: "true" },
+    },
+    status: { ...newCronStatus(), ...cron.status, phase: "Stopped" },
+  })).catch(undefinedWhenNotFound);
+}
+
+async function changeStatus(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  change: (status: CronWorkflowStatus) => CronWorkflowStatus,
+  annotations: Record<string, string> = {},
+): Promise<void> {
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
+    ...cron,
+    metadata: Object.keys(annotations).length === 0 ? cron.metadata : {
+      ...cron.metadata,
+      annotations: { ...cron.metadata.annotations, ...annotations },
+    },
+    status: change({ ...newCronStatus(), ...cron.status }),
+  })).catch(undefinedWhenNotFound);
+}
+
+function withCondition(
+  status: CronWorkflowStatus,
+  type: string,
+  message: string,
+): CronWorkflowStatus {
+  const others = (status.conditions ?? []).filter((condition) => condition.type !== type);
+  return { ...status, conditions: [...others, { type, status: "True", message }] };
+}
+
+async function terminate(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await deps.host.execute(namespace, name, { type: "control", request: { type: "terminate" } })
+    .catch(ignoreRefusal);
+}
+
+async function remove(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
+  await deps.host.execute(namespace, name, { type: "delete" }).catch(ignoreRefusal);
+}
+
+/** For `catch`: a refusal means that the workflow has ended or is gone. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof Problem) || isTransient(error)) throw error;
+}
+
+/** Starts to run the cron workflows that this replica owns. */
+export function startCronRunner(deps: ServiceDeps, replica: string): CronRunner {
+  const { store, clock, ids, log } = deps;
+  const runner = new CronRunner({
+    ...{ store, clock, ids, log, replica },
+    naming: deps.settings.naming,
+    run: (namespace, name, due) => runCron(deps, namespace, name, due),
+    reconcile: (namespace, name) => reconcileCron(deps, namespace, name),
+  });
+  runner.start();
+  return runner;
+}

@@ -1,0 +1,39 @@
+/** Reports what bindings did: to the log, to metrics, to watchers of events. */
+import { apiVersionOf, type Naming } from "../../spec/naming.ts";
+import type { BindingOutcome, EventDispatch } from "./binding_runs.ts";
+import type { About } from "./core_event.ts";
+
+/** Reports the outcomes of the bindings of an event. */
+export async function reportOutcomes(
+  { deps, event }: EventDispatch,
+  outcomes: readonly BindingOutcome[],
+): Promise<void> {
+  const { log, events, clock, eventMetrics, settings } = deps;
+  const { id, namespace } = event;
+  for (const { binding, outcome, message = "", workflow, transient } of outcomes) {
+    eventMetrics?.evaluated(transient === true ? "retried" : outcome);
+    if (outcome !== "error") {
+      if (workflow !== undefined) log.info({ event: id, namespace, binding, outcome, workflow });
+      continue;
+    }
+    log.warn({ event: id, namespace, binding, transient, reason: message }, "event not dispatched");
+    if (transient === true) continue;
+    await events.report(aboutBinding(namespace, binding, settings.naming), {
+      id: message,
+      at: clock.now(),
+      type: "Warning",
+      reason: "WorkflowEventBindingError",
+      message: `failed to dispatch event: ${message}`,
+    });
+  }
+}
+
+function aboutBinding(namespace: string, name: string, naming: Naming): About {
+  return {
+    apiVersion: apiVersionOf(naming),
+    kind: "WorkflowEventBinding",
+    namespace,
+    name,
+    component: "workflow-server",
+  };
+}

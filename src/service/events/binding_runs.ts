@@ -1,0 +1,243 @@
+/**
+ * What the bindings of a namespace do with an event: they submit workflows and call back steps that wait. A failure is the
+ * outcome of its own binding and affects no other.
+ */
+import type { Caller } from "../../auth/port.ts";
+import { Problem } from "../../base/problem.ts";
+import { workingOn } from "../../base/work.ts";
+import { BoundEvent, type CallbackRequest } from "../../events/match.ts";
+import { ExpressionError } from "../../expr/templates/contexts.ts";
+import {
+  ManifestKind,
+  type Workflow,
+  type WorkflowEventBinding,
+  type WorkflowTemplate,
+} from "../../spec/manifest.ts";
+import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { isTransient } from "../problem_kinds.ts";
+import { getManifest } from "../manifests/reads.ts";
+import { requireTemplates } from "../manifests/template_access.ts";
+import { newWorkflow, storeWorkflow } from "../workflows/create.ts";
+import type { EventBinding } from "./binding_source.ts";
+import { callBack, waitMsOf } from "./callbacks.ts";
+import {
+  EVENT_KEY_TTL_MS,
+  eventFractions,
+  eventKey,
+  eventNameHash,
+  eventNameSuffix,
+  eventWorkflowUid,
+  fittingName,
+} from "./identity.ts";
+import type { EventEnvelope } from "./intake.ts";
+import { described, keepWaiting } from "./waiting_callbacks.ts";
+
+/** A record names all bindings that did something, and this many of those that did not match. */
+const MAX_NOT_MATCHED = 200;
+/** How long expressions may keep the process busy before others get their turn. */
+const SLICE_MS = 20;
+
+/** An error rather than "not matched": nobody knows whether it would have matched, and an error keeps the event. */
+export const UNREADABLE_BINDING =
+  "the stored binding cannot be read; write it again or delete it, then replay the event";
+
+/** What one binding did with an event. */
+export type BindingOutcome = Delivery["bindings"][number];
+
+/** One event on its way through the bindings. */
+export interface EventDispatch {
+  deps: ServiceDeps;
+  event: QueuedEvent;
+  envelope: EventEnvelope;
+  caller: Caller;
+  /** It may have been dispatched before. */
+  isRepeat: boolean;
+}
+
+/** Runs the bindings that have not settled yet. */
+export async function runBindings(
+  dispatch: EventDispatch,
+  bindings: readonly EventBinding[],
+  settled: readonly BindingOutcome[],
+): Promise<BindingOutcome[]> {
+  const { clock } = dispatch.deps;
+  const isSettled = new Set(settled.map(({ binding }) => binding));
+  const running: Promise<BindingOutcome>[] = [];
+  let notMatched = 0;
+  let sliceEnd = clock.monotonic() + SLICE_MS;
+  for (const binding of bindings) {
+    const name = binding.metadata.name ?? "";
+    if (isSettled.has(name)) continue;
+    if (clock.monotonic() > sliceEnd) {
+      await clock.sleep(0);
+      sliceEnd = clock.monotonic() + SLICE_MS;
+    }
+    const outcome = startBinding(dispatch, binding);
+    if (outcome instanceof Promise) running.push(outcome);
+    else if (outcome.outcome !== "not-matched" || ++notMatched <= MAX_NOT_MATCHED) {
+      running.push(Promise.resolve(outcome));
+    }
+  }
+  return await Promise.all(running);
+}
+
+/** Selects at once; what a selected binding does goes on afterwards. */
+function startBinding(
+  dispatch: EventDispatch,
+  binding: EventBinding,
+): BindingOutcome | Promise<BindingOutcome> {
+  const name = binding.metadata.name ?? "";
+  if (binding.unreadable === true) {
+    return { binding: name, outcome: "error", message: UNREADABLE_BINDING };
+  }
+  workingOn("event", `${dispatch.event.namespace}/${dispatch.event.id}`);
+  try {
+    const bound = bindEvent(dispatch, binding);
+    if (!bound.isSelected()) return { binding: name, outcome: "not-matched" };
+    return act(dispatch, binding, bound).catch((error) => failedOutcome(dispatch, name, error));
+  } catch (error) {
+    return failedOutcome(dispatch, name, error);
+  }
+}
+
+/** The event as the expressions of a binding see it. */
+export function bindEvent(
+  { event, envelope }: EventDispatch,
+  binding: WorkflowEventBinding,
+): BoundEvent {
+  const headers = Object.entries(envelope.metadata)
+    .flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
+  const { namespace, discriminator } = event;
+  return new BoundEvent(
+    { namespace, discriminator, headers, payload: envelope.payload },
+    binding,
+    {
+      // A repeat sees the same time and draws the same numbers.
+      now: () => event.receivedAt,
+      random: eventFractions(event.id, binding.metadata.name ?? ""),
+    },
+  );
+}
+
+async function act(
+  dispatch: EventDispatch,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<BindingOutcome> {
+  const name = binding.metadata.name ?? "";
+  const workflow = binding.spec.submit === undefined
+    ? undefined
+    : await submit(dispatch, binding, bound);
+  let outcome: BindingOutcome = workflow === undefined
+    ? { binding: name, outcome: "not-matched", message: "the binding submits nothing" }
+    : { binding: name, outcome: "submitted", workflow };
+  for (const request of bound.callbacks()) {
+    const done = await carryOut(dispatch, name, request);
+    const made = workflow === undefined ? [] : [`submitted ${workflow}`];
+    const message = [...made, ...(done.message === undefined ? [] : [done.message])].join("; ");
+    outcome = { binding: name, ...done, ...(message !== "" && { message }) };
+  }
+  return outcome;
+}
+
+/** Submits the workflow of an event and a binding. @returns its name */
+async function submit(
+  dispatch: EventDispatch,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<string> {
+  const { deps, event, caller, isRepeat } = dispatch;
+  const { namespace } = event;
+  const uid = eventWorkflowUid(event.id, binding.metadata.name ?? "");
+  if (isRepeat) {
+    // The binding may have given it another name since the first attempt; the uid stays the same.
+    const known = await deps.store.query.findByUid(uid);
+    if (known !== undefined) return known.split("/")[2] ?? known;
+  }
+  const workflow = await eventWorkflow(dispatch, binding, bound);
+  const key = eventKey(event.id, binding.metadata.name ?? "");
+  const stored = await prefixed("failed to create workflow", () =>
+    storeWorkflow(deps, caller, {
+      namespace,
+      workflow,
+      uid,
+      idempotency: { key, fingerprint: key, ttlMs: EVENT_KEY_TTL_MS },
+    }));
+  return stored.metadata.name ?? "";
+}
+
+/** The workflow that a binding submits, before it is stored. */
+export async function eventWorkflow(
+  { deps, event: { id, namespace, receivedAt }, caller }: EventDispatch,
+  binding: WorkflowEventBinding,
+  bound: BoundEvent,
+): Promise<Workflow> {
+  const { name = "", clusterScope } = binding.spec.submit?.workflowTemplateRef ?? {};
+  const [kind, place] = clusterScope === true
+    ? [ManifestKind.ClusterWorkflowTemplate, ""] as const
+    : [ManifestKind.WorkflowTemplate, namespace] as const;
+  const template = await prefixed(
+    "failed to get workflow template",
+    () => getManifest<WorkflowTemplate>(deps, caller, kind, place, name),
+  );
+  await prefixed(
+    "failed to get workflow template",
+    () => requireTemplates(deps, caller, template.spec, namespace),
+  );
+  const { name: bindingName = "" } = binding.metadata;
+  const workflow = bound.submission(template, deps.settings.naming, (base, isOwn) =>
+    fittingName(
+      base,
+      isOwn ? eventNameHash(id, bindingName) : eventNameSuffix(receivedAt, id, bindingName),
+    ));
+  if (workflow === undefined) throw new TypeError("The binding submits nothing");
+  const inPlace = { ...workflow, metadata: { ...workflow.metadata, namespace } };
+  return newWorkflow(deps, inPlace, caller);
+}
+
+/** Calls back the steps that wait. If there are none, the callback is kept until there is one. */
+async function carryOut(
+  { deps, event, envelope, caller }: EventDispatch,
+  binding: string,
+  request: CallbackRequest,
+): Promise<Omit<BindingOutcome, "binding">> {
+  const { namespace, id, receivedAt } = event;
+  const names = await callBack(deps, caller, namespace, request, eventKey(id, binding));
+  if (names.length > 0) {
+    const outcome = request.action === "resume" ? "resumed" : "stopped";
+    return { outcome, workflow: names.join(", ") };
+  }
+  const expiresAt = receivedAt + waitMsOf(request);
+  if (expiresAt <= deps.clock.now()) {
+    return { outcome: "error", message: `no step waits: ${described(request)}` };
+  }
+  const { sender } = envelope;
+  await keepWaiting(deps, namespace, { event: id, binding, request, sender, expiresAt });
+  return {
+    outcome: "waiting",
+    message: `until ${new Date(expiresAt).toISOString()} for ${described(request)}`,
+  };
+}
+
+/** Runs something; a refusal then begins with the given words. */
+export async function prefixed<T>(words: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(error.code, `${words}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The outcome of a binding that failed. */
+export function failedOutcome(
+  { deps, event }: EventDispatch,
+  binding: string,
+  error: unknown,
+): BindingOutcome {
+  const isKnown = error instanceof Problem || error instanceof ExpressionError;
+  if (!isKnown) deps.log.error({ event: event.id, binding, err: error }, "binding failed");
+  const message = isKnown ? error.message : "internal error; the server's log has the cause";
+  return { binding, outcome: "error", message, ...(isTransient(error) && { transient: true }) };
+}

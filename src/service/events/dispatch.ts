@@ -1,0 +1,130 @@
+/**
+ * Dispatches an event of the queue to the bindings of its namespace and decides what becomes of it: it is over, or it is
+ * tried again later. Everything may be repeated: names, uids and idempotency keys derive from the event and the binding.
+ */
+import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
+import { unreadableDelivery } from "../../store/queued_event.ts";
+import { rawBytesOf } from "../../store/raw_bytes.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { isTransient } from "../problem_kinds.ts";
+import { reportOutcomes } from "./binding_reports.ts";
+import { type BindingOutcome, type EventDispatch, runBindings } from "./binding_runs.ts";
+import type { BindingSource, EventBinding } from "./binding_source.ts";
+import { eventCaller } from "./caller.ts";
+import { type EventEnvelope, readEnvelope } from "./intake.ts";
+
+/** Attempts after which an event is given up. */
+export const MAX_ATTEMPTS = 20;
+const FIRST_RETRY_MS = 200;
+const MAX_RETRY_MS = 60_000;
+
+/** What becomes of an event: it is over, or it comes back after a time. */
+export interface Verdict {
+  delivery: Delivery;
+  retryAfterMs?: number;
+}
+
+/** Dispatches an event to the bindings of its namespace. Rejects only for defects, never for what a binding does. */
+export async function dispatchEvent(
+  deps: ServiceDeps,
+  bindings: BindingSource,
+  event: QueuedEvent,
+): Promise<Verdict> {
+  const envelope = readEnvelope(event.text);
+  if (envelope === undefined) return { delivery: deliveryOfUnreadable(event) };
+  let earlier: BindingOutcome[] = envelope.outcomes ?? [];
+  try {
+    if (event.attempts > 0) earlier = await earlierOutcomes(deps, event, envelope);
+    const known = bindings.of(event);
+    const current = known instanceof Promise ? await known : known;
+    return await dispatchTo(current, deps, event, envelope, earlier);
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");
+    return tryLater(deps, event, earlier);
+  }
+}
+
+async function dispatchTo(
+  bindings: readonly EventBinding[],
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+  earlier: readonly BindingOutcome[],
+): Promise<Verdict> {
+  if (event.attempts >= MAX_ATTEMPTS) {
+    return giveUp(event, final(earlier), `given up after ${event.attempts} attempts`);
+  }
+  const dispatch: EventDispatch = {
+    deps,
+    event,
+    envelope,
+    caller: eventCaller(deps, envelope.sender),
+    isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
+  };
+  const settled = earlier.filter((one) => one.transient !== true);
+  const fresh = bindings.length === 0 ? [] : await runBindings(dispatch, bindings, settled);
+  if (fresh.length > 0) await reportOutcomes(dispatch, fresh);
+  const outcomes = [...settled, ...fresh];
+  if (outcomes.some((outcome) => outcome.transient)) return tryLater(deps, event, outcomes);
+  const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
+  return { delivery: deliveryOf(event, outcomes, { state, attempts: event.attempts + 1 }) };
+}
+
+/** The event is tried again later, unless it has been tried often enough. */
+function tryLater(deps: ServiceDeps, event: QueuedEvent, outcomes: BindingOutcome[]): Verdict {
+  const attempts = event.attempts + 1;
+  if (attempts >= MAX_ATTEMPTS) {
+    return giveUp(event, final(outcomes), `given up after ${attempts} attempts`);
+  }
+  const delivery = deliveryOf(event, outcomes, { state: "queued", attempts });
+  const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
+  return { delivery, retryAfterMs: wait * (0.5 + deps.ids.fraction()) };
+}
+
+/** The record of an event that a defect of ours has ended. */
+export function failedDelivery(event: QueuedEvent): Delivery {
+  return giveUp(event, [], "internal error; the server's log has the cause").delivery;
+}
+
+/** The record of an event whose text was not written by any version of this program. */
+function deliveryOfUnreadable(event: QueuedEvent): Delivery {
+  const reason = "its text is no event with a payload, metadata and a sender";
+  const raw = rawBytesOf(new TextEncoder().encode(event.text));
+  return unreadableDelivery({ ...event, unreadable: { reason, ...raw } });
+}
+
+/** What earlier attempts have settled. */
+async function earlierOutcomes(
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+): Promise<BindingOutcome[]> {
+  const recorded = await deps.store.events.delivery(event.namespace, event.id);
+  // When the record cannot be read, all bindings run again, which makes nothing twice.
+  const known = recorded?.unreadable === undefined ? recorded?.bindings ?? [] : [];
+  return [...new Map([...envelope.outcomes ?? [], ...known].map((one) => [one.binding, one]))
+    .values()];
+}
+
+/** Outcomes that will not change any more. */
+function final(outcomes: readonly BindingOutcome[]): BindingOutcome[] {
+  return outcomes.map(({ transient: _, ...outcome }) => outcome);
+}
+
+function giveUp(event: QueuedEvent, bindings: BindingOutcome[], message: string): Verdict {
+  const failure: BindingOutcome = { binding: "", outcome: "error", message };
+  const attempts = event.attempts + 1;
+  return { delivery: deliveryOf(event, [...bindings, failure], { state: "dead", attempts }) };
+}
+
+function deliveryOf(
+  event: QueuedEvent,
+  bindings: BindingOutcome[],
+  { state, attempts }: Pick<Delivery, "state" | "attempts">,
+): Delivery {
+  const { id, namespace, discriminator, receivedAt, text } = event;
+  const size = event.size ?? new TextEncoder().encode(text).length;
+  const delivery = { id, namespace, discriminator, receivedAt, size, state, attempts, bindings };
+  return state === "dead" ? { ...delivery, event: text } : delivery;
+}

@@ -1,0 +1,124 @@
+/** Receives events: one durable append, then the answer. The event workers do the rest. */
+import type { Caller, Identity } from "../../auth/port.ts";
+import { isJsonObject, type Json } from "../../base/json.ts";
+import type { Delivery } from "../../store/event_port.ts";
+import type { Version } from "../../store/version.ts";
+import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { Idempotency } from "../idempotency.ts";
+import { MANIFEST_RESOURCES } from "../kinds.ts";
+
+/** An event as the queue holds it (`QueuedEvent.text` as JSON). */
+export interface EventEnvelope {
+  /** Body of the request; null when there was none. */
+  payload: Json;
+  /** Request headers whose names begin with `x-`: lower-case name → values. */
+  metadata: Record<string, string[]>;
+  /** Who sent it. What the event leads to is done with the rights of this identity. */
+  sender: Identity;
+  /** What bindings did before it was replayed. Those with an error run again. */
+  outcomes?: Delivery["bindings"];
+}
+
+/** Reads the envelope of a stored event; undefined when the text is not one. */
+export function readEnvelope(text: string): EventEnvelope | undefined {
+  let envelope: Json;
+  try {
+    envelope = JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(envelope)) return undefined;
+  const { payload, metadata, sender, outcomes } = envelope;
+  const isEnvelope = payload !== undefined && isJsonObject(sender) && isJsonObject(metadata) &&
+    Object.values(metadata).every((values) => Array.isArray(values)) &&
+    (outcomes === undefined || Array.isArray(outcomes));
+  return isEnvelope ? envelope as unknown as EventEnvelope : undefined;
+}
+
+export interface EventRequest {
+  namespace: string;
+  discriminator: string;
+  payload: Json;
+  metadata: EventEnvelope["metadata"];
+  idempotency?: Idempotency | undefined;
+  /** Version of all manifests by which the sender was judged; absent: the current one. */
+  manifests?: Version | undefined;
+}
+
+/** The manifests have changed since the sender was judged by them, so it must be judged again. */
+export class StaleManifests extends Error {
+  override name = "StaleManifests";
+}
+
+/** How long an idempotency key is kept. */
+const KEY_TTL_MS = 24 * 3600_000;
+/** When a full queue may have room again, seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Accepts an event.
+ * @throws {Problem} Unavailable when the queue is full or the store can't take the event. If the store does not answer, the
+ * event may still be stored. Aborted (422) when the idempotency key was used with another body
+ * @throws {StaleManifests} then nothing was done
+ */
+export async function receiveEvent(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: EventRequest,
+): Promise<void> {
+  const { namespace, discriminator, idempotency } = request;
+  const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
+  await requireAccess(caller, { verb: "list", resource, namespace });
+  const payload = JSON.stringify(request.payload);
+  const size = Buffer.byteLength(payload);
+  const surroundings: Omit<EventEnvelope, "payload"> = {
+    metadata: request.metadata,
+    sender: caller.identity,
+  };
+  const text = `{"payload":${payload},${JSON.stringify(surroundings).slice(1)}`;
+  const receivedAt = deps.clock.now();
+  const { result } = await deps.store.events.offer(
+    { id: deps.ids.uuid(), namespace, discriminator, text, size, receivedAt },
+    queueBound(deps),
+    idempotency === undefined ? undefined : {
+      key: idempotency.key,
+      fingerprint: idempotency.fingerprint,
+      expiresAt: receivedAt + (idempotency.ttlMs ?? KEY_TTL_MS),
+    },
+    request.manifests,
+  ).catch((error: unknown) => {
+    deps.eventMetrics?.received("failed");
+    throw error instanceof Problem && error.mayBeDone ? unsure(error, idempotency) : error;
+  });
+  if (result === "stale") throw new StaleManifests("the manifests have changed");
+  deps.eventMetrics?.received(result);
+  if (result === "full") throw unavailable("operation queue full", RETRY_AFTER_SECONDS);
+  if (result === "mismatch") {
+    throw new Problem(
+      ProblemCode.Aborted,
+      "this Idempotency-Key was used with another body",
+      { status: 422 },
+    );
+  }
+}
+
+/** The refusal of an event that may have been stored before the store stopped answering. */
+function unsure(
+  { code, message, status, retryAfterSeconds = 1 }: Problem,
+  idempotency: Idempotency | undefined,
+): Problem {
+  const advice = idempotency === undefined
+    ? "sent again, it may have its effect twice. Events that are sent with an Idempotency-Key can be sent again safely"
+    : "send it again with the same key, which makes sure that it has its effect once";
+  return new Problem(code, `${message}: the event may be stored all the same; ${advice}`, {
+    status,
+    retryAfterSeconds,
+  });
+}
+
+/** How many events may be queued or in work at present. */
+export function queueBound({ host, settings }: ServiceDeps): number {
+  return settings.eventQueueSize * Math.max(1, host.replicas.length);
+}

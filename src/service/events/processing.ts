@@ -1,0 +1,58 @@
+/** Processing of events: the workers, which dispatch events, and the callbacks that wait. */
+import { EventWorkers } from "./workers.ts";
+import { BindingSource } from "./binding_source.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { dispatchEvent, failedDelivery } from "./dispatch.ts";
+import { runWaitingCallbacks } from "./waiting_callbacks.ts";
+
+export interface EventProcessingOptions {
+  replica: string;
+  /** Number of workers; 0 leaves the queue to other replicas. */
+  workers: number;
+  /** After this silence the events of a worker are taken over, ms. */
+  claimAfterMs: number;
+  deliveryCount: number;
+  deliveryAgeMs: number;
+}
+
+export interface EventProcessing {
+  /** Takes nothing more; resolves when what was taken is done. */
+  stop(): Promise<void>;
+}
+
+/** Starts to process the event queue. */
+export function startEventProcessing(
+  deps: ServiceDeps,
+  options: EventProcessingOptions,
+): EventProcessing {
+  const { store, clock, ids, log, eventMetrics } = deps;
+  const bindings = new BindingSource(store.manifests, log, deps.onUnreadable);
+  const workers = new EventWorkers({
+    events: store.events,
+    clock,
+    ids,
+    log,
+    dispatch: (event) => dispatchEvent(deps, bindings, event),
+    failed: failedDelivery,
+    onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
+      if (unreadable !== undefined) {
+        const { bytes } = unreadable;
+        const reason = bindings[0]?.message;
+        deps.onUnreadable?.("event", `${namespace}/${id}`, { bytes, reason });
+      }
+      eventMetrics?.lag.observe(Math.max(0, clock.now() - receivedAt) / 1000);
+      if (state === "dead") eventMetrics?.deadLetters.inc();
+    },
+  }, { ...options, count: options.workers });
+  workers.start();
+  const stopping = new AbortController();
+  const waiting = options.workers === 0
+    ? Promise.resolve()
+    : runWaitingCallbacks(deps, options.replica, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all([workers.stop(), waiting]);
+    },
+  };
+}

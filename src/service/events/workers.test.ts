@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { seededIds } from "../../../test/support/seeded_ids.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { createLogger } from "../../platform/log.ts";
+import { openMemoryStore } from "../../store/memory/store.ts";
+import type { Delivery, EventStore, QueuedEvent } from "../../store/event_port.ts";
+import type { Store } from "../../store/port.ts";
+import { EventWorkers, type EventWorkersDeps } from "./workers.ts";
+
+let store: Store;
+const running: EventWorkers[] = [];
+
+beforeEach(() => {
+  store = openMemoryStore();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((workers) => workers.stop()));
+  await store.close();
+});
+
+function start(
+  dispatch: EventWorkersDeps["dispatch"],
+  more: { count?: number; claimAfterMs?: number; events?: EventStore } = {},
+): EventWorkers {
+  const workers = new EventWorkers({
+    events: more.events ?? store.events,
+    clock: systemClock,
+    ids: seededIds(),
+    log: createLogger("silent"),
+    dispatch,
+    failed: (event) => over(event, "dead"),
+  }, {
+    replica: `r${running.length}`,
+    count: more.count ?? 1,
+    claimAfterMs: more.claimAfterMs ?? 10_000,
+    deliveryCount: 100,
+    deliveryAgeMs: 1_000_000,
+  });
+  workers.start();
+  running.push(workers);
+  return workers;
+}
+
+function over(event: QueuedEvent, state: Delivery["state"] = "done"): Delivery {
+  const { id, namespace, discriminator, receivedAt, attempts } = event;
+  return { id, namespace, discriminator, receivedAt, size: 1, state, attempts, bindings: [] };
+}
+
+async function offer(...ids: string[]): Promise<void> {
+  for (const id of ids) {
+    await store.events.offer({
+      id,
+      namespace: "ns",
+      discriminator: "",
+      text: "{}",
+      receivedAt: 1,
+    }, 1_000);
+  }
+}
+
+const stateOf = async (id: string) => (await store.events.delivery("ns", id))?.state;
+const empty = () => expect.poll(() => store.events.depth(), { timeout: 5_000 }).toBe(0);
+
+describe("EventWorkers", () => {
+  test("work on every event once, several at a time", async () => {
+    const seen: string[] = [];
+    let atOnce = 0;
+    let most = 0;
+    start(async (event) => {
+      most = Math.max(most, ++atOnce);
+      await systemClock.sleep(2);
+      atOnce--;
+      seen.push(event.id);
+      return { delivery: over(event) };
+    }, { count: 3 });
+    const ids = Array.from({ length: 60 }, (_, i) => `e${i}`);
+    await offer(...ids);
+    await empty();
+    expect([...seen].sort()).toEqual([...ids].sort());
+    expect(most).toBeGreaterThan(1);
+  });
+
+  test("a dispatch that throws ends that event alone, as a dead letter", async () => {
+    await offer("a", "poison", "b");
+    start((event) => {
+      if (event.id === "poison") throw new TypeError("defect");
+      return Promise.resolve({ delivery: over(event) });
+    });
+    await empty();
+    expect([await stateOf("a"), await stateOf("poison"), await stateOf("b")])
+      .toEqual(["done", "dead", "done"]);
+  });
+
+  test("an event that comes back has one more attempt and delays no other", async () => {
+    const attempts: number[] = [];
+    await offer("later", "now");
+    start((event) => {
+      if (event.id === "now") return Promise.resolve({ delivery: over(event) });
+      attempts.push(event.attempts);
+      return Promise.resolve(
+        attempts.length < 3
+          ? { delivery: over(event, "queued"), retryAfterMs: 20 }
+          : { delivery: over(event) },
+      );
+    });
+    await empty();
+    expect(attempts).toEqual([0, 1, 2]);
+  });
+
+  test("events of a worker that went silent are taken over, those of a busy one are not", async () => {
+    await offer("abandoned");
+    await store.events.take("gone", 1, 10_000, 0, AbortSignal.timeout(100));
+    const seen: string[] = [];
+    const dispatch = async (event: QueuedEvent) => {
+      seen.push(event.id);
+      if (event.id === "slow") await systemClock.sleep(400);
+      return { delivery: over(event) };
+    };
+    start(dispatch, { claimAfterMs: 100 });
+    start(dispatch, { claimAfterMs: 100 });
+    await offer("slow");
+    await empty();
+    expect(seen.sort()).toEqual(["abandoned", "slow"]);
+  });
+
+  test("workers survive trouble with the store", async () => {
+    let troubles = 0;
+    const events: EventStore = {
+      ...store.events,
+      take: (...args) =>
+        troubles++ < 2 ? Promise.reject(new Error("down")) : store.events.take(...args),
+      finish: (...args) =>
+        troubles++ < 4 ? Promise.reject(new Error("down")) : store.events.finish(...args),
+    };
+    await offer("a");
+    start((event) => Promise.resolve({ delivery: over(event) }), { events });
+    await empty();
+    expect(await stateOf("a")).toBe("done");
+  });
+
+  test("stop() finishes what was taken and takes nothing more", async () => {
+    const gate = Promise.withResolvers<void>();
+    const began = Promise.withResolvers<void>();
+    const workers = start(async (event) => {
+      began.resolve();
+      await gate.promise;
+      return { delivery: over(event) };
+    });
+    await offer("a");
+    await began.promise;
+    const stopped = workers.stop();
+    await offer("b");
+    gate.resolve();
+    await stopped;
+    expect([await stateOf("a"), await stateOf("b")]).toEqual(["done", "queued"]);
+  });
+});

@@ -1,0 +1,178 @@
+/**
+ * The event workers of a replica. The workers of all replicas share the queue. Each takes events in batches, tells the
+ * store that it still works on them, and finishes each one as soon as its dispatch is over.
+ */
+import { type Actor, createActor, waitFor } from "xstate";
+import type { Clock } from "../../platform/clock.ts";
+import type { Ids } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Delivery, EventStore, QueuedEvent } from "../../store/event_port.ts";
+import { unreadableDelivery } from "../../store/queued_event.ts";
+import { DeliveryWriter } from "./delivery_writer.ts";
+import { eventWorkerMachine } from "./worker_machine.ts";
+
+/** Events in one batch. */
+const MAX_BATCH = 64;
+/** How long a worker waits for events before it asks again. */
+const TAKE_WAIT_MS = 20_000;
+/** How long it waits for more events while it is at work. */
+const STAY_MS = 50;
+const REST_MS = 500;
+const TRIM_EVERY_MS = 60_000;
+
+export interface EventWorkersDeps {
+  events: EventStore;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  /** What becomes of an event; with `retryAfterMs` it comes back. A rejection is a defect. */
+  dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAfterMs?: number }>;
+  /** The record of an event whose dispatch has a defect. */
+  failed(event: QueuedEvent): Delivery;
+  /** Called for every event that is over. */
+  onEnd?(delivery: Delivery): void;
+}
+
+export interface EventWorkersOptions {
+  replica: string;
+  count: number;
+  /** After this silence the events of a worker are taken over, ms. */
+  claimAfterMs: number;
+  /** Delivery records that are kept in each namespace. */
+  deliveryCount: number;
+  deliveryAgeMs: number;
+}
+
+export class EventWorkers {
+  readonly #deps: EventWorkersDeps;
+  readonly #options: EventWorkersOptions;
+  readonly #stop = new AbortController();
+  /** Aborts when all workers have ended. */
+  readonly #over = new AbortController();
+  /** Ids of the events that each worker has and that are not over. */
+  readonly #claimed = new Map<string, Set<string>>();
+  #workers: Actor<typeof eventWorkerMachine>[] = [];
+
+  constructor(deps: EventWorkersDeps, options: EventWorkersOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: this.#options.count }, (_, index) => {
+      const worker = `${this.#options.replica}/${index}`;
+      const { clock, ids, log } = this.#deps;
+      this.#claimed.set(worker, new Set());
+      let troubles = 0;
+      const actor = createActor(eventWorkerMachine, {
+        input: {
+          take: () => this.#take(worker, TAKE_WAIT_MS),
+          work: (events) => this.#work(worker, events, () => troubles = 0),
+          rest: (signal) => clock.sleep(REST_MS * (0.5 + ids.fraction()), signal),
+          onTrouble: (cause) => {
+            if (troubles++ % 20 === 0) log.warn({ worker, err: cause }, "event queue in trouble");
+          },
+        },
+      });
+      return actor.start();
+    });
+    if (this.#options.count === 0) return;
+    void this.#keepTouching();
+    void this.#trim();
+  }
+
+  /** Takes nothing more; resolves when what was taken is done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#workers.map((worker) => {
+      if (worker.getSnapshot().status !== "done") worker.send({ type: "stop" });
+      return waitFor(worker, ({ status }) => status === "done", { timeout: Infinity });
+    }));
+    this.#over.abort();
+  }
+
+  async #take(worker: string, waitMs: number): Promise<QueuedEvent[]> {
+    const { events } = this.#deps;
+    const taken = await events.take(
+      worker,
+      MAX_BATCH,
+      this.#options.claimAfterMs,
+      waitMs,
+      this.#stop.signal,
+    );
+    const claimed = this.#claimed.get(worker);
+    for (const { id } of taken) claimed?.add(id);
+    return taken;
+  }
+
+  /** Dispatches events, and those that come meanwhile: a change of the machine's state costs as much as a few events. */
+  async #work(worker: string, events: QueuedEvent[], onDone: () => void): Promise<void> {
+    const claimed = this.#claimed.get(worker);
+    const onOver = (id: string) => void claimed?.delete(id);
+    const finished = new DeliveryWriter(this.#deps, onOver);
+    try {
+      for (let batch = events; batch.length > 0;) {
+        await Promise.all(batch.map((event) => this.#dispatch(event, finished, onOver)));
+        onDone();
+        if (this.#stop.signal.aborted) return;
+        // The next events are taken while the records of these are written.
+        [batch] = await Promise.all([this.#take(worker, STAY_MS), finished.flushed()]);
+      }
+    } finally {
+      await finished.flushed();
+      claimed?.clear();
+    }
+  }
+
+  /** Tells the store again and again that the workers still work on their events, until all workers have ended. */
+  async #keepTouching(): Promise<void> {
+    const { clock, log, events } = this.#deps;
+    while (!this.#over.signal.aborted) {
+      await clock.sleep(this.#options.claimAfterMs / 3, this.#over.signal);
+      await Promise.all(
+        [...this.#claimed].map(async ([worker, ids]) => {
+          if (ids.size === 0) return;
+          await events.touch(worker, [...ids]).catch((cause: unknown) => {
+            log.warn({ worker, err: cause }, "events could not be touched");
+          });
+        }),
+      );
+    }
+  }
+
+  async #dispatch(
+    event: QueuedEvent,
+    finished: DeliveryWriter,
+    onOver: (id: string) => void,
+  ): Promise<void> {
+    const { dispatch, failed, log, events } = this.#deps;
+    if (event.unreadable !== undefined) return finished.add(unreadableDelivery(event));
+    let verdict: { delivery: Delivery; retryAfterMs?: number };
+    try {
+      verdict = await dispatch(event);
+    } catch (cause) {
+      log.error({ event: event.id, namespace: event.namespace, err: cause }, "dispatch failed");
+      verdict = { delivery: failed(event) };
+    }
+    const { delivery, retryAfterMs } = verdict;
+    if (retryAfterMs === undefined) return finished.add(delivery);
+    // If it can't be given back, another worker claims it later, which is a retry too.
+    await events.retryLater(delivery, retryAfterMs).catch((cause: unknown) => {
+      log.warn({ event: event.id, err: cause }, "event could not be given back");
+    });
+    onOver(event.id);
+  }
+
+  async #trim(): Promise<void> {
+    const { clock, ids, log, events } = this.#deps;
+    const { deliveryCount, deliveryAgeMs } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await clock.sleep(TRIM_EVERY_MS * (0.5 + ids.fraction()), signal);
+      if (signal.aborted) return;
+      await events.trimDeliveries(deliveryCount, deliveryAgeMs).catch((cause: unknown) => {
+        log.warn({ err: cause }, "delivery records could not be trimmed");
+      });
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/** Lines as they come, also of pods that begin later, until the workflow has ended or is gone. */
+import type { Workflow } from "../../spec/manifest.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { Pod, PodLine, ReadPod } from "./pods.ts";
+
+/** Lines that may wait for a slow client. */
+const MAX_WAITING = 1_000;
+
+export interface FollowRequest {
+  workflow: { namespace: string; name: string };
+  /** Version of the workflow from which on its changes are followed. */
+  after: string;
+  /** The pods of the workflow after a change. */
+  laterPods: (workflow: Workflow) => Promise<Pod[]>;
+  read: ReadPod;
+  signal: AbortSignal;
+}
+
+export class LogFollower {
+  readonly #deps: ServiceDeps;
+  readonly #request: FollowRequest;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #waiting: PodLine[] = [];
+  readonly #started = new Set<string>();
+  /** Pods that are read, and the watch of the workflow. */
+  #active = 0;
+  #arrived = Promise.withResolvers<void>();
+  #taken = Promise.withResolvers<void>();
+
+  constructor(deps: ServiceDeps, request: FollowRequest) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#signal = AbortSignal.any([request.signal, this.#stop.signal]);
+  }
+
+  /** The lines of these pods and of those that begin later. To be called once. */
+  async *lines(pods: readonly Pod[]): AsyncIterable<PodLine> {
+    const { signal } = this.#request;
+    this.#start(pods);
+    void this.#watch();
+    const wake = () => {
+      this.#arrived.resolve();
+      this.#taken.resolve();
+    };
+    signal.addEventListener("abort", wake);
+    try {
+      while (!signal.aborted) {
+        for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+          yield next;
+        }
+        this.#taken.resolve();
+        this.#taken = Promise.withResolvers();
+        if (this.#active === 0 && this.#waiting.length === 0) return;
+        await this.#arrived.promise;
+        this.#arrived = Promise.withResolvers();
+      }
+    } finally {
+      signal.removeEventListener("abort", wake);
+      this.#stop.abort();
+      wake();
+    }
+  }
+
+  #start(pods: readonly Pod[]): void {
+    for (const pod of pods) {
+      if (this.#started.has(pod.id)) continue;
+      this.#started.add(pod.id);
+      void this.#read(pod);
+    }
+  }
+
+  async #read(pod: Pod): Promise<void> {
+    this.#active++;
+    try {
+      for await (const line of this.#request.read(pod)) {
+        while (this.#waiting.length >= MAX_WAITING && !this.#signal.aborted) {
+          await this.#taken.promise;
+        }
+        if (this.#signal.aborted) return;
+        this.#waiting.push({ pod, line });
+        this.#arrived.resolve();
+      }
+    } catch (error) {
+      this.#deps.log.warn({ pod: pod.podName, err: error }, "log of a pod can't be read");
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Starts to read pods that begin, until the workflow has ended or is gone. */
+  async #watch(): Promise<void> {
+    const { after, workflow, laterPods } = this.#request;
+    this.#active++;
+    try {
+      for await (const changes of this.#deps.watches.follow(after, this.#signal, workflow)) {
+        for (const change of changes) {
+          if (change.type === "DELETED") return;
+          this.#start(await laterPods(change.workflow));
+          if ((change.workflow.status?.finishedAt ?? null) !== null) return;
+        }
+      }
+    } catch (error) {
+      this.#deps.log.warn({ ...workflow, err: error }, "log stream ended early");
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#active--;
+    this.#arrived.resolve();
+  }
+}

@@ -1,0 +1,145 @@
+/** Log lines of a workflow's steps in the order of time, live or from what is kept. */
+import { setImmediate } from "node:timers/promises";
+import type { Caller } from "../../auth/port.ts";
+import { errorText } from "../../base/error_text.ts";
+import { invalid } from "../../base/problem.ts";
+import type { LogLine } from "../../executors/port.ts";
+import { matchesLabels, parseLabelSelector } from "../../expr/selectors/label_selector.ts";
+import { compileRegex } from "../../expr/values/regex.ts";
+import { RunContext } from "../../expr/values/run_context.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import type { StoredActor } from "../../store/port.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { objectNotFound } from "../object_names.ts";
+import { resolveName, type WorkflowRef } from "../workflows/reads.ts";
+import { readStoredWorkflow } from "../workflows/stored_workflow.ts";
+import { LogFollower } from "./follower.ts";
+import { mergeByTime } from "./merge.ts";
+import { none, type Pod, type PodLine, podReader, type PodSelection, podsOf } from "./pods.ts";
+
+export interface LogRequest {
+  /** Only this pod; "" or absent: all. */
+  podName?: string;
+  /** Only lines in which this RE2 expression is found. */
+  grep?: string;
+  /** Label selector over pods. */
+  selector?: string;
+  /** @default {"main"} */
+  container?: string;
+  follow?: boolean;
+  /** Epoch ms of the oldest line. */
+  sinceMs?: number;
+  /** Put the time before each line. */
+  timestamps?: boolean;
+  /** Lines of each pod, counted from the end. */
+  tailLines?: number;
+  /** Bytes of each pod, then its lines end. */
+  limitBytes?: number;
+}
+
+export interface LogEntry {
+  content: string;
+  podName: string;
+}
+
+/** Opens the log of a workflow. Whatever can be refused is refused before this resolves. */
+export async function workflowLogs(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: LogRequest,
+  signal: AbortSignal,
+): Promise<AsyncIterable<LogEntry>> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const stored = await deps.workflows.find(namespace, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+  const isFound = compileGrep(request.grep ?? "");
+  const labels = parseLabelSelector(request.selector ?? "");
+  await requireAccess(caller, { verb: "get", group: "", resource: "pods/log", namespace });
+  if (deps.logs === undefined) return none();
+  const podLabels = { [`${deps.settings.naming.labelPrefix}workflow`]: name };
+  const selection: PodSelection = {
+    isNone: !matchesLabels(labels, podLabels),
+    podName: request.podName ?? "",
+    container: request.container ?? "main",
+  };
+  const workflow = await readStoredWorkflow(stored, deps, new Turns());
+  const lines = await podLines(deps, stored, workflow, selection, request, signal);
+  return entriesOf(lines, isFound, request.timestamps === true);
+}
+
+async function podLines(
+  deps: ServiceDeps,
+  stored: StoredActor,
+  workflow: Workflow,
+  selection: PodSelection,
+  request: LogRequest,
+  signal: AbortSignal,
+): Promise<AsyncIterable<PodLine>> {
+  const pods = await podsOf(workflow, stored, selection);
+  const isOver = (workflow.status?.finishedAt ?? null) !== null;
+  const follow = request.follow === true && !isOver;
+  const read = podReader(deps, workflow, { ...request, follow, signal });
+  if (!follow) return mergeByTime(pods, read);
+  const { namespace = "", name = "" } = workflow.metadata;
+  return new LogFollower(deps, {
+    workflow: { namespace, name },
+    after: stored.version,
+    read,
+    signal,
+    laterPods: async (changed): Promise<Pod[]> => {
+      const now = await deps.workflows.find(namespace, name);
+      return now === undefined ? [] : await podsOf(changed, now, selection);
+    },
+  }).lines(pods);
+}
+
+async function* entriesOf(
+  lines: AsyncIterable<PodLine>,
+  isFound: TestLine,
+  hasTimes: boolean,
+): AsyncIterable<LogEntry> {
+  for await (const { pod: { podName }, line } of lines) {
+    if (await isFound(line.text)) yield { content: contentOf(line, hasTimes), podName };
+  }
+}
+
+function contentOf({ at, text }: LogLine, hasTime: boolean): string {
+  return hasTime ? `${new Date(at).toISOString()} ${text}` : text;
+}
+
+/** Steps of searching that lines may take before others get their turn. */
+const STEPS_PER_TURN = 50_000;
+
+type TestLine = (text: string) => boolean | Promise<boolean>;
+
+/**
+ * Tests lines by an RE2 expression. The test throws, too, when a line takes too long to search.
+ * @throws {Problem} InvalidArgument when it is no expression
+ */
+function compileGrep(pattern: string): TestLine {
+  if (pattern === "") return () => true;
+  const compiled = orRefuse(pattern, () => compileRegex(pattern, new RunContext()));
+  let taken = 0;
+  return (text) => {
+    const context = new RunContext();
+    const isFound = orRefuse(pattern, () => compiled.matches(text, context));
+    taken += context.stepsTaken;
+    if (taken < STEPS_PER_TURN) return isFound;
+    taken = 0;
+    return setImmediate(isFound);
+  };
+}
+
+function orRefuse<T>(pattern: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw invalid(`failed to compile "${pattern}": ${errorText(cause)}`);
+  }
+}

@@ -1,0 +1,162 @@
+/** The pods of a workflow that have logs, and the lines of each: from where it runs, or from the archive. */
+import { createInterface } from "node:readline";
+import { defined } from "../../base/defined.ts";
+import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { podName } from "../../engine/scope/names.ts";
+import type { LogLine } from "../../executors/port.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
+import type { StoredActor } from "../../store/port.ts";
+import { artifactScope } from "../artifacts/artifacts.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { startsOf } from "../workflows/stored_workflow.ts";
+
+/** A task whose lines are to be read. */
+export interface Pod {
+  id: string;
+  podName: string;
+  namespace: string;
+  /** Where its lines were archived, and when, if they were. */
+  archived: { artifact: Artifact; at: number } | undefined;
+}
+
+/** A line with the pod that wrote it. */
+export interface PodLine {
+  pod: Pod;
+  line: LogLine;
+}
+
+export type ReadPod = (pod: Pod) => AsyncIterable<LogLine>;
+
+/** Which pods, and which of their containers. */
+export interface PodSelection {
+  /** The labels that a client selects are not those of the workflow's pods. */
+  isNone: boolean;
+  /** "" = all. */
+  podName: string;
+  container: string;
+}
+
+/** The pods of a workflow that may have written lines, in the order of its nodes. */
+export function podsOf(
+  workflow: Workflow,
+  stored: StoredActor,
+  selection: PodSelection,
+): Promise<Pod[]> {
+  return new Turns().run(podSteps(workflow, stored, selection));
+}
+
+function* podSteps(
+  { metadata, status }: Workflow,
+  stored: StoredActor,
+  selection: PodSelection,
+): Steps<Pod[]> {
+  const { namespace = "", name = "", uid } = metadata;
+  const pods: Pod[] = [];
+  const nodes = selection.isNone ? [] : Object.values(status?.nodes ?? {});
+  for (const [at, node] of nodes.entries()) {
+    if (at % STEP_SIZE === STEP_SIZE - 1) yield;
+    if (!hasLog(node)) continue;
+    const own = podName(name, node.name, node.templateRef?.template ?? node.templateName);
+    if (selection.podName !== "" && selection.podName !== own) continue;
+    pods.push({
+      id: `${uid}/${node.id}/${startsOf(stored, node.id)}`,
+      podName: own,
+      namespace,
+      archived: archivedLog(node, selection.container),
+    });
+  }
+  return pods;
+}
+
+/** Pods that have begun: others have no lines. */
+function hasLog(node: NodeStatus): boolean {
+  return node.type === "Pod" && node.phase !== "Pending" && node.phase !== "Omitted" &&
+    node.phase !== "Skipped";
+}
+
+/** The artifact that holds a container's lines. */
+function archivedLog(node: NodeStatus, container: string): Pod["archived"] {
+  const artifact = node.outputs?.artifacts?.find(({ name }) => name === `${container}-logs`);
+  return artifact && { artifact, at: Date.parse(node.finishedAt ?? "") || 0 };
+}
+
+/** Which lines of a pod are read. */
+export interface ReadOptions {
+  /** @default {"main"} */
+  container?: string;
+  follow: boolean;
+  /** Epoch ms of the oldest line. */
+  sinceMs?: number;
+  /** Lines, counted from the end. */
+  tailLines?: number;
+  /** Bytes, then the lines end. */
+  limitBytes?: number;
+  signal: AbortSignal;
+}
+
+/** Reads the lines of a pod where it ran; when there are none, from the archive. */
+export function podReader(deps: ServiceDeps, workflow: Workflow, options: ReadOptions): ReadPod {
+  const { container = "main", follow, tailLines, sinceMs, signal } = options;
+  return ({ id, podName, namespace, archived }) => {
+    const live = deps.logs?.logs({ id, podName, namespace }, {
+      container,
+      follow,
+      ...defined({ tailLines, sinceMs }),
+      signal,
+    });
+    const kept = archived === undefined ? none() : archivedLines(deps, workflow, archived, options);
+    return limited(live === undefined ? kept : orElse(live, kept), options.limitBytes);
+  };
+}
+
+/** Lines from the archive, all with the time at which the step ended. */
+async function* archivedLines(
+  deps: ServiceDeps,
+  workflow: Workflow,
+  { artifact, at }: NonNullable<Pod["archived"]>,
+  { tailLines, sinceMs }: ReadOptions,
+): AsyncIterable<LogLine> {
+  if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
+  const content = await deps.artifacts.open(artifact, artifactScope(workflow, artifact));
+  if (content === undefined) return;
+  const last: string[] = [];
+  for await (const text of createInterface({ input: content.body, crlfDelay: Infinity })) {
+    if (tailLines === undefined) yield { at, text };
+    else {
+      last.push(text);
+      if (last.length > tailLines) last.shift();
+    }
+  }
+  for (const text of last) yield { at, text };
+}
+
+async function* limited(
+  lines: AsyncIterable<LogLine>,
+  limitBytes: number | undefined,
+): AsyncIterable<LogLine> {
+  let left = limitBytes === undefined || limitBytes <= 0 ? Infinity : limitBytes;
+  for await (const line of lines) {
+    left -= line.text.length + 1;
+    if (left < 0) return;
+    yield line;
+  }
+}
+
+/** The first source, or the second when the first is empty. */
+async function* orElse(
+  first: AsyncIterable<LogLine>,
+  second: AsyncIterable<LogLine>,
+): AsyncIterable<LogLine> {
+  let isEmpty = true;
+  for await (const line of first) {
+    isEmpty = false;
+    yield line;
+  }
+  if (isEmpty) yield* second;
+}
+
+/** No lines at all. */
+export async function* none(): AsyncIterable<never> {
+  yield* [];
+}

@@ -1,0 +1,149 @@
+/**
+ * Whether a manifest is valid by the rules of the spec layer. A small one is checked at once. A large one may cost up to
+ * the square of its size, so it is checked on a thread of its own and for a bounded time.
+ */
+import { isJsonObject } from "../../base/json.ts";
+import { isShared } from "../../base/shared_json.ts";
+import { invalid, Problem, type ProblemCode, unavailable } from "../../base/problem.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { JobTooLong, TooManyJobs, WorkThread } from "../../platform/work_thread.ts";
+import type { CronWorkflow, Workflow, WorkflowTemplate } from "../../spec/manifest.ts";
+import {
+  validateCronWorkflow,
+  validateWorkflow,
+  validateWorkflowTemplate,
+  type ValidationOptions,
+} from "../../spec/validation/validate.ts";
+import type { FindTemplate } from "./stored_templates.ts";
+
+/** Up to this weight (see `weightOf`) a manifest is checked at once, which takes about ten milliseconds at most. */
+const MAX_SMALL = 8_000;
+/** Characters of a text that weigh as much as a member. */
+const CHARACTERS_PER_WEIGHT = 16;
+/** How long the check of one manifest may take, ms. */
+const CHECK_MS = 15_000;
+/** How long the thread waits for the next one, ms. */
+const IDLE_MS = 60_000;
+const MAX_WAITING = 64;
+
+/** A manifest, with the stored templates that it reaches, by `kind/namespace/name`. */
+export type ManifestCheck =
+  & {
+    templates: ReadonlyMap<string, WorkflowTemplate | undefined>;
+    options: ValidationOptions;
+  }
+  & (
+    | { kind: "Workflow"; manifest: Workflow }
+    | { kind: "WorkflowTemplate" | "ClusterWorkflowTemplate"; manifest: WorkflowTemplate }
+    | { kind: "CronWorkflow"; manifest: CronWorkflow }
+  );
+
+/** A thread for `checkManifest`. */
+export function createCheckThread(): WorkThread {
+  const module = new URL("./check_thread.ts", import.meta.url);
+  const options = { jobMs: CHECK_MS, idleMs: IDLE_MS, maxWaiting: MAX_WAITING };
+  return new WorkThread(module, options, systemClock);
+}
+
+/**
+ * Checks a manifest.
+ * @param thread checks large manifests; absent: they are checked here too
+ * @throws {Problem} as the rules of its kind; Unavailable when too many manifests wait to be checked
+ */
+export async function checkManifest(
+  check: ManifestCheck,
+  thread: WorkThread | undefined,
+): Promise<void> {
+  const { kind, manifest, options } = check;
+  const isSmall = !isLarge(manifest.spec, check.templates.values());
+  if (thread === undefined || isSmall) return checkNow(check);
+  const asked: CheckMessage = { kind, manifest, options, templates: [...check.templates] };
+  let answer: string;
+  try {
+    answer = await thread.run(JSON.stringify(asked));
+  } catch (cause) {
+    if (cause instanceof TooManyJobs) {
+      throw unavailable("too many large manifests are being checked; try again");
+    }
+    if (!(cause instanceof JobTooLong)) throw cause;
+    throw invalid(
+      `the manifest takes longer than ${
+        CHECK_MS / 1000
+      } s to check; make it smaller: fewer steps, or fewer parameters`,
+    );
+  }
+  const refusal = JSON.parse(answer) as Refusal | null;
+  if (refusal === null) return;
+  if ("defect" in refusal) throw new Error(refusal.defect);
+  throw new Problem(refusal.code, refusal.message, { status: refusal.status });
+}
+
+/** Tells whether work on a spec and the stored templates that it reaches may take long. */
+export function isLarge(spec: unknown, templates: Iterable<unknown> = []): boolean {
+  let left = MAX_SMALL - weightOf(spec, MAX_SMALL);
+  for (const template of templates) {
+    if (left < 0) return true;
+    left -= weightOf(template, left);
+  }
+  return left < 0;
+}
+
+// A memo of a pure function, for values that never change.
+const weights = new WeakMap<object, number>();
+
+/** Counts the members of a JSON value, and its texts by their length. Counting ends above `most`. */
+function weightOf(value: unknown, most: number): number {
+  if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_WEIGHT;
+  if (!Array.isArray(value) && !isJsonObject(value)) return 1;
+  const known = weights.get(value);
+  if (known !== undefined) return known;
+  let weight = 1;
+  for (const member of Array.isArray(value) ? value : Object.values(value)) {
+    weight += weightOf(member, most - weight);
+    if (weight > most) return weight;
+  }
+  if (isShared(value)) weights.set(value, weight);
+  return weight;
+}
+
+/** A check as text for the thread. */
+interface CheckMessage {
+  kind: ManifestCheck["kind"];
+  manifest: ManifestCheck["manifest"];
+  options: ValidationOptions;
+  templates: [key: string, template: WorkflowTemplate | undefined][];
+}
+
+/** The thread's answer when a rule is broken, or when it meets a defect. */
+type Refusal = { code: ProblemCode; status: number; message: string } | { defect: string };
+
+/** Answers a check on the thread. */
+export function answerCheck(text: string): string {
+  const { templates, ...asked } = JSON.parse(text) as CheckMessage;
+  // JSON turned undefined into null.
+  const found = templates.map(([key, one]) => [key, one ?? undefined] as const);
+  try {
+    checkNow({ ...asked, templates: new Map(found) } as ManifestCheck);
+    return "null";
+  } catch (error) {
+    const refusal: Refusal = error instanceof Problem
+      ? { code: error.code, status: error.status, message: error.message }
+      : { defect: error instanceof Error ? error.stack ?? error.message : String(error) };
+    return JSON.stringify(refusal);
+  }
+}
+
+function checkNow(check: ManifestCheck): void {
+  const { templates, options } = check;
+  const findTemplate: FindTemplate = (kind, namespace, name) =>
+    templates.get(`${kind}/${namespace}/${name}`);
+  switch (check.kind) {
+    case "Workflow":
+      return validateWorkflow(check.manifest, { findTemplate }, options);
+    case "WorkflowTemplate":
+    case "ClusterWorkflowTemplate":
+      return validateWorkflowTemplate(check.manifest, check.kind, { findTemplate }, options);
+    case "CronWorkflow":
+      return validateCronWorkflow(check.manifest, { findTemplate }, options);
+  }
+}

@@ -1,0 +1,107 @@
+/** The stored templates that a manifest reaches, and the right of the caller to get each. */
+import type { Caller } from "../../auth/port.ts";
+import { isJsonObject, type Json } from "../../base/json.ts";
+import { invalid } from "../../base/problem.ts";
+import { ManifestKind, type WorkflowTemplate } from "../../spec/manifest.ts";
+import { manifestObject } from "../../store/manifest_object.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { MANIFEST_RESOURCES } from "../kinds.ts";
+import type { FindTemplate } from "./stored_templates.ts";
+
+/** Most stored templates that one manifest may reach. */
+const MAX_REFERENCES = 1_000;
+
+/** Tells whether a spec reaches stored templates. If so, it may become invalid when they change. */
+export function reachesTemplates(spec: unknown): boolean {
+  return referencesIn(spec as Json).length > 0;
+}
+
+/**
+ * Loads every stored template that a spec reaches, so that the rules can be checked without waiting. There is no other way
+ * for a request to reach templates that its manifest names.
+ *
+ * @param caller needs the right to get each template, which is checked before the template is looked for
+ * @throws {Problem} PermissionDenied that names the missing right
+ */
+export async function loadTemplates(
+  deps: ServiceDeps,
+  caller: Caller,
+  spec: unknown,
+  namespace: string,
+): Promise<FindTemplate> {
+  return finderOf(await loadReachedTemplates(deps, caller, spec, namespace));
+}
+
+export function finderOf(templates: Reached): FindTemplate {
+  return (kind, place, name) => templates.get(`${kind}/${place}/${name}`);
+}
+
+/** Stored templates by `kind/namespace/name`; undefined where there is none. */
+export type Reached = ReadonlyMap<string, WorkflowTemplate | undefined>;
+
+/** {@link loadTemplates}, as a map. */
+export async function loadReachedTemplates(
+  deps: ServiceDeps,
+  caller: Caller,
+  spec: unknown,
+  namespace: string,
+): Promise<Reached> {
+  const loaded = new Map<string, WorkflowTemplate | undefined>();
+  const queue: unknown[] = [spec];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (const ref of referencesIn(next as Json)) {
+      const kind = ref.clusterScope ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
+      const place = ref.clusterScope ? "" : namespace;
+      const key = `${kind}/${place}/${ref.name}`;
+      if (loaded.has(key)) continue;
+      if (loaded.size >= MAX_REFERENCES) {
+        throw invalid(`the manifest reaches more than ${MAX_REFERENCES} stored templates`);
+      }
+      const { resource } = MANIFEST_RESOURCES[kind];
+      if (caller.isUnrestricted !== true) {
+        await requireAccess(caller, { verb: "get", resource, namespace: place, name: ref.name });
+      }
+      const stored = await deps.store.manifests.get(ManifestKind[kind], place, ref.name);
+      const template = stored === undefined ? undefined : manifestObject<WorkflowTemplate>(stored);
+      loaded.set(key, template);
+      if (template !== undefined) queue.push(template.spec);
+    }
+  }
+  return loaded;
+}
+
+interface Reference {
+  name: string;
+  clusterScope: boolean;
+}
+
+/**
+ * Checks that a caller may get every template that a spec reaches. For workflows that are started without validation.
+ * @throws {Problem} PermissionDenied that names the missing right
+ */
+export async function requireTemplates(
+  deps: ServiceDeps,
+  caller: Caller,
+  spec: unknown,
+  namespace: string,
+): Promise<void> {
+  if (caller.isUnrestricted !== true) await loadTemplates(deps, caller, spec, namespace);
+}
+
+/** References to stored templates anywhere in a spec. */
+function referencesIn(value: Json, found: Reference[] = []): Reference[] {
+  if (Array.isArray(value)) {
+    for (const item of value) referencesIn(item, found);
+  } else if (isJsonObject(value)) {
+    for (const key in value) {
+      const member = value[key] ?? null;
+      if (
+        (key === "templateRef" || key === "workflowTemplateRef") && isJsonObject(member) &&
+        typeof member.name === "string" && member.name !== ""
+      ) found.push({ name: member.name, clusterScope: member.clusterScope === true });
+      else if (typeof member === "object") referencesIn(member, found);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,203 @@
+/**
+ * Storing manifests: create, update and delete with optimistic versions, the same for every kind. Validation and labels,
+ * which differ between kinds, come before this.
+ */
+import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
+import { rfc3339 } from "../../engine/scope/time_text.ts";
+import type { ManifestKind, ObjectMeta } from "../../spec/manifest.ts";
+import { normalForm } from "../../spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { MANIFEST_RESOURCES } from "../kinds.ts";
+import {
+  checkMetadata,
+  generateName,
+  NAME_ATTEMPTS,
+  namespaceOf,
+  objectExists,
+  objectModified,
+  objectNotFound,
+  qualified,
+} from "../object_names.ts";
+import { listedObject, type ManifestObject, readManifest, requireManifestAccess } from "./reads.ts";
+
+/** Conditions of a deletion. */
+export interface DeleteRequest {
+  dryRun?: string[];
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/**
+ * Stores a new manifest; generates a name when it has only `generateName`.
+ * @throws {Problem} AlreadyExists, InvalidArgument for its metadata, PermissionDenied
+ */
+export async function createManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  object: T,
+): Promise<T> {
+  const resource = MANIFEST_RESOURCES[kind];
+  const place = placeOf(kind, object, namespace);
+  await requireManifestAccess(caller, "create", kind, place ?? "");
+  const { name: given = "", generateName: base = "" } = object.metadata;
+  for (let attempt = 1;; attempt++) {
+    const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
+    const { namespace: _own, ...rest } = object.metadata;
+    const metadata: ObjectMeta = {
+      ...rest,
+      name,
+      ...defined({ namespace: place }),
+      uid: deps.ids.uuid(),
+      generation: 1,
+      creationTimestamp: rfc3339(deps.clock.now()),
+    };
+    checkMetadata(deps, resource, metadata);
+    const result = await putManifest(deps, kind, { ...object, metadata }, undefined);
+    if (result !== undefined) return result;
+    if (given !== "" || attempt === NAME_ATTEMPTS) {
+      throw objectExists(deps, resource, name, given === "");
+    }
+  }
+}
+
+/**
+ * Replaces a manifest by one that names the version that it is based on.
+ * @throws {Problem} NotFound, AlreadyExists when the version is not the stored one, InvalidArgument without a version
+ */
+export async function updateManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  object: T,
+): Promise<T> {
+  const resource = MANIFEST_RESOURCES[kind];
+  const place = placeOf(kind, object, namespace);
+  const name = object.metadata.name ?? "";
+  await requireManifestAccess(caller, "update", kind, place ?? "", name);
+  checkMetadata(deps, resource, object.metadata);
+  const stored = await readManifest<T>(deps, kind, place ?? "", name);
+  const version = object.metadata.resourceVersion ?? "";
+  if (version === "") {
+    throw invalid(
+      `${
+        qualified(deps, resource, "kind")
+      } "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: must be ` +
+        "specified for an update",
+    );
+  }
+  if (version !== stored.metadata.resourceVersion) throw objectModified(deps, resource, name);
+  const { uid, creationTimestamp, generation = 1 } = stored.metadata;
+  const metadata: ObjectMeta = {
+    ...object.metadata,
+    ...defined({ namespace: place, uid, creationTimestamp }),
+    generation: generation + 1,
+  };
+  const result = await putManifest(deps, kind, { ...object, metadata }, version);
+  if (result === undefined) throw objectModified(deps, resource, name);
+  return result;
+}
+
+/** Changes a stored manifest; when somebody else changes it in between, it is read and changed again. */
+export async function changeManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+  change: (object: T) => T,
+): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    const stored = await readManifest<T>(deps, kind, namespace, name);
+    const version = stored.metadata.resourceVersion;
+    const result = await putManifest(deps, kind, change(stored), version);
+    if (result !== undefined) return result;
+    if (attempt === NAME_ATTEMPTS) throw objectModified(deps, MANIFEST_RESOURCES[kind], name);
+  }
+}
+
+/** Removes a manifest. */
+export async function deleteManifest(
+  deps: ServiceDeps,
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+  request: DeleteRequest,
+): Promise<void> {
+  const resource = MANIFEST_RESOURCES[kind];
+  await requireManifestAccess(caller, "delete", kind, namespace, name);
+  for (let attempt = 1;; attempt++) {
+    const stored = name === "" ? undefined : await deps.store.manifests.get(kind, namespace, name);
+    if (stored === undefined) throw objectNotFound(deps, resource, name);
+    const resourceVersion = stored.version;
+    const { uid } = listedObject(deps, stored).metadata;
+    if (
+      (request.uid !== undefined && request.uid !== uid) ||
+      (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
+    ) throw objectModified(deps, resource, name);
+    if ((request.dryRun ?? []).length > 0) return;
+    // A damaged record may have lost its version too.
+    const expect = resourceVersion === "0" ? undefined : resourceVersion;
+    const removed = await deps.store.manifests.remove(kind, namespace, name, expect);
+    if (removed !== undefined) return;
+    if (attempt === NAME_ATTEMPTS) throw objectModified(deps, resource, name);
+  }
+}
+
+/** The namespace that an object is stored in; undefined for a kind of the whole cluster. */
+function placeOf(
+  kind: ManifestKind,
+  { metadata }: ManifestObject,
+  requested: string,
+): string | undefined {
+  return kind === "ClusterWorkflowTemplate" ? undefined : namespaceOf(metadata, requested);
+}
+
+/** @returns undefined when the stored version is not the expected one */
+async function putManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  object: T,
+  expect: string | undefined,
+): Promise<T | undefined> {
+  const { resourceVersion: _old, ...metadata } = object.metadata;
+  const kept = { ...object, metadata } as T & { apiVersion?: string; kind?: string };
+  delete kept.apiVersion;
+  delete kept.kind;
+  const schema = KIND_SCHEMAS.get(kind);
+  const normal = schema === undefined ? kept : normalForm(kept, schema);
+  const result = await deps.store.manifests.put({
+    kind,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    text: JSON.stringify(normal),
+    labels: metadata.labels ?? {},
+  }, expect);
+  if ("conflict" in result) return undefined;
+  if (kind === "ConfigMap") await announceLimits(deps, normal);
+  const stored = result.text === undefined ? normal : JSON.parse(result.text) as T;
+  return { ...stored, metadata: { ...stored.metadata, resourceVersion: result.version } };
+}
+
+/**
+ * Tells the workflows that wait for a semaphore its new size. The object is stored already, so trouble is only logged.
+ */
+async function announceLimits(
+  deps: ServiceDeps,
+  { metadata, data }: ManifestObject & { data?: Record<string, string> },
+): Promise<void> {
+  const { namespace = "", name = "" } = metadata;
+  try {
+    await deps.host.limitsChanged(namespace, name, data ?? {});
+  } catch (error) {
+    deps.log.warn(
+      { namespace, configMap: name, err: error },
+      "semaphores were not told their new sizes",
+    );
+  }
+}

@@ -1,0 +1,19 @@
+/** Kinds of refusals that callers handle instead of passing them on. */
+import { Problem, ProblemCode } from "../base/problem.ts";
+
+/** Tells whether an error may be over at the next attempt: the store or another replica can't be reached. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof Problem &&
+    (error.code === ProblemCode.Unavailable || error.code === ProblemCode.DeadlineExceeded);
+}
+
+/** Tells whether an error says that something does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Problem && error.code === ProblemCode.NotFound;
+}
+
+/** For `catch`: something that does not exist is undefined. */
+export function undefinedWhenNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+}

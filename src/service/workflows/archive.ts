@@ -1,0 +1,340 @@
+/**
+ * Archived workflows: the finished workflows of the store if the archive is on, nothing if it is off. Depending on the
+ * settings, a workflow that is deleted is gone, or stays in the archive until its time is over.
+ */
+import { archivedActorName } from "../../actors/actor_ids.ts";
+import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid, notFound } from "../../base/problem.ts";
+import {
+  type LabelTerm,
+  matchesLabels,
+  parseLabelSelector,
+} from "../../expr/selectors/label_selector.ts";
+import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { ListPage, ListQuery } from "../../store/port.ts";
+import { requireAccess, requireWorkflowList } from "../access.ts";
+import { actorLabels } from "../caller_labels.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { continueToken, parseContinueToken } from "./continue_token.ts";
+import { controlWorkflow, deleteWorkflow } from "./control.ts";
+import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
+import {
+  reducedWorkflow,
+  type WorkflowListRequest,
+  type WorkflowPage,
+  workflowQuery,
+} from "./list.ts";
+import { resubmitFrom, type ResubmitRequest } from "./resubmit.ts";
+import { requireTemplates } from "../manifests/template_access.ts";
+import { MAX_PAGE_SIZE } from "../page_size.ts";
+import { isNotFound, undefinedWhenNotFound } from "../problem_kinds.ts";
+import {
+  isUnreadable,
+  readStoredWorkflow,
+  requireReadable,
+  workflowSteps,
+} from "./stored_workflow.ts";
+import { OBJECT_LABEL, SOURCE_LABEL } from "./object_origin.ts";
+import { archivingStatusLabel } from "../../spec/naming.ts";
+
+/** Which archived workflow is meant: by uid, or by name and namespace when the uid is empty. */
+export interface ArchivedRef {
+  uid: string;
+  namespace?: string;
+  name?: string;
+}
+
+export interface ArchiveListRequest extends WorkflowListRequest {
+  /** Beginning of the name, or with `nameFilter=Exact` the whole name. */
+  namePrefix?: string;
+}
+
+/** First wait for a workflow that is on its way into the archive; each wait is twice as long as the one before. */
+const FIRST_LOOK_MS = 50;
+/** The longest wait. All waits together take less than twice as long. */
+const LAST_LOOK_MS = 1_000;
+/** Most workflows that are read for label keys and values. */
+const LABEL_SCAN_LIMIT = 10_000;
+
+/** Lists archived workflows, without their nodes and templates. */
+export async function listArchived(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: ArchiveListRequest,
+): Promise<WorkflowPage> {
+  const { query, showRemaining } = workflowQuery(request);
+  const start = parseContinueToken(request.continue);
+  await requireWorkflowList(caller, query.namespace ?? "");
+  if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
+  const { namePrefix = "" } = request;
+  if (namePrefix !== "" && request.nameFilter === "Exact") {
+    return await listNamed(deps, query, namePrefix, start.cursor);
+  }
+  const page = await deps.store.query.list({
+    ...archived(deps, query),
+    withoutNodes: true,
+    maxSize: MAX_PAGE_SIZE,
+    count: showRemaining,
+    ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),
+    ...defined({ continue: start.cursor }),
+  });
+  return {
+    items: await rowsOf(deps, page.items),
+    version: page.version,
+    ...defined({
+      continue: continueToken(page.continue),
+      remaining: showRemaining && query.limit > 0 ? page.remaining ?? 0 : undefined,
+    }),
+  };
+}
+
+/** Workflows of one name: the one that still exists and all deleted ones, newest first. No limit applies. */
+async function listNamed(
+  deps: ServiceDeps,
+  query: ListQuery,
+  name: string,
+  cursor: string | undefined,
+): Promise<WorkflowPage> {
+  const all = { ...archived(deps, query), withoutNodes: true, limit: 0 };
+  const common = { ...all, maxSize: MAX_PAGE_SIZE };
+  const live = cursor === undefined
+    ? await deps.store.query.list({ ...common, name: { value: name, match: "exact" } })
+    : undefined;
+  const deleted = await deps.store.query.list({
+    ...common,
+    labels: [...common.labels ?? [], nameTerm(name)],
+    ...defined({ continue: cursor }),
+  });
+  return {
+    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items]),
+    version: live?.version ?? deleted.version,
+    ...defined({ continue: continueToken(deleted.continue) }),
+  };
+}
+
+/** Rows of a list, made a few at a time. */
+async function rowsOf(deps: ServiceDeps, items: ListPage["items"]): Promise<Workflow[]> {
+  const { onUnreadable } = deps;
+  const turns = new Turns();
+  const rows: Workflow[] = [];
+  for (const item of items) {
+    const workflow = await turns.run(workflowSteps(item, { index: item.index, onUnreadable }));
+    rows.push(reducedWorkflow(workflow));
+    await turns.pause();
+  }
+  return rows;
+}
+
+/** Narrows a query to workflows that are in the archive. */
+function archived({ settings }: ServiceDeps, query: ListQuery): ListQuery {
+  const labels = [...query.labels ?? [], ...settings.archiveSelector ?? []];
+  return {
+    ...query,
+    phases: ["Succeeded", "Failed", "Error"],
+    ...(labels.length > 0 && { labels }),
+  };
+}
+
+function nameTerm(name: string): LabelTerm {
+  return { key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] };
+}
+
+/** Reads an archived workflow. */
+export async function getArchived(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: ArchivedRef,
+): Promise<Workflow> {
+  const workflow = await findArchived(deps, ref);
+  const { namespace = "", name = "" } = workflow.metadata;
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  return workflow;
+}
+
+/**
+ * Deletes an archived workflow. If it still exists outside the archive, it is deleted there too. If somebody else deletes it
+ * there at the same moment (web pages delete it in both places at once), it is on its way into the archive and is waited for.
+ */
+export async function deleteArchived(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: ArchivedRef,
+): Promise<void> {
+  const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
+  const { namespace = "", name = "", uid } = metadata;
+  if (!isDeletedWorkflow(deps, metadata)) {
+    await deleteWorkflow(deps, caller, { namespace, name }, {
+      forGood: true,
+      ...defined({ uid }),
+    }).catch(async (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      await arriving(deps, () => archivedCopy(deps, metadata)).catch(undefinedWhenNotFound);
+    });
+  }
+  await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
+  await forget(deps, metadata);
+}
+
+/** Removes a workflow that only the archive has, if there is one. */
+async function forget(deps: ServiceDeps, metadata: ObjectMeta): Promise<void> {
+  const place = await archivedCopy(deps, metadata).catch(undefinedWhenNotFound);
+  if (place === undefined) return;
+  await deps.host.execute(metadata.namespace ?? "", place, { type: "delete", force: true });
+}
+
+/** Looks again and again for what may be on its way into the archive, for a while. @throws what `look` threw last */
+async function arriving<T>(deps: ServiceDeps, look: () => Promise<T>): Promise<T> {
+  for (let wait = FIRST_LOOK_MS;; wait *= 2) {
+    try {
+      return await look();
+    } catch (error) {
+      const isLate = wait > LAST_LOOK_MS || deps.settings.archiveDeleted !== true;
+      if (isLate || !isNotFound(error)) throw error;
+    }
+    await deps.clock.sleep(wait);
+  }
+}
+
+/** The name of the actor of a workflow that only the archive has. @throws {Problem} NotFound when there is none */
+async function archivedCopy(
+  deps: ServiceDeps,
+  { namespace = "", name = "", uid = "" }: ObjectMeta,
+): Promise<string> {
+  const place = archivedActorName(name, uid);
+  if (await deps.workflows.find(namespace, place) === undefined) throw notFound("not found");
+  return place;
+}
+
+export interface ArchivedRetryRequest {
+  restartSuccessful?: boolean;
+  nodeFieldSelector?: string;
+  parameters?: string[];
+}
+
+/**
+ * Retries an archived workflow. It keeps its uid, so links by uid stay valid. A deleted workflow comes back.
+ * @throws {Problem} AlreadyExists when there is a newer workflow of its name
+ */
+export async function retryArchived(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: ArchivedRef,
+  request: ArchivedRetryRequest,
+): Promise<Workflow> {
+  const workflow = requireReadable(await getArchived(deps, caller, ref));
+  const { metadata } = workflow;
+  const { namespace = "", name = "" } = metadata;
+  const retry = { type: "retry", ...request } as const;
+  if (!isDeletedWorkflow(deps, metadata)) {
+    return await controlWorkflow(deps, caller, { namespace, name }, retry);
+  }
+  for (const verb of ["create", "update"] as const) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  await requireTemplates(deps, caller, workflow.spec, namespace);
+  const { [archivingStatusLabel(deps.settings.naming)]: _status, ...kept } = metadata.labels ?? {};
+  // The Workflow object that it was made from will not come back.
+  const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
+  const restored = await deps.host.execute(namespace, name, {
+    type: "restore",
+    workflow: { ...workflow, metadata: { ...metadata, labels } },
+    request: retry,
+    labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
+  });
+  await forget(deps, metadata);
+  return restored;
+}
+
+/** Starts an archived workflow again under a new name. */
+export async function resubmitArchived(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: ArchivedRef,
+  request: ResubmitRequest,
+): Promise<Workflow> {
+  const workflow = requireReadable(await getArchived(deps, caller, ref));
+  return await resubmitFrom(deps, caller, workflow, request);
+}
+
+/** Label keys of archived workflows that the caller may see, sorted. */
+export async function archivedLabelKeys(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+): Promise<string[]> {
+  const keys = new Set<string>();
+  for (const labels of await archivedLabels(deps, caller, namespace)) {
+    for (const key of Object.keys(labels)) keys.add(key);
+  }
+  return [...keys].sort();
+}
+
+/**
+ * Values of one label key of archived workflows, sorted.
+ * @param labelSelector exactly one key
+ */
+export async function archivedLabelValues(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+  labelSelector: string,
+): Promise<string[]> {
+  const terms = parseLabelSelector(labelSelector);
+  const [term] = terms;
+  if (term === undefined || terms.length > 1) {
+    throw invalid(`only allow 1 labelRequirement, found ${terms.length}`);
+  }
+  if (term.operator !== "exists") throw invalid(`operation ${term.operator} is not supported`);
+  const values = new Set<string>();
+  for (const labels of await archivedLabels(deps, caller, namespace)) {
+    const value = labels[term.key];
+    if (value !== undefined) values.add(value);
+  }
+  return [...values].sort();
+}
+
+async function archivedLabels(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+): Promise<Record<string, string>[]> {
+  await requireWorkflowList(caller, namespace);
+  if (!deps.settings.archive) return [];
+  const page = await deps.store.query.list({
+    ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
+    parts: [],
+    ...(namespace !== "" && { namespace }),
+  });
+  return page.items.map(({ index }) => {
+    const { [ARCHIVED_NAME_LABEL]: _name, ...labels } = index.labels;
+    return labels;
+  });
+}
+
+async function findArchived(deps: ServiceDeps, ref: ArchivedRef): Promise<Workflow> {
+  const { uid, namespace = "", name = "" } = ref;
+  if (uid === "" && (name === "" || namespace === "")) {
+    throw invalid("both name and namespace are required if uid is not specified");
+  }
+  if (!deps.settings.archive) throw notFound("not found");
+  const found = uid !== ""
+    ? await findWorkflowByUid(deps, uid)
+    : await findLive(deps, namespace, name) ?? await findDeletedWorkflow(deps, namespace, name);
+  const isFinished = found !== undefined &&
+    ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
+  const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
+  if (found === undefined || !isFinished || !isSelected) throw notFound("not found");
+  return found;
+}
+
+async function findLive(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<Workflow | undefined> {
+  const stored = await deps.workflows.find(namespace, name);
+  return stored && await readStoredWorkflow(stored, deps, new Turns());
+}

@@ -1,0 +1,156 @@
+/** What users do with a workflow that exists: suspend, resume, stop, terminate, set, retry, delete. */
+import type { Caller, Verb } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import type { ControlRequest, User } from "../../engine/command.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { requireAccess } from "../access.ts";
+import { actorLabels, type CallerAction } from "../caller_labels.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { executeOptions, type Idempotency } from "../idempotency.ts";
+import { WORKFLOW } from "../kinds.ts";
+import type { DeleteRequest } from "../manifests/writes.ts";
+import { objectModified, objectNotFound } from "../object_names.ts";
+import { resolveName, type WorkflowRef } from "./reads.ts";
+import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
+import { requireTemplates } from "../manifests/template_access.ts";
+import { isFromObject } from "./object_origin.ts";
+import type { Naming } from "../../spec/naming.ts";
+
+const ACTIONS: Record<ControlRequest["type"], CallerAction | undefined> = {
+  suspend: "Suspend",
+  resume: "Resume",
+  stop: "Stop",
+  terminate: "Terminate",
+  retry: "Retry",
+  set: undefined,
+};
+
+/** How a control request is answered. */
+export interface ControlAnswer {
+  idempotency?: Idempotency | undefined;
+  /** Nodes are not wanted. The answer has them all the same if it is kept for a repeat. */
+  isBrief?: boolean;
+}
+
+/** Applies a control request and returns the workflow as it is right after it. */
+export async function controlWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: ControlRequest,
+  { idempotency, isBrief = false }: ControlAnswer = {},
+): Promise<Workflow> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  for (const verb of verbsOf(request)) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  if (namespace === "" || name === "") throw objectNotFound(deps, WORKFLOW, name);
+  // Only the workflow itself may skip a step.
+  if (request.type === "set" && request.phase === "Skipped") {
+    throw invalid(`${request.phase} is an invalid phase to set to`);
+  }
+  // With other parameters it may reach other templates.
+  if (request.type === "retry" && caller.isUnrestricted !== true) {
+    const stored = await deps.workflows.find(namespace, name);
+    if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+    const workflow = requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
+    await requireTemplates(deps, caller, workflow.spec, namespace);
+  }
+  const user = userOf(caller);
+  const labels = labelsOf(caller, request, deps.settings.naming);
+  return await deps.host.execute(namespace, name, {
+    type: "control",
+    request: user !== undefined && (request.type === "resume" || request.type === "set")
+      ? { ...request, user }
+      : request,
+    ...defined({ labels }),
+    ...(isBrief && idempotency === undefined && { isBrief }),
+  }, executeOptions(idempotency));
+}
+
+/** The rights that the reference asks for: stop and terminate are patches, unless a stop selects nodes. */
+function verbsOf(request: ControlRequest): Verb[] {
+  const isPatch = request.type === "terminate" ||
+    (request.type === "stop" && (request.nodeFieldSelector ?? "") === "");
+  return ["get", isPatch ? "patch" : "update"];
+}
+
+function labelsOf(
+  caller: Caller,
+  request: ControlRequest,
+  { labelPrefix }: Naming,
+): Record<string, string | null> | undefined {
+  const labels = actorLabels(caller.identity, ACTIONS[request.type], labelPrefix);
+  const isKnown = Object.values(labels).some((value) => value !== null);
+  const keepsOld = request.type === "stop" || request.type === "terminate";
+  return isKnown || !keepsOld ? labels : undefined;
+}
+
+/** The caller as node messages show it; undefined when nothing is known. */
+export function userOf(caller: Caller): User | undefined {
+  const { subject, email, preferredUsername } = caller.identity;
+  const user: User = defined({ subject, email, preferredUsername });
+  return Object.keys(user).length > 0 ? user : undefined;
+}
+
+/** How a workflow is deleted. */
+export interface WorkflowDeleteRequest extends DeleteRequest {
+  /** Even if it has finalizers. */
+  force?: boolean;
+  /** It does not stay in the archive. */
+  forGood?: boolean;
+}
+
+/** Deletes a workflow. */
+export async function deleteWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: WorkflowDeleteRequest,
+): Promise<void> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  const access = { resource: WORKFLOW.resource, namespace, name };
+  await requireAccess(caller, { ...access, verb: "get" });
+  const stored = await deps.workflows.findHead(namespace, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+  if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
+  await requireAccess(caller, { ...access, verb: "delete" });
+  const { uid, labels } = (await readStoredWorkflow(stored, deps, new Turns())).metadata;
+  if (
+    (request.uid !== undefined && request.uid !== uid) ||
+    (request.resourceVersion !== undefined && request.resourceVersion !== stored.version)
+  ) throw objectModified(deps, WORKFLOW, name);
+  if ((request.dryRun ?? []).length > 0) return;
+  const hasObject = uid !== undefined && isFromObject({ uid, labels: labels ?? {} });
+  // The object goes first: otherwise it might bring the workflow back.
+  if (hasObject) await deps.objects?.remove(namespace, name, uid);
+  try {
+    await deps.host.execute(namespace, name, {
+      type: "delete",
+      ...(request.force === true && { force: true }),
+      ...(request.forGood === true && { forGood: true }),
+      ...defined({ uid }),
+    });
+  } catch (error) {
+    // The watch of the objects has deleted it already.
+    const isGone = error instanceof Problem &&
+      (error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted);
+    if (!hasObject || !isGone) throw error;
+  }
+}
+
+/**
+ * Checks that options have the form NAME=VALUE.
+ * @throws {Problem} InvalidArgument that names the first one without
+ */
+export function checkParameters(parameters: readonly string[] | undefined): void {
+  for (const parameter of parameters ?? []) {
+    if (!parameter.includes("=")) {
+      throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${parameter}`);
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/** Creating workflows from a manifest, with name, uid and creator. */
+import type { Caller } from "../../auth/port.ts";
+import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { rfc3339 } from "../../engine/scope/time_text.ts";
+import { nextTurn } from "../../platform/clock.ts";
+import type { ObjectMeta, Workflow } from "../../spec/manifest.ts";
+import { normalForm } from "../../spec/normal_form.ts";
+import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import type { StructSchema } from "../../spec/schema/schema.ts";
+import { requireAccess } from "../access.ts";
+import { creatorLabels, withLabels } from "../caller_labels.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { executeOptions, fractionsOf, type Idempotency } from "../idempotency.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { isLarge } from "../manifests/check.ts";
+import {
+  checkMetadata,
+  generateName,
+  NAME_ATTEMPTS,
+  namespaceOf,
+  objectExists,
+} from "../object_names.ts";
+import { reachesTemplates } from "../manifests/template_access.ts";
+import { validateNewWorkflow } from "../manifests/validation.ts";
+
+export interface CreateWorkflowRequest {
+  namespace: string;
+  workflow: Workflow | undefined;
+  /** Does everything but store it: the answer has name and uid. */
+  serverDryRun?: boolean | undefined;
+  /** Answers with the checked request itself. */
+  dryRun?: boolean;
+  idempotency?: Idempotency | undefined;
+}
+
+/** Creates a workflow from a manifest. */
+export async function createWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: CreateWorkflowRequest,
+): Promise<Workflow> {
+  const { namespace } = request;
+  if (request.workflow === undefined) throw invalid("workflow body not specified");
+  const given = newWorkflow(deps, request.workflow, caller);
+  const workflow: Workflow = (given.metadata.namespace ?? "") === "" && namespace !== ""
+    ? { ...given, metadata: { ...given.metadata, namespace } }
+    : given;
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
+  const checked = withStoredTemplates(workflow, storedTemplates);
+  if (request.dryRun === true) return checked;
+  const isChecked = !reachesTemplates(checked.spec);
+  return await storeWorkflow(deps, caller, { ...request, workflow: checked, isChecked });
+}
+
+/** A workflow without what only the server may write, with the labels of its creator. */
+export function newWorkflow(
+  { settings }: Pick<ServiceDeps, "settings">,
+  { metadata, spec }: Workflow,
+  caller: Caller,
+): Workflow {
+  const { labelPrefix } = settings.naming;
+  return withLabels({ metadata, spec }, {
+    [`${labelPrefix}controller-instanceid`]: null,
+    ...creatorLabels(caller.identity, labelPrefix),
+  });
+}
+
+/** Adds the templates that the validation found by reference. */
+export function withStoredTemplates(
+  workflow: Workflow,
+  storedTemplates: NonNullable<Workflow["status"]>["storedTemplates"],
+): Workflow {
+  if (storedTemplates === undefined || Object.keys(storedTemplates).length === 0) return workflow;
+  return {
+    ...workflow,
+    status: { startedAt: null, finishedAt: null, ...workflow.status, storedTemplates },
+  };
+}
+
+export interface StoreWorkflowRequest {
+  namespace: string;
+  workflow: Workflow;
+  serverDryRun?: boolean | undefined;
+  /** The manifest is valid, whatever becomes of stored templates. */
+  isChecked?: boolean;
+  /** @default a new one */
+  uid?: string;
+  idempotency?: Idempotency | undefined;
+}
+
+/**
+ * Names and stores a checked workflow. When a generated name is taken, another one is generated.
+ * @throws {Problem} AlreadyExists, PermissionDenied, InvalidArgument for its metadata
+ */
+export async function storeWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: StoreWorkflowRequest,
+): Promise<Workflow> {
+  const normal = normalForm(request.workflow, workflowSchema());
+  // The shard's owner needs time for a large one too.
+  if (isLarge(normal.spec)) await nextTurn();
+  const requested = request.serverDryRun === true
+    ? normal.metadata.namespace ?? request.namespace
+    : request.namespace;
+  const namespace = namespaceOf(normal.metadata, requested);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const { name: given = "", generateName: base = "" } = normal.metadata;
+  const estimated = request.serverDryRun === true
+    ? normal
+    : await withEstimate(deps, normal, namespace);
+  // A repeated request must generate the same names as the first one.
+  const fraction = fractionsOf(request.idempotency) ?? deps.ids.fraction;
+  for (let attempt = 1;; attempt++) {
+    const name = given === "" && base !== "" ? generateName(base, fraction) : given;
+    const metadata: ObjectMeta = {
+      ...normal.metadata,
+      name,
+      namespace,
+      uid: request.uid ?? deps.ids.uuid(),
+      generation: 1,
+      creationTimestamp: rfc3339(deps.clock.now()),
+    };
+    delete metadata.resourceVersion;
+    delete metadata.deletionTimestamp;
+    checkMetadata(deps, WORKFLOW, metadata);
+    const workflow: Workflow = { ...estimated, metadata };
+    try {
+      if (request.serverDryRun === true) return await dryRun(deps, workflow, namespace, name);
+      return await deps.host.execute(
+        namespace,
+        name,
+        { type: "submit", workflow, ...(request.isChecked === true && { isChecked: true }) },
+        executeOptions(request.idempotency),
+      );
+    } catch (error) {
+      if (!isNameTaken(error) || given !== "") throw error;
+      if (attempt === NAME_ATTEMPTS) throw objectExists(deps, WORKFLOW, name, true);
+    }
+  }
+}
+
+async function withEstimate(
+  { estimates }: ServiceDeps,
+  workflow: Workflow,
+  namespace: string,
+): Promise<Workflow> {
+  const estimatedDuration = await estimates?.of(namespace, workflow);
+  if (estimatedDuration === undefined) return workflow;
+  return {
+    ...workflow,
+    status: { startedAt: null, finishedAt: null, ...workflow.status, estimatedDuration },
+  };
+}
+
+async function dryRun(
+  deps: ServiceDeps,
+  workflow: Workflow,
+  namespace: string,
+  name: string,
+): Promise<Workflow> {
+  if (await deps.workflows.find(namespace, name) !== undefined) {
+    throw objectExists(deps, WORKFLOW, name);
+  }
+  return workflow;
+}
+
+function isNameTaken(error: unknown): boolean {
+  return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
+}
+
+function workflowSchema(): StructSchema {
+  const schema = KIND_SCHEMAS.get("Workflow");
+  if (schema === undefined) throw new TypeError("No schema of kind Workflow");
+  return schema;
+}

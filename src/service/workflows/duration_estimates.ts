@@ -1,0 +1,68 @@
+/** Estimates how long a workflow will take: as long as the last one of its template or cron workflow that succeeded. */
+import { BoundedCache } from "../../base/bounded_cache.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import type { Store } from "../../store/port.ts";
+
+/** How long an answer is used again, ms, so that a burst of submissions asks the store once. */
+const KEEP_MS = 10_000;
+
+/** Answers that are kept. */
+const MAX_KEPT = 1_000;
+
+/** Most workflows that are read for one answer. */
+const MAX_SCAN = 200;
+
+interface Estimate {
+  at: number;
+  seconds: Promise<number | undefined>;
+}
+
+export class DurationEstimates {
+  readonly #query: Store["query"];
+  readonly #clock: Clock;
+  readonly #labelPrefix: string;
+  readonly #kept = new BoundedCache<string, Estimate>(MAX_KEPT);
+
+  constructor({ query }: Store, clock: Clock, labelPrefix: string) {
+    this.#query = query;
+    this.#clock = clock;
+    this.#labelPrefix = labelPrefix;
+  }
+
+  /** Expected seconds; undefined when nothing is known, or the store can't be asked. Never rejects. */
+  of(namespace: string, { metadata, spec }: Workflow): Promise<number | undefined> {
+    const cron = metadata.labels?.[`${this.#labelPrefix}cron-workflow`];
+    const { name = "", clusterScope } = spec.workflowTemplateRef ?? {};
+    const kind = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
+    const [label, value] = cron === undefined ? [kind, name] : ["cron-workflow", cron];
+    if (value === "") return Promise.resolve(undefined);
+    const key = `${namespace}/${label}/${value}`;
+    const now = this.#clock.monotonic();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && now - kept.at < KEEP_MS) return kept.seconds;
+    const seconds = this.#ask(namespace, `${this.#labelPrefix}${label}`, value);
+    this.#kept.set(key, { at: now, seconds });
+    return seconds;
+  }
+
+  async #ask(namespace: string, key: string, value: string): Promise<number | undefined> {
+    try {
+      const { items: [last] } = await this.#query.list({
+        kind: "wf",
+        namespace,
+        labels: [{ key, operator: "in", values: [value] }],
+        phases: ["Succeeded"],
+        limit: 1,
+        maxScan: MAX_SCAN,
+        parts: [],
+      });
+      const { startedAt, finishedAt } = last?.index ?? {};
+      return startedAt === undefined || finishedAt === undefined
+        ? undefined
+        : Math.max(0, Math.round((finishedAt - startedAt) / 1000));
+    } catch {
+      return undefined;
+    }
+  }
+}

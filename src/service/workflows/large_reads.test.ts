@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../../test/support/manual_clock.ts";
+import type { StoredActor } from "../../store/port.ts";
+import { SMALL_ACTOR } from "../../actors/large_turn.ts";
+import { Hold, LargeReads } from "./large_reads.ts";
+
+const LARGE = 20 * 2 ** 20;
+const actor = (size: number): StoredActor => ({
+  id: "wf/a/b",
+  version: "1",
+  parts: { h: "x".repeat(size) },
+});
+
+/** Loads an actor as a request; tells when it has it. */
+function request(large: LargeReads, size: number) {
+  const hold = new Hold(large);
+  const state = { hold, isIn: false };
+  const done = large.within(hold, () =>
+    large.load("a", (bounds) =>
+      Promise.resolve(
+        bounds !== undefined && size > bounds.maxSize
+          ? { ...actor(1), withoutNodes: true as const }
+          : actor(size),
+      ))).then(() => {
+      state.isIn = true;
+    });
+  return { state, done };
+}
+
+const soon = () => new Promise((done) => setTimeout(done, 5));
+
+test("one large read after the other, each until its answer is sent", async () => {
+  const large = new LargeReads(new ManualClock());
+  const reads = [1, 2, 3, 4].map(() => request(large, LARGE));
+  for (let at = 0; at < reads.length; at++) {
+    await soon();
+    expect(reads.map(({ state }) => state.isIn)).toEqual(reads.map((_, index) => index <= at));
+    reads[at]?.state.hold.release();
+    reads[at]?.state.hold.release();
+  }
+  await Promise.all(reads.map(({ done }) => done));
+});
+
+test("small reads do not wait for large ones", async () => {
+  const large = new LargeReads(new ManualClock());
+  const [first, second, small] = [request(large, LARGE), request(large, LARGE), request(large, 10)];
+  await soon();
+  expect([first.state.isIn, second.state.isIn, small.state.isIn]).toEqual([true, false, true]);
+  expect(small.state.hold.size).toBe(0);
+  first.state.hold.release();
+  await second.done;
+});
+
+test("who waits too long is refused, and those behind go on if there is room for them", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const first = request(large, LARGE);
+  await first.done;
+  const second = request(large, LARGE);
+  await soon();
+  await clock.advance(20_000);
+  const third = request(large, 3 * 2 ** 20);
+  await soon();
+  expect(third.state.isIn).toBe(false);
+  await Promise.all([
+    expect(second.done).rejects.toThrow("Too many large workflows"),
+    clock.advance(10_000),
+  ]);
+  await third.done;
+});
+
+test("what is larger than all room is read alone", async () => {
+  const large = new LargeReads(new ManualClock());
+  const huge = request(large, 2 ** 26);
+  await huge.done;
+  const other = request(large, SMALL_ACTOR.maxSize + 1);
+  await soon();
+  expect(other.state.isIn).toBe(false);
+  huge.state.hold.release();
+  await other.done;
+});
+
+test("a request that holds room never waits for itself; outside of requests nothing waits", async () => {
+  const large = new LargeReads(new ManualClock());
+  const hold = new Hold(large);
+  await large.within(hold, async () => {
+    await large.enter(LARGE);
+    await large.enter(LARGE);
+  });
+  expect(hold.size).toBe(2 * LARGE);
+  await large.enter(LARGE);
+  hold.release();
+  await request(large, LARGE).done;
+});

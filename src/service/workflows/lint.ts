@@ -1,0 +1,23 @@
+/** Checking workflows without storing them. */
+import type { Caller } from "../../auth/port.ts";
+import { invalid } from "../../base/problem.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { validateNewWorkflow } from "../manifests/validation.ts";
+import { newWorkflow, withStoredTemplates } from "./create.ts";
+
+/** Checks a workflow and returns it as it would be created, without name and times. Needs the right to create it. */
+export async function lintWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+  workflow: Workflow | undefined,
+): Promise<Workflow> {
+  if (workflow === undefined) throw invalid("unable to get a workflow");
+  const checked = newWorkflow(deps, workflow, caller);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const stored = await validateNewWorkflow(deps, caller, checked, namespace, { lint: true });
+  return withStoredTemplates(checked, stored);
+}

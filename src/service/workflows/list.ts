@@ -1,0 +1,220 @@
+/** Lists of workflows: filters, pages, order. */
+import { isArchivedActor } from "../../actors/actor_ids.ts";
+import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
+import { parseWorkflowFieldSelector } from "../../expr/selectors/field_selector.ts";
+import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { sizeOfParts } from "../../store/list_query.ts";
+import type { ListPage, ListQuery } from "../../store/port.ts";
+import { requireWorkflowList } from "../access.ts";
+import { continueToken, parseContinueToken } from "./continue_token.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { MAX_PAGE_SIZE } from "../page_size.ts";
+import { workflowSteps } from "./stored_workflow.ts";
+import { parseTimeText } from "./time_text.ts";
+
+export interface WorkflowListRequest {
+  /** "" lists all namespaces. */
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+  /** How the name of the field selector is compared: `Exact` (default), `Contains`, `Prefix`, `NotEquals`. */
+  nameFilter?: string;
+  createdAfter?: string;
+  finishedBefore?: string;
+  /** Nodes are not wanted, so they are not even loaded. */
+  withoutNodes?: boolean;
+}
+
+export interface WorkflowPage {
+  items: Workflow[];
+  continue?: string;
+  /** How many come after the page, if asked for. */
+  remaining?: number;
+  version: string;
+}
+
+/** How `nameFilter` compares the name of the field selector. */
+const NAME_MATCHES: Readonly<Record<string, NameMatch>> = {
+  "": "exact",
+  Exact: "exact",
+  Contains: "contains",
+  Prefix: "prefix",
+  NotEquals: "not",
+};
+
+/** Most entries that are examined for one page. */
+const MAX_SCAN = 5_000;
+/** Most items that an offset skips. */
+const MAX_SKIP = 1_000_000;
+
+/** Lists workflows, unfinished ones first. */
+export async function listWorkflows(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: WorkflowListRequest,
+): Promise<WorkflowPage> {
+  const { query, showRemaining } = workflowQuery(request);
+  await requireWorkflowList(caller, query.namespace ?? "");
+  const page = await readPage(deps, request, { ...query, count: showRemaining });
+  await deps.workflows.large.enter(sizeOfPage(page));
+  const items: Workflow[] = [];
+  const turns = new Turns();
+  for (const item of page.items) {
+    if (!deps.settings.archive && isArchivedActor(item.id)) continue;
+    const known = { index: item.index, onUnreadable: deps.onUnreadable };
+    const workflow = await turns.run(workflowSteps(item, known));
+    items.push(isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow);
+    // While a list has thousands of items, others get their turn.
+    await turns.pause();
+  }
+  return {
+    items: items.sort(compareShown),
+    version: page.version,
+    ...defined({
+      continue: continueToken(page.continue),
+      remaining: showRemaining && query.limit > 0 ? page.remaining ?? 0 : undefined,
+    }),
+  };
+}
+
+/** Characters of stored text in a page. */
+function sizeOfPage({ items }: ListPage): number {
+  return items.reduce((sum, { parts }) => sum + sizeOfParts(parts), 0);
+}
+
+/** The store's query for a list request. */
+export function workflowQuery(
+  request: WorkflowListRequest,
+): { query: ListQuery; showRemaining: boolean } {
+  const fields = parseWorkflowFieldSelector(request.fieldSelector ?? "");
+  const labels = parseLabelSelector(request.labelSelector ?? "");
+  if (
+    request.namespace !== "" && fields.namespace !== undefined &&
+    fields.namespace !== request.namespace
+  ) {
+    throw invalid(
+      `'namespace' query param ("${request.namespace}") and fieldselector 'metadata.namespace' ` +
+        `("${fields.namespace}") are both specified and contradict each other`,
+    );
+  }
+  const namespace = request.namespace === "" ? fields.namespace ?? "" : request.namespace;
+  const name = nameQuery(fields.name, fields.notName, nameMatch(request));
+  return {
+    query: {
+      kind: "wf",
+      limit: Math.max(0, request.limit ?? 0),
+      ...defined({
+        namespace: namespace || undefined,
+        notNamespace: fields.notNamespace,
+        name,
+        labels: labels.length === 0 ? undefined : labels,
+        startedAfter: fields.startedAfter,
+        startedBefore: fields.startedBefore,
+        createdAfter: parseBound(request.createdAfter),
+        finishedBefore: parseBound(request.finishedBefore),
+        withoutNodes: request.withoutNodes,
+      }),
+    },
+    showRemaining: fields.showRemaining === true,
+  };
+}
+
+type NameMatch = NonNullable<ListQuery["name"]>["match"];
+
+/**
+ * How the name is compared. An unknown way is ignored if there is a field selector, which clients of the reference rely on.
+ */
+function nameMatch({ nameFilter = "", fieldSelector = "" }: WorkflowListRequest) {
+  if (Object.hasOwn(NAME_MATCHES, nameFilter)) return NAME_MATCHES[nameFilter];
+  if (fieldSelector !== "") return undefined;
+  throw invalid(`unknown nameFilter "${nameFilter}": use Exact, Contains, Prefix or NotEquals`);
+}
+
+function nameQuery(
+  name: string | undefined,
+  notName: string | undefined,
+  match: NameMatch | undefined,
+): ListQuery["name"] | undefined {
+  if (notName !== undefined) return { value: notName, match: "not" };
+  return name === undefined || match === undefined ? undefined : { value: name, match };
+}
+
+function parseBound(text: string | undefined): number | undefined {
+  return text === undefined || text === "" ? undefined : parseTimeText(text);
+}
+
+/** One page of the store. The items before a foreign client's offset are skipped without being loaded. */
+async function readPage(
+  deps: ServiceDeps,
+  request: WorkflowListRequest,
+  query: ListQuery,
+): Promise<ListPage> {
+  const start = parseContinueToken(request.continue);
+  const sized = { ...query, maxSize: MAX_PAGE_SIZE };
+  const bounded = query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
+  if (start.cursor !== undefined) {
+    return await deps.store.query.list({ ...bounded, continue: start.cursor });
+  }
+  if (start.offset === 0) return await deps.store.query.list(bounded);
+  const skipped = await deps.store.query.list({
+    ...query,
+    limit: Math.min(start.offset, MAX_SKIP),
+    parts: [],
+  });
+  if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
+  const page = await deps.store.query.list({ ...sized, continue: skipped.continue });
+  // Intentionally without a token: a client that sends offsets calculates with them, and would take ours for the next one.
+  delete page.continue;
+  return page;
+}
+
+/** Unfinished workflows by creation, then finished ones by their end; newest first. */
+export function compareShown(a: Workflow, b: Workflow): number {
+  const [left, right] = [finishedText(a), finishedText(b)];
+  if (left === "" && right === "") return compareText(createdText(b), createdText(a));
+  if (left === "") return -1;
+  if (right === "") return 1;
+  return compareText(right, left);
+}
+
+function finishedText(workflow: Workflow): string {
+  return workflow.status?.finishedAt ?? "";
+}
+
+function createdText(workflow: Workflow): string {
+  return workflow.metadata.creationTimestamp ?? "";
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** An archived workflow as lists show it: without templates and nodes. */
+export function reducedWorkflow(workflow: Workflow): Workflow {
+  const { name, namespace, uid, creationTimestamp, labels, annotations } = workflow.metadata;
+  const { suspend, arguments: given } = workflow.spec;
+  const status = workflow.status;
+  return {
+    metadata: defined({ name, namespace, uid, creationTimestamp, labels, annotations }),
+    spec: { ...defined({ suspend }), arguments: given ?? {} },
+    ...(status !== undefined && { status: reducedStatus(status) }),
+  };
+}
+
+function reducedStatus(
+  { phase, startedAt, finishedAt, progress, message, ...status }: NonNullable<Workflow["status"]>,
+): NonNullable<Workflow["status"]> {
+  const { estimatedDuration, resourcesDuration } = status;
+  return {
+    ...defined({ phase }),
+    startedAt,
+    finishedAt,
+    ...defined({ progress, message, estimatedDuration, resourcesDuration }),
+  };
+}

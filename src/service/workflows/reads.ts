@@ -1,0 +1,145 @@
+/** Reading workflows: one by name or uid, and the newest of a namespace. */
+import type { Caller } from "../../auth/port.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
+import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
+import { Turns } from "../../platform/turns.ts";
+import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { objectNotFound } from "../object_names.ts";
+import {
+  headFromStored,
+  readStoredWorkflow,
+  requireReadable,
+  workflowSteps,
+} from "./stored_workflow.ts";
+import { archivingStatusLabel } from "../../spec/naming.ts";
+
+/** Selects workflows that were not deleted. */
+export const NOT_ARCHIVED: LabelTerm = {
+  key: ARCHIVED_NAME_LABEL,
+  operator: "!exists",
+  values: [],
+};
+
+/** Stands for the newest workflow of a namespace, wherever a name is expected. */
+export const LATEST = "@latest";
+
+/**
+ * Reads a workflow without asking for rights.
+ * @throws {Problem} NotFound, FailedPrecondition when its record cannot be read
+ */
+export async function readWorkflow(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<Workflow> {
+  const stored = await deps.workflows.find(namespace, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+  return requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
+}
+
+/**
+ * The name that a request means: `@latest` becomes the newest workflow's.
+ * @throws {Problem} NotFound when the namespace has none, PermissionDenied when the caller may not list there
+ */
+export async function resolveName(
+  deps: ServiceDeps,
+  caller: Caller,
+  namespace: string,
+  name: string,
+): Promise<string> {
+  if (name !== LATEST) {
+    // The names of archived actors are not names of workflows.
+    if (name.includes("@")) throw objectNotFound(deps, WORKFLOW, name);
+    return name;
+  }
+  await requireAccess(caller, { verb: "list", resource: WORKFLOW.resource, namespace });
+  const page = await deps.store.query.list({
+    kind: "wf",
+    ...(namespace !== "" && { namespace }),
+    labels: [NOT_ARCHIVED],
+    limit: 1,
+    parts: [],
+  });
+  const [newest] = page.items;
+  if (newest === undefined) throw new Problem(ProblemCode.NotFound, "no workflows found");
+  return newest.index.name;
+}
+
+/** Which workflow is asked for. */
+export interface WorkflowRef {
+  namespace: string;
+  name: string;
+  /** If given, the workflow must have this uid. */
+  uid?: string;
+}
+
+/**
+ * Reads a workflow for a caller.
+ * @param isWithoutNodes its nodes, and what follows from them, are not wanted, so they are not even loaded
+ */
+export async function getWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  isWithoutNodes: boolean = false,
+): Promise<Workflow> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const { uid = "" } = ref;
+  const stored = isWithoutNodes
+    ? await deps.workflows.findHead(namespace, name)
+    : await deps.workflows.find(namespace, name);
+  const head = isWithoutNodes ? stored && headFromStored(stored) : undefined;
+  const workflow = head ?? (stored && await readStoredWorkflow(stored, deps, new Turns()));
+  if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) return workflow;
+  const archived = uid === ""
+    ? await findDeletedWorkflow(deps, namespace, name)
+    : await findWorkflowByUid(deps, uid);
+  const { metadata } = archived ?? {};
+  if (archived === undefined || metadata?.name !== name || metadata.namespace !== namespace) {
+    throw objectNotFound(deps, WORKFLOW, name);
+  }
+  return archived;
+}
+
+/** The newest deleted workflow of a name that the archive keeps. */
+export async function findDeletedWorkflow(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<Workflow | undefined> {
+  if (!deps.settings.archive || namespace === "") return undefined;
+  const { items: [newest] } = await deps.store.query.list({
+    kind: "wf",
+    namespace,
+    labels: [{ key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] }],
+    limit: 1,
+  });
+  return newest && await new Turns().run(
+    workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable }),
+  );
+}
+
+/** Tells whether only the archive has a workflow. */
+export function isDeletedWorkflow(
+  { settings }: Pick<ServiceDeps, "settings">,
+  { labels }: ObjectMeta,
+): boolean {
+  return labels?.[archivingStatusLabel(settings.naming)] === "Persisted";
+}
+
+/** Finds a workflow by its uid without asking for rights; undefined when there is none. */
+export async function findWorkflowByUid(
+  deps: ServiceDeps,
+  uid: string,
+): Promise<Workflow | undefined> {
+  const id = await deps.store.query.findByUid(uid);
+  const [kind, namespace, name] = id?.split("/") ?? [];
+  if (kind !== "wf" || namespace === undefined || name === undefined) return undefined;
+  const stored = await deps.workflows.find(namespace, name);
+  return stored && await readStoredWorkflow(stored, deps, new Turns());
+}

@@ -1,0 +1,64 @@
+/** Starting a workflow again under a new name. */
+import type { Caller } from "../../auth/port.ts";
+import { resubmitWorkflow as copyOf } from "../../engine/orders/resubmit.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { requireAccess } from "../access.ts";
+import { withCreatorLabels } from "../caller_labels.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { Idempotency } from "../idempotency.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { validateNewWorkflow } from "../manifests/validation.ts";
+import { checkParameters } from "./control.ts";
+import { storeWorkflow, withStoredTemplates } from "./create.ts";
+import { readWorkflow, resolveName, type WorkflowRef } from "./reads.ts";
+
+export interface ResubmitRequest {
+  memoized?: boolean;
+  parameters?: string[];
+  idempotency?: Idempotency | undefined;
+}
+
+/** Resubmits a workflow that is in the store. */
+export async function resubmitWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: ResubmitRequest,
+): Promise<Workflow> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const workflow = await readWorkflow(deps, namespace, name);
+  return await resubmitFrom(deps, caller, workflow, request);
+}
+
+/** Makes and stores a new workflow from a given one. */
+export async function resubmitFrom(
+  deps: ServiceDeps,
+  caller: Caller,
+  old: Workflow,
+  request: ResubmitRequest,
+): Promise<Workflow> {
+  checkParameters(request.parameters);
+  const namespace = old.metadata.namespace ?? "";
+  const made = copyOf(old, {
+    memoized: request.memoized === true,
+    parameters: request.parameters ?? [],
+  }, {
+    now: deps.clock.now(),
+    randomSuffix: (length) => deps.ids.suffix(length),
+    findManifest: () => undefined,
+    ...deps.settings.naming,
+  });
+  // The copy of a suspended workflow is not suspended.
+  const { suspend: _suspend, ...spec } = made.spec;
+  const metadata = { ...made.metadata, namespace };
+  const workflow = withCreatorLabels(deps, { ...made, spec, metadata }, caller);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
+  return await storeWorkflow(deps, caller, {
+    namespace,
+    workflow: withStoredTemplates(workflow, storedTemplates),
+    idempotency: request.idempotency,
+  });
+}

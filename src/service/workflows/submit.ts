@@ -1,0 +1,297 @@
+/** Creating workflows from stored templates and cron workflows. */
+import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
+import { rfc3339 } from "../../engine/scope/time_text.ts";
+import {
+  type Artifact,
+  type CronWorkflow,
+  ManifestKind,
+  type OwnerReference,
+  type Parameter,
+  type Workflow,
+  type WorkflowSpec,
+  type WorkflowTemplate,
+} from "../../spec/manifest.ts";
+import {
+  apiVersionOf,
+  cronLabel,
+  type Naming,
+  scheduledTimeAnnotation,
+} from "../../spec/naming.ts";
+import { uploadOwner } from "../../spec/artifact_key.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { Idempotency } from "../idempotency.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { getManifest } from "../manifests/reads.ts";
+import { validateNewWorkflow } from "../manifests/validation.ts";
+import { checkParameters } from "./control.ts";
+import { newWorkflow, storeWorkflow, withStoredTemplates } from "./create.ts";
+
+/** What a submission changes in the workflow that the template gives. */
+export interface SubmitOptions {
+  name?: string;
+  generateName?: string;
+  entryPoint?: string;
+  /** `name=value`. */
+  parameters?: string[];
+  serviceAccount?: string;
+  dryRun?: boolean;
+  serverDryRun?: boolean;
+  /** `a=b,c=d`. */
+  labels?: string;
+  annotations?: string;
+  ownerReference?: OwnerReference;
+  podPriorityClassName?: string;
+  priority?: number;
+  /** `name=key`. */
+  artifacts?: string[];
+}
+
+export interface SubmitRequest {
+  namespace: string;
+  resourceKind: string;
+  resourceName: string;
+  options: SubmitOptions;
+  idempotency?: Idempotency | undefined;
+}
+
+const SOURCES: Readonly<Record<string, ManifestKind>> = {
+  WorkflowTemplate: ManifestKind.WorkflowTemplate,
+  workflowtemplate: ManifestKind.WorkflowTemplate,
+  workflowtemplates: ManifestKind.WorkflowTemplate,
+  wftmpl: ManifestKind.WorkflowTemplate,
+  ClusterWorkflowTemplate: ManifestKind.ClusterWorkflowTemplate,
+  clusterworkflowtemplate: ManifestKind.ClusterWorkflowTemplate,
+  clusterworkflowtemplates: ManifestKind.ClusterWorkflowTemplate,
+  cwftmpl: ManifestKind.ClusterWorkflowTemplate,
+  CronWorkflow: ManifestKind.CronWorkflow,
+  cronworkflow: ManifestKind.CronWorkflow,
+  cronworkflows: ManifestKind.CronWorkflow,
+  cronwf: ManifestKind.CronWorkflow,
+};
+
+/** Submits a workflow from a stored resource. */
+export async function submitWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+): Promise<Workflow> {
+  const { namespace, options } = request;
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  const source = await readSource(deps, caller, request);
+  const overridden = newWorkflow(deps, withOptions(source.workflow, options), caller);
+  const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
+  const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
+  const storedTemplates = await validateNewWorkflow(deps, caller, inPlace, namespace);
+  const checked = withStoredTemplates(workflow, storedTemplates);
+  if (options.dryRun === true) return checked;
+  return await storeWorkflow(deps, caller, {
+    namespace,
+    workflow: { ...checked, metadata: { ...checked.metadata, namespace } },
+    serverDryRun: options.serverDryRun,
+    idempotency: request.idempotency,
+  });
+}
+
+/** The workflow that a stored resource gives, and the artifacts whose keys a submission may override. */
+interface Source {
+  workflow: Workflow;
+  artifacts: readonly Artifact[];
+}
+
+async function readSource(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+): Promise<Source> {
+  const { namespace, resourceKind, resourceName } = request;
+  const kind = Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+  switch (kind) {
+    case ManifestKind.WorkflowTemplate:
+    case ManifestKind.ClusterWorkflowTemplate: {
+      const isCluster = kind === ManifestKind.ClusterWorkflowTemplate;
+      const place = isCluster ? "" : namespace;
+      const template = await getManifest<WorkflowTemplate>(deps, caller, kind, place, resourceName);
+      return {
+        workflow: workflowFromTemplate(resourceName, isCluster, deps.settings.naming),
+        artifacts: template.spec.arguments?.artifacts ?? [],
+      };
+    }
+    case ManifestKind.CronWorkflow: {
+      const cron = await getManifest<CronWorkflow>(deps, caller, kind, namespace, resourceName);
+      const workflow = workflowFromCron(cron, deps.clock.now(), deps.settings.naming);
+      return { workflow, artifacts: workflow.spec.arguments?.artifacts ?? [] };
+    }
+    default:
+      throw invalid(`Resource kind '${resourceKind}' is not supported for submitting`);
+  }
+}
+
+/** A workflow that refers to a template. */
+export function workflowFromTemplate(
+  name: string,
+  clusterScope: boolean,
+  { labelPrefix }: Naming,
+): Workflow {
+  const label = clusterScope ? "cluster-workflow-template" : "workflow-template";
+  return {
+    metadata: {
+      generateName: `${name}-`,
+      labels: { [`${labelPrefix}${label}`]: name },
+    },
+    spec: {
+      arguments: {},
+      workflowTemplateRef: { name, ...(clusterScope && { clusterScope }) },
+    },
+  };
+}
+
+/** A copy of a cron workflow's workflow, scheduled now, owned by the cron workflow. */
+export function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Naming): Workflow {
+  const name = cron.metadata.name ?? "";
+  const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
+  return {
+    metadata: {
+      generateName: `${name}-`,
+      labels: { ...labels, [cronLabel(naming)]: name },
+      annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: rfc3339(nowMs) },
+      ownerReferences: [{
+        apiVersion: apiVersionOf(naming),
+        kind: "CronWorkflow",
+        name,
+        ...defined({ uid: cron.metadata.uid }),
+        controller: true,
+        blockOwnerDeletion: true,
+      }],
+      ...defined({ finalizers }),
+    },
+    spec: structuredClone(cron.spec.workflowSpec),
+  };
+}
+
+/** Applies what submit options override, except artifacts. */
+export function withOptions(workflow: Workflow, options: SubmitOptions): Workflow {
+  const labels = parseMap(options.labels, "labels", options.labels);
+  // Intentionally the labels' text, as in the reference.
+  const annotations = parseMap(options.annotations, "Annotations", options.labels);
+  const { metadata, spec } = workflow;
+  const { ownerReference } = options;
+  return {
+    ...workflow,
+    metadata: {
+      ...metadata,
+      ...defined({
+        name: options.name || undefined,
+        generateName: options.generateName || undefined,
+        labels: labels && { ...metadata.labels, ...labels },
+        annotations: annotations && { ...metadata.annotations, ...annotations },
+        ownerReferences: ownerReference && [...metadata.ownerReferences ?? [], ownerReference],
+      }),
+    },
+    spec: {
+      ...spec,
+      ...defined({
+        entrypoint: options.entryPoint || undefined,
+        serviceAccountName: options.serviceAccount || undefined,
+        podPriorityClassName: options.podPriorityClassName || undefined,
+        priority: options.priority,
+      }),
+      ...withParameters(spec, options.parameters),
+    },
+  };
+}
+
+/**
+ * Argument parameters with `name=value` overrides in front, which replace those of the same name.
+ * @throws {Problem} InvalidArgument for an override without `=`
+ */
+export function withParameters(
+  spec: WorkflowSpec,
+  overrides: readonly string[] | undefined,
+): Pick<WorkflowSpec, "arguments"> {
+  if (overrides === undefined || overrides.length === 0) return {};
+  checkParameters(overrides);
+  const front: Parameter[] = overrides.map((override) => {
+    const at = override.indexOf("=");
+    return { name: override.slice(0, at), value: override.slice(at + 1) };
+  });
+  const names = new Set(front.map((parameter) => parameter.name));
+  const kept = (spec.arguments?.parameters ?? []).filter(({ name }) => !names.has(name));
+  return { arguments: { ...spec.arguments, parameters: [...front, ...kept] } };
+}
+
+function parseMap(
+  text: string | undefined,
+  what: string,
+  shown: string | undefined,
+): Record<string, string> | undefined {
+  if (text === undefined || text === "") return undefined;
+  const pairs = text.split(",").map((part): [string, string] => {
+    const [key = "", value, ...rest] = part.split("=");
+    if (value === undefined || rest.length > 0 || key === "") {
+      throw invalid(
+        `expected ${what} of the form: NAME1=VALUE2,NAME2=VALUE2. Received: ${shown ?? ""}: ` +
+          `unexpected label spec: ${part}`,
+      );
+    }
+    return [key, value];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/**
+ * Points template artifacts that are named in `name=key` overrides to uploaded files.
+ * @throws {Problem} InvalidArgument for another form, or a name that no artifact has
+ */
+export function withArtifacts(
+  workflow: Workflow,
+  known: readonly Artifact[],
+  overrides: readonly string[] | undefined,
+  namespace: string,
+): Workflow {
+  if (overrides === undefined || overrides.length === 0) return workflow;
+  const keys = new Map(overrides.map((override): [string, string] => {
+    const at = override.indexOf("=");
+    if (at <= 0 || at === override.length - 1) {
+      throw invalid(`expected artifact of the form: NAME=KEY. Received: ${override}`);
+    }
+    return [override.slice(0, at), override.slice(at + 1)];
+  }));
+  const unmatched = new Set(keys.keys());
+  for (const { name } of known) unmatched.delete(name);
+  if (unmatched.size > 0) {
+    throw invalid(`artifact override(s) matched no artifact: ${[...unmatched].sort().join(", ")}`);
+  }
+  const isReference = workflow.spec.workflowTemplateRef !== undefined;
+  const overridden = known.flatMap((artifact) => {
+    const key = keys.get(artifact.name);
+    if (key === undefined) return [];
+    if (isReference) checkUploadKey(key, namespace);
+    return [withKey(artifact, key)];
+  });
+  const kept = (workflow.spec.arguments?.artifacts ?? []).filter(({ name }) => !keys.has(name));
+  const artifacts = [...overridden, ...kept];
+  return {
+    ...workflow,
+    spec: { ...workflow.spec, arguments: { ...workflow.spec.arguments, artifacts } },
+  };
+}
+
+function checkUploadKey(key: string, namespace: string): void {
+  if (uploadOwner(key) !== namespace) {
+    throw invalid(`artifact key "${key}" must have the form uploads/${namespace}/UUID/FILE`);
+  }
+}
+
+/** The artifact with another key in its location; in an s3 location if it has none. */
+export function withKey(artifact: Artifact, key: string): Artifact {
+  for (const kind of ["s3", "gcs", "oss", "azure", "hdfs"] as const) {
+    const location = artifact[kind];
+    if (location === undefined) continue;
+    const member = kind === "azure" ? "blob" : kind === "hdfs" ? "path" : "key";
+    return { ...artifact, [kind]: { ...location, [member]: key } };
+  }
+  return { ...artifact, s3: { key } };
+}

@@ -1,0 +1,178 @@
+/** Watching workflows: what exists first, then every change. */
+import { isArchivedActor } from "../../actors/actor_ids.ts";
+import { isOlder } from "../../actors/views.ts";
+import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
+import { matchesFields } from "../../expr/selectors/field_selector.ts";
+import {
+  type LabelTerm,
+  matchesLabels,
+  parseLabelSelector,
+} from "../../expr/selectors/label_selector.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import type { Version } from "../../store/version.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { parseObjectFields } from "../manifests/reads.ts";
+import { MAX_PORTION_SIZE } from "../page_size.ts";
+import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
+import { getWorkflow, isDeletedWorkflow, LATEST } from "./reads.ts";
+import { workflowSteps } from "./stored_workflow.ts";
+import { timeLimit } from "../time_limit.ts";
+
+export interface WatchRequest {
+  /** "" watches all namespaces. */
+  namespace: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Absent or `0`: what exists comes first. Otherwise only changes after this version. */
+  resourceVersion?: string;
+  /** Ends the watch. */
+  timeoutSeconds?: number;
+}
+
+export interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  /** The object as text; `write` is called once for all watchers of the same change. */
+  textOf(write: (workflow: Workflow) => string): string;
+  /** The text of an excerpt; `write` is called once for all watchers of the same change that want the same. */
+  excerptOf(excerpt: Excerpt): string;
+}
+
+/** How many existing objects are read at a time. */
+const PAGE = 100;
+
+/** What a watcher wants to see. */
+interface Filter {
+  namespace: string;
+  /** The one name that can match, if there is one. */
+  name: string | undefined;
+  labels: LabelTerm[];
+  matches(namespace: string, name: string): boolean;
+}
+
+/**
+ * Opens a watch. Events that are there at the same time come together. Whatever can be refused is refused before this resolves.
+ * @throws {Problem} NotFound when the selected name does not exist
+ */
+export async function watchWorkflows(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: WatchRequest,
+  signal: AbortSignal,
+): Promise<AsyncIterable<WatchEvent[]>> {
+  const { namespace } = request;
+  const labels = parseLabelSelector(request.labelSelector ?? "");
+  const terms = parseObjectFields(request.fieldSelector ?? "");
+  const version = request.resourceVersion ?? "";
+  if (!/^[0-9]*$/.test(version)) throw invalid(`invalid resource version: ${version}`);
+  await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
+  const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
+  let archived: Workflow | undefined;
+  if (named !== undefined) {
+    const found = await getWorkflow(deps, caller, { namespace, name: named.value });
+    if (named.value === LATEST) named.value = found.metadata.name ?? "";
+    if (isDeletedWorkflow(deps, found.metadata)) archived = found;
+  }
+  const filter: Filter = {
+    namespace,
+    name: named?.value,
+    labels,
+    matches: (at, name) =>
+      (namespace === "" || namespace === at) &&
+      matchesFields(terms, (field) => field === "metadata.name" ? name : at),
+  };
+  const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
+  return version === "" || version === "0"
+    ? fromTheBeginning(deps, filter, until, archived)
+    : changes(deps, filter, version, until, new Map());
+}
+
+async function* fromTheBeginning(
+  deps: ServiceDeps,
+  filter: Filter,
+  signal: AbortSignal,
+  archived: Workflow | undefined,
+): AsyncIterable<WatchEvent[]> {
+  // A client that waits for the end of an archived workflow sees that it has ended.
+  if (archived !== undefined) yield [addedEvent(archived)];
+  const version = await deps.store.query.version();
+  const known = new Map<string, Version>();
+  const turns = new Turns();
+  let cursor: string | undefined;
+  do {
+    const page = await deps.store.query.list({
+      kind: "wf",
+      limit: PAGE,
+      maxSize: MAX_PORTION_SIZE,
+      ...defined({
+        namespace: filter.namespace || undefined,
+        labels: filter.labels.length === 0 ? undefined : filter.labels,
+        continue: cursor,
+      }),
+    });
+    const items = page.items
+      .filter(({ index }) => filter.matches(index.namespace, index.name))
+      .sort((a, b) => a.id < b.id ? -1 : 1);
+    for (const item of items) {
+      if (signal.aborted) return;
+      if (isArchivedActor(item.id)) continue;
+      if (isOlder(version, item.version)) known.set(item.id, item.version);
+      const shown = { ...item, parts: watchedParts(item.parts) };
+      const options = { index: item.index, onUnreadable: deps.onUnreadable };
+      yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
+    }
+    cursor = page.continue;
+  } while (cursor !== undefined);
+  yield* changes(deps, filter, version, signal, known);
+}
+
+async function* changes(
+  deps: ServiceDeps,
+  filter: Filter,
+  after: Version,
+  signal: AbortSignal,
+  known: ReadonlyMap<string, Version>,
+): AsyncIterable<WatchEvent[]> {
+  const { namespace, name } = filter;
+  for await (const found of deps.watches.follow(after, signal, { namespace, name, known })) {
+    const events = found.flatMap((change) => changeEvent(change, filter));
+    if (events.length > 0) yield events;
+  }
+}
+
+/** The event that a watcher gets for a change, if any. */
+function changeEvent(change: WorkflowChange, filter: Filter): WatchEvent[] {
+  const type = shownType(change, filter);
+  if (type === undefined) return [];
+  return [{
+    type,
+    textOf: (write) => change.textOf(write),
+    excerptOf: (excerpt) => change.excerptOf(excerpt),
+  }];
+}
+
+function addedEvent(workflow: Workflow): WatchEvent {
+  return {
+    type: "ADDED",
+    textOf: (write) => write(workflow),
+    excerptOf: ({ write }) => write(workflow),
+  };
+}
+
+/** The type of a change for a watcher: under a label selector, an object can appear and disappear. */
+function shownType(change: WorkflowChange, filter: Filter): WatchEvent["type"] | undefined {
+  if (!filter.matches(change.namespace, change.name)) return undefined;
+  if (filter.labels.length === 0) return change.type;
+  const matches = matchesLabels(filter.labels, change.labels);
+  if (change.type === "ADDED") return matches ? "ADDED" : undefined;
+  const matched = change.labelsBefore === undefined
+    ? matches
+    : matchesLabels(filter.labels, change.labelsBefore);
+  if (change.type === "DELETED") return matched ? "DELETED" : undefined;
+  if (matches) return matched ? "MODIFIED" : "ADDED";
+  return matched ? "DELETED" : undefined;
+}

@@ -1,0 +1,206 @@
+/** The kinds of manifests that Sluice accepts, each with its schema. */
+import {
+  always,
+  boolean,
+  type FieldInput,
+  flag,
+  int32,
+  int64,
+  keyedList,
+  list,
+  map,
+  namedString,
+  object,
+  shared,
+  string,
+  struct,
+  type StructSchema,
+} from "./schema.ts";
+import {
+  AFFINITY,
+  CONFIG_MAP,
+  HOST_ALIAS,
+  LABEL_SELECTOR,
+  LOCAL_OBJECT_REFERENCE,
+  OBJECT_META,
+  PERSISTENT_VOLUME_CLAIM,
+  POD_DISRUPTION_BUDGET_SPEC,
+  POD_DNS_CONFIG,
+  POD_RESOURCE_CLAIM,
+  POD_SECURITY_CONTEXT,
+  RESOURCE_REQUIREMENTS,
+  SECRET,
+  SERVICE_ACCOUNT,
+  TOLERATION,
+  VOLUME,
+} from "./kubernetes.ts";
+import { METADATA, WORKFLOW_ARTIFACT_GC } from "./artifact.ts";
+import {
+  ARGUMENTS,
+  EXECUTOR,
+  LIFECYCLE_HOOKS,
+  METRICS,
+  RETRY_STRATEGY,
+  SYNCHRONIZATION,
+  TEMPLATE,
+} from "./template.ts";
+
+const WORKFLOW_TEMPLATE_REF = struct("WorkflowTemplateRef", () => ({
+  name: string,
+  clusterScope: flag,
+}));
+
+const WORKFLOW_METADATA = struct("WorkflowMetadata", () => ({
+  labels: map(string),
+  annotations: map(string),
+  labelsFrom: map(struct("LabelValueFrom", () => ({ expression: always(string) }))),
+}));
+
+const ARTIFACT_REPOSITORY_REF = struct("ArtifactRepositoryRef", () => ({
+  configMap: string,
+  key: string,
+}));
+
+const TTL_STRATEGY = struct("TTLStrategy", () => ({
+  secondsAfterCompletion: int32,
+  secondsAfterSuccess: int32,
+  secondsAfterFailure: int32,
+}));
+
+const POD_GC = struct("PodGC", () => ({
+  strategy: namedString("v1alpha1.PodGCStrategy", [
+    "",
+    "OnPodCompletion",
+    "OnPodSuccess",
+    "OnWorkflowCompletion",
+    "OnWorkflowSuccess",
+  ]),
+  labelSelector: LABEL_SELECTOR,
+  deleteDelayDuration: string,
+}));
+
+const VOLUME_CLAIM_GC = struct("VolumeClaimGC", () => ({
+  strategy: namedString("v1alpha1.VolumeClaimGCStrategy", [
+    "",
+    "OnWorkflowCompletion",
+    "OnWorkflowSuccess",
+  ]),
+}));
+
+export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
+  templates: shared(keyedList("name", TEMPLATE)),
+  entrypoint: string,
+  arguments: always(ARGUMENTS),
+  serviceAccountName: string,
+  automountServiceAccountToken: boolean,
+  executor: EXECUTOR,
+  volumes: keyedList("name", VOLUME),
+  volumeClaimTemplates: list(PERSISTENT_VOLUME_CLAIM),
+  parallelism: int64,
+  artifactRepositoryRef: ARTIFACT_REPOSITORY_REF,
+  suspend: boolean,
+  nodeSelector: map(string),
+  affinity: AFFINITY,
+  tolerations: keyedList("key", TOLERATION),
+  imagePullSecrets: keyedList("name", LOCAL_OBJECT_REFERENCE),
+  hostNetwork: boolean,
+  dnsPolicy: namedString("v1.DNSPolicy"),
+  dnsConfig: POD_DNS_CONFIG,
+  onExit: string,
+  ttlStrategy: TTL_STRATEGY,
+  activeDeadlineSeconds: int64,
+  priority: int32,
+  schedulerName: string,
+  podGC: POD_GC,
+  podPriorityClassName: string,
+  podPriority: int32,
+  hostAliases: keyedList("ip", HOST_ALIAS),
+  securityContext: POD_SECURITY_CONTEXT,
+  podSpecPatch: string,
+  podDisruptionBudget: POD_DISRUPTION_BUDGET_SPEC,
+  metrics: METRICS,
+  shutdown: namedString("v1alpha1.ShutdownStrategy", ["", "Stop", "Terminate"]),
+  workflowTemplateRef: WORKFLOW_TEMPLATE_REF,
+  synchronization: SYNCHRONIZATION,
+  volumeClaimGC: VOLUME_CLAIM_GC,
+  retryStrategy: RETRY_STRATEGY,
+  podMetadata: METADATA,
+  templateDefaults: TEMPLATE,
+  archiveLogs: boolean,
+  hooks: LIFECYCLE_HOOKS,
+  workflowMetadata: WORKFLOW_METADATA,
+  artifactGC: WORKFLOW_ARTIFACT_GC,
+  podResources: RESOURCE_REQUIREMENTS,
+  resourceClaims: list(POD_RESOURCE_CLAIM),
+  executorPlugins: list(object("v1alpha1.ExecutorPlugin")),
+}));
+
+const manifest = (): Record<string, FieldInput> => ({
+  kind: string,
+  apiVersion: string,
+  metadata: always(OBJECT_META),
+});
+
+const WORKFLOW = struct("Workflow", () => ({
+  ...manifest(),
+  spec: always(WORKFLOW_SPEC),
+  status: object("v1alpha1.WorkflowStatus"),
+}));
+
+const templateManifest = () => ({ ...manifest(), spec: always(WORKFLOW_SPEC) });
+
+const CRON_WORKFLOW = struct("CronWorkflow", () => ({
+  ...manifest(),
+  spec: always(struct("CronWorkflowSpec", () => ({
+    workflowSpec: always(WORKFLOW_SPEC),
+    concurrencyPolicy: namedString("v1alpha1.ConcurrencyPolicy", [
+      "",
+      "Allow",
+      "Forbid",
+      "Replace",
+    ]),
+    suspend: flag,
+    startingDeadlineSeconds: int64,
+    successfulJobsHistoryLimit: int32,
+    failedJobsHistoryLimit: int32,
+    timezone: string,
+    workflowMetadata: OBJECT_META,
+    stopStrategy: struct("StopStrategy", () => ({ expression: always(string) })),
+    schedules: list(string),
+    when: string,
+  }))),
+  status: object("v1alpha1.CronWorkflowStatus"),
+}));
+
+const bindingCallback = (): Record<string, FieldInput> => ({
+  workflow: string,
+  labelSelector: string,
+  nodeFieldSelector: always(string),
+  waitFor: string,
+});
+
+const WORKFLOW_EVENT_BINDING = struct("WorkflowEventBinding", () => ({
+  ...manifest(),
+  spec: always(struct("WorkflowEventBindingSpec", () => ({
+    event: always(struct("Event", () => ({ selector: always(string) }))),
+    submit: struct("Submit", () => ({
+      workflowTemplateRef: always(WORKFLOW_TEMPLATE_REF),
+      metadata: always(OBJECT_META),
+      arguments: ARGUMENTS,
+    })),
+    resume: struct("Resume", bindingCallback),
+    stop: struct("Stop", () => ({ ...bindingCallback(), message: string })),
+  }))),
+}));
+
+/** Every kind by its name in `kind`. */
+export const KIND_SCHEMAS: ReadonlyMap<string, StructSchema> = new Map([
+  ["Workflow", WORKFLOW],
+  ["WorkflowTemplate", struct("WorkflowTemplate", templateManifest)],
+  ["ClusterWorkflowTemplate", struct("ClusterWorkflowTemplate", templateManifest)],
+  ["CronWorkflow", CRON_WORKFLOW],
+  ["WorkflowEventBinding", WORKFLOW_EVENT_BINDING],
+  ["ConfigMap", CONFIG_MAP],
+  ["Secret", SECRET],
+  ["ServiceAccount", SERVICE_ACCOUNT],
+]);

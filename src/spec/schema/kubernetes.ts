@@ -1,0 +1,393 @@
+/** The Kubernetes objects that appear inside manifests. Parts that we don't read are not described further. */
+import {
+  always,
+  boolean,
+  bytes,
+  int32,
+  int64,
+  intOrString,
+  keyedList,
+  list,
+  map,
+  namedString,
+  object,
+  quantity,
+  string,
+  struct,
+  type StructSchema,
+  time,
+} from "./schema.ts";
+import type { FieldInput } from "./schema.ts";
+
+function core(name: string, fields: () => Record<string, FieldInput>): StructSchema {
+  return struct(name, fields, "v1");
+}
+
+const strings = list(string);
+const labels = map(string);
+
+export const OWNER_REFERENCE: StructSchema = core("OwnerReference", () => ({
+  apiVersion: string,
+  kind: string,
+  name: string,
+  uid: namedString("types.UID"),
+  controller: boolean,
+  blockOwnerDeletion: boolean,
+}));
+
+export const OBJECT_META: StructSchema = core("ObjectMeta", () => ({
+  name: string,
+  generateName: string,
+  namespace: string,
+  selfLink: string,
+  uid: namedString("types.UID"),
+  resourceVersion: string,
+  generation: int64,
+  creationTimestamp: time,
+  deletionTimestamp: time,
+  deletionGracePeriodSeconds: int64,
+  labels,
+  annotations: labels,
+  ownerReferences: list(OWNER_REFERENCE),
+  finalizers: strings,
+  managedFields: list(object("v1.ManagedFieldsEntry")),
+}));
+
+const localReference = () => ({ name: string });
+
+export const LOCAL_OBJECT_REFERENCE: StructSchema = core("LocalObjectReference", localReference);
+
+export const SECRET_KEY_SELECTOR: StructSchema = core("SecretKeySelector", () => ({
+  name: string,
+  key: always(string),
+  optional: boolean,
+}));
+
+export const CONFIG_MAP_KEY_SELECTOR: StructSchema = core("ConfigMapKeySelector", () => ({
+  name: string,
+  key: always(string),
+  optional: boolean,
+}));
+
+const OBJECT_FIELD_SELECTOR = core("ObjectFieldSelector", () => ({
+  apiVersion: string,
+  fieldPath: string,
+}));
+
+const RESOURCE_FIELD_SELECTOR = core("ResourceFieldSelector", () => ({
+  containerName: string,
+  resource: string,
+  divisor: quantity,
+}));
+
+const ENV_VAR_SOURCE = core("EnvVarSource", () => ({
+  fieldRef: OBJECT_FIELD_SELECTOR,
+  resourceFieldRef: RESOURCE_FIELD_SELECTOR,
+  configMapKeyRef: CONFIG_MAP_KEY_SELECTOR,
+  secretKeyRef: SECRET_KEY_SELECTOR,
+  fileKeyRef: object("v1.FileKeySelector"),
+}));
+
+export const ENV_VAR: StructSchema = core("EnvVar", () => ({
+  name: always(string),
+  value: string,
+  valueFrom: ENV_VAR_SOURCE,
+}));
+
+const optionalReference = () => ({ name: string, optional: boolean });
+
+const ENV_FROM_SOURCE = core("EnvFromSource", () => ({
+  prefix: string,
+  configMapRef: core("ConfigMapEnvSource", optionalReference),
+  secretRef: core("SecretEnvSource", optionalReference),
+}));
+
+export const VOLUME_MOUNT: StructSchema = core("VolumeMount", () => ({
+  name: always(string),
+  readOnly: boolean,
+  recursiveReadOnly: string,
+  mountPath: always(string),
+  subPath: string,
+  mountPropagation: namedString("v1.MountPropagationMode"),
+  subPathExpr: string,
+}));
+
+const RESOURCE_CLAIM = core("ResourceClaim", () => ({ name: string, request: string }));
+
+export const RESOURCE_REQUIREMENTS: StructSchema = core("ResourceRequirements", () => ({
+  limits: map(quantity, "v1.ResourceList"),
+  requests: map(quantity, "v1.ResourceList"),
+  claims: list(RESOURCE_CLAIM),
+}));
+
+export const POD_RESOURCE_CLAIM: StructSchema = core("PodResourceClaim", () => ({
+  name: string,
+  resourceClaimName: string,
+  resourceClaimTemplateName: string,
+}));
+
+const CONTAINER_PORT = core("ContainerPort", () => ({
+  name: string,
+  hostPort: int32,
+  containerPort: int32,
+  protocol: namedString("v1.Protocol"),
+  hostIP: string,
+}));
+
+const EXEC_ACTION = core("ExecAction", () => ({ command: strings }));
+
+const HTTP_GET_ACTION = core("HTTPGetAction", () => ({
+  path: string,
+  port: intOrString,
+  host: string,
+  scheme: namedString("v1.URIScheme"),
+  httpHeaders: list(core("HTTPHeader", () => ({ name: string, value: string }))),
+}));
+
+const TCP_SOCKET_ACTION = core("TCPSocketAction", () => ({ port: intOrString, host: string }));
+
+const PROBE = core("Probe", () => ({
+  exec: EXEC_ACTION,
+  httpGet: HTTP_GET_ACTION,
+  tcpSocket: TCP_SOCKET_ACTION,
+  grpc: core("GRPCAction", () => ({ port: int32, service: string })),
+  initialDelaySeconds: int32,
+  timeoutSeconds: int32,
+  periodSeconds: int32,
+  successThreshold: int32,
+  failureThreshold: int32,
+  terminationGracePeriodSeconds: int64,
+}));
+
+const LIFECYCLE_HANDLER = core("LifecycleHandler", () => ({
+  exec: EXEC_ACTION,
+  httpGet: HTTP_GET_ACTION,
+  tcpSocket: TCP_SOCKET_ACTION,
+  sleep: core("SleepAction", () => ({ seconds: int64 })),
+}));
+
+const LIFECYCLE = core("Lifecycle", () => ({
+  postStart: LIFECYCLE_HANDLER,
+  preStop: LIFECYCLE_HANDLER,
+  stopSignal: namedString("v1.Signal"),
+}));
+
+const SECCOMP_PROFILE = core("SeccompProfile", () => ({
+  type: namedString("v1.SeccompProfileType"),
+  localhostProfile: string,
+}));
+
+const SELINUX_OPTIONS = core("SELinuxOptions", () => ({
+  user: string,
+  role: string,
+  type: string,
+  level: string,
+}));
+
+const SECURITY_CONTEXT = core("SecurityContext", () => ({
+  capabilities: core("Capabilities", () => ({
+    add: list(namedString("v1.Capability")),
+    drop: list(namedString("v1.Capability")),
+  })),
+  privileged: boolean,
+  seLinuxOptions: SELINUX_OPTIONS,
+  windowsOptions: object("v1.WindowsSecurityContextOptions"),
+  runAsUser: int64,
+  runAsGroup: int64,
+  runAsNonRoot: boolean,
+  readOnlyRootFilesystem: boolean,
+  allowPrivilegeEscalation: boolean,
+  procMount: namedString("v1.ProcMountType"),
+  seccompProfile: SECCOMP_PROFILE,
+  appArmorProfile: object("v1.AppArmorProfile"),
+}));
+
+export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () => ({
+  seLinuxOptions: SELINUX_OPTIONS,
+  windowsOptions: object("v1.WindowsSecurityContextOptions"),
+  runAsUser: int64,
+  runAsGroup: int64,
+  runAsNonRoot: boolean,
+  supplementalGroups: list(int64),
+  supplementalGroupsPolicy: namedString("v1.SupplementalGroupsPolicy"),
+  fsGroup: int64,
+  sysctls: list(core("Sysctl", () => ({ name: string, value: string }))),
+  fsGroupChangePolicy: namedString("v1.PodFSGroupChangePolicy"),
+  seccompProfile: SECCOMP_PROFILE,
+  appArmorProfile: object("v1.AppArmorProfile"),
+  seLinuxChangePolicy: namedString("v1.PodSELinuxChangePolicy"),
+}));
+
+/** Members of a Kubernetes container; several other structs extend it. */
+export const containerFields = (): Record<string, FieldInput> => ({
+  name: always(string),
+  image: string,
+  command: strings,
+  args: strings,
+  workingDir: string,
+  ports: keyedList("containerPort", CONTAINER_PORT),
+  envFrom: list(ENV_FROM_SOURCE),
+  env: keyedList("name", ENV_VAR),
+  resources: always(RESOURCE_REQUIREMENTS),
+  resizePolicy: list(object("v1.ContainerResizePolicy")),
+  restartPolicy: namedString("v1.ContainerRestartPolicy"),
+  restartPolicyRules: list(object("v1.ContainerRestartRule")),
+  volumeMounts: keyedList("mountPath", VOLUME_MOUNT),
+  volumeDevices: list(object("v1.VolumeDevice")),
+  livenessProbe: PROBE,
+  readinessProbe: PROBE,
+  startupProbe: PROBE,
+  lifecycle: LIFECYCLE,
+  terminationMessagePath: string,
+  terminationMessagePolicy: namedString("v1.TerminationMessagePolicy"),
+  imagePullPolicy: namedString("v1.PullPolicy"),
+  securityContext: SECURITY_CONTEXT,
+  stdin: boolean,
+  stdinOnce: boolean,
+  tty: boolean,
+});
+
+export const CONTAINER: StructSchema = core("Container", containerFields);
+
+export const TOLERATION: StructSchema = core("Toleration", () => ({
+  key: string,
+  operator: namedString("v1.TolerationOperator"),
+  value: string,
+  effect: namedString("v1.TaintEffect"),
+  tolerationSeconds: int64,
+}));
+
+export const HOST_ALIAS: StructSchema = core("HostAlias", () => ({
+  ip: string,
+  hostnames: strings,
+}));
+
+export const AFFINITY: StructSchema = core("Affinity", () => ({
+  nodeAffinity: object("v1.NodeAffinity"),
+  podAffinity: object("v1.PodAffinity"),
+  podAntiAffinity: object("v1.PodAntiAffinity"),
+}));
+
+export const POD_DNS_CONFIG: StructSchema = core("PodDNSConfig", () => ({
+  nameservers: strings,
+  searches: strings,
+  options: list(core("PodDNSConfigOption", () => ({ name: string, value: string }))),
+}));
+
+export const LABEL_SELECTOR: StructSchema = core("LabelSelector", () => ({
+  matchLabels: labels,
+  matchExpressions: list(core("LabelSelectorRequirement", () => ({
+    key: string,
+    operator: namedString("v1.LabelSelectorOperator"),
+    values: strings,
+  }))),
+}));
+
+export const POD_DISRUPTION_BUDGET_SPEC: StructSchema = core("PodDisruptionBudgetSpec", () => ({
+  minAvailable: intOrString,
+  selector: LABEL_SELECTOR,
+  maxUnavailable: intOrString,
+  unhealthyPodEvictionPolicy: string,
+}));
+
+const keyToPaths = list(core("KeyToPath", () => ({ key: string, path: string, mode: int32 })));
+
+/** Volume sources whose content is not described. */
+const OPAQUE_SOURCES = [
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "gitRepo",
+  "iscsi",
+  "glusterfs",
+  "rbd",
+  "flexVolume",
+  "cinder",
+  "cephfs",
+  "flocker",
+  "downwardAPI",
+  "fc",
+  "azureFile",
+  "vsphereVolume",
+  "quobyte",
+  "azureDisk",
+  "photonPersistentDisk",
+  "projected",
+  "portworxVolume",
+  "scaleIO",
+  "storageos",
+  "csi",
+  "ephemeral",
+  "image",
+];
+
+export const VOLUME: StructSchema = core("Volume", () => ({
+  name: always(string),
+  hostPath: core("HostPathVolumeSource", () => ({ path: string, type: string })),
+  emptyDir: core("EmptyDirVolumeSource", () => ({ medium: string, sizeLimit: quantity })),
+  secret: core("SecretVolumeSource", () => ({
+    secretName: string,
+    items: keyToPaths,
+    defaultMode: int32,
+    optional: boolean,
+  })),
+  nfs: core("NFSVolumeSource", () => ({ server: string, path: string, readOnly: boolean })),
+  persistentVolumeClaim: core("PersistentVolumeClaimVolumeSource", () => ({
+    claimName: string,
+    readOnly: boolean,
+  })),
+  configMap: core("ConfigMapVolumeSource", () => ({
+    name: string,
+    items: keyToPaths,
+    defaultMode: int32,
+    optional: boolean,
+  })),
+  ...Object.fromEntries(OPAQUE_SOURCES.map((name) => [name, object("v1.VolumeSource")])),
+}));
+
+export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim", () => ({
+  kind: string,
+  apiVersion: string,
+  metadata: always(OBJECT_META),
+  spec: always(core("PersistentVolumeClaimSpec", () => ({
+    accessModes: list(namedString("v1.PersistentVolumeAccessMode")),
+    selector: LABEL_SELECTOR,
+    resources: core("VolumeResourceRequirements", () => ({
+      limits: map(quantity, "v1.ResourceList"),
+      requests: map(quantity, "v1.ResourceList"),
+    })),
+    volumeName: string,
+    storageClassName: string,
+    volumeMode: namedString("v1.PersistentVolumeMode"),
+    dataSource: object("v1.TypedLocalObjectReference"),
+    dataSourceRef: object("v1.TypedObjectReference"),
+    volumeAttributesClassName: string,
+  }))),
+  status: object("v1.PersistentVolumeClaimStatus"),
+}));
+
+const typeMeta = { kind: string, apiVersion: string };
+
+export const CONFIG_MAP: StructSchema = core("ConfigMap", () => ({
+  ...typeMeta,
+  metadata: always(OBJECT_META),
+  immutable: boolean,
+  data: map(string),
+  binaryData: map(bytes),
+}));
+
+export const SECRET: StructSchema = core("Secret", () => ({
+  ...typeMeta,
+  metadata: always(OBJECT_META),
+  immutable: boolean,
+  data: map(bytes),
+  stringData: map(string),
+  type: namedString("v1.SecretType"),
+}));
+
+export const SERVICE_ACCOUNT: StructSchema = core("ServiceAccount", () => ({
+  ...typeMeta,
+  metadata: always(OBJECT_META),
+  secrets: list(object("v1.ObjectReference")),
+  imagePullSecrets: list(LOCAL_OBJECT_REFERENCE),
+  automountServiceAccountToken: boolean,
+}));

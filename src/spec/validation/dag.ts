@@ -1,0 +1,248 @@
+/** Rules for dag templates. */
+import { dependsProblem } from "../../expr/templates/depends.ts";
+import { givenArguments } from "../bind_arguments.ts";
+import { findDependencies } from "../task_dependencies.ts";
+import type { Arguments, DagTask, Template } from "../manifest.ts";
+import { SpecError, withPrefix } from "../spec_error.ts";
+import { checkArguments } from "./arguments.ts";
+import {
+  addItems,
+  type CallChecker,
+  checkGroupLimits,
+  isAggregated,
+  withInlineInputs,
+} from "./group.ts";
+import { holdsTag } from "./inputs_outputs.ts";
+import { checkNames } from "./names.ts";
+import type { Owner } from "./owner.ts";
+import { checkTags, layerOver, type Names } from "./tags.ts";
+
+/** @throws {SpecError} */
+export function checkDag(walk: CallChecker, template: Template, owner: Owner, names: Names): void {
+  const place = `templates.${template.name ?? ""}`;
+  checkGroupLimits(place, template);
+  const given = template.dag?.tasks ?? [];
+  if (given.length === 0) throw new SpecError(`${place} must have at least one task`);
+  const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given));
+  checkNames(tasks, "field", `${place}.tasks`);
+  checkFirst(walk, place, tasks, owner, names);
+  checkTargets(walk, place, template, names);
+  const ancestry = new Ancestry(tasks);
+  for (const task of tasks) {
+    if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
+    ancestry.enter(task);
+    checkTask(walk, place, task, owner, names, ancestry);
+  }
+}
+
+/** Sorts tasks so that each comes after those on which it depends. */
+function sortTasks(tasks: readonly DagTask[]): DagTask[] {
+  const byName = new Map<string, DagTask>();
+  for (const task of tasks) {
+    const name = task.name ?? "";
+    if (byName.has(name)) throw new SpecError(`duplicated nodeName ${name}`);
+    byName.set(name, task);
+  }
+  const waiting = new Map<DagTask, number>();
+  const next = new Map<string, DagTask[]>();
+  for (const task of tasks) {
+    const dependencies = [...findDependencies(task).keys()];
+    waiting.set(task, dependencies.length);
+    for (const dependency of dependencies) {
+      if (!byName.has(dependency)) throw new SpecError(`invalid dependency ${dependency}`);
+      const followers = next.get(dependency);
+      if (followers === undefined) next.set(dependency, [task]);
+      else followers.push(task);
+    }
+  }
+  const sorted = tasks.filter((task) => waiting.get(task) === 0);
+  for (const task of sorted) {
+    for (const follower of next.get(task.name) ?? []) {
+      const left = (waiting.get(follower) ?? 0) - 1;
+      waiting.set(follower, left);
+      if (left === 0) sorted.push(follower);
+    }
+  }
+  if (sorted.length < tasks.length) throw new SpecError("graph with cycle");
+  return sorted;
+}
+
+/** Checks what can be checked of each task before the outputs of all tasks are known. */
+function checkFirst(
+  walk: CallChecker,
+  place: string,
+  tasks: readonly DagTask[],
+  owner: Owner,
+  names: Names,
+): void {
+  const byName = new Map(tasks.map((task) => [task.name, task]));
+  const usesDepends = tasks.some(({ depends }) => (depends ?? "") !== "");
+  for (const task of tasks) {
+    const at = `${place}.tasks.${task.name}`;
+    const listed = (task.dependencies ?? []).length > 0;
+    if ((usesDepends || listed) && /^[0-9]/.test(task.name)) {
+      throw new SpecError(
+        `${at} name cannot begin with a digit when using either 'depends' or 'dependencies'`,
+      );
+    }
+    if (usesDepends && listed) {
+      throw new SpecError(
+        `${place} cannot use both 'depends' and 'dependencies' in the same DAG template`,
+      );
+    }
+    if (usesDepends && task.continueOn !== undefined) {
+      throw new SpecError(
+        `${place} cannot use 'continueOn' when using 'depends'. ` +
+          "Instead use 'dep-task.Failed'/'dep-task.Errored'",
+      );
+    }
+    const template = withPrefix(`${at} `, () => walk.checkCall(task, owner));
+    walk.addOutputs(template, "tasks", task.name, names, isAggregated(task));
+    const problem = dependsProblem(task.depends ?? "");
+    if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
+    checkItemConditions(place, task, byName);
+  }
+}
+
+/** `AnySucceeded` and `AllFailed` must ask about a loop. */
+function checkItemConditions(
+  place: string,
+  task: DagTask,
+  tasks: ReadonlyMap<string, DagTask>,
+): void {
+  for (const [name, asksItems] of findDependencies(task)) {
+    const dependency = tasks.get(name);
+    const loops = dependency !== undefined &&
+      (isAggregated(dependency) || dependency.withSequence !== undefined);
+    if (asksItems && !loops) {
+      // Intentionally names the dependency as the place, as the reference does.
+      throw new SpecError(
+        `${place}.tasks.${name} dependency '${name}' uses an items-based condition such as ` +
+          ".AnySucceeded or .AllFailed but does not contain any items",
+      );
+    }
+  }
+}
+
+function checkTargets(
+  walk: CallChecker,
+  place: string,
+  template: Template,
+  names: Names,
+): void {
+  const target = template.dag?.target ?? "";
+  checkTags(target, walk.scope(names), `${place}.targets `);
+  if (target === "") return;
+  const tasks = new Set((template.dag?.tasks ?? []).map(({ name }) => name));
+  for (const name of target.split(" ")) {
+    if (!holdsTag(name) && !tasks.has(name)) {
+      throw new SpecError(`${place}.targets: target '${name}' is not defined`);
+    }
+  }
+}
+
+/** Checks what needs the outputs of the other tasks. */
+function checkTask(
+  walk: CallChecker,
+  place: string,
+  task: DagTask,
+  owner: Owner,
+  names: Names,
+  ancestry: Ancestry,
+): void {
+  const at = `${place}.tasks.${task.name}`;
+  const own = layerOver(names, (name) => {
+    const before = /^tasks\.(.+)\.status$/.exec(name)?.[1];
+    return before !== undefined && ancestry.waitsFor(before);
+  });
+  const scope = withInlineInputs(task, own);
+  withPrefix(`${at} `, () => addItems(task, scope));
+  checkTags(task, walk.scope(scope), `${at} `);
+  checkArguments(`${at}.arguments.`, task.arguments, false);
+  withPrefix(`${at} `, () => {
+    checkSources(task.arguments, (name) => ancestry.waitsFor(name));
+    walk.checkCall(task, owner, givenArguments(task.arguments));
+  });
+}
+
+/** How arguments and conditions name tasks. */
+const NAMED_TASK = /tasks\.([\w-]+)/g;
+
+/**
+ * Which tasks must have ended before the current one. It keeps a bit for each pair of a task that some text names and a
+ * task for which others still wait, so that neither long chains nor wide graphs need much memory.
+ */
+class Ancestry {
+  /** The position of the bit of each named task. */
+  readonly #bits = new Map<string, number>();
+  /** Number of tasks that depend on this one and have not been entered yet. */
+  readonly #followers = new Map<string, number>();
+  readonly #rows = new Map<string, Uint32Array>();
+  #current = new Uint32Array();
+
+  constructor(tasks: readonly DagTask[]) {
+    const named = new Set<string>();
+    for (const task of tasks) {
+      for (const [, name = ""] of JSON.stringify(task).matchAll(NAMED_TASK)) named.add(name);
+      for (const name of findDependencies(task).keys()) {
+        this.#followers.set(name, (this.#followers.get(name) ?? 0) + 1);
+      }
+    }
+    for (const { name } of tasks) if (named.has(name)) this.#bits.set(name, this.#bits.size);
+  }
+
+  /** Goes on to a task. All tasks on which it depends have been entered before. */
+  enter(task: DagTask): void {
+    const names = [...findDependencies(task).keys()];
+    let words = 0;
+    for (const name of names) {
+      const bit = this.#bits.get(name);
+      words = Math.max(
+        words,
+        this.#rows.get(name)?.length ?? 0,
+        bit === undefined ? 0 : (bit >>> 5) + 1,
+      );
+    }
+    const row = new Uint32Array(words);
+    for (const name of names) {
+      const before = this.#rows.get(name) ?? [];
+      for (let word = 0; word < before.length; word++) {
+        row[word] = (row[word] ?? 0) | (before[word] ?? 0);
+      }
+      const bit = this.#bits.get(name);
+      if (bit !== undefined) row[bit >>> 5] = (row[bit >>> 5] ?? 0) | (1 << (bit & 31));
+      const left = (this.#followers.get(name) ?? 1) - 1;
+      this.#followers.set(name, left);
+      if (left === 0) this.#rows.delete(name);
+    }
+    if (this.#followers.has(task.name)) this.#rows.set(task.name, row);
+    this.#current = row;
+  }
+
+  /** Tells whether the current task waits for another one. */
+  waitsFor(name: string): boolean {
+    const bit = this.#bits.get(name);
+    return bit !== undefined && ((this.#current[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
+  }
+}
+
+/** Checks that an argument is taken only from tasks that have ended by then. */
+function checkSources(given: Arguments | undefined, isBefore: (task: string) => boolean): void {
+  const missing = (text = ""): string | undefined => {
+    if (!text.startsWith("{{tasks.")) return undefined;
+    const name = text.split(".")[1] ?? "";
+    return isBefore(name) ? undefined : name;
+  };
+  for (const { name, value } of given?.parameters ?? []) {
+    const task = missing(value);
+    if (task !== undefined) {
+      throw new SpecError(`missing dependency '${task}' for parameter '${name}'`);
+    }
+  }
+  for (const { name, from } of given?.artifacts ?? []) {
+    const task = missing(from);
+    if (task !== undefined) {
+      throw new SpecError(`missing dependency '${task}' for artifact '${name}'`);
+    }
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
+ * the arguments of the call.
+ */
+import { anyArguments, type ArgumentSource, bindInputs, replaceKnown } from "../bind_arguments.ts";
+import type { Template, TemplateRef, WorkflowSpec } from "../manifest.ts";
+import { holdsPlaceholder, placeholder } from "../placeholder.ts";
+import { SpecError, withPrefix } from "../spec_error.ts";
+import {
+  hasResult,
+  isLeafType,
+  isPodType,
+  TemplateType,
+  templateType,
+  templateTypes,
+} from "../template_type.ts";
+import { checkArtifactLocation } from "./artifact.ts";
+import { checkDag } from "./dag.ts";
+import type { CallChecker } from "./group.ts";
+import { checkInputs, checkOutputs, holdsTag, outputPathNames } from "./inputs_outputs.ts";
+import { checkLeaf } from "./leaf.ts";
+import { checkMetrics } from "./metrics.ts";
+import {
+  type Call,
+  type MissingTemplate,
+  type Owner,
+  ownerOf,
+  type TemplateFinder,
+} from "./owner.ts";
+import { checkPodContainers, checkTemplatePodResources } from "./pod.ts";
+import { checkSteps } from "./steps.ts";
+import {
+  allMembersOf,
+  ANY_GLOBAL_ARTIFACT,
+  ANY_GLOBAL_PARAMETER,
+  isExpressionTag,
+  type Names,
+  type Scope,
+  tagsInJson,
+} from "./tags.ts";
+import { RETRY_VARIABLES } from "./variables.ts";
+
+/** Deepest chain of templates that call one another: deeper than any run allows, but not too deep for the stack. */
+const MAX_DEPTH = 250;
+
+const RETRY_POLICIES = ["", "Always", "OnFailure", "OnError", "OnTransientError"];
+const BODY_CHOICES =
+  "container, containerSet, steps, script, resource, dag, suspend, template, template ref";
+
+/** Checks the templates that one manifest can reach. */
+export class TemplateWalk implements CallChecker {
+  /** Workflow variables with their value or a stand-in. */
+  readonly globals = new Map<string, string>();
+  readonly #finder: TemplateFinder;
+  readonly #namespace: string;
+  readonly #anyWorkflowParameter: boolean;
+  readonly #missing: MissingTemplate | undefined;
+  readonly #checked = new Set<string>();
+  /** Templates that were checked: of further calls, only the arguments are checked. */
+  readonly #seen = new Set<Template>();
+  readonly #owners = new Map<string, Owner>();
+  #placeholders = 0;
+  #depth = 0;
+
+  /**
+   * @param options.isTemplate the spec is that of a workflow template, whose arguments come later
+   * @param options.missing error for a missing stored template, instead of the usual one
+   */
+  constructor(
+    finder: TemplateFinder,
+    namespace: string,
+    options: { isTemplate: boolean; missing?: MissingTemplate | undefined },
+  ) {
+    this.#finder = finder;
+    this.#namespace = namespace;
+    this.#anyWorkflowParameter = options.isTemplate;
+    this.#missing = options.missing;
+  }
+
+  nextPlaceholder = (): string => placeholder(++this.#placeholders);
+
+  /** Adds workflow variables whose values are not known. */
+  addGlobals(names: Iterable<string>): void {
+    for (const name of names) this.globals.set(name, this.nextPlaceholder());
+  }
+
+  scope(names: Names): Scope {
+    return { names, globals: this.globals, anyWorkflowParameter: this.#anyWorkflowParameter };
+  }
+
+  checkCall(
+    call: Call,
+    owner: Owner,
+    source: ArgumentSource = anyArguments(this.nextPlaceholder),
+  ): Template | undefined {
+    const found = this.#resolve(call, owner);
+    if (found === undefined) return undefined;
+    const { template } = found;
+    if (templateType(template) === TemplateType.Unknown) {
+      throw new SpecError(`template '${template.name ?? ""}' type is unknown`);
+    }
+    const policy = template.retryStrategy?.retryPolicy ?? "";
+    if (!RETRY_POLICIES.includes(policy)) {
+      throw new SpecError(`${policy} is not a valid RetryPolicy`);
+    }
+    this.#checkTemplate(template, found.owner, source);
+    return template;
+  }
+
+  #resolve(call: Call, owner: Owner): { template: Template; owner: Owner } | undefined {
+    const name = call.template ?? "";
+    const ref = call.templateRef;
+    const local = owner.templates.get(name);
+    if (ref !== undefined) {
+      if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
+      if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
+      if ((ref.template ?? "") === "") throw new SpecError("template name is required");
+      if (tagsInJson(ref).length > 0) return undefined;
+    } else if (name !== "" && local === undefined) {
+      if (tagsInJson(name).some(isExpressionTag)) return undefined;
+      throw new SpecError(`template name '${name}' undefined`);
+    }
+    if (call.inline !== undefined) return { template: call.inline, owner };
+    if (ref !== undefined) return this.#resolveRef(ref);
+    if (local === undefined) throw new SpecError("failed to get a template");
+    return { template: local, owner };
+  }
+
+  #resolveRef(ref: TemplateRef): { template: Template; owner: Owner } | undefined {
+    const name = ref.name ?? "";
+    const cluster = ref.clusterScope === true;
+    const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
+    const namespace = cluster ? "" : this.#namespace;
+    const stored = this.#finder.findTemplate(kind, namespace, name);
+    if (stored === undefined && this.#missing !== undefined) {
+      throw this.#missing(kind, namespace, name);
+    }
+    const owner = stored && this.#ownerOf(cluster ? "cluster" : "namespaced", name, stored.spec);
+    const template = owner?.templates.get(ref.template ?? "");
+    if (owner === undefined || template === undefined) {
+      if (holdsPlaceholder(ref.template ?? "")) return undefined;
+      throw new SpecError(`template reference ${name}.${ref.template} not found`);
+    }
+    return { template, owner };
+  }
+
+  #ownerOf(scope: Owner["scope"], name: string, spec: WorkflowSpec): Owner {
+    const key = `${scope}/${name}`;
+    const known = this.#owners.get(key);
+    if (known !== undefined) return known;
+    const owner = ownerOf(scope, name, spec);
+    this.#owners.set(key, owner);
+    return owner;
+  }
+
+  #checkTemplate(template: Template, owner: Owner, source: ArgumentSource): void {
+    const name = template.name ?? "";
+    const bind = () => withPrefix(`templates.${name} `, () => bindInputs(template, source));
+    if (this.#seen.has(template) && !(template.timeout ?? "").includes("{{")) {
+      bind();
+      return;
+    }
+    if (templateTypes(template).length > 1) {
+      throw new SpecError(
+        `templates.${name} multiple template types specified. choose one of: ${BODY_CHOICES}`,
+      );
+    }
+    const names = checkInputs(template);
+    checkPodContainers(template);
+    const locals = this.#addLocals(template, names);
+    const bound = replaceKnown(
+      bind(),
+      (variable) => locals.get(variable) ?? this.globals.get(variable),
+    );
+    checkTimeouts(bound);
+    checkTemplatePodResources(bound);
+    this.#seen.add(template);
+    // Intentionally by name, as the reference does: of several inline templates in one object, only the first is
+    // checked.
+    const key = `${owner.scope}/${owner.name}/${name}`;
+    if (this.#checked.has(key)) return;
+    this.#checked.add(key);
+    if (++this.#depth > MAX_DEPTH) {
+      throw new SpecError(`templates.${name} is nested deeper than ${MAX_DEPTH} templates`);
+    }
+    this.#checkBody(bound, owner, names);
+    this.#depth--;
+    checkOutputs(bound, this.scope(names));
+    if (bound.archiveLocation !== undefined) {
+      checkArtifactLocation(`templates.${name}.archiveLocation`, bound.archiveLocation);
+    }
+    checkMetrics(bound);
+  }
+
+  /** Adds names that only this template knows. @returns those for which stand-ins are put into its text */
+  #addLocals(template: Template, names: Names): Map<string, string> {
+    const locals = new Map<string, string>();
+    if (isPodType(templateType(template))) locals.set("pod.name", this.nextPlaceholder());
+    if (template.retryStrategy !== undefined) {
+      for (const variable of RETRY_VARIABLES) locals.set(variable, this.nextPlaceholder());
+    }
+    for (const name of [...locals.keys(), ...outputPathNames(template)]) names.add(name);
+    return locals;
+  }
+
+  #checkBody(template: Template, owner: Owner, names: Names): void {
+    const type = templateType(template);
+    if (type === TemplateType.Steps) checkSteps(this, template, owner, names);
+    else if (type === TemplateType.Dag) checkDag(this, template, owner, names);
+    else {
+      const defaults = owner.scope === "cluster" ? undefined : owner.spec;
+      checkLeaf(template, this.scope(names), defaults);
+    }
+  }
+
+  addOutputs(
+    template: Template | undefined,
+    kind: "steps" | "tasks",
+    name: string,
+    names: Names,
+    aggregate = false,
+  ): void {
+    const prefix = `${kind}.${name}`;
+    names.add(allMembersOf(prefix));
+    if (template === undefined) return;
+    if (template.daemon === true) names.add(`${prefix}.ip`);
+    const type = templateType(template);
+    const isScript = type === TemplateType.Script || type === TemplateType.ContainerSet;
+    if (hasResult(template) || (aggregate && isScript)) {
+      names.add(`${prefix}.outputs.result`);
+      names.add(`${prefix}.exitCode`);
+    }
+    for (const { name: output, globalName } of template.outputs?.parameters ?? []) {
+      names.add(`${prefix}.outputs.parameters.${output}`);
+      this.#addGlobalOutput("parameters", globalName, names);
+    }
+    for (const { name: output, globalName } of template.outputs?.artifacts ?? []) {
+      names.add(`${prefix}.outputs.artifacts.${output}`);
+      this.#addGlobalOutput("artifacts", globalName, names);
+    }
+    if (aggregate) names.add(`${prefix}.outputs.parameters`);
+  }
+
+  #addGlobalOutput(kind: "parameters" | "artifacts", name = "", names: Names): void {
+    if (name === "") return;
+    if (holdsTag(name)) {
+      names.add(kind === "parameters" ? ANY_GLOBAL_PARAMETER : ANY_GLOBAL_ARTIFACT);
+    } else {
+      this.addGlobals([`workflow.outputs.${kind}.${name}`]);
+    }
+  }
+}
+
+function checkTimeouts(template: Template): void {
+  const type = templateType(template);
+  if ((template.timeout ?? "") !== "") {
+    if (!isLeafType(type)) throw new SpecError(`${type} template doesn't support timeout field`);
+    if (/^[-+]?\d+$/.test(template.timeout ?? "")) {
+      throw new SpecError(`${template.name ?? ""} has invalid duration format in timeout`);
+    }
+  }
+  if ((template.pendingTimeout ?? "") !== "" && !isLeafType(type)) {
+    throw new SpecError(`${type} template doesn't support pendingTimeout field`);
+  }
+}

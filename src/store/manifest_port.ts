@@ -1,0 +1,56 @@
+/** Stored manifests, as adapters keep them: a part of the store's port. */
+import type { LabelTerm } from "../expr/selectors/label_selector.ts";
+import type { ManifestKind } from "../spec/manifest.ts";
+import type { Version } from "./version.ts";
+
+export interface StoredManifest {
+  kind: ManifestKind;
+  /** "" for cluster-wide kinds. */
+  namespace: string;
+  name: string;
+  version: Version;
+  /** The object as JSON text, without resourceVersion (it is `version`). */
+  text: string;
+  labels: Record<string, string>;
+}
+
+export interface ManifestStore {
+  get(kind: ManifestKind, namespace: string, name: string): Promise<StoredManifest | undefined>;
+  /**
+   * What was stored at some version of all manifests, without a call to the store; `EventStore.offer` finds out whether
+   * that version is still current. Undefined if that is not known; absent if it never is.
+   */
+  known?(
+    kind: ManifestKind,
+    namespace: string,
+    name: string,
+  ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
+  /** Sorted by namespace and name. `namespace` undefined = all. */
+  list(
+    kind: ManifestKind,
+    query: {
+      namespace?: string;
+      labels?: LabelTerm[];
+      nameContains?: string;
+      limit: number;
+      /** As in `ListQuery`. */
+      maxSize?: number;
+      continue?: string;
+    },
+  ): Promise<{ items: StoredManifest[]; continue?: string; version: Version }>;
+  /**
+   * Writes if the stored version equals `expect` (undefined: it must not exist; "*": any); otherwise returns the
+   * conflict. `text` is returned if it differs from the given one: the cluster gives objects their own uid and times.
+   */
+  put(
+    manifest: Omit<StoredManifest, "version">,
+    expect: Version | undefined | "*",
+  ): Promise<{ version: Version; text?: string } | { conflict: "exists" | "missing" | "changed" }>;
+  /** Removes a manifest and returns it; undefined if there is none, or none of version `expect`. */
+  remove(
+    kind: ManifestKind,
+    namespace: string,
+    name: string,
+    expect?: Version,
+  ): Promise<StoredManifest | undefined>;
+}

@@ -1,0 +1,65 @@
+/**
+ * Changes as the feed holds them: one line of JSON that says what follows, then the texts of the parts, unquoted. The
+ * texts are JSON themselves, and quoting them again would cost a fifth of the memory.
+ */
+import type { Change } from "../port.ts";
+
+type Body = Pick<Change, "put" | "drop">;
+
+/** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped. */
+type Header = [keys: string[], lengths: number[], drop: string[]];
+
+/** A change without content: a removal. */
+export const NO_CHANGE: Body = { put: {}, drop: [] };
+
+/** The beginning of a change. The commit script, which has the texts anyway, appends them in the order of `put`. */
+export function encodeHeader({ put, drop }: Body): string {
+  const lengths: number[] = [];
+  for (const key in put) lengths.push(put[key]?.length ?? 0);
+  const header: Header = [Object.keys(put), lengths, drop];
+  return `${JSON.stringify(header)}\n`;
+}
+
+export function encodeChange(change: Body): string {
+  return encodeHeader(change) + Object.values(change.put).join("");
+}
+
+export function decodeChange(text: string): Body {
+  const end = text.indexOf("\n");
+  const header = JSON.parse(text.slice(0, end)) as Header;
+  if (!Array.isArray(header) || !header.every(Array.isArray)) {
+    throw new Error("A change does not begin as changes do");
+  }
+  const [keys, lengths, drop] = header;
+  const put: Record<string, string> = {};
+  let at = end + 1;
+  keys.forEach((key, index) => {
+    const length = lengths[index] ?? 0;
+    put[key] = text.slice(at, at + length);
+    at += length;
+  });
+  return { put, drop };
+}
+
+/**
+ * The texts of a change's parts before the change, as the commit script writes them: their lengths in bytes, `-` for a
+ * part that did not exist, then the texts. Undefined when none of them existed.
+ */
+export function decodeBefore({ put, drop }: Body, text: string): Change["before"] {
+  const end = text.indexOf("\n");
+  if (end < 0) return undefined;
+  const lengths = text.slice(0, end).split(" ").map(Number);
+  const total = lengths.reduce((sum, length) => sum + (length || 0), 0);
+  const isAscii = total === text.length - end - 1;
+  const bytes = isAscii ? undefined : Buffer.from(text.slice(end + 1));
+  const before: Record<string, string> = {};
+  let at = 0;
+  [...Object.keys(put), ...drop].forEach((key, index) => {
+    const length = lengths[index] ?? NaN;
+    if (Number.isNaN(length)) return;
+    before[key] = bytes?.toString("utf8", at, at + length) ??
+      text.slice(end + 1 + at, end + 1 + at + length);
+    at += length;
+  });
+  return before;
+}

@@ -1,0 +1,220 @@
+/**
+ * Connections to one server, to the master that sentinels name, or to a cluster. They reconnect by themselves, with
+ * growing pauses between attempts; meanwhile commands are refused at once.
+ */
+import { readFileSync } from "node:fs";
+import { createClient, createCluster, createSentinel } from "redis";
+import { defined } from "../../base/defined.ts";
+import { errorText } from "../../base/error_text.ts";
+import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { bounded } from "./trouble.ts";
+import type { RedisAddress } from "./url.ts";
+
+export type RedisArgument = string | Buffer;
+
+export interface RedisConnectionOptions {
+  address: RedisAddress;
+  /** Milliseconds after which a call fails. */
+  timeoutMs: number;
+  /** Called when the connection for messages is back after a loss: messages may have been missed. */
+  onReconnect: () => void;
+  /** Told about lost connections, for the log: the same text again and again as long as the trouble lasts. */
+  onTrouble: (text: string) => void;
+}
+
+/** What all three kinds of connections can do. */
+export interface RedisConnection {
+  send(key: string, args: RedisArgument[], options: object): Promise<unknown>;
+  /** One function for each master. */
+  masters(): Promise<((args: RedisArgument[]) => Promise<unknown>)[]>;
+  subscribe(channel: string, hear: (message: string) => void): Promise<unknown>;
+  unsubscribe(channel: string, hear: (message: string) => void): Promise<unknown>;
+  destroy(): void;
+}
+
+/** The listener that a client calls for each message. */
+type Hear<Bytes extends boolean> = (
+  message: Bytes extends true ? Buffer : string,
+  channel: Bytes extends true ? Buffer : string,
+) => void;
+
+/**
+ * Connects to Redis.
+ * @throws {Problem} Unavailable when that takes longer than the timeout
+ */
+export async function connectRedis(options: RedisConnectionOptions): Promise<RedisConnection> {
+  const { address, timeoutMs } = options;
+  let lastTrouble: string | undefined;
+  const onTrouble = (error: unknown) => {
+    lastTrouble = errorText(error);
+    options.onTrouble(lastTrouble);
+  };
+  const opening = address.topology === "single"
+    ? connectSingle(options, onTrouble)
+    : address.topology === "sentinel"
+    ? connectSentinel(options, onTrouble)
+    : connectCluster(options, onTrouble);
+  try {
+    return await bounded(opening, timeoutMs);
+  } catch (error) {
+    opening.then((connection) => connection.destroy(), () => {});
+    const where = address.nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
+    if (error instanceof Problem && error.code !== ProblemCode.Unavailable) throw error;
+    throw unavailable(
+      `Cannot connect to Redis at ${where}: ${lastTrouble ?? errorText(error)}`,
+    );
+  }
+}
+
+/** @throws {Problem} InvalidArgument when the authority's certificate can't be read */
+function tlsOptions({ isTls, caFile }: RedisAddress) {
+  if (!isTls) return {};
+  if (caFile === undefined) return { tls: true as const };
+  try {
+    return { tls: true as const, ca: readFileSync(caFile) };
+  } catch (error) {
+    throw invalid(`Cannot read the certificate of the Redis URL: ${errorText(error)}`);
+  }
+}
+
+function clientOptions({ address, timeoutMs }: RedisConnectionOptions) {
+  const { username, password, database } = address;
+  const socket = {
+    connectTimeout: timeoutMs,
+    // Pings keep a healthy connection busy: silence means that the other end is gone.
+    socketTimeout: 3 * timeoutMs,
+    reconnectStrategy: (retries: number) =>
+      Math.min(2_000, 50 * 2 ** Math.min(retries, 6)) * (0.75 + Math.random() / 2),
+  };
+  return {
+    RESP: 2 as const,
+    socket: { ...socket, ...tlsOptions(address) },
+    database,
+    pingInterval: timeoutMs,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: 100_000,
+    maintNotifications: "disabled" as const,
+    ...defined({ username, password }),
+  };
+}
+
+/** We have timeouts of our own: those of the client don't cover commands that were already sent. */
+const NO_TIMEOUT = { timeout: 0 };
+
+async function connectSingle(
+  options: RedisConnectionOptions,
+  onTrouble: (error: unknown) => void,
+): Promise<RedisConnection> {
+  const [node] = options.address.nodes;
+  const common = clientOptions(options);
+  const client = createClient({
+    ...common,
+    commandOptions: NO_TIMEOUT,
+    socket: { ...common.socket, ...node },
+  });
+  const subscriber = client.duplicate({ disableOfflineQueue: false });
+  client.on("error", onTrouble);
+  subscriber.on("error", onTrouble);
+  subscriber.on("ready", options.onReconnect);
+  const destroy = () => {
+    for (const one of [client, subscriber]) if (one.isOpen) one.destroy();
+  };
+  const opening = Promise.all([client.connect(), subscriber.connect()]);
+  try {
+    await bounded(opening, options.timeoutMs);
+  } catch (error) {
+    opening.catch(() => {});
+    destroy();
+    throw error;
+  }
+  return {
+    send: (_key, args, more) => client.sendCommand(args, more),
+    masters: () => Promise.resolve([(args) => client.sendCommand(args)]),
+    subscribe: (channel, hear) => subscriber.subscribe(channel, hear),
+    unsubscribe: (channel, hear) => subscriber.unsubscribe(channel, hear as Hear<boolean>),
+    destroy,
+  };
+}
+
+async function connectSentinel(
+  options: RedisConnectionOptions,
+  onTrouble: (error: unknown) => void,
+): Promise<RedisConnection> {
+  const { address, timeoutMs } = options;
+  const { RESP, ...nodeClientOptions } = clientOptions(options);
+  const { sentinelUsername: username, sentinelPassword: password } = address;
+  const { connectTimeout, reconnectStrategy } = nodeClientOptions.socket;
+  const sentinel = createSentinel({
+    RESP,
+    name: address.master ?? "",
+    sentinelRootNodes: address.nodes,
+    nodeClientOptions,
+    sentinelClientOptions: {
+      socket: { connectTimeout, reconnectStrategy, ...tlsOptions(address) },
+      ...defined({ username, password }),
+    },
+    commandOptions: NO_TIMEOUT,
+    // All callers share one connection, so that commands are pipelined; the client repeats none by itself.
+    reserveClient: true,
+    maxCommandRediscovers: 0,
+    scanInterval: Math.min(1_000, timeoutMs),
+    passthroughClientErrorEvents: true,
+  });
+  sentinel.on("error", onTrouble);
+  sentinel.on("client-error", onTrouble);
+  sentinel.on("topology-change", options.onReconnect);
+  const opening = sentinel.connect();
+  try {
+    await bounded(opening, timeoutMs);
+  } catch (error) {
+    opening.catch(() => {});
+    sentinel.destroy();
+    throw error;
+  }
+  return {
+    send: (_key, args, more) => sentinel.sendCommand(false, args, more),
+    masters: () => Promise.resolve([(args) => sentinel.sendCommand(false, args)]),
+    subscribe: (channel, hear) => sentinel.subscribe(channel, hear),
+    unsubscribe: (channel, hear) => sentinel.unsubscribe(channel, hear as Hear<boolean>),
+    destroy: () => {
+      if (sentinel.isOpen) sentinel.destroy();
+    },
+  };
+}
+
+async function connectCluster(
+  options: RedisConnectionOptions,
+  onTrouble: (error: unknown) => void,
+): Promise<RedisConnection> {
+  const { RESP, database: _database, ...defaults } = clientOptions(options);
+  const cluster = createCluster({
+    RESP,
+    rootNodes: options.address.nodes.map((node) => ({ socket: { ...defaults.socket, ...node } })),
+    defaults,
+    commandOptions: NO_TIMEOUT,
+  });
+  cluster.on("error", onTrouble);
+  cluster.on("node-error", onTrouble);
+  cluster.on("node-ready", options.onReconnect);
+  const opening = cluster.connect();
+  try {
+    await bounded(opening, options.timeoutMs);
+  } catch (error) {
+    opening.catch(() => {});
+    cluster.destroy();
+    throw error;
+  }
+  return {
+    send: (key, args, more) => cluster.sendCommand(key, false, args, more),
+    masters: () =>
+      Promise.all(cluster.masters.map(async (node) => {
+        const client = await cluster.nodeClient(node);
+        return (args: RedisArgument[]) => client.sendCommand(args);
+      })),
+    subscribe: (channel, hear) => cluster.subscribe(channel, hear),
+    unsubscribe: (channel, hear) => cluster.unsubscribe(channel, hear as Hear<boolean>),
+    destroy: () => {
+      if (cluster.isOpen) cluster.destroy();
+    },
+  };
+}

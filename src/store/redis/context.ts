@@ -1,0 +1,48 @@
+/** What the parts of the Redis adapter share. */
+import type { ReportUnreadable } from "../../platform/unreadable.ts";
+import type { RedisKeys } from "./keys.ts";
+import type { RedisLink } from "./link.ts";
+import type { Wakeups } from "../wakeups.ts";
+
+export interface RedisContext {
+  link: RedisLink;
+  keys: RedisKeys;
+  wakeups: Wakeups;
+  /** Number of changes that all feeds together keep. */
+  feedLength: number;
+  /** Number of shards; fixes it if nobody has yet. */
+  shardCount(): Promise<number>;
+  isClosed(): boolean;
+  /** The label that says whether a workflow has ended. */
+  completedLabel: string;
+  onUnreadable: ReportUnreadable;
+}
+
+/** After this time a waiter looks by itself: the message that should wake it may be lost with a connection. */
+export const LOOK_AGAIN_MS = 1_000;
+
+/** Number of shards if nobody has wished for another. */
+export const DEFAULT_SHARDS = 64;
+
+/** Calls a function for each of 0 … count - 1, all at the same time. */
+export function forEachShard<T>(count: number, call: (shard: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, shard) => call(shard)));
+}
+
+/** Length of one shard's feed. */
+export function feedLengthOf(total: number, shards: number): number {
+  return Math.max(8, Math.ceil(total / shards));
+}
+
+/** The result of a waiter's call; undefined, not an error, if the store is closed meanwhile. */
+export async function untilClosed<T>(
+  context: RedisContext,
+  call: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (context.isClosed()) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,149 @@
+/** The latest changes of the feed, shared by all watches of a process. */
+import { VersionTooOld } from "../port.ts";
+import { LOOK_AGAIN_MS, type RedisContext } from "./context.ts";
+import type { FeedEntry, FeedReader } from "./feed_reader.ts";
+import { readVersion } from "./version.ts";
+
+/** Entries that are read from each feed at once. */
+const READ = 200;
+/** Most entries that are handed over at once. */
+const BATCH = 500;
+/** What is kept at most: changes, and characters in them. */
+const KEPT_CHANGES = 5_000;
+const KEPT_SIZE = 16 << 20;
+/** Pause between two reads, so that many commits are read at once. */
+const PAUSE_MS = 4;
+
+/** Follows the feed as long as somebody watches. It wakes the topic `feed` when there is more. */
+export class FeedTail {
+  readonly #context: RedisContext;
+  readonly #reader: FeedReader;
+  #entries: FeedEntry[] = [];
+  #size = 0;
+  /** Everything after this version, up to `#at`, is among the entries. */
+  #floor = 0;
+  #at = 0;
+  #watchers = 0;
+  #isFollowing = false;
+  #subscription: Promise<void> | undefined;
+  /** Counts messages, to notice one during a read. */
+  #messages = 0;
+
+  constructor(context: RedisContext, reader: FeedReader) {
+    this.#context = context;
+    this.#reader = reader;
+  }
+
+  /** Version after which it holds everything. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  /** Must be called when somebody begins to watch. */
+  join(): void {
+    this.#watchers++;
+  }
+
+  /** Must be called when somebody stops watching. */
+  leave(): void {
+    this.#watchers--;
+    this.#context.wakeups.wake("feed-source");
+  }
+
+  /** Begins to follow the feed, unless it does already. */
+  async follow(): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    try {
+      await this.#restart();
+    } catch (error) {
+      this.#isFollowing = false;
+      throw error;
+    }
+    void this.#run();
+  }
+
+  /** Entries after a version, none if there is nothing new; undefined if some of them are not kept. */
+  after(version: number): FeedEntry[] | undefined {
+    if (!this.#isFollowing || version < this.#floor) return undefined;
+    const entries = this.#entries;
+    let [low, high] = [0, entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((entries[middle]?.version ?? 0) > version) high = middle;
+      else low = middle + 1;
+    }
+    let end = Math.min(low + BATCH, entries.length);
+    // Changes with the same version (of two servers) stay together: a watch remembers only a version.
+    while (end < entries.length && entries[end]?.version === entries[end - 1]?.version) end++;
+    return entries.slice(low, end);
+  }
+
+  async #run(): Promise<void> {
+    const { wakeups, isClosed } = this.#context;
+    const { signal } = new AbortController();
+    while (this.#watchers > 0 && !isClosed()) {
+      const before = this.#messages;
+      try {
+        await this.#subscribe();
+        if (await this.#readNext()) {
+          wakeups.wake("feed");
+          await wakeups.wait([], PAUSE_MS, signal);
+          continue;
+        }
+        if (this.#messages !== before) continue;
+      } catch (error) {
+        if (error instanceof VersionTooOld) await this.#restart().catch(() => {});
+        // Otherwise Redis is away: what was missed is read when it is back.
+      }
+      await wakeups.wait(["feed-source"], LOOK_AGAIN_MS, signal);
+    }
+    this.#isFollowing = false;
+  }
+
+  #subscribe(): Promise<void> {
+    const { link, keys, wakeups } = this.#context;
+    this.#subscription ??= link.subscribe(keys.feedChannel, () => {
+      this.#messages++;
+      wakeups.wake("feed-source");
+    }).catch((error) => {
+      this.#subscription = undefined;
+      throw error;
+    });
+    return this.#subscription;
+  }
+
+  /** Reads what comes next; false if there was nothing. */
+  async #readNext(): Promise<boolean> {
+    const startedAt = performance.now();
+    const found = await this.#reader.read(this.#at, READ);
+    const isGapPossible = found.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
+    if (isGapPossible) await this.#reader.assertKept(this.#at);
+    this.#keep(found);
+    return found.length > 0;
+  }
+
+  #keep(found: FeedEntry[]): void {
+    for (const entry of found) {
+      this.#entries.push(entry);
+      this.#size += entry.size;
+      this.#at = entry.version;
+    }
+    let dropped = 0;
+    while (this.#entries.length - dropped > KEPT_CHANGES || this.#size > KEPT_SIZE) {
+      const first = this.#entries[dropped++];
+      if (first === undefined) break;
+      this.#size -= first.size;
+      this.#floor = first.version;
+    }
+    this.#entries.splice(0, dropped);
+  }
+
+  async #restart(): Promise<void> {
+    const at = Number(await readVersion(this.#context));
+    this.#entries = [];
+    this.#size = 0;
+    this.#floor = at;
+    this.#at = at;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Index entries as Redis holds them: a JSON list without what the actor's id says already, to save memory, since there
+ * is one for every workflow. The commit script reads the list too, to find the terms of the previous entry.
+ */
+import { parseOrUndefined } from "../../base/json_text.ts";
+import { areLabels, isEntryTime, shortLabelKey, wholeLabelKey } from "../list_query.ts";
+import type { IndexEntry } from "../port.ts";
+
+type Encoded = [
+  uid: string,
+  phase: string,
+  createdAt: number,
+  startedAt: number | null,
+  finishedAt: number | null,
+  labels: Record<string, string>,
+];
+
+export function encodeIndex(entry: IndexEntry): string {
+  const labels = mapKeys(entry.labels, shortLabelKey);
+  const { uid, phase, createdAt, startedAt = null, finishedAt = null } = entry;
+  return JSON.stringify([uid, phase, createdAt, startedAt, finishedAt, labels] satisfies Encoded);
+}
+
+/** Reads the entry of the actor `<kind>/<namespace>/<name>`; undefined when it can't be read. */
+export function decodeIndex(id: string, text: string): IndexEntry | undefined {
+  const value = parseOrUndefined(text);
+  if (!isEncoded(value)) return undefined;
+  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value;
+  const [, namespace = "", ...name] = id.split("/");
+  return {
+    namespace,
+    name: name.join("/"),
+    uid,
+    labels: mapKeys(labels, wholeLabelKey),
+    phase,
+    createdAt,
+    ...(startedAt !== null && { startedAt }),
+    ...(finishedAt !== null && { finishedAt }),
+  };
+}
+
+function isEncoded(value: unknown): value is Encoded {
+  if (!Array.isArray(value)) return false;
+  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value as unknown[];
+  const areTimes = [startedAt, finishedAt].every((at) => at === null || isEntryTime(at));
+  return typeof uid === "string" && typeof phase === "string" && isEntryTime(createdAt) &&
+    areTimes && areLabels(labels);
+}
+
+function mapKeys(labels: Record<string, string>, map: (key: string) => string) {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [map(key), value]));
+}

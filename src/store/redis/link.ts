@@ -1,0 +1,129 @@
+/**
+ * Calls to Redis: commands, scripts and messages. Nothing blocks on a connection and nothing waits longer than the
+ * timeout, whatever Redis does. All trouble is a `Problem` Unavailable.
+ */
+import { ErrorReply, RESP_TYPES } from "redis";
+import {
+  connectRedis,
+  type RedisArgument,
+  type RedisConnection,
+  type RedisConnectionOptions,
+} from "./connection.ts";
+import { listOf } from "./replies.ts";
+import type { RedisScript } from "./script.ts";
+import { Deadlines } from "../../platform/deadlines.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { lateAnswer, problemOf } from "./trouble.ts";
+
+const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+
+/**
+ * Connects to Redis.
+ * @throws {Problem} Unavailable when that takes longer than the timeout
+ */
+export async function openRedisLink(options: RedisConnectionOptions): Promise<RedisLink> {
+  const connection = await connectRedis(options);
+  return new RedisLink(connection, options);
+}
+
+/** A connection whose calls are bounded in time. */
+export class RedisLink {
+  /** Whether one command may name keys with several hash tags. */
+  readonly isOneServer: boolean;
+  readonly #connection: RedisConnection;
+  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines;
+
+  constructor(connection: RedisConnection, { address, timeoutMs }: RedisConnectionOptions) {
+    this.isOneServer = address.topology !== "cluster";
+    this.#connection = connection;
+    this.#timeoutMs = timeoutMs;
+    this.#deadlines = new Deadlines(systemClock, timeoutMs);
+  }
+
+  /** Sends a command; `key` says which server of a cluster it is for. */
+  send(key: string, args: RedisArgument[]): Promise<unknown> {
+    return this.#send(key, args, {});
+  }
+
+  /** Sends a command whose answer is bytes. */
+  async sendForBytes(key: string, args: RedisArgument[]): Promise<Buffer | null> {
+    const reply = await this.#send(key, args, AS_BYTES);
+    return Buffer.isBuffer(reply) ? reply : null;
+  }
+
+  /** Sends a command to every master. */
+  sendToAll(args: RedisArgument[]): Promise<unknown[]> {
+    return this.#bounded(async () => {
+      const masters = await this.#connection.masters();
+      return await Promise.all(masters.map((sendTo) => sendTo(args)));
+    });
+  }
+
+  /** Names of all keys of a pattern, in portions. */
+  async *scan(pattern: string): AsyncGenerator<string[]> {
+    for (const sendTo of await this.#bounded(() => this.#connection.masters())) {
+      let cursor = "0";
+      do {
+        const args = ["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"];
+        const [next, found] = listOf(await this.#bounded(() => sendTo(args)));
+        cursor = String(next);
+        yield listOf(found).map(String);
+      } while (cursor !== "0");
+    }
+  }
+
+  /** Runs a script on one key. */
+  run(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
+    return this.#run(script, key, args, {});
+  }
+
+  /** Like `run`, but texts in the answer are bytes. */
+  runForBytes(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
+    return this.#run(script, key, args, AS_BYTES);
+  }
+
+  async subscribe(channel: string, hear: (message: string) => void): Promise<void> {
+    await this.#bounded(() => this.#connection.subscribe(channel, hear));
+  }
+
+  async unsubscribe(channel: string, hear: (message: string) => void): Promise<void> {
+    await this.#bounded(() => this.#connection.unsubscribe(channel, hear));
+  }
+
+  close(): Promise<void> {
+    this.#connection.destroy();
+    this.#deadlines.expire();
+    return Promise.resolve();
+  }
+
+  #send(key: string, args: RedisArgument[], more: object): Promise<unknown> {
+    return this.#bounded(() => this.#connection.send(key, args, more));
+  }
+
+  async #run(
+    { sha, source }: RedisScript,
+    key: string,
+    args: RedisArgument[],
+    more: object,
+  ): Promise<unknown> {
+    try {
+      const call = this.#connection.send(key, ["EVALSHA", sha, "1", key, ...args], more);
+      return await this.#deadlines.bound(call, () => lateAnswer(this.#timeoutMs));
+    } catch (error) {
+      if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {
+        throw problemOf(error);
+      }
+      return await this.#send(key, ["EVAL", source, "1", key, ...args], more);
+    }
+  }
+
+  /** Bounds a call in time and turns all its trouble into a `Problem`. */
+  async #bounded<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#deadlines.bound(call(), () => lateAnswer(this.#timeoutMs));
+    } catch (error) {
+      throw problemOf(error);
+    }
+  }
+}

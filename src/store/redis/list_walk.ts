@@ -1,0 +1,228 @@
+/** How the Redis adapter finds what a list shows: it walks ordered sets of all shards at the same time, newest first. */
+import {
+  ALL_TERM,
+  comparePositions,
+  drivingTerms,
+  exactId,
+  isWholeQuery,
+  type ListPosition,
+} from "../list_query.ts";
+import type { ListQuery } from "../port.ts";
+import type { RedisContext } from "./context.ts";
+import { SHARD_KEY } from "./keys.ts";
+import { COUNT_ENTRIES, FIND, SCAN_DOWN } from "./list_scripts.ts";
+import { listOf, pairsOf } from "./replies.ts";
+import { askShards } from "./shard_calls.ts";
+
+/** An actor that a list may show. */
+export interface Candidate extends ListPosition {
+  shard: number;
+}
+
+/** A walk down the ordered set of one term in one shard. */
+interface SetWalk {
+  shard: number;
+  key: string;
+  after: ListPosition | undefined;
+  /** Fetched and not yet merged. */
+  fetched: Candidate[];
+  isAtEnd: boolean;
+  /** How many entries to fetch next time. */
+  next: number;
+}
+
+const MAX_FETCH = 1_000;
+/** How many entries each set gives first if the page has no limit. */
+const FIRST_FETCH = 250;
+
+/** The walks of a query, merged. */
+export class ListWalk {
+  /** Every entry of the walk is selected. */
+  readonly isWhole: boolean;
+  readonly #context: RedisContext;
+  readonly #query: ListQuery;
+  readonly #walks: SetWalk[];
+  /** Merged and not yet taken. */
+  readonly #ready: Candidate[];
+
+  private constructor(
+    context: RedisContext,
+    query: ListQuery,
+    { isWhole, walks, ready }: { isWhole: boolean; walks: SetWalk[]; ready: Candidate[] },
+  ) {
+    this.#context = context;
+    this.#query = query;
+    this.isWhole = isWhole;
+    this.#walks = walks;
+    this.#ready = ready;
+  }
+
+  /**
+   * Begins a walk.
+   * @param after where the list begins
+   * @param wanted number of candidates that a page needs
+   */
+  static async begin(
+    context: RedisContext,
+    query: ListQuery,
+    after: ListPosition | undefined,
+    wanted: number,
+  ): Promise<ListWalk> {
+    const shards = await context.shardCount();
+    const exact = exactId(query);
+    if (exact !== undefined) {
+      const ready = await findOne(context, exact, after, shards);
+      const isWhole = isWholeQuery([ALL_TERM], query);
+      return new ListWalk(context, query, { isWhole, walks: [], ready });
+    }
+    const terms = await chooseTerms(context, query, shards);
+    const sets = setsOf(context, terms, shards);
+    const each = wanted === Infinity ? FIRST_FETCH : 2 * wanted / sets.length + 2;
+    const first = Math.ceil(Math.min(MAX_FETCH, each));
+    const walks = sets.map(({ shard, key }) => walkDown(shard, key, after, first));
+    return new ListWalk(context, query, { isWhole: isWholeQuery(terms, query), walks, ready: [] });
+  }
+
+  /** The next candidates, newest first: `count` of them, unless there are fewer. */
+  async take(count: number): Promise<Candidate[]> {
+    const ready = this.#ready;
+    while (ready.length < count) {
+      await this.#refill();
+      const found = takeMerged(this.#walks);
+      if (found.length === 0 && this.#walks.every(({ isAtEnd }) => isAtEnd)) break;
+      for (const one of found) ready.push(one);
+    }
+    return ready.splice(0, count);
+  }
+
+  /**
+   * Number of selected candidates after a position.
+   * @param select returns the selected ones
+   */
+  async countAfter(
+    last: ListPosition,
+    select: (candidates: Candidate[]) => Promise<Candidate[]>,
+  ): Promise<number> {
+    const walks = this.#walks.map(({ shard, key }) => walkDown(shard, key, last, MAX_FETCH));
+    if (this.isWhole) {
+      const replies = await scan(this.#context, walks, () => 0);
+      return replies.reduce<number>((sum, reply) => sum + Number(listOf(reply)[0]), 0);
+    }
+    const rest = new ListWalk(this.#context, this.#query, { isWhole: false, walks, ready: [] });
+    let count = 0;
+    for (;;) {
+      const candidates = await rest.take(MAX_FETCH);
+      if (candidates.length === 0) return count;
+      count += (await select(candidates)).length;
+    }
+  }
+
+  /** Fetches entries for the walks that have none left. */
+  async #refill(): Promise<void> {
+    const empty = this.#walks.filter(({ fetched, isAtEnd }) => fetched.length === 0 && !isAtEnd);
+    const replies = await scan(this.#context, empty, ({ next }) => next);
+    const { createdAfter = -Infinity } = this.#query;
+    empty.forEach((walk, index) => {
+      const found = pairsOf(listOf(replies[index])[1]);
+      for (const [id, score] of found) {
+        const createdAt = Number(score);
+        if (createdAt < createdAfter) walk.isAtEnd = true;
+        else walk.fetched.push({ id, createdAt, shard: walk.shard });
+      }
+      if (found.length < walk.next) walk.isAtEnd = true;
+      walk.after = walk.fetched.at(-1) ?? walk.after;
+      walk.next = Math.min(MAX_FETCH, walk.next * 2);
+    });
+  }
+}
+
+function walkDown(
+  shard: number,
+  key: string,
+  after: ListPosition | undefined,
+  next: number,
+): SetWalk {
+  return { shard, key, after, fetched: [], isAtEnd: false, next };
+}
+
+/** The sets of some terms in all shards. */
+function setsOf({ keys }: RedisContext, terms: readonly string[], shards: number) {
+  return terms.flatMap((term) =>
+    Array.from({ length: shards }, (_, shard) => ({
+      shard,
+      key: keys.shard(shard) + SHARD_KEY.term + term,
+    }))
+  );
+}
+
+/** The terms of the query with the fewest entries. */
+async function chooseTerms(
+  context: RedisContext,
+  query: ListQuery,
+  shards: number,
+): Promise<string[]> {
+  const ways = drivingTerms(query, context.completedLabel);
+  if (ways.length === 1) return ways[0] ?? [];
+  const sets = ways.map((way) => setsOf(context, way, shards));
+  const counts = await askShards(
+    context,
+    COUNT_ENTRIES,
+    ["ZCARD"],
+    sets.flat(),
+    ({ key }) => [key],
+  );
+  let [best, least, at] = [0, Infinity, 0];
+  sets.forEach(({ length }, index) => {
+    const count = counts.slice(at, at += length).reduce<number>((sum, n) => sum + Number(n), 0);
+    if (count < least) [best, least] = [index, count];
+  });
+  return ways[best] ?? [];
+}
+
+/** The only entry that a query for one name can select, in whichever shard it is. */
+async function findOne(
+  context: RedisContext,
+  id: string,
+  after: ListPosition | undefined,
+  shards: number,
+): Promise<Candidate[]> {
+  const sets = setsOf(context, [ALL_TERM], shards);
+  const scores = await askShards(context, FIND, ["ZSCORE", id], sets, ({ key }) => [key]);
+  return scores.flatMap((score, shard): Candidate[] => {
+    const one = { id, createdAt: Number(score), shard };
+    return score === null || (after && comparePositions(one, after) <= 0) ? [] : [one];
+  });
+}
+
+function scan(
+  context: RedisContext,
+  walks: SetWalk[],
+  countOf: (walk: SetWalk) => number,
+): Promise<unknown[]> {
+  return askShards(context, SCAN_DOWN, [], walks, (walk) => {
+    const { key, after } = walk;
+    const from = after === undefined ? ["", ""] : [String(after.createdAt), after.id];
+    return [key, ...from, String(countOf(walk))];
+  });
+}
+
+/** Takes the entries that come before everything not fetched yet, in order. */
+function takeMerged(walks: SetWalk[]): Candidate[] {
+  let bound: ListPosition | undefined;
+  for (const { fetched, isAtEnd } of walks) {
+    const last = fetched.at(-1);
+    if (isAtEnd || last === undefined) continue;
+    if (bound === undefined || comparePositions(last, bound) < 0) bound = last;
+  }
+  const found: Candidate[] = [];
+  for (const walk of walks) {
+    let count = 0;
+    for (const one of walk.fetched) {
+      if (bound !== undefined && comparePositions(one, bound) > 0) break;
+      found.push(one);
+      count++;
+    }
+    walk.fetched.splice(0, count);
+  }
+  return found.sort(comparePositions);
+}

@@ -1,0 +1,566 @@
+/**
+ * The atomic steps of the Redis adapter for shards, leases, manifests and blobs, as Lua. Those for events are in
+ * `events/scripts.ts`, those for lists in `list_scripts.ts`. Each uses keys of one hash tag only. KEYS[1] is always the
+ * base of the tag: it routes the call, and nothing is stored under it. The names below it come from `keys.ts`. Times are
+ * those of the server.
+ */
+import { OPEN_TERM, SHORT_PREFIX } from "../list_query.ts";
+import { ACTOR_FIELD, BLOB_KEY, COMMON_PARTS, MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
+import { defineScript } from "./script.ts";
+
+/** Lua: `now()` in milliseconds. */
+const NOW = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+/**
+ * Lua: versions and the change feed under a base. A version is the server's time in microseconds, but always higher than
+ * the last one under the same base. As long as the server's clock does not go back, versions grow with commits over all
+ * its bases.
+ */
+const FEED = `
+local function number(value) return string.format('%.0f', value) end
+
+local function version_after(last)
+  local time = redis.call('TIME')
+  return math.max(time[1] * 1000000 + time[2], tonumber(last or '0') + 1)
+end
+
+-- Trims a feed at about every eighth change.
+local function trim_feed(base, version, count, length)
+  local feed = base .. '${SHARD_KEY.feed}'
+  if version % 8 < count and redis.call('XLEN', feed) > length + length / 16 then
+    redis.call('XTRIM', feed, 'MAXLEN', length)
+    local first = redis.call('XRANGE', feed, '-', '+', 'COUNT', 1)[1]
+    local floor = tonumber(string.match(first[1], '^%d+')) - 1
+    redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
+  end
+end
+
+-- Wakes the readers of the feed.
+local function publish(base, version, count, channel, length)
+  trim_feed(base, version, count, length)
+  redis.call('PUBLISH', channel, '')
+end
+`;
+
+/**
+ * Writes commits of shards, each completely or not at all, independently of one another. On a cluster they share a slot.
+ *
+ * KEYS  1 base of the first shard
+ * ARGV  1 channel of the feed
+ *       2 length of the feed
+ *       3 the label that says whether a workflow has ended, as index entries write it
+ *       then for each commit: the number of its arguments, then
+ *       1 base of its shard
+ *       2 epoch
+ *       3 session in which the caller writes; '' for none
+ *       4 cursor of the mailbox; '' for none
+ *       5 outbox row that must have a certain text, '' for none
+ *       6 the text; '' if there must be no such row
+ *       then lists, each preceded by its length:
+ *       actors: id, flags (c create, r remove, s silent), name of what a removal leaves behind or '', header of the change,
+ *               index entry or '', its time, its uid, terms, other part keys, parts dropped, parts put (keys and texts)
+ *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
+ *       answer keys, answers as JSON, times of expiry, and which actor's version they show
+ * Returns  for each commit
+ *          {'ok', version …}: one for each actor, '' if nothing changed
+ *          {'stale'}: another epoch
+ *          {'session'}: another session
+ *          {'lost'}: the outbox row has another text
+ *          {'exists', actor id}: an actor to be created exists
+ *          {'error', text}: Redis refused it
+ */
+export const COMMIT = defineScript(`
+${FEED}
+local call, arguments, find = redis.call, ARGV, string.find
+local at = 3
+local function take()
+  at = at + 1
+  return arguments[at]
+end
+local function take_list(size)
+  local list, from = {}, at + 1
+  local length = arguments[from] * size
+  for i = 1, length do list[i] = arguments[from + i] end
+  at = from + length
+  return list
+end
+local function in_slices(list, run)
+  for from = 1, #list, 1000 do run(unpack(list, from, math.min(from + 999, #list))) end
+end
+
+-- Base of the shard, of the sets of its terms, and the hash of its uids.
+local base, term_base, uids
+
+local function is_silent(actor) return find(actor.flags, 's', 1, true) end
+
+-- Version, index entry and other part keys of an actor, then the texts of the parts to put or to drop.
+local function read_before(actor)
+  if find(actor.flags, 'c', 1, true) and call('EXISTS', actor.key) == 0 then return {} end
+  local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
+  if not is_silent(actor) then
+    for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
+    for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
+  end
+  local found = {}
+  if #names <= 1000 then
+    found = call('HMGET', actor.key, unpack(names))
+  else
+    in_slices(names, function(...)
+      for _, text in ipairs(call('HMGET', actor.key, ...)) do found[#found + 1] = text end
+    end)
+  end
+  -- An actor that has lost its version still exists.
+  if not found[1] and call('EXISTS', actor.key) == 1 then found[1] = '0' end
+  return found
+end
+
+-- The sets in which every actor is.
+local function common_terms(id)
+  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
+  return {[term_base .. '*'] = true, [term_base .. 'n:' .. namespace] = true}
+end
+
+-- The sets in which a stored index entry is, and the entry. An error if it can't be read.
+local function read_entry(id, text)
+  local entry, terms = cjson.decode(text), common_terms(id)
+  assert(type(entry[1]) == 'string' and type(entry[3]) == 'number')
+  terms[term_base .. 'p:' .. entry[2]] = true
+  for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
+  if entry[6][arguments[3]] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end
+  return terms, entry
+end
+
+-- The sets in which an unreadable entry may be, as far as the header tells.
+local function guess_terms(id)
+  local terms = common_terms(id)
+  terms[term_base .. '${OPEN_TERM}'] = true
+  for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do
+    terms[term_base .. 'p:' .. phase] = true
+  end
+  pcall(function()
+    local header = cjson.decode(call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h'))
+    local prefix = '${SHORT_PREFIX}'
+    for key, value in pairs(header.metadata.labels) do
+      if string.sub(key, 1, #prefix) == prefix then key = '~' .. string.sub(key, #prefix + 1) end
+      terms[term_base .. 'l:' .. key .. '=' .. value] = true
+    end
+  end)
+  return terms, {}
+end
+
+local function terms_of(id, text)
+  local readable, terms, entry = pcall(read_entry, id, text)
+  if readable then return terms, entry end
+  return guess_terms(id)
+end
+
+local function file_under(actor, old)
+  local before, entry = {}, nil
+  if old then
+    before, entry = terms_of(actor.id, old)
+    if entry[1] and entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
+  end
+  local same_time = entry and entry[3] == tonumber(actor.time)
+  for _, term in ipairs(actor.terms) do
+    local key = term_base .. term
+    if not (same_time and before[key]) then call('ZADD', key, actor.time, actor.id) end
+    before[key] = nil
+  end
+  for key in pairs(before) do call('ZREM', key, actor.id) end
+  if not entry or entry[1] ~= actor.uid then call('HSET', uids, actor.uid, actor.id) end
+end
+
+local function unfile(id, text)
+  local terms, entry = terms_of(id, text)
+  for key in pairs(terms) do call('ZREM', key, id) end
+  if entry[1] then call('HDEL', uids, entry[1]) end
+end
+
+-- Earlier texts of the touched parts: their lengths in bytes, '-' for a part that did not exist, then the texts.
+local function texts_before(before)
+  local lengths, texts = {}, {}
+  for i = 4, #before do
+    local text = before[i]
+    if text then texts[#texts + 1] = text end
+    lengths[i - 3] = text and #text or '-'
+  end
+  return #texts > 0 and table.concat(lengths, ' ') .. '\\n' .. table.concat(texts) or ''
+end
+
+-- Parts of an actor, as JSON: all of them, or all except nodes.
+local function parts_of(key, others)
+  local parts = {}
+  if others then
+    local names = {${COMMON_PARTS.map((part) => `'${part}'`).join(", ")}}
+    for name in string.gmatch(others, '[^\\n]+') do names[#names + 1] = name end
+    for i, text in ipairs(call('HMGET', key, unpack(names))) do
+      if text then parts[names[i]] = text end
+    end
+  else
+    local fields = call('HGETALL', key)
+    for i = 1, #fields, 2 do
+      if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
+    end
+  end
+  return next(parts) and cjson.encode(parts) or ''
+end
+
+-- The header of a change and the texts of the parts that were put.
+local function with_texts(header, put)
+  local texts, size = {header}, 1
+  for i = 2, #put, 2 do
+    size = size + 1
+    texts[size] = put[i]
+  end
+  return table.concat(texts)
+end
+
+local function announce(version, actor, type, index, before)
+  if is_silent(actor) then return end
+  local entry = {'t', type, 'a', actor.id, 'c', actor.change}
+  if index then entry[7], entry[8] = 'i', index end
+  if before ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', before end
+  call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
+end
+
+-- Notes the keys of new other parts.
+local function add_others(others, keys)
+  for _, key in ipairs(keys) do
+    if not find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
+      others = others == '' and key or others .. '\\n' .. key
+    end
+  end
+  return others
+end
+
+-- Highest version in this call: no two changes of one server have the same version.
+local newest = 0
+
+local function commit()
+base = take()
+local epoch, session, cursor, mark, text = take(), take(), take(), take(), take()
+term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
+local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
+local lease = call('HMGET', meta, 'epoch', 'session', 'version')
+if (lease[1] or '0') ~= epoch then return {'stale'} end
+if (lease[2] or '') ~= session then return {'session'} end
+if mark ~= '' and (call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
+
+-- What the changes find. A second change of the same actor finds what the first one has left.
+local actors, known = {}, {}
+for i = 1, tonumber(take()) do
+  local actor = {
+    id = take(), flags = take(), remains = take(), change = take(), index = take(), time = take(), uid = take(),
+    terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
+  }
+  actor.removes = find(actor.flags, 'r', 1, true)
+  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
+  if known[actor.id] == nil then
+    actor.before = read_before(actor)
+    known[actor.id] = actor.before[1]
+  end
+  if known[actor.id] and find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
+  known[actor.id] = not actor.removes
+  actors[i] = actor
+end
+
+local reply, versions = {'ok'}, {}
+local version = math.max(version_after(lease[3]) - 1, newest)
+for i, actor in ipairs(actors) do
+  local before = actor.before or read_before(actor)
+  local old = before[2]
+  reply[i + 1] = ''
+  if not actor.removes or before[1] then
+    version = version + 1
+    reply[i + 1] = number(version)
+    versions[actor.id] = reply[i + 1]
+  end
+  if not actor.removes then
+    in_slices(actor.drop, function(...) call('HDEL', actor.key, ...) end)
+    local put = actor.put
+    if not is_silent(actor) then actor.change = with_texts(actor.change, put) end
+    local others = before[3] or ''
+    local all = #actor.others > 0 and add_others(others, actor.others) or others
+    if all ~= others then
+      put[#put + 1] = '${ACTOR_FIELD.others}'
+      put[#put + 1] = all
+    end
+    put[#put + 1] = '${ACTOR_FIELD.version}'
+    put[#put + 1] = reply[i + 1]
+    if actor.index ~= '' and actor.index ~= old then
+      file_under(actor, old)
+      put[#put + 1] = '${ACTOR_FIELD.index}'
+      put[#put + 1] = actor.index
+    end
+    in_slices(put, function(...) call('HSET', actor.key, ...) end)
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts_before(before))
+  elseif before[1] then
+    local leaves = actor.remains ~= ''
+    local parts = is_silent(actor) and '' or parts_of(actor.key, leaves and (before[3] or ''))
+    if old then unfile(actor.id, old) end
+    if leaves then
+      call('HDEL', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+      if call('EXISTS', actor.key) == 1 then
+        call('RENAME', actor.key, base .. '${SHARD_KEY.remains}' .. actor.remains)
+      end
+    else
+      call('UNLINK', actor.key)
+    end
+    announce(reply[i + 1], actor, 'D', old, parts)
+  end
+end
+
+local news = {'epoch', epoch}
+local function note(field, value)
+  news[#news + 1] = field
+  news[#news + 1] = value
+end
+newest = math.max(newest, version)
+if #actors > 0 then note('version', number(version)) end
+if cursor ~= '' then note('cursor', cursor) end
+call('HSET', meta, unpack(news))
+if #actors > 0 then trim_feed(base, version, #actors, tonumber(arguments[2])) end
+
+local timers = base .. '${SHARD_KEY.timers}'
+in_slices(take_list(1), function(...) call('HDEL', outbox, ...) end)
+in_slices(take_list(2), function(...) call('HSET', outbox, ...) end)
+in_slices(take_list(1), function(...) call('ZREM', timers, ...) end)
+in_slices(take_list(2), function(...) call('ZADD', timers, ...) end)
+local answers = take_list(4)
+for i = 1, #answers, 4 do
+  local text, version = answers[i + 1], versions[answers[i + 3]]
+  if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
+  call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
+end
+if cursor ~= '' then
+  local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
+  call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
+end
+return reply
+end
+
+local replies = {}
+while at < #arguments do
+  local size = tonumber(take())
+  local next = at + size
+  local done, reply = pcall(commit)
+  if not done then reply = {'error', type(reply) == 'table' and reply.err or tostring(reply)} end
+  replies[#replies + 1] = reply
+  at = next
+end
+call('PUBLISH', arguments[1], '')
+return replies
+`);
+
+/**
+ * Begins a new session of a shard's owner: from now on, commits of earlier sessions are refused.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 epoch of the owner, 2 session
+ * Returns  1, or 0 if the epoch is another one (nothing is changed)
+ */
+export const BEGIN_SESSION = defineScript(`
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+if (redis.call('HGET', meta, 'epoch') or '0') ~= ARGV[1] then return 0 end
+redis.call('HSET', meta, 'session', ARGV[2])
+return 1
+`);
+
+/**
+ * Takes the lease of a free or expired shard, or renews the lease of the caller itself, under a new epoch.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 replica, 2 term in milliseconds
+ * Returns  the epoch, or 0 if another replica holds it
+ */
+export const ACQUIRE = defineScript(`
+${NOW}
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'until')
+local time = now()
+local held = lease[2] and tonumber(lease[3]) > time
+if held and lease[2] ~= ARGV[1] then return 0 end
+local epoch = tonumber(lease[1] or '0') + 1
+redis.call('HDEL', meta, 'session')
+redis.call('HSET', meta, 'epoch', epoch, 'owner', ARGV[1], 'until', time + ARGV[2])
+return epoch
+`);
+
+/**
+ * Extends a lease that nobody else has taken.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 replica, 2 epoch, 3 term in milliseconds
+ * Returns  1, or 0 if it is lost
+ */
+export const RENEW = defineScript(`
+${NOW}
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+local lease = redis.call('HMGET', meta, 'epoch', 'owner')
+if lease[1] ~= ARGV[2] or lease[2] ~= ARGV[1] then return 0 end
+redis.call('HSET', meta, 'until', now() + ARGV[3])
+return 1
+`);
+
+/**
+ * Gives a lease back.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 epoch
+ * Returns  1, or 0 if the epoch is another one
+ */
+export const RELEASE = defineScript(`
+local meta = KEYS[1] .. '${SHARD_KEY.meta}'
+if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then return 0 end
+redis.call('HDEL', meta, 'owner', 'until')
+return 1
+`);
+
+/**
+ * Announces a replica.
+ *
+ * KEYS  1 sorted set of replicas
+ * ARGV  1 replica, 2 term in milliseconds
+ * Returns  1
+ */
+export const HEARTBEAT = defineScript(`
+${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now() - 3600000)
+redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
+return 1
+`);
+
+/**
+ * Live replicas.
+ *
+ * KEYS  1 sorted set of replicas
+ * Returns  their names
+ */
+export const REPLICAS = defineScript(`
+${NOW}
+return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now(), '+inf')
+`);
+
+/**
+ * Puts commands into a shard's mailbox and wakes its reader.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 channel, then commands as JSON
+ * Returns  their number
+ */
+export const APPEND = defineScript(`
+local mail = KEYS[1] .. '${SHARD_KEY.mail}'
+for i = 2, #ARGV do redis.call('XADD', mail, '*', 'c', ARGV[i]) end
+redis.call('PUBLISH', ARGV[1], '')
+return #ARGV - 1
+`);
+
+/**
+ * Writes a manifest if what is stored is as expected.
+ *
+ * KEYS  1 base of the manifests
+ * ARGV  1 kind, 2 place (namespace, zero, name), 3 expected version ('' = must not exist, '*' = whatever is there),
+ *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed
+ * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
+ */
+export const PUT_MANIFEST = defineScript(`
+${FEED}
+local base = KEYS[1]
+local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
+local before = redis.call('HGET', records, ARGV[2])
+if ARGV[3] == '' then
+  if before then return {'exists'} end
+elseif ARGV[3] ~= '*' then
+  if not before then return {'missing'} end
+  if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
+end
+local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
+redis.call('HSET', records, ARGV[2], number(version) .. ' ' .. ARGV[4])
+redis.call('ZADD', base .. '${MANIFEST_KEY.order}' .. ARGV[1], 0, ARGV[2])
+redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', before and 'M' or 'A', 'a', ARGV[5], 'c', ARGV[6])
+publish(base, version, 1, ARGV[7], tonumber(ARGV[8]))
+return {'ok', number(version)}
+`);
+
+/**
+ * Removes a manifest if it has the expected version.
+ *
+ * KEYS  1 base of the manifests
+ * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 encoded change, 6 channel of the feed,
+ *       7 length of the feed
+ * Returns  what was stored (version, space, record), or nil if nothing was removed
+ */
+export const REMOVE_MANIFEST = defineScript(`
+${FEED}
+local base = KEYS[1]
+local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
+local before = redis.call('HGET', records, ARGV[2])
+if not before then return false end
+if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
+local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
+redis.call('HDEL', records, ARGV[2])
+redis.call('ZREM', base .. '${MANIFEST_KEY.order}' .. ARGV[1], ARGV[2])
+redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', 'D', 'a', ARGV[4], 'c', ARGV[5])
+publish(base, version, 1, ARGV[6], tonumber(ARGV[7]))
+return before
+`);
+
+/**
+ * Empties a mailbox and makes all versions so far too old. Used by `clear`, which removes the other keys itself.
+ *
+ * KEYS  1 base of a shard or of the manifests
+ * Returns  1
+ */
+export const RESET_FEED = defineScript(`
+${FEED}
+local base = KEYS[1]
+if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
+  redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MAXLEN', 0)
+end
+local version = number(version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version')))
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version, 'floor', version)
+return 1
+`);
+
+/**
+ * Writes a blob.
+ *
+ * KEYS  1 base of the bucket
+ * ARGV  1 key, 2 bytes, 3 most bytes of the blob after they are appended ('' = they replace it)
+ * Returns  1
+ */
+export const PUT_BLOB = defineScript(`
+local value = KEYS[1] .. '${BLOB_KEY.value}' .. ARGV[1]
+if ARGV[3] == '' then
+  redis.call('SET', value, ARGV[2])
+else
+  local room = math.max(0, ARGV[3] - redis.call('STRLEN', value))
+  redis.call('APPEND', value, string.sub(ARGV[2], 1, room))
+end
+redis.call('ZADD', KEYS[1] .. '${BLOB_KEY.names}', 0, ARGV[1])
+return 1
+`);
+
+/**
+ * Removes blobs by prefix, at most 1,000.
+ *
+ * KEYS  1 base of the bucket
+ * ARGV  1 prefix
+ * Returns  how many were removed
+ */
+export const REMOVE_BLOBS = defineScript(`
+local names = KEYS[1] .. '${BLOB_KEY.names}'
+local from = ARGV[1] == '' and '-' or '[' .. ARGV[1]
+local to = ARGV[1] == '' and '+' or '(' .. ARGV[1] .. '\\255'
+local found = redis.call('ZRANGEBYLEX', names, from, to, 'LIMIT', 0, 1000)
+for _, key in ipairs(found) do redis.call('UNLINK', KEYS[1] .. '${BLOB_KEY.value}' .. key) end
+if #found > 0 then redis.call('ZREM', names, unpack(found)) end
+return #found
+`);

@@ -1,0 +1,129 @@
+/** Mailboxes, commits and actors of the Redis adapter. */
+import { runToEnd } from "../../base/steps.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { Answer, ShardStore, StoredActor } from "../port.ts";
+import { fieldSteps } from "./actor_fields.ts";
+import { CommitWriter } from "./commit.ts";
+import type { RedisContext } from "./context.ts";
+import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./keys.ts";
+import { READ_FIELDS, READ_SMALL } from "./list_scripts.ts";
+import { MailboxReader } from "./mailboxes.ts";
+import { listOf, pairsOf, textsOf } from "./replies.ts";
+import { ReplyChannels } from "./reply_channels.ts";
+import { APPEND } from "./scripts.ts";
+
+/** Fields that an actor may have besides its nodes, roughly. */
+const OTHER_FIELDS = 16;
+
+/** The methods are properties, so that a wrapper can replace some of them. */
+export class RedisShards implements ShardStore {
+  readonly #context: RedisContext;
+  readonly #writer: CommitWriter;
+  readonly #mailboxes: MailboxReader;
+  readonly #replies: ReplyChannels;
+
+  constructor(context: RedisContext) {
+    this.#context = context;
+    this.#writer = new CommitWriter(context);
+    this.#mailboxes = new MailboxReader(context);
+    this.#replies = new ReplyChannels(context);
+  }
+
+  readonly append: ShardStore["append"] = async (entries) => {
+    const { link, keys } = this.#context;
+    const shards = Map.groupBy(entries, ({ shard }) => shard);
+    await Promise.all(
+      [...shards].map(([shard, own]) => {
+        const commands = own.map(({ command }) => JSON.stringify(command));
+        return link.run(APPEND, keys.shard(shard), [keys.mailChannel(shard), ...commands]);
+      }),
+    );
+  };
+
+  readonly readMailboxes: ShardStore["readMailboxes"] = (after, max, waitMs, signal) =>
+    this.#mailboxes.read(after, max, waitMs, signal);
+
+  readonly commit: ShardStore["commit"] = async (commit) => {
+    const versions = await this.#writer.write(commit);
+    const written = commit.actors.map(({ id }, index) => [id, versions[index] ?? ""] as const);
+    return { versions: Object.fromEntries(written.filter(([, version]) => version !== "")) };
+  };
+
+  readonly loadShard: ShardStore["loadShard"] = async (shard, maxTimers = -1) => {
+    await this.#writer.settle(shard);
+    const { link, keys } = this.#context;
+    const base = keys.shard(shard);
+    const timersKey = base + SHARD_KEY.timers;
+    const limit = ["WITHSCORES", "LIMIT", "0", String(maxTimers)];
+    const [cursor, outbox, timers] = await Promise.all([
+      link.send(base, ["HGET", base + SHARD_KEY.meta, "cursor"]),
+      link.send(base, ["HGETALL", base + SHARD_KEY.outbox]),
+      link.send(base, ["ZRANGEBYSCORE", timersKey, "-inf", "+inf", ...limit]),
+    ]);
+    return {
+      cursor: typeof cursor === "string" ? cursor : "",
+      outbox: Object.fromEntries(pairsOf(outbox)),
+      timers: Object.fromEntries(pairsOf(timers).map(([id, due]) => [id, Number(due)])),
+    };
+  };
+
+  readonly loadActor: ShardStore["loadActor"] = async (shard, id, bounds) => {
+    await this.#writer.settle(shard);
+    const { link, keys } = this.#context;
+    const key = keys.shard(shard) + SHARD_KEY.actor + id;
+    const most = bounds === undefined ? Infinity : bounds.maxNodes + OTHER_FIELDS;
+    const reply = most < Infinity
+      ? await link.run(READ_SMALL, key, [key, String(most)])
+      : await link.send(key, ["HGETALL", key]);
+    if (reply === null) return await this.#loadWithoutNodes(key, id);
+    const { version, parts, size } = await new Turns().run(fieldSteps(reply));
+    if (version === undefined) return undefined;
+    const isLarge = bounds !== undefined && size > bounds.maxSize;
+    return isLarge ? await this.#loadWithoutNodes(key, id) : { id, version, parts };
+  };
+
+  async #loadWithoutNodes(key: string, id: string): Promise<StoredActor | undefined> {
+    const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...COMMON_PARTS];
+    const args = ["others", String(names.length), ...names, key];
+    const reply = await this.#context.link.run(READ_FIELDS, key, args);
+    const { version, parts } = runToEnd(fieldSteps(listOf(reply)[0]));
+    return version === undefined ? undefined : { id, version, parts, withoutNodes: true };
+  }
+
+  readonly readRemains: ShardStore["readRemains"] = async (shard, name, cursor, max) => {
+    const { link, keys } = this.#context;
+    const key = keys.shard(shard) + SHARD_KEY.remains + name;
+    const args = ["HSCAN", key, cursor || "0", "COUNT", String(max)];
+    const [next, fields] = listOf(await link.send(key, args));
+    const parts = Object.fromEntries(pairsOf(fields));
+    return { parts, ...(String(next) !== "0" && { next: String(next) }) };
+  };
+
+  readonly dropRemains: ShardStore["dropRemains"] = async (shard, name) => {
+    const { link, keys } = this.#context;
+    const key = keys.shard(shard) + SHARD_KEY.remains + name;
+    // Redis frees the memory later, by itself.
+    await link.send(key, ["UNLINK", key]);
+  };
+
+  readonly findAnswers: ShardStore["findAnswers"] = async (shard, wanted) => {
+    await this.#writer.settle(shard);
+    if (wanted.length === 0) return {};
+    const { link, keys } = this.#context;
+    const base = keys.shard(shard);
+    const stored = wanted.map((key) => base + SHARD_KEY.answer + key);
+    const texts = textsOf(await link.send(base, ["MGET", ...stored]));
+    const found: Record<string, Answer> = {};
+    for (const text of texts) {
+      if (text === undefined) continue;
+      const answer = JSON.parse(text) as Answer;
+      found[answer.key] = answer;
+    }
+    return found;
+  };
+
+  readonly reply: ShardStore["reply"] = (replica, answers) => this.#replies.send(replica, answers);
+
+  readonly onReply: ShardStore["onReply"] = (replica, hear, signal) =>
+    this.#replies.listen(replica, hear, signal);
+}

@@ -1,0 +1,191 @@
+/**
+ * The store on Redis, for many replicas. Every change is one script on the keys of one hash tag, so that it is atomic,
+ * also on a Redis Cluster. Nothing blocks on a connection: a waiter is woken by a message, and looks by itself once a
+ * second in case the message was lost.
+ */
+import { unavailable } from "../../base/problem.ts";
+import type { ReportUnreadable } from "../../platform/unreadable.ts";
+import type { BlobStore, Membership, Store } from "../port.ts";
+import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
+import { RedisEvents } from "./events/events.ts";
+import { BLOB_BUCKETS, BLOB_KEY, redisKeys } from "./keys.ts";
+import { openRedisLink } from "./link.ts";
+import { RedisManifests } from "./manifests.ts";
+import { RedisQuery } from "./query.ts";
+import { textsOf } from "./replies.ts";
+import {
+  ACQUIRE,
+  HEARTBEAT,
+  PUT_BLOB,
+  RELEASE,
+  REMOVE_BLOBS,
+  RENEW,
+  REPLICAS,
+  RESET_FEED,
+} from "./scripts.ts";
+import { checkSettings } from "./settings_check.ts";
+import { RedisShards } from "./shards.ts";
+import { parseRedisUrl } from "./url.ts";
+import { Wakeups } from "../wakeups.ts";
+import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+
+export interface RedisStoreOptions {
+  /** See `url.ts`. */
+  url: string;
+  /** Milliseconds after which a call fails, whatever Redis does. @default {5_000} */
+  timeoutMs?: number;
+  /** Number of changes that the feed keeps for watches that resume, over all shards. @default {12_288} */
+  feedLength?: number;
+  /** Told, for the log, about lost connections and about settings that endanger the data; never gets a password. */
+  onTrouble?: (text: string) => void;
+  /** Told about stored data that can't be read. */
+  onUnreadable?: ReportUnreadable;
+  /** Prefix of the label that says whether a workflow has ended. @default that of the reference */
+  labelPrefix?: string;
+}
+
+/**
+ * Connects to the store.
+ * @throws {Problem} InvalidArgument when the URL is wrong, Unavailable when Redis does not answer in time,
+ * FailedPrecondition when it is too old
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
+  const address = parseRedisUrl(options.url);
+  const { timeoutMs = 5_000, feedLength = 12_288, onTrouble = () => {} } = options;
+  const wakeups = new Wakeups();
+  const link = await openRedisLink({
+    address,
+    timeoutMs,
+    onTrouble,
+    onReconnect: () => wakeups.wakeAll(),
+  });
+  const keys = redisKeys(address.prefix);
+  let isClosed = false;
+  let shards: number | undefined;
+
+  async function shardCount(wish = DEFAULT_SHARDS): Promise<number> {
+    if (shards !== undefined) return shards;
+    await link.send(keys.shardCount, ["SET", keys.shardCount, String(wish), "NX"]);
+    shards = Number(await link.send(keys.shardCount, ["GET", keys.shardCount]));
+    return shards;
+  }
+
+  const context: RedisContext = {
+    link,
+    keys,
+    wakeups,
+    feedLength,
+    shardCount,
+    isClosed: () => isClosed,
+    completedLabel: completedLabel({ ...STANDARD_NAMING, ...options }),
+    onUnreadable: options.onUnreadable ?? (() => {}),
+  };
+  const durability = await checkSettings(context, onTrouble).catch((error) => {
+    void link.close();
+    throw error;
+  });
+  return {
+    membership: createMembership(context, shardCount),
+    shards: new RedisShards(context),
+    query: new RedisQuery(context),
+    manifests: new RedisManifests(context),
+    events: new RedisEvents(context),
+    blobs: createBlobs(context),
+    async ping() {
+      if (isClosed) throw unavailable("The store is closed");
+      // Intentionally not PING: Redis refuses it, like writes, when it can't save.
+      await link.send(keys.shardCount, ["EXISTS", keys.shardCount]);
+    },
+    durability: () => durability,
+    clear: () => clear(context),
+    async close() {
+      isClosed = true;
+      wakeups.wakeAll();
+      await link.close();
+    },
+  };
+}
+
+/** Removes everything except membership and what keeps versions and cursors growing. */
+async function clear(context: RedisContext): Promise<void> {
+  const { link, keys } = context;
+  const shards = await context.shardCount();
+  const bases = [
+    ...Array.from({ length: shards }, (_, shard) => keys.shard(shard)),
+    keys.manifests,
+  ];
+  await Promise.all(bases.map((base) => link.run(RESET_FEED, base, [])));
+  const kept = new Set([keys.shardCount, keys.replicas]);
+  for (const base of bases) for (const name of ["meta", "mail"]) kept.add(base + name);
+  for await (const found of link.scan(keys.all)) {
+    const gone = found.filter((key) => !kept.has(key));
+    await Promise.all(gone.map((key) => link.send(key, ["UNLINK", key])));
+  }
+  context.wakeups.wakeAll();
+}
+
+function createMembership(
+  { link, keys }: RedisContext,
+  shardCount: (wish: number) => Promise<number>,
+): Membership {
+  return {
+    async now() {
+      const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
+      return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+    },
+    shardCount,
+    async heartbeat(replica, ttlMs) {
+      await link.run(HEARTBEAT, keys.replicas, [replica, String(Math.ceil(ttlMs))]);
+    },
+    async leave(replica) {
+      await link.send(keys.replicas, ["ZREM", keys.replicas, replica]);
+    },
+    async replicas() {
+      const names = textsOf(await link.run(REPLICAS, keys.replicas, []));
+      return names.map((name) => name ?? "").sort();
+    },
+    async acquire(shard, replica, ttlMs) {
+      const args = [replica, String(Math.ceil(ttlMs))];
+      const epoch = Number(await link.run(ACQUIRE, keys.shard(shard), args));
+      return epoch === 0 ? undefined : { shard, epoch };
+    },
+    async renew(leases, replica, ttlMs) {
+      const held = await Promise.all(
+        leases.map(({ shard, epoch }) =>
+          link.run(RENEW, keys.shard(shard), [replica, String(epoch), String(Math.ceil(ttlMs))])
+        ),
+      );
+      return leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
+    },
+    async release({ shard, epoch }) {
+      await link.run(RELEASE, keys.shard(shard), [String(epoch)]);
+    },
+  };
+}
+
+function createBlobs({ link, keys }: RedisContext): BlobStore {
+  function baseOf(key: string): string {
+    let hash = 0;
+    for (let at = 0; at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
+    return keys.blobs(hash % BLOB_BUCKETS);
+  }
+  const bytesOf = (value: Uint8Array) => Buffer.from(value.buffer, value.byteOffset, value.length);
+  return {
+    async putBlob(key, value) {
+      await link.run(PUT_BLOB, baseOf(key), [key, bytesOf(value), ""]);
+    },
+    async appendBlob(key, value, maxBytes) {
+      await link.run(PUT_BLOB, baseOf(key), [key, bytesOf(value), String(maxBytes)]);
+    },
+    async getBlob(key) {
+      const stored = baseOf(key) + BLOB_KEY.value + key;
+      const value = await link.sendForBytes(stored, ["GET", stored]);
+      return value === null ? undefined : new Uint8Array(value);
+    },
+    async removeBlobs(prefix) {
+      await forEachShard(BLOB_BUCKETS, async (bucket) => {
+        while (Number(await link.run(REMOVE_BLOBS, keys.blobs(bucket), [prefix])) > 0);
+      });
+    },
+  };
+}

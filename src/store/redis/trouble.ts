@@ -1,0 +1,75 @@
+/** What goes wrong with Redis, in the words of the store: a `Problem` Unavailable that says why. */
+import { ClientOfflineError, ErrorReply } from "redis";
+import { errorText } from "../../base/error_text.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
+
+/** Errors of the server that mean it can't serve now, and what to say about them. */
+const REFUSALS: readonly [pattern: RegExp, text: string][] = [
+  [/\bLOADING\b/, "Redis is loading its data"],
+  [/\bREADONLY\b/, "Redis is read-only: it is a replica, or a fail-over is under way"],
+  [/\bOOM\b/, "Redis is out of memory: maxmemory is reached"],
+  [/\bMISCONF\b/, "Redis refuses writes because it cannot save to its disk"],
+  [/\bBUSY\b|\bUNKILLABLE\b/, "Redis is busy with a script"],
+  [
+    /\bCLUSTERDOWN\b|\bTRYAGAIN\b|\bMASTERDOWN\b|\bMOVED\b|\bASK\b/,
+    "The Redis cluster is not ready",
+  ],
+  [/\bNOREPLICAS\b/, "Redis has too few replicas for a write"],
+  [/\bNOAUTH\b|\bWRONGPASS\b|\bNOPERM\b/, "Redis refuses the user or the password of the store"],
+  [/max number of clients/, "Redis accepts no more connections"],
+];
+
+/** Tells whether a failed call was definitely not carried out. */
+export function wasRefused(error: unknown): boolean {
+  const cause = error instanceof Problem ? error.cause : error;
+  return cause instanceof ErrorReply || cause instanceof ClientOfflineError;
+}
+
+/** The error for a call that was not answered in time. */
+export function lateAnswer(timeoutMs: number): Problem {
+  return new Problem(ProblemCode.Unavailable, `Redis did not answer within ${timeoutMs} ms`, {
+    retryAfterSeconds: 1,
+    mayBeDone: true,
+  });
+}
+
+/** Fails when the promise has not settled in time. It may still settle later, unnoticed. */
+export function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(lateAnswer(timeoutMs)),
+      timeoutMs,
+    );
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/**
+ * The error of a call as callers of the store see it. An error that no trouble explains is a defect and stays as it is.
+ */
+export function problemOf(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  if (!(error instanceof Error)) return error;
+  if (error instanceof ErrorReply) {
+    const refusal = REFUSALS.find(([pattern]) => pattern.test(error.message));
+    return refusal === undefined ? error : withCause(refusal[1], error);
+  }
+  return withCause(`Redis cannot be reached: ${errorText(error)}`, error);
+}
+
+function withCause(text: string, cause: Error): Problem {
+  return new Problem(ProblemCode.Unavailable, text, {
+    retryAfterSeconds: 1,
+    mayBeDone: !wasRefused(cause),
+    cause,
+  });
+}

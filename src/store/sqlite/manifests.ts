@@ -1,0 +1,122 @@
+/** Stored manifests of the SQLite adapter. */
+import { defined } from "../../base/defined.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
+import type { ManifestKind } from "../../spec/manifest.ts";
+import {
+  continueManifests,
+  findConflict,
+  labelsFrom,
+  manifestId,
+  manifestOrder,
+  matchesManifest,
+  parseManifestContinue,
+} from "../manifest_list.ts";
+import type { Change } from "../port.ts";
+import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
+import type { Row, SqliteDatabase } from "./database.ts";
+import { type FeedBounds, publishChange } from "./feed.ts";
+import type { Wakeups } from "../wakeups.ts";
+
+const PLACE = "kind = ? AND namespace = ? AND name = ?";
+
+/** The methods are properties, so that a wrapper can replace some of them. */
+export class SqliteManifests implements ManifestStore {
+  readonly #database: SqliteDatabase;
+  readonly #wakeups: Wakeups;
+  readonly #bounds: FeedBounds;
+
+  constructor(database: SqliteDatabase, wakeups: Wakeups, bounds: FeedBounds) {
+    this.#database = database;
+    this.#wakeups = wakeups;
+    this.#bounds = bounds;
+  }
+
+  // deno-lint-ignore require-await -- so that trouble is a rejection
+  readonly get: ManifestStore["get"] = async (kind, namespace, name) =>
+    this.#find(kind, namespace, name);
+
+  #find(kind: ManifestKind, namespace: string, name: string): StoredManifest | undefined {
+    const sql = `SELECT * FROM manifest WHERE ${PLACE}`;
+    const row = this.#database.get(sql, kind, namespace, name);
+    return row && manifestOf(row);
+  }
+
+  // deno-lint-ignore require-await -- so that refusals are rejections
+  readonly list: ManifestStore["list"] = async (kind, query) => {
+    const after = parseManifestContinue(query.continue)?.split("\0") ?? ["", ""];
+    const items: StoredManifest[] = [];
+    let token: string | undefined;
+    let size = 0;
+    const rows = this.#database.iterate(
+      `SELECT * FROM manifest WHERE kind = ? AND (namespace, name) > (?, ?)
+       AND namespace >= ? ORDER BY namespace, name`,
+      kind,
+      after[0] ?? "",
+      after[1] ?? "",
+      query.namespace ?? "",
+    );
+    for (const row of rows) {
+      const manifest = manifestOf(row);
+      if (query.namespace !== undefined && manifest.namespace !== query.namespace) break;
+      if (!matchesManifest(manifest, query)) continue;
+      const last = items.at(-1);
+      const isFull = size >= (query.maxSize ?? Infinity) ||
+        (query.limit > 0 && items.length === query.limit);
+      if (isFull && last !== undefined) {
+        token = continueManifests(manifestOrder(last.namespace, last.name));
+        break;
+      }
+      items.push(manifest);
+      size += manifest.text.length;
+    }
+    const version = String(this.#database.counter("version"));
+    return { items, ...defined({ continue: token }), version };
+  };
+
+  readonly put: ManifestStore["put"] = async (manifest, expect) => {
+    const { kind, namespace, name, text, labels } = manifest;
+    const outcome = await this.#database.write(() => {
+      const before = this.#find(kind, namespace, name);
+      const conflict = findConflict(before, expect);
+      if (conflict !== undefined) return { conflict };
+      const version = this.#database.next("version");
+      const sql = "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?)";
+      this.#database.run(sql, kind, namespace, name, version, text, JSON.stringify(labels));
+      const type = before === undefined ? "ADDED" : "MODIFIED";
+      this.#announce(type, manifestId(kind, namespace, name), version, { m: text });
+      return { version: String(version) };
+    });
+    this.#wakeups.wake("feed");
+    return outcome;
+  };
+
+  readonly remove: ManifestStore["remove"] = async (kind, namespace, name, expect) => {
+    const removed = await this.#database.write(() => {
+      const before = this.#find(kind, namespace, name);
+      if (before === undefined || before.version !== (expect ?? before.version)) return undefined;
+      this.#database.run(`DELETE FROM manifest WHERE ${PLACE}`, kind, namespace, name);
+      const version = this.#database.next("version");
+      this.#announce("DELETED", manifestId(kind, namespace, name), version, {});
+      return before;
+    });
+    this.#wakeups.wake("feed");
+    return removed;
+  };
+
+  /** Puts a change into the feed, inside a write. */
+  #announce(type: Change["type"], id: string, version: number, put: Record<string, string>): void {
+    const change = { type, id, version, put, drop: [], before: {}, entry: null };
+    publishChange(this.#database, change, this.#bounds);
+  }
+}
+
+function manifestOf(row: Row): StoredManifest {
+  return {
+    kind: row["kind"] as ManifestKind,
+    namespace: String(row["namespace"]),
+    name: String(row["name"]),
+    version: String(row["version"]),
+    text: String(row["text"]),
+    labels: labelsFrom(parseOrUndefined(String(row["labels"]))),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * The embedded store: one SQLite database in a folder that only one process has open. Waiters are woken inside the
+ * process; nothing is polled. Opening the folder voids the leases of the process that had it before.
+ */
+import type { ReportUnreadable } from "../../platform/unreadable.ts";
+import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+import type { BlobStore, Membership, Store } from "../port.ts";
+import { SqliteDatabase, type SqliteOptions } from "./database.ts";
+import { SqliteEvents } from "./events.ts";
+import { SqliteManifests } from "./manifests.ts";
+import { SqliteQuery } from "./query.ts";
+import { SqliteShards } from "./shards.ts";
+import { Wakeups } from "../wakeups.ts";
+
+export interface SqliteStoreOptions extends SqliteOptions {
+  /** An open database, for tests that damage its content. @default that of the folder */
+  database?: SqliteDatabase;
+  /** Clock of the store, in epoch ms. @default {Date.now} */
+  now?: () => number;
+  /** Told about stored data that can't be read. */
+  onUnreadable?: ReportUnreadable;
+  /** Prefix of the label that says whether a workflow has ended. @default that of the reference */
+  labelPrefix?: string;
+  /** Number of changes that the feed keeps for watches that resume. @default {20_000} */
+  feedLength?: number;
+  /** Number of characters of changes that it keeps, at least the last change. @default {16 Mi} */
+  feedSize?: number;
+}
+
+/** Tables that `clear` empties: all but membership. */
+const DATA_TABLES = [
+  "mail",
+  "outbox",
+  "timer",
+  "answer",
+  "actor",
+  "part",
+  "shared",
+  "term",
+  "feed",
+  "manifest",
+  "event",
+  "dedupe",
+  "delivery",
+  "blob",
+];
+
+/**
+ * Opens the store in a folder, which is created if it is missing.
+ * @throws {Problem} FailedPrecondition when another process has it open or a newer version wrote it
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { now = Date.now, feedLength = 20_000, feedSize = 2 ** 24 } = options;
+  const { synchronous = "FULL", onUnreadable = () => {} } = options;
+  const completed = completedLabel({ ...STANDARD_NAMING, ...options });
+  const { database = new SqliteDatabase(options) } = options;
+  await database.write(() => {
+    database.run("UPDATE shard SET owner = NULL");
+    database.run("DELETE FROM replica");
+  });
+  const wakeups = new Wakeups();
+  return {
+    membership: createMembership(database, now),
+    shards: new SqliteShards(database, {
+      now,
+      wakeups,
+      feedLength,
+      feedSize,
+      completedLabel: completed,
+      onUnreadable,
+    }),
+    query: new SqliteQuery(database, wakeups, completed, onUnreadable),
+    manifests: new SqliteManifests(database, wakeups, { feedLength, feedSize }),
+    events: new SqliteEvents(database, wakeups, now),
+    blobs: createBlobs(database),
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async ping() {
+      database.get("SELECT 1");
+    },
+    durability: () => synchronous === "FULL" ? "always" : "everysec",
+    async clear() {
+      await database.write(() => {
+        for (const table of DATA_TABLES) database.run(`DELETE FROM ${table}`);
+        database.setCounter("floor", database.next("version"));
+      });
+      wakeups.wakeAll();
+    },
+    close() {
+      database.close();
+      wakeups.wakeAll();
+      return Promise.resolve();
+    },
+  };
+}
+
+function createMembership(database: SqliteDatabase, now: () => number): Membership {
+  const leaseOf = (shard: number) => database.get("SELECT * FROM shard WHERE shard = ?", shard);
+  return {
+    now: () => Promise.resolve(now()),
+    async shardCount(wish) {
+      const known = database.counter("shards");
+      if (known > 0) return known;
+      return await database.write(() =>
+        database.counter("shards") || database.setCounter("shards", wish)
+      );
+    },
+    async heartbeat(replica, ttlMs) {
+      const sql = "INSERT OR REPLACE INTO replica VALUES (?, ?)";
+      await database.write(() => database.run(sql, replica, now() + ttlMs));
+    },
+    async leave(replica) {
+      await database.write(() => database.run("DELETE FROM replica WHERE name = ?", replica));
+    },
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async replicas() {
+      const sql = "SELECT name FROM replica WHERE until > ? ORDER BY name";
+      return database.all(sql, now()).map(({ name }) => String(name));
+    },
+    acquire: (shard, replica, ttlMs) =>
+      database.write(() => {
+        const row = leaseOf(shard);
+        const owner = row?.["owner"] ?? null;
+        const isHeld = owner !== null && Number(row?.["until"]) > now();
+        if (isHeld && owner !== replica) return undefined;
+        const epoch = Number(row?.["epoch"] ?? 0) + 1;
+        database.run(
+          `INSERT INTO shard VALUES (?1, ?2, ?3, ?4, '')
+           ON CONFLICT (shard) DO UPDATE SET epoch = ?2, owner = ?3, until = ?4`,
+          shard,
+          epoch,
+          replica,
+          now() + ttlMs,
+        );
+        return { shard, epoch };
+      }),
+    renew: (leases, replica, ttlMs) =>
+      database.write(() =>
+        leases.filter(({ shard, epoch }) => {
+          const sql = "UPDATE shard SET until = ? WHERE shard = ? AND epoch = ? AND owner = ?";
+          return database.run(sql, now() + ttlMs, shard, epoch, replica) === 0;
+        }).map(({ shard }) => shard)
+      ),
+    async release({ shard, epoch }) {
+      const sql = "UPDATE shard SET owner = NULL WHERE shard = ? AND epoch = ?";
+      await database.write(() => database.run(sql, shard, epoch));
+    },
+  };
+}
+
+function createBlobs(database: SqliteDatabase): BlobStore {
+  return {
+    async putBlob(key, value) {
+      await database.write(() => {
+        database.run("DELETE FROM blob WHERE key = ?", key);
+        database.run("INSERT INTO blob VALUES (?, 0, ?)", key, value);
+      });
+    },
+    async appendBlob(key, value, maxBytes) {
+      await database.write(() => {
+        const last = database.get(
+          "SELECT start + length(piece) AS size FROM blob WHERE key = ? ORDER BY start DESC LIMIT 1",
+          key,
+        );
+        const size = Number(last?.["size"] ?? 0);
+        const piece = value.subarray(0, Math.max(0, maxBytes - size));
+        if (last !== undefined && piece.length === 0) return;
+        // An empty piece is replaced by the next one.
+        database.run("INSERT OR REPLACE INTO blob VALUES (?, ?, ?)", key, size, piece);
+      });
+    },
+    // deno-lint-ignore require-await -- so that trouble is a rejection
+    async getBlob(key) {
+      const rows = database.all("SELECT piece FROM blob WHERE key = ? ORDER BY start", key);
+      if (rows.length === 0) return undefined;
+      return new Uint8Array(Buffer.concat(rows.map(({ piece }) => piece as Uint8Array)));
+    },
+    async removeBlobs(prefix) {
+      const sql = "DELETE FROM blob WHERE key >= ? AND substr(key, 1, ?) = ?";
+      await database.write(() => database.run(sql, prefix, [...prefix].length, prefix));
+    },
+  };
+}

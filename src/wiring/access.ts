@@ -1,0 +1,90 @@
+/** Decides who may call, by the authentication modes of the configuration. */
+import process from "node:process";
+import { type AccessRules, callersByRules, parseAccessRules } from "../auth/access_rules.ts";
+import { createGatekeeper, type Gatekeeper } from "../auth/gatekeeper.ts";
+import {
+  createKubernetesAuthenticator,
+  createKubernetesCallers,
+  type KubernetesTokensOptions,
+} from "../auth/kubernetes_tokens.ts";
+import type { Authenticator, Caller, Identity } from "../auth/port.ts";
+import { createSsoAuthenticator } from "../auth/sso.ts";
+import { createTokenFileAuthenticator, parseTokenFile } from "../auth/token_file.ts";
+import { unavailable } from "../base/problem.ts";
+import { KubeClient, KubeError } from "../kubernetes/kube_client.ts";
+import { loadKubeConfig } from "../kubernetes/kube_config.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { Logger } from "../platform/log.ts";
+import { watchFile } from "../platform/watched_file.ts";
+import type { ServerContext } from "./context.ts";
+
+export interface Access {
+  gatekeeper: Gatekeeper;
+  /** The rights of an identity that was proved before. */
+  callerOf(identity: Identity): Caller;
+}
+
+/** Reads the files of tokens and rules now, so that a wrong one ends the start. */
+export async function openAccess({ config, log }: ServerContext): Promise<Access> {
+  const server = config.authMode.includes("server");
+  const rules = accessRules(config, log);
+  const reviews = await clusterReviews(config);
+  const authenticators = createAuthenticators(config, rules, reviews, log);
+  const byRules = callersByRules(server, authenticators.length > 0, rules, config.apiGroup);
+  return {
+    gatekeeper: createGatekeeper({ server, authenticators }),
+    callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
+  };
+}
+
+/** The rules of the access file as they are now; none without a file. */
+function accessRules({ accessFile, apiGroup }: Config, log: Logger): () => AccessRules {
+  const parse = (text: string) => parseAccessRules(text, apiGroup);
+  return accessFile === "" ? () => [] : watchFile(accessFile, parse, systemClock.now, log).current;
+}
+
+/** How the cluster is asked about tokens and rights; undefined where it is not. */
+async function clusterReviews(config: Config): Promise<KubernetesTokensOptions | undefined> {
+  if (!config.authMode.includes("client") || config.executor !== "kubernetes") return undefined;
+  const client = new KubeClient(await loadKubeConfig(process.env));
+  return {
+    async post(path, body) {
+      try {
+        return await client.call({ method: "POST", path, body });
+      } catch (cause) {
+        if (!(cause instanceof KubeError && cause.isTransient)) throw cause;
+        throw unavailable(`The cluster can't tell who may do what now: ${cause.message}`);
+      }
+    },
+    now: systemClock.now,
+    apiGroup: config.apiGroup,
+  };
+}
+
+/** What the authentication modes besides `server` accept. */
+function createAuthenticators(
+  config: Config,
+  rules: () => AccessRules,
+  reviews: KubernetesTokensOptions | undefined,
+  log: Logger,
+): Authenticator[] {
+  const { now } = systemClock;
+  const { apiGroup } = config;
+  const authenticators: Authenticator[] = [];
+  if (config.authMode.includes("client") && config.tokenFile !== "") {
+    const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
+    authenticators.push(createTokenFileAuthenticator({ tokens, rules, now, apiGroup }));
+  }
+  if (reviews !== undefined) authenticators.push(createKubernetesAuthenticator(reviews));
+  if (config.authMode.includes("sso")) {
+    authenticators.push(createSsoAuthenticator({
+      issuer: config.ssoIssuer,
+      audience: config.ssoAudience,
+      jwksUrl: config.ssoJwksUrl,
+      rules,
+      apiGroup,
+    }));
+  }
+  return authenticators;
+}

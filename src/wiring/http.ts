@@ -1,0 +1,61 @@
+/** Puts together what answers requests: the API, and the calls of pods. */
+import { hostname } from "node:os";
+import { createApp } from "../http/app.ts";
+import { createOriginRule, type HostRule, parseOrigins } from "../http/origin.ts";
+import { createRateLimiter } from "../http/rate_limit.ts";
+import { ROUTES } from "../http/routes/all.ts";
+import { type Config, isLoopback } from "../platform/config.ts";
+import type { FetchHandler } from "../platform/serve.ts";
+import type { ServiceDeps } from "../service/deps.ts";
+import type { Access } from "./access.ts";
+import { listOf, type ServerContext } from "./context.ts";
+import type { Storage } from "./storage.ts";
+
+/** What pods call; they prove themselves by a token of their task. */
+const TASK_PATH = "/api/v1/tasks/";
+
+/** @param callback answers the calls of pods; absent where no pods run */
+export function createHandler(
+  { config, metrics, closing, seat }: ServerContext,
+  { store, clock, writesRefused }: Storage,
+  { service, gatekeeper, callback }: {
+    service: ServiceDeps;
+    gatekeeper: Access["gatekeeper"];
+    callback: ((request: Request) => Promise<Response>) | undefined;
+  },
+): FetchHandler {
+  seat?.showMetrics(() => metrics.render());
+  const app = createApp({
+    service,
+    gatekeeper,
+    metrics,
+    maxBodyBytes: config.maxBodyBytes,
+    maxBodiesBytes: config.maxBodiesBytes,
+    maxBodyMembers: config.maxBodyMembers,
+    maxUploadBytes: config.maxUploadBytes,
+    bodyTimeoutMs: config.bodyTimeout,
+    origin: createOriginRule({
+      allowed: parseOrigins(config.accessControlAllowOrigin),
+      hosts: allowedHosts(config),
+    }),
+    ready: () => store.ping(),
+    writesRefused,
+    closing,
+    ...(config.apiRateLimit !== 0 &&
+      { rateLimiter: createRateLimiter(config.apiRateLimit, clock) }),
+    ...(seat !== undefined &&
+      { seat: { process: seat.number, metricsPage: () => seat.metricsPage() } }),
+    ...(config.argoUiDir !== "" && { argoUiDir: config.argoUiDir }),
+  }, ROUTES);
+  return (request, info) =>
+    callback !== undefined && new URL(request.url).pathname.startsWith(TASK_PATH)
+      ? callback(request)
+      : app.fetch(request, info as object);
+}
+
+/** By which names the server may be called; undefined: by any, because callers must prove who they are. */
+function allowedHosts(config: Config): HostRule | undefined {
+  if (isLoopback(config.host)) return "local";
+  if (!config.authMode.includes("server")) return undefined;
+  return [hostname(), ...listOf(config.allowedHosts)];
+}

@@ -1,0 +1,124 @@
+/** Puts a server together, from its configuration to what answers its requests, and starts what runs by itself. */
+import { hostname } from "node:os";
+import process from "node:process";
+import type { CronRunner } from "../actors/cron_runner.ts";
+import type { Host } from "../actors/host.ts";
+import { observeWork } from "../base/work.ts";
+import type { Executor } from "../executors/port.ts";
+import { parseLabelSelector } from "../expr/selectors/label_selector.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import { systemIds } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import { createMetrics } from "../platform/metrics.ts";
+import type { FetchHandler } from "../platform/serve.ts";
+import type { Seat } from "../processes/seat.ts";
+import { Watchdog } from "../platform/watchdog.ts";
+import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
+import { startCronRunner } from "../service/cron/runs.ts";
+import type { ServiceDeps } from "../service/deps.ts";
+import { type EventProcessing, startEventProcessing } from "../service/events/processing.ts";
+import { followManifestFolder } from "../service/manifest_folder.ts";
+import { sweepArchive } from "../service/workflows/archive_sweep.ts";
+import { createWorkflowSource } from "../service/workflows/source.ts";
+import type { Store } from "../store/port.ts";
+import { openAccess } from "./access.ts";
+import { createHost } from "./actors.ts";
+import { listOf, type ServerContext } from "./context.ts";
+import { createHandler } from "./http.ts";
+import { createService } from "./service.ts";
+import { openStorage, type Storage } from "./storage.ts";
+import { openTasks } from "./tasks.ts";
+
+/** Events of a worker that says nothing are not taken over earlier, ms. */
+const MIN_CLAIM_MS = 2_000;
+
+/** A running server, for taking it apart again. */
+export interface System extends Background {
+  handler: FetchHandler;
+  host: Host;
+  store: Store;
+  executor: Executor;
+  service: ServiceDeps;
+  /** Aborted when the server begins to stop. */
+  closing: AbortController;
+}
+
+/** What runs by itself. */
+interface Background {
+  events: EventProcessing;
+  cron: CronRunner;
+  /** Absent where the store is the source of manifests. */
+  clusterSource: ClusterSource | undefined;
+}
+
+/** Opens the store and joins the parts; keeps trying while the store cannot be reached. */
+export async function startSystem(
+  config: Config,
+  log: Logger,
+  stop: AbortSignal,
+  seat?: Seat,
+): Promise<System> {
+  const closing = new AbortController();
+  const context: ServerContext = {
+    config,
+    log,
+    metrics: createMetrics(),
+    replica: `${hostname()}-${process.pid}-${systemIds.suffix(4)}`,
+    closing: closing.signal,
+    seat,
+  };
+  startWatchdog(context);
+  await seat?.join(context.replica);
+  const storage = await openStorage(context, stop);
+  const { store } = storage;
+  const workflows = createWorkflowSource(store, systemClock);
+  const { executor, artifacts, callback } = await openTasks(context, storage, workflows);
+  const archiveSelector = parseLabelSelector(config.archiveSelector);
+  const host = createHost(context, storage, { executor, artifacts, archiveSelector });
+  await host.start();
+  const { gatekeeper, callerOf } = await openAccess(context);
+  const parts = { host, workflows, executor, artifacts, callerOf, archiveSelector };
+  const service = await createService(context, storage, parts);
+  const handler = createHandler(context, storage, { service, gatekeeper, callback });
+  const background = await startBackground(context, storage, service, stop);
+  return { ...background, handler, host, store, executor, service, closing };
+}
+
+async function startBackground(
+  { config, replica, closing }: ServerContext,
+  { cluster }: Storage,
+  service: ServiceDeps,
+  stop: AbortSignal,
+): Promise<Background> {
+  if (config.manifests !== "") await followManifestFolder(service, config.manifests, closing);
+  const clusterSource = cluster && await startClusterSource(service, {
+    ...cluster,
+    group: config.apiGroup,
+    namespaces: listOf(config.namespace),
+    replica,
+    statusRate: config.statusWriteRate,
+  }, stop);
+  if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
+  const cron = startCronRunner(service, replica);
+  const events = startEventProcessing(service, {
+    replica,
+    workers: config.eventWorkerCount,
+    claimAfterMs: Math.max(MIN_CLAIM_MS, config.leaseTtl),
+    deliveryCount: config.deliveryCount,
+    deliveryAgeMs: config.deliveryAge,
+  });
+  return { events, cron, clusterSource };
+}
+
+function startWatchdog({ log, metrics, closing }: ServerContext): void {
+  const watchdog = new Watchdog({ clock: systemClock, log, metrics, cpuMs });
+  observeWork(watchdog.note);
+  watchdog.start(closing);
+}
+
+/** Processor time of this process so far, ms. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}

@@ -1,0 +1,65 @@
+/** Opens what runs the steps of workflows: executors, and the artifact store that they use. */
+import { join } from "node:path";
+import process from "node:process";
+import { createArtifactStore } from "../artifacts/artifact_store.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
+import { parseRepository } from "../artifacts/repository_setting.ts";
+import { type OpenedExecutor, openExecutor } from "../executors/open_executor.ts";
+import { evaluateHttpCondition, evaluateTransformation } from "../expr/templates/contexts.ts";
+import { type Config, CONFIG_TABLE } from "../platform/config.ts";
+import { createStoredConfig } from "../service/manifests/stored_config.ts";
+import type { WorkflowSource } from "../service/workflows/source.ts";
+import { createUnwantedPods } from "../service/workflows/unwanted_pods.ts";
+import { listOf, namingOf, type ServerContext } from "./context.ts";
+import type { Storage } from "./storage.ts";
+
+/** Executors and artifacts; `http` and `data` templates run in this process, the others as `--executor` says. */
+export async function openTasks(
+  { config, log, metrics }: ServerContext,
+  { store, clock }: Storage,
+  workflows: WorkflowSource,
+): Promise<OpenedExecutor & { artifacts: ArtifactStore }> {
+  const dir = workFolder(config);
+  const source = createStoredConfig(store);
+  const artifacts = createArtifactStore({
+    repository: parseRepository(config.artifacts || join(dir, "artifacts")),
+    keys: config.artifactKeys,
+    config: source,
+    allowLocalGit: config.executor === "process",
+    maxBytes: config.maxArtifactBytes,
+  });
+  const { namespace, instance, helperImage, callbackUrl, workflowServiceAccount } = config;
+  const opened = await openExecutor({
+    kind: config.executor,
+    dir: join(dir, "tasks"),
+    containerAllow: config.containerAllow,
+    maxArtifactBytes: config.maxArtifactBytes,
+    config: source,
+    artifacts,
+    clock,
+    log,
+    metrics,
+    memory: store.blobs,
+    evaluateCondition: (expression, { request, response }) =>
+      evaluateHttpCondition(expression, request as never, response as never),
+    evaluateData: (expression, { data }) => evaluateTransformation(expression, data ?? null),
+    kubernetes: {
+      env: process.env,
+      instance,
+      helperImage,
+      callbackUrl,
+      namespaces: listOf(namespace),
+      naming: namingOf(config),
+      // Two deployments with the default's name would take each other's pods for orphans.
+      ...(instance !== CONFIG_TABLE.instance.default &&
+        { findUnwanted: createUnwantedPods(workflows) }),
+      ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),
+    },
+  });
+  return { ...opened, artifacts };
+}
+
+/** Folder for tasks and artifacts on this machine. */
+function workFolder({ store, workDir }: Config): string {
+  return store.startsWith("sqlite:") ? store.slice("sqlite:".length) : workDir;
+}

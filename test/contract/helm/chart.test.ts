@@ -1,0 +1,645 @@
+/**
+ * The chart: it renders for a matrix of values into what Kubernetes accepts, and refuses values that would not work.
+ * Needs no cluster.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { parseAccessRules } from "../../../src/auth/access_rules.ts";
+import { createPodMetrics } from "../../../src/executors/kubernetes/pod_metrics.ts";
+import { parseConfig } from "../../../src/platform/config.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { createLogger } from "../../../src/platform/log.ts";
+import { openMemoryStore } from "../../../src/store/memory/store.ts";
+import { watchWrites } from "../../../src/store/write_watch.ts";
+import { createMetrics } from "../../../src/platform/metrics.ts";
+import { serverSchema, serverSettings, VALUES_SCHEMA } from "../../../tools/chart_values.ts";
+import { IMAGE_CONFIG } from "../../../tools/image.ts";
+import { findProgram } from "../../cluster/programs.ts";
+import { startInstance } from "../../support/api_server.ts";
+
+const CHART = "helm/sluice";
+const SCHEMAS = "test/fixtures/kube_schemas";
+const VERSIONS = readdirSync(SCHEMAS).map((file) => file.replace(/\.json$/, ""))
+  .filter((name) => name !== "custom");
+
+/** Without this, a helm that was built by hand assumes a very old cluster. */
+const NEWEST = ["--kube-version", VERSIONS.at(-1) ?? ""];
+
+type Values = Record<string, unknown>;
+
+/** Values of each case, and the kinds that it must add to those that are always there. */
+const CASES: Record<string, { values: Values; kinds?: string[] }> = {
+  "nothing": { values: {} },
+  "external Redis": {
+    values: { redis: { enabled: false, externalUrl: "rediss://:secret@redis.example:6380/0" } },
+  },
+  "Sentinel": {
+    values: { redis: { enabled: false, externalUrl: "redis+sentinel://a:26379,b:26379/main" } },
+  },
+  "Redis Cluster": {
+    values: { redis: { enabled: false, externalUrl: "redis+cluster://a:6379,b:6379" } },
+  },
+  "Redis by secret": { values: { redis: { enabled: false, externalSecret: "redis-url" } } },
+  "Redis without a disk": {
+    values: { redis: { appendfsync: "everysec", persistence: { enabled: false } } },
+  },
+  "Redis with a class": {
+    values: { redis: { persistence: { storageClass: "fast", size: "1Gi", retain: false } } },
+  },
+  "ingress with TLS": {
+    values: { ingress: { enabled: true, className: "nginx", host: "x.example", tlsSecret: "tls" } },
+    kinds: ["Ingress"],
+  },
+  "ingress for all hosts": { values: { ingress: { enabled: true } }, kinds: ["Ingress"] },
+  "gateway": {
+    values: {
+      httpRoute: { enabled: true, parentRefs: [{ name: "gw" }], hostnames: ["x.example"] },
+    },
+    kinds: ["HTTPRoute"],
+  },
+  "autoscaling": {
+    values: { autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 9 } },
+    kinds: ["HorizontalPodAutoscaler"],
+  },
+  "monitoring": {
+    values: {
+      metrics: {
+        serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
+        prometheusRule: { enabled: true, labels: { release: "prometheus" } },
+        dashboard: { enabled: true },
+      },
+    },
+    kinds: ["ServiceMonitor", "PrometheusRule"],
+  },
+  "monitoring with a token": {
+    values: {
+      metrics: {
+        serviceMonitor: { enabled: true, tokenSecret: { name: "scrape", key: "token" } },
+      },
+    },
+    kinds: ["ServiceMonitor"],
+  },
+  "single sign-on": {
+    values: {
+      auth: {
+        mode: "sso",
+        sso: { issuer: "https://id.example", audience: "sluice" },
+        access: [{ groups: ["team"], namespaces: ["a"], resources: ["*"], verbs: ["get"] }],
+      },
+    },
+    kinds: ["ConfigMap"],
+  },
+  "every way to authenticate": {
+    values: {
+      auth: {
+        mode: "client,sso",
+        sso: { issuer: "https://id.example", audience: "sluice", jwksUrl: "https://id.example/k" },
+        accessConfigMap: "rules",
+        tokensSecret: "tokens",
+      },
+    },
+  },
+  "no authentication, one replica": {
+    values: {
+      replicas: 1,
+      allowSingleReplica: true,
+      auth: { mode: "server", allowWithoutAuth: true },
+    },
+  },
+  "all namespaces": { values: { workflowNamespaces: ["*"] } },
+  "more namespaces, resource templates": {
+    values: { workflowNamespaces: ["a", "b"], resourceTemplates: { enabled: true } },
+  },
+  "manifests of the cluster": {
+    values: { manifestSource: "kubernetes", workflowNamespaces: ["a"] },
+    kinds: ["CustomResourceDefinition"],
+  },
+  "manifests of a ConfigMap": { values: { manifestsConfigMap: "manifests" } },
+  "several processes in a pod": { values: { processes: 4 } },
+  "as many processes as cores": { values: { processes: "auto" } },
+  "every setting of the server": { values: { server: sampleSettings() } },
+  "closed network": {
+    values: { networkPolicy: { from: [{ podSelector: { matchLabels: { app: "x" } } }] } },
+    kinds: ["NetworkPolicy"],
+  },
+  "bare": {
+    values: {
+      executor: "none",
+      auth: { tokensSecret: "tokens", accessConfigMap: "rules" },
+      networkPolicy: { enabled: false },
+      podDisruptionBudget: { enabled: false },
+      serviceAccount: { create: false, name: "own" },
+      rbac: { create: false },
+      workflowServiceAccount: { create: false },
+    },
+  },
+  "everything of the pods": {
+    values: {
+      image: { repository: "registry.example/sluice", digest: `sha256:${"0".repeat(64)}` },
+      imagePullSecrets: [{ name: "pull" }],
+      podAnnotations: { a: "1" },
+      podLabels: { b: "2" },
+      nodeSelector: { disk: "ssd" },
+      tolerations: [{ key: "k", operator: "Exists" }],
+      affinity: { podAntiAffinity: {} },
+      topologySpreadConstraints: [{
+        maxSkew: 1,
+        topologyKey: "zone",
+        whenUnsatisfiable: "DoNotSchedule",
+      }],
+      priorityClassName: "high",
+      env: { DENO_CERT: "/etc/ca/ca.pem" },
+      extraVolumes: [{ name: "ca", configMap: { name: "ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/ca", readOnly: true }],
+      service: { type: "LoadBalancer", port: 80, annotations: { c: "3" } },
+      artifactsSecret: "s3",
+      fullnameOverride: "a-very-long-name-that-somebody-chose-for-their-release",
+    },
+  },
+};
+
+/** A value for each setting that differs from its default, as large as possible. */
+function sampleSettings(): Record<string, unknown> {
+  return Object.fromEntries(
+    serverSettings().map(([name, row]) => {
+      if (row.type === "integer") return [name, row.max];
+      if (row.type === "duration") return [name, `${row.max}ms`];
+      if (row.type === "switch") return [name, !row.default];
+      if (row.type === "choice") return [name, row.choices.find((one) => one !== row.default)];
+      if (row.type === "text") return [name, "pattern" in row ? "flows.example/" : "team=a"];
+      throw new Error(`no sample of a ${row.type}`);
+    }),
+  );
+}
+
+interface Item {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+  spec?: Record<string, unknown>;
+  data?: Record<string, string>;
+  rules?: { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];
+}
+
+const helm = findProgram("helm");
+const kubeconform = findProgram("kubeconform");
+const folder = mkdtempSync(join(tmpdir(), "sluice-chart-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function title(text: string, ...programs: { missing?: string | undefined }[]): string {
+  const missing = programs.find((program) => program.missing !== undefined)?.missing;
+  return missing === undefined ? text : `${text} (skipped: ${missing})`;
+}
+
+function callHelm(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const path = "path" in helm ? helm.path : "";
+  return spawnSync(path, args, { encoding: "utf8", maxBuffer: 1 << 26 });
+}
+
+function withValues(values: Values): string[] {
+  const file = join(mkdtempSync(join(folder, "values-")), "values.json");
+  writeFileSync(file, JSON.stringify(values));
+  return ["-f", file];
+}
+
+const texts = new Map<string, string>();
+
+function template(values: Values): string {
+  const key = JSON.stringify(values);
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const namespace = "a-namespace-with-a-long-name";
+  const args = ["template", "sluice", CHART, "-n", namespace, ...NEWEST, ...withValues(values)];
+  const { status, stdout, stderr } = callHelm(...args);
+  if (status !== 0) throw new Error(stderr);
+  texts.set(key, stdout);
+  return stdout;
+}
+
+function render(values: Values): Item[] {
+  return parseAllDocuments(template(values)).map((document) => document.toJS() as Item | null)
+    .filter((item) => item !== null);
+}
+
+const one = (items: Item[], kind: string, name = "") =>
+  items.find((item) => item.kind === kind && item.metadata.name.endsWith(name)) as Item;
+
+describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
+  test("lints without a warning", () => {
+    for (
+      const { values } of [
+        CASES["nothing"],
+        CASES["monitoring"],
+        CASES["bare"],
+      ] as typeof CASES[string][]
+    ) {
+      const { status, stdout, stderr } = callHelm(
+        "lint",
+        "--strict",
+        CHART,
+        ...NEWEST,
+        ...withValues(values),
+      );
+      expect(stdout + stderr).toContain("0 chart(s) failed");
+      expect(status).toBe(0);
+    }
+  });
+
+  test.each(Object.entries(CASES))("renders: %s", (_name, { values, kinds = [] }) => {
+    const items = render(values);
+    const found = items.map(({ kind }) => kind);
+    expect(found).toEqual(expect.arrayContaining(["Deployment", "Service", "Pod", ...kinds]));
+    const names = items.map(({ kind, metadata }) =>
+      `${kind} ${metadata.namespace} ${metadata.name}`
+    );
+    expect(new Set(names).size).toBe(names.length);
+    for (const { metadata } of items) expect(metadata.name.length).toBeLessThanOrEqual(253);
+  });
+
+  test.each<[string, Values, RegExp]>([
+    ["one replica", { replicas: 1 }, /1 replica: .*set at least 2, or allowSingleReplica=true/],
+    [
+      "autoscaling down to one",
+      { autoscaling: { enabled: true, minReplicas: 1 } },
+      /1 replica: .*set at least 2/,
+    ],
+    ["no authentication", { auth: { mode: "server" } }, /auth.allowWithoutAuth=true/],
+    ["single sign-on without an issuer", { auth: { mode: "sso" } }, /needs auth.sso.issuer/],
+    [
+      "single sign-on without rules",
+      { auth: { mode: "sso", sso: { issuer: "https://id.example", audience: "sluice" } } },
+      /need rules in auth.access/,
+    ],
+    ["tokens without rules", { auth: { tokensSecret: "tokens" } }, /need rules in auth.access/],
+    ["nobody to ask about tokens", { executor: "none" }, /needs auth.tokensSecret/],
+    [
+      "two sources of manifests",
+      { manifestSource: "kubernetes", manifestsConfigMap: "m" },
+      /manifestsConfigMap is for manifestSource=store/,
+    ],
+    ["a setting that isn't one", { server: { shard: 3 } }, /shard.* not allowed/i],
+    ["a setting out of its bounds", { server: { shards: 5_000 } }, /shards/],
+    ["a duration without a unit", { server: { leaseTtl: "3" } }, /leaseTtl/],
+    ["a setting that has its own value", { server: { store: "memory:" } }, /store.* not allowed/i],
+    ["no store", { redis: { enabled: false } }, /needs redis.externalUrl or redis.externalSecret/],
+    ["a value that isn't one", { replica: 3 }, /replica.* not allowed/i],
+    ["a value of a wrong type", { replicas: "2" }, /replicas/],
+    ["no process", { processes: 0 }, /processes/],
+    ["a word for a number of processes", { processes: "some" }, /processes/],
+    ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
+  ])("refuses %s with one clear line", (_name, values, message) => {
+    expect(() => template(values)).toThrow(message);
+  });
+
+  test("every pod keeps to the restricted Pod Security Standard", () => {
+    for (const { values } of Object.values(CASES)) {
+      const pods = render(values).flatMap(({ kind, spec }) =>
+        kind === "Pod"
+          ? [spec]
+          : ["Deployment", "StatefulSet"].includes(kind)
+          ? [(spec?.["template"] as { spec: object }).spec]
+          : []
+      );
+      expect(pods.length).toBeGreaterThan(1);
+      for (const pod of pods) expect(breaches(pod as PodSpec)).toEqual([]);
+    }
+  });
+
+  test("the server may do no more than it needs", () => {
+    const rights = (items: Item[]) =>
+      items.filter(({ kind, metadata }) => /Role$/.test(kind) && !metadata.name.endsWith("-test"))
+        .flatMap(({ rules = [] }) => rules).flatMap(({ resources, verbs, resourceNames }) =>
+          resources.map((resource) =>
+            `${resource}${resourceNames === undefined ? "" : ` ${resourceNames}`}: ${
+              verbs.join(" ")
+            }`
+          )
+        ).sort();
+    const usual = [
+      "configmaps: get",
+      "events: get list watch",
+      "persistentvolumeclaims: create get delete",
+      "pods/log: get",
+      "pods: create get list watch delete patch",
+      "secrets: get",
+      "subjectaccessreviews: create",
+      "tokenreviews: create",
+    ];
+    expect(rights(render({}))).toEqual(usual);
+    expect(rights(render({ resourceTemplates: { enabled: true } }))).toEqual(
+      [...usual, "serviceaccounts sluice-workflow: impersonate"].sort(),
+    );
+    const kinds = (values: Values) =>
+      render(values).filter(({ kind, metadata }) =>
+        /Role$/.test(kind) && metadata.name.endsWith("-workflows")
+      ).map(({ kind, metadata }) => `${kind} ${metadata.namespace}`);
+    expect(kinds({ workflowNamespaces: ["a"] })).toEqual([
+      "Role a-namespace-with-a-long-name",
+      "Role a",
+    ]);
+    expect(kinds({ workflowNamespaces: ["*"] })).toEqual(["ClusterRole undefined"]);
+  });
+
+  test("replicas spread, survive disruptions and end gently", () => {
+    const items = render({});
+    const { replicas, strategy, template: pod } = one(items, "Deployment").spec as {
+      replicas: number;
+      strategy: { rollingUpdate: object };
+      template: { spec: Record<string, unknown> & { containers: Record<string, unknown>[] } };
+    };
+    expect(replicas).toBe(2);
+    expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
+    expect(pod.spec["terminationGracePeriodSeconds"]).toBe(45);
+    expect(pod.spec["affinity"]).toHaveProperty("podAntiAffinity");
+    expect(pod.spec["topologySpreadConstraints"]).toHaveLength(1);
+    expect(Object.keys(pod.spec.containers[0] ?? {})).toEqual(
+      expect.arrayContaining(["startupProbe", "livenessProbe", "readinessProbe", "lifecycle"]),
+    );
+    expect(one(items, "PodDisruptionBudget").spec).toMatchObject({ maxUnavailable: 1 });
+  });
+
+  /** The server's variables; those filled in by Kubernetes have a plausible text. */
+  function environment(values: Values): Record<string, string> {
+    const { template: pod } = one(render(values), "Deployment").spec as {
+      template: {
+        spec: { containers: { env: { name: string; value?: string; valueFrom?: object }[] }[] };
+      };
+    };
+    const filled: Record<string, string> = {
+      SLUICE_STORE: "redis://redis",
+      SLUICE_ARTIFACTS: "s3://k:s@s3.example/b",
+    };
+    return Object.fromEntries(
+      (pod.spec.containers[0]?.env ?? []).map(({ name, value, valueFrom }) => [
+        name,
+        valueFrom === undefined ? value ?? "" : filled[name] ?? "filled-in",
+      ]),
+    );
+  }
+
+  test.each(Object.entries(CASES))(
+    "the server takes its configuration: %s",
+    (_name, { values }) => {
+      const config = parseConfig([], environment(values));
+      expect(config.host).toBe("0.0.0.0");
+    },
+  );
+
+  test("every setting can be given as a value", async () => {
+    const schema = JSON.parse(await readFile(VALUES_SCHEMA, "utf8"));
+    // To update it: deno run -A tools/chart_values.ts
+    expect(schema.properties.server).toEqual(serverSchema());
+    const sample = sampleSettings();
+    const config = parseConfig([], environment({ server: sample }));
+    expect(Object.keys(sample).length).toBeGreaterThan(15);
+    for (const [name, row] of serverSettings()) {
+      const wanted = row.type === "duration" ? row.max : sample[name];
+      expect([name, config[name as keyof typeof config]]).toEqual([name, wanted]);
+    }
+  });
+
+  test("rules, tokens and manifests lie where the server looks for them", () => {
+    const values = {
+      auth: {
+        tokensSecret: "tokens",
+        access: [{ subjects: ["ci"], namespaces: ["a"], resources: ["workflows"], verbs: ["*"] }],
+      },
+      manifestsConfigMap: "manifests",
+    };
+    const items = render(values);
+    const { accessFile, tokenFile, manifests } = parseConfig([], environment(values));
+    const { template: pod } = one(items, "Deployment").spec as {
+      template: {
+        spec: {
+          volumes: {
+            name: string;
+            configMap?: { name: string };
+            secret?: { secretName: string };
+          }[];
+          containers: { volumeMounts: { name: string; mountPath: string }[] }[];
+        };
+      };
+    };
+    const sourceAt = (path: string) => {
+      const mount = pod.spec.containers[0]?.volumeMounts.find(({ mountPath }) =>
+        mountPath === path
+      );
+      const { configMap, secret } = pod.spec.volumes.find(({ name }) => name === mount?.name) ?? {};
+      return configMap?.name ?? secret?.secretName;
+    };
+    expect(sourceAt(dirname(tokenFile))).toBe("tokens");
+    expect(sourceAt(manifests)).toBe("manifests");
+    const rules = one(items, "ConfigMap", sourceAt(dirname(accessFile))).data?.["access.yaml"] ??
+      "";
+    expect(parseAccessRules(rules)).toMatchObject([{ subjects: ["ci"], verbs: ["*"] }]);
+  });
+
+  test("the bound of events, the workers and the store reach the server", () => {
+    expect(environment({ eventOperationQueueSize: 7, eventWorkerCount: 3 })).toMatchObject({
+      SLUICE_EVENT_OPERATION_QUEUE_SIZE: "7",
+      SLUICE_EVENT_WORKER_COUNT: "3",
+      SLUICE_DURABILITY: "always",
+      SLUICE_NAMESPACE: "a-namespace-with-a-long-name",
+      SLUICE_STORE: "redis://:$(REDIS_PASSWORD)@sluice-redis:6379",
+    });
+    const { values } = CASES["Sentinel"] ?? { values: {} };
+    expect(environment(values)["SLUICE_STORE"]).toBe("redis+sentinel://a:26379,b:26379/main");
+    const long = environment({ fullnameOverride: "x".repeat(52) })["SLUICE_INSTANCE"];
+    expect(long).toMatch(/^a-namespace-with-a-long-name-x+-[0-9a-f]{8}$/);
+    expect(long?.length).toBeLessThanOrEqual(63);
+  });
+
+  test("several processes start as the image does, and only their parent may start programs", () => {
+    const command = (values: Values) => {
+      const { template: pod } = one(render(values), "Deployment").spec as {
+        template: { spec: { containers: { command?: string[] }[] } };
+      };
+      return pod.spec.containers[0]?.command;
+    };
+    expect(command({})).toBeUndefined();
+    expect(environment({})).not.toHaveProperty("SLUICE_PROCESSES");
+    const values = { processes: "auto" };
+    expect(environment(values)).toMatchObject({
+      SLUICE_PROCESSES: "auto",
+      SLUICE_PROCESS_COMMAND: IMAGE_CONFIG.Entrypoint.join(" "),
+    });
+    const more = command(values)?.filter((word) => !IMAGE_CONFIG.Entrypoint.includes(word));
+    expect(more).toEqual(["--allow-run=/usr/local/bin/deno"]);
+    expect(command(values)?.filter((word) => !more?.includes(word)))
+      .toEqual(IMAGE_CONFIG.Entrypoint);
+  });
+
+  test("rules and dashboard name metrics that the server has", async () => {
+    const instance = await startInstance({
+      gatekeeper: { server: true, authenticators: [] },
+      eventWorkers: 1,
+    });
+    const pods = createMetrics();
+    createPodMetrics(pods, () => 0);
+    const log = createLogger("silent");
+    watchWrites(openMemoryStore(), { clock: systemClock, log, metrics: pods }).stop();
+    try {
+      await instance.fetch(
+        new Request("http://x/api/v1/events/default/x", { method: "POST", body: "{}" }),
+      );
+      const answer = await instance.fetch(new Request("http://x/metrics"));
+      const text = await answer.text() + pods.render();
+      const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+      const items = render(CASES["monitoring"]?.values ?? {});
+      const rules = JSON.stringify(one(items, "PrometheusRule").spec);
+      const dashboard = one(items, "ConfigMap", "-dashboard").data?.["sluice.json"] ?? "";
+      expect(JSON.parse(dashboard)).toMatchObject({ title: "Sluice" });
+      const named = [...(rules + dashboard).matchAll(/sluice_[a-z0-9_]+/g)].map(([name]) =>
+        name.replace(/_(bucket|sum|count)$/, "")
+      );
+      expect(named.length).toBeGreaterThan(30);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+    } finally {
+      await instance.stop();
+    }
+  });
+
+  const promtool = spawnSync("promtool", ["--version"]).status === 0
+    ? {}
+    : { missing: "no promtool on PATH (Debian: apt-get install prometheus)" };
+  test.skipIf(promtool.missing !== undefined)(title("promtool takes the rules", promtool), () => {
+    const { stdout, stderr, status } = spawnSync(
+      "promtool",
+      ["check", "rules", join(CHART, "files/rules.yaml")],
+      { encoding: "utf8" },
+    );
+    expect(stdout + stderr).toContain("SUCCESS");
+    expect(status).toBe(0);
+  });
+});
+
+describe.skipIf(helm.missing !== undefined || kubeconform.missing !== undefined)(
+  title("chart as Kubernetes takes it", helm, kubeconform),
+  () => {
+    const rendered = join(folder, "rendered");
+    beforeAll(() => {
+      mkdirSync(rendered);
+      for (const [name, { values }] of Object.entries(CASES)) {
+        writeFileSync(join(rendered, `${name.replaceAll(/[^a-z]/gi, "_")}.yaml`), template(values));
+      }
+      for (const name of [...VERSIONS, "custom"]) writeSchemas(name);
+    });
+
+    /** One file for each kind, in the layout that kubeconform expects. */
+    function writeSchemas(name: string): void {
+      const { kinds, definitions } = JSON.parse(
+        readFileSync(join(SCHEMAS, `${name}.json`), "utf8"),
+      ) as { kinds: Record<string, string>; definitions: object };
+      for (const [key, definition] of Object.entries(kinds)) {
+        const [apiVersion = "", kind = ""] = key.split(" ");
+        const [group, version = group] = apiVersion.split("/");
+        const file = join(folder, name, group ?? "", `${kind.toLowerCase()}_${version}.json`);
+        mkdirSync(dirname(file), { recursive: true });
+        const schema = { allOf: [{ $ref: `#/definitions/${definition}` }], definitions };
+        writeFileSync(file, JSON.stringify(schema));
+      }
+    }
+
+    function check(version: string, input: string[], stdin?: string) {
+      const path = "path" in kubeconform ? kubeconform.path : "";
+      const at = (name: string) =>
+        join(folder, name, "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json");
+      const { stdout, stderr, status } = spawnSync(path, [
+        "-strict",
+        "-output",
+        "json",
+        "-schema-location",
+        at(version),
+        "-schema-location",
+        at("custom"),
+        ...input,
+      ], { encoding: "utf8", maxBuffer: 1 << 26, ...(stdin !== undefined && { input: stdin }) });
+      const { resources = [] } = JSON.parse(stdout || "{}") as { resources?: { msg: string }[] };
+      return { status, faults: resources, stderr };
+    }
+
+    test.each(VERSIONS)("every case is valid for Kubernetes %s", (version) => {
+      expect(check(version, [rendered])).toEqual({ status: 0, faults: [], stderr: "" });
+    });
+
+    test("the check sees a wrong member, a wrong type and an unknown kind", () => {
+      const text = template({});
+      for (
+        const [from, to] of [
+          ["terminationGracePeriodSeconds: 45", "terminationGraceSeconds: 45"],
+          ["containerPort: 2746", 'containerPort: "2746"'],
+          ["kind: PodDisruptionBudget", "kind: PodBudget"],
+        ] as const
+      ) {
+        expect(text).toContain(from);
+        const { status, faults } = check(VERSIONS[0] ?? "", ["-"], text.replace(from, to));
+        expect(status).toBe(1);
+        expect(faults).toHaveLength(1);
+      }
+    });
+  },
+);
+
+interface Security {
+  privileged?: boolean;
+  runAsNonRoot?: boolean;
+  runAsUser?: number;
+  allowPrivilegeEscalation?: boolean;
+  readOnlyRootFilesystem?: boolean;
+  seccompProfile?: { type: string };
+  capabilities?: { add?: string[]; drop?: string[] };
+  sysctls?: unknown[];
+}
+
+interface PodSpec {
+  hostNetwork?: boolean;
+  hostPID?: boolean;
+  hostIPC?: boolean;
+  securityContext?: Security;
+  initContainers?: ContainerSpec[];
+  containers: ContainerSpec[];
+  volumes?: Record<string, unknown>[];
+}
+
+interface ContainerSpec {
+  name: string;
+  securityContext?: Security;
+  ports?: { hostPort?: number }[];
+}
+
+const VOLUMES =
+  "configMap csi downwardAPI emptyDir ephemeral persistentVolumeClaim projected secret";
+
+/** What the restricted standard forbids for a pod, and in addition a writable root file system. */
+function breaches(pod: PodSpec): string[] {
+  const found: string[] = [];
+  const say = (isWrong: boolean, what: string) => void (isWrong && found.push(what));
+  const { securityContext: shared = {}, volumes = [], initContainers = [] } = pod;
+  say(pod.hostNetwork === true || pod.hostPID === true || pod.hostIPC === true, "host's spaces");
+  say(shared.sysctls !== undefined, "sysctls");
+  for (const { name, ...source } of volumes) {
+    say(Object.keys(source).some((kind) => !VOLUMES.split(" ").includes(kind)), `volume ${name}`);
+  }
+  for (
+    const { name, securityContext: own = {}, ports = [] } of [...initContainers, ...pod.containers]
+  ) {
+    const merged = { ...shared, ...own };
+    const { add = [], drop = [] } = own.capabilities ?? {};
+    say(merged.runAsNonRoot !== true || merged.runAsUser === 0, `${name}: root`);
+    say(
+      !["RuntimeDefault", "Localhost"].includes(merged.seccompProfile?.type ?? ""),
+      `${name}: seccomp`,
+    );
+    say(own.privileged === true || own.allowPrivilegeEscalation !== false, `${name}: escalation`);
+    say(!drop.includes("ALL"), `${name}: capabilities kept`);
+    say(add.some((capability) => capability !== "NET_BIND_SERVICE"), `${name}: capabilities added`);
+    say(ports.some(({ hostPort }) => hostPort !== undefined), `${name}: host's port`);
+    say(own.readOnlyRootFilesystem !== true, `${name}: writes its image`);
+  }
+  return found;
+}

@@ -1,0 +1,197 @@
+/** Details of answers that clients of the reference rely on: members that are present or absent, order, labels. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { startInstance } from "../../support/api_server.ts";
+
+const SPEC = {
+  entrypoint: "main",
+  templates: [{ name: "main", container: { image: "busybox", command: ["x"] } }],
+};
+const LABEL = "workflows.argoproj.io/";
+const CLAIM = { name: "data", persistentVolumeClaim: { claimName: "done-data" } };
+
+/** A failed workflow that somebody stopped. */
+const failed = (metadata: JsonObject = {}): JsonObject => ({
+  kind: "Workflow",
+  metadata: {
+    name: "done",
+    namespace: "n",
+    uid: "00000000-0000-0000-0000-000000000001",
+    creationTimestamp: "2023-01-01T00:00:00Z",
+    labels: { [`${LABEL}action`]: "Stop", [`${LABEL}completed`]: "true", team: "a" },
+    ...metadata,
+  },
+  spec: SPEC,
+  status: {
+    phase: "Failed",
+    startedAt: "2023-01-01T00:00:00Z",
+    finishedAt: "2023-01-01T00:00:05Z",
+    persistentVolumeClaims: [CLAIM],
+    resourcesDuration: { cpu: 1 },
+    nodes: {
+      done: {
+        id: "done",
+        name: "done",
+        displayName: "done",
+        type: "Pod",
+        phase: "Failed",
+        templateName: "main",
+        templateScope: "local/done",
+        startedAt: "2023-01-01T00:00:00Z",
+        finishedAt: "2023-01-01T00:00:05Z",
+      },
+    },
+  },
+});
+
+let instance: Awaited<ReturnType<typeof startInstance>>;
+
+beforeEach(async () => {
+  instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
+});
+afterEach(() => instance.stop());
+
+async function send(method: string, path: string, body?: unknown) {
+  const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const response = await instance.fetch(new Request(`http://app/api/v1${path}`, init));
+  return { status: response.status, text: await response.text() };
+}
+
+async function ask(method: string, path: string, body?: unknown) {
+  const { status, text } = await send(method, path, body);
+  expect({ status, text }).toMatchObject({ status: 200 });
+  return JSON.parse(text);
+}
+
+describe("resubmit", () => {
+  test.each([false, true])(
+    "with memoized %s keeps generateName, without the last action",
+    async (memoized) => {
+      await instance.seed([failed()]);
+      const { metadata } = await ask("PUT", "/workflows/n/done/resubmit", { memoized });
+      expect(metadata.generateName).toBe("done-");
+      expect(metadata.name).toMatch(/^done-.{5}$/);
+      expect(metadata.labels).toEqual({ team: "a", [`${LABEL}resubmitted-from-workflow`]: "done" });
+    },
+  );
+
+  test("of one that was generated keeps its generateName", async () => {
+    await instance.seed([failed({ generateName: "job-" })]);
+    const { metadata } = await ask("PUT", "/workflows/n/done/resubmit", { memoized: true });
+    expect(metadata.generateName).toBe("job-");
+    expect(metadata.name).toMatch(/^job-.{5}$/);
+  });
+});
+
+test("retry forgets the volume claims, nothing else of the status", async () => {
+  await instance.seed([failed()]);
+  expect((await ask("GET", "/workflows/n/done")).status.persistentVolumeClaims).toEqual([CLAIM]);
+  const { status } = await ask("PUT", "/workflows/n/done/retry", {});
+  expect(status).not.toHaveProperty("persistentVolumeClaims");
+  expect(status.resourcesDuration).toEqual({ cpu: 1 });
+});
+
+test("clients may not skip a waiting step", async () => {
+  await instance.seed([failed()]);
+  expect(
+    await send("PUT", "/workflows/n/done/set", {
+      nodeFieldSelector: "name=done",
+      phase: "Skipped",
+    }),
+  ).toMatchObject({ status: 400, text: expect.stringContaining("invalid phase to set to") });
+});
+
+test("flags that are false are left out; switches that have a meaning when they are off stay", async () => {
+  const workflowSpec = {
+    entrypoint: "main",
+    suspend: false,
+    templates: [{
+      name: "main",
+      failFast: false,
+      steps: [[{
+        name: "a",
+        templateRef: { name: "t", template: "x", clusterScope: false },
+        continueOn: { failed: true, error: false },
+      }]],
+    }],
+  };
+  await ask("POST", "/workflow-templates/n", {
+    template: {
+      metadata: { name: "t" },
+      spec: { templates: [{ ...SPEC.templates[0], name: "x" }] },
+    },
+  });
+  const { spec } = await ask("POST", "/cron-workflows/n", {
+    cronWorkflow: {
+      metadata: { name: "c" },
+      spec: { schedules: ["0 0 * * *"], suspend: false, workflowSpec },
+    },
+  });
+  expect(spec).not.toHaveProperty("suspend");
+  expect(spec.workflowSpec.suspend).toBe(false);
+  const [main] = spec.workflowSpec.templates;
+  expect(main.failFast).toBe(false);
+  expect(main.steps[0][0]).toMatchObject({ continueOn: { failed: true } });
+  expect(main.steps[0][0].continueOn).toEqual({ failed: true });
+  expect(main.steps[0][0].templateRef).toEqual({ name: "t", template: "x" });
+  expect((await ask("PUT", "/cron-workflows/n/c/suspend", {})).spec.suspend).toBe(true);
+  expect((await ask("PUT", "/cron-workflows/n/c/resume", {})).spec).not.toHaveProperty("suspend");
+});
+
+test("workflow templates of all namespaces are listed by name, then by namespace", async () => {
+  for (const [namespace, name] of [["b", "x"], ["a", "z"], ["b", "a"], ["a", "x"]]) {
+    await ask("POST", `/workflow-templates/${namespace}`, {
+      template: { metadata: { name }, spec: { templates: SPEC.templates } },
+    });
+  }
+  const { items } = await ask("GET", "/workflow-templates/");
+  expect(items.map(({ metadata }: JsonObject) => {
+    const { name, namespace } = metadata as JsonObject;
+    return `${name} ${namespace}`;
+  })).toEqual(["a b", "x a", "x b", "z a"]);
+});
+
+describe("a nameFilter that is unknown", () => {
+  const names = async (query: string) =>
+    (await ask("GET", `/workflows/n?nameFilter=Suffix&${query}`)).items
+      .map(({ metadata }: JsonObject) => (metadata as JsonObject)["name"]).sort();
+
+  beforeEach(async () => {
+    await instance.seed([
+      failed(),
+      failed({ name: "other", uid: "00000000-0000-0000-0000-000000000002" }),
+    ]);
+  });
+
+  test.each([
+    ["metadata.name=done", ["done", "other"]],
+    ["metadata.name!=done", ["other"]],
+    ["metadata.namespace=n", ["done", "other"]],
+  ])("compares nothing beside %s", async (selector, wanted) => {
+    expect(await names(`listOptions.fieldSelector=${encodeURIComponent(selector)}`)).toEqual(
+      wanted,
+    );
+  });
+
+  test("is refused where it is alone", async () => {
+    expect(await send("GET", "/workflows/n?nameFilter=Suffix")).toMatchObject({ status: 400 });
+  });
+});
+
+test("a watch from the version of a list, or of an object, shows what came after it", async () => {
+  await instance.seed([failed()]);
+  const list = await ask("GET", "/workflows/n");
+  await ask("POST", "/workflows/n", { workflow: { metadata: { name: "new" }, spec: SPEC } });
+  for (const version of [list.metadata.resourceVersion, list.items[0].metadata.resourceVersion]) {
+    const { text } = await send(
+      "GET",
+      `/workflow-events/n?listOptions.resourceVersion=${version}&listOptions.timeoutSeconds=1` +
+        "&fields=result.type,result.object.metadata.name",
+    );
+    const [first] = text.split("\n");
+    expect(JSON.parse(first ?? "")).toEqual({
+      result: { type: "ADDED", object: { metadata: { name: "new" } } },
+    });
+    expect(text).not.toContain('"done"');
+  }
+});

@@ -1,0 +1,512 @@
+/** What the HTTP layer promises, on the application itself and through a real server. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { GatekeeperOptions } from "../../../src/auth/gatekeeper.ts";
+import { powerlessCaller, unrestrictedCaller } from "../../../src/auth/caller.ts";
+import { ROUTES } from "../../../src/http/routes/all.ts";
+import { type ApiServerOptions, startApiServer, startInstance } from "../../support/api_server.ts";
+
+const OPEN: GatekeeperOptions = { server: true, authenticators: [] };
+const POWERLESS: GatekeeperOptions = {
+  server: false,
+  authenticators: [{
+    authenticate: (credential) =>
+      Promise.resolve(
+        credential === "Bearer visitor" ? powerlessCaller({ subject: "visitor" }) : undefined,
+      ),
+  }],
+};
+
+type Send = (path: string, init?: RequestInit) => Promise<Response>;
+
+interface Target {
+  send: Send;
+  stop(): Promise<void>;
+}
+
+const SETTINGS: ApiServerOptions = {
+  gatekeeper: OPEN,
+  settings: { eventQueueSize: 2, maxEventBytes: 1000 },
+};
+
+const TARGETS: Record<string, (options: ApiServerOptions) => Promise<Target>> = {
+  async application(options) {
+    const instance = await startInstance(options);
+    return {
+      send: (path, init) => Promise.resolve(instance.fetch(new Request(`http://app${path}`, init))),
+      stop: () => instance.stop(),
+    };
+  },
+  server: (options) => served(options),
+  "server with limits": (options) => served({ ...options, headerTimeoutMs: 10_000 }),
+};
+
+async function served(options: ApiServerOptions): Promise<Target> {
+  const { server, stop } = await startApiServer(options);
+  return {
+    send: (path, init) =>
+      fetch(`http://127.0.0.1:${server.port}${path}`, { redirect: "manual", ...init }),
+    stop,
+  };
+}
+
+const SPEC = { entrypoint: "hold", templates: [{ name: "hold", suspend: {} }] };
+
+function post(body: unknown, headers: Record<string, string> = {}): RequestInit {
+  return { method: "POST", body: JSON.stringify(body), headers };
+}
+
+function put(body: unknown, headers: Record<string, string> = {}): RequestInit {
+  return { method: "PUT", body: JSON.stringify(body), headers };
+}
+
+// deno-lint-ignore no-explicit-any -- answers of any shape
+async function json(response: Response | Promise<Response>): Promise<any> {
+  return await (await response).json();
+}
+
+describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
+  let target: Target;
+  let send: Send;
+  beforeAll(async () => {
+    target = await start(SETTINGS);
+    send = target.send;
+  });
+  afterAll(() => target.stop());
+
+  test("a workflow is created, read, changed, listed and deleted", async () => {
+    const created = await send(
+      "/api/v1/workflows/life",
+      post({ workflow: { metadata: { name: "one", labels: { k: "v" } }, spec: SPEC } }),
+    );
+    expect(created.status).toBe(200);
+    expect(created.headers.get("content-type")).toBe("application/json");
+    expect(await created.json()).toMatchObject({
+      metadata: { name: "one", namespace: "life", uid: expect.any(String) },
+      spec: { templates: [{ name: "hold", inputs: {}, outputs: {}, metadata: {}, suspend: {} }] },
+      status: { startedAt: null, finishedAt: null },
+    });
+    const again = await send(
+      "/api/v1/workflows/life",
+      post({ workflow: { metadata: { name: "one" }, spec: SPEC } }),
+    );
+    expect(again.status).toBe(409);
+    expect(await again.json()).toEqual({
+      code: 6,
+      message: 'workflows.argoproj.io "one" already exists',
+    });
+    expect(await json(send("/api/v1/workflows/life/one/suspend", { method: "PUT" })))
+      .toMatchObject({ spec: { suspend: true } });
+    expect(await json(send("/api/v1/workflows/life?fields=items.spec.suspend"))).toEqual({
+      metadata: {},
+      items: [{
+        metadata: {},
+        spec: { arguments: {}, suspend: true },
+        status: { startedAt: null, finishedAt: null },
+      }],
+    });
+    expect(await json(send("/api/v1/workflows/life/@latest", { method: "DELETE" }))).toEqual({});
+    expect((await send("/api/v1/workflows/life/one")).status).toBe(404);
+    expect((await json(send("/api/v1/workflows/life"))).items).toBeNull();
+  });
+
+  test("generated names are drawn, names win over them, and neither is refused", async () => {
+    const named = await json(send(
+      "/api/v1/workflows/names",
+      post({ workflow: { metadata: { generateName: "batch-" }, spec: SPEC } }),
+    ));
+    expect(named.metadata.name).toMatch(/^batch-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect((await send("/api/v1/workflows/names", post({ workflow: { spec: SPEC } }))).status)
+      .toBe(400);
+  });
+
+  test("an answer carries the id of its request, given or drawn", async () => {
+    const given = await send("/api/v1/version", { headers: { "x-request-id": "mine-1" } });
+    expect(given.headers.get("x-request-id")).toBe("mine-1");
+    expect(given.headers.get("x-content-type-options")).toBe("nosniff");
+    await given.body?.cancel();
+    const drawn = await send("/api/v1/nosuch", { headers: { "x-request-id": "not an id" } });
+    expect(drawn.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    await drawn.body?.cancel();
+  });
+
+  test("what is not a route answers 501 below /api and 404 elsewhere", async () => {
+    for (
+      const [method, path] of [
+        ["GET", "/api/v1/nosuch"],
+        ["PATCH", "/api/v1/workflows/a/b"],
+        ["DELETE", "/api/v1/workflows/a"],
+        ["GET", "/api/v1/workflows/a/x:y"],
+        ["GET", "/api/v1/workflows/a/x%2Fy"],
+        ["GET", "/api/v1/info/"],
+      ] as const
+    ) {
+      const response = await send(path, { method });
+      expect([path, response.status]).toEqual([path, 501]);
+      expect(await response.json()).toEqual({ code: 12, message: "Not Implemented" });
+    }
+    expect((await send("/nosuch")).status).toBe(404);
+  });
+
+  test("an empty segment at the end is a value, in the middle it is cleaned away", async () => {
+    expect((await send("/api/v1/workflows/?fields=metadata")).status).toBe(200);
+    const response = await send("/api/v1/workflows//x?a=b");
+    expect(response.status).toBe(307);
+    expect(response.headers.get("location")).toBe("/api/v1/workflows/x?a=b");
+  });
+
+  test("bodies are read whatever their type, and bad ones are the caller's fault", async () => {
+    const body = JSON.stringify({ workflow: { metadata: { name: "form" }, spec: SPEC } });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const created = await send("/api/v1/workflows/bodies", { method: "POST", body, headers });
+    expect(created.status).toBe(200);
+    await created.body?.cancel();
+    for (
+      const bad of [
+        "{broken",
+        "metadata:\n",
+        "[]",
+        '{"workflow":{"metadata":{"name":7}}}',
+        "[".repeat(9999),
+      ]
+    ) {
+      const response = await send("/api/v1/workflows/bodies", { method: "POST", body: bad });
+      expect([bad.slice(0, 20), response.status]).toEqual([bad.slice(0, 20), 400]);
+      expect(await response.json()).toMatchObject({ code: 3, message: expect.any(String) });
+    }
+  });
+
+  test("what nobody knows is ignored, or refused when a creation asks for it", async () => {
+    const create = (fieldValidation: string) =>
+      send(
+        "/api/v1/workflows/strict",
+        post({
+          workflow: { metadata: { generateName: "s-" }, spec: { ...SPEC, entryPiont: "x" } },
+          createOptions: { fieldValidation },
+        }),
+      );
+    expect(await (await create("Strict")).json()).toEqual({
+      code: 3,
+      message: 'strict decoding error: unknown field "workflow.spec.entryPiont"',
+    });
+    const lenient = await create("Ignore");
+    expect(lenient.status).toBe(200);
+    await lenient.body?.cancel();
+  });
+
+  test("a watch shows what is there, then each change once", async () => {
+    await send(
+      "/api/v1/workflows/watch",
+      post({ workflow: { metadata: { name: "w" }, spec: SPEC } }),
+    );
+    const fields = "fields=result.type,result.object.metadata.name,result.object.spec.suspend";
+    const response = await send(`/api/v1/workflow-events/watch?${fields}`);
+    const lines = readLines(response);
+    expect(await lines.next()).toBe(
+      '{"result":{"type":"ADDED","object":{"metadata":{"name":"w"},"spec":{}}}}',
+    );
+    await send("/api/v1/workflows/watch/w/suspend", { method: "PUT" });
+    await send(
+      "/api/v1/workflows/other",
+      post({ workflow: { metadata: { name: "x" }, spec: SPEC } }),
+    );
+    await send("/api/v1/workflows/watch/w", { method: "DELETE" });
+    expect(await lines.next()).toBe(
+      '{"result":{"type":"MODIFIED","object":{"metadata":{"name":"w"},"spec":{"suspend":true}}}}',
+    );
+    expect(await lines.next()).toBe(
+      '{"result":{"type":"DELETED","object":{"metadata":{"name":"w"},"spec":{"suspend":true}}}}',
+    );
+    await lines.cancel();
+  });
+
+  test("a watch goes on from a version, and ends by itself after its time", async () => {
+    const first = await json(send(
+      "/api/v1/workflows/resume",
+      post({ workflow: { metadata: { name: "a" }, spec: SPEC } }),
+    ));
+    await send(
+      "/api/v1/workflows/resume",
+      post({ workflow: { metadata: { name: "b" }, spec: SPEC } }),
+    );
+    const version = first.metadata.resourceVersion;
+    const response = await send(
+      `/api/v1/workflow-events/resume?listOptions.resourceVersion=${version}&listOptions.timeoutSeconds=1` +
+        "&fields=result.type,result.object.metadata.name",
+    );
+    expect(await response.text()).toBe(
+      '{"result":{"type":"ADDED","object":{"metadata":{"name":"b"}}}}\n',
+    );
+    const missing = await send(
+      "/api/v1/workflow-events/resume?listOptions.fieldSelector=metadata.name%3Dz",
+    );
+    expect(missing.status).toBe(404);
+    expect(await missing.json()).toMatchObject({ error: { grpc_code: 5, http_code: 404 } });
+  });
+
+  test("a stream of events ends by itself after its time", async () => {
+    const response = await send("/api/v1/stream/events/quiet?listOptions.timeoutSeconds=1");
+    expect(await response.text()).toBe("");
+  });
+
+  test("the address of the server leads to the page to try it", async () => {
+    const response = await send("/", { redirect: "manual" });
+    expect(response.status).toBe(302);
+    expect(response.headers.get("location")).toBe("/apidocs");
+    expect((await send("/nope")).status).toBe(404);
+  });
+
+  test("events are accepted until the queue is full", async () => {
+    const event = (body: unknown) => send("/api/v1/events/busy/ping", post(body));
+    expect((await event("x".repeat(2000))).status).toBe(413);
+    expect(await json(event({ a: 1 }))).toEqual({});
+    expect(await json(send("/api/v1/events/busy/", { method: "POST" }))).toEqual({});
+    const full = await event(null);
+    expect(full.status).toBe(503);
+    expect(full.headers.get("retry-after")).toBe("1");
+    expect(await full.json()).toEqual({ code: 14, message: "operation queue full" });
+  });
+
+  test("the same idempotency key gives the same answer and one effect; another body is refused", async () => {
+    const headers = { "idempotency-key": "k1" };
+    const create = (name: string) =>
+      send(
+        "/api/v1/workflows/once",
+        post({ workflow: { metadata: { name }, spec: SPEC } }, headers),
+      );
+    const first = await json(create("a"));
+    expect(first.metadata.resourceVersion).toMatch(/^\d+$/);
+    expect(await json(create("a"))).toEqual(first);
+    expect((await json(send("/api/v1/workflows/once"))).items).toHaveLength(1);
+    const other = await send(
+      "/api/v1/workflows/once/a/stop",
+      put({ message: "x" }, headers),
+    );
+    expect(other.status).toBe(422);
+    await other.body?.cancel();
+  });
+
+  test("a generated name is the same again under the same idempotency key", async () => {
+    const create = (key: string) =>
+      json(send(
+        "/api/v1/workflows/drawn",
+        post({ workflow: { metadata: { generateName: "g-" }, spec: SPEC } }, {
+          "idempotency-key": key,
+        }),
+      ));
+    const first = await create("k1");
+    expect((await create("k1")).metadata.name).toBe(first.metadata.name);
+    expect((await create("k2")).metadata.name).not.toBe(first.metadata.name);
+    expect((await json(send("/api/v1/workflows/drawn"))).items).toHaveLength(2);
+  });
+
+  test("templates are stored with optimistic versions", async () => {
+    const path = "/api/v1/workflow-templates/tmpl";
+    const template = { metadata: { name: "t" }, spec: SPEC };
+    const made = await json(send(path, post({ template })));
+    const changed = { ...template, metadata: made.metadata };
+    const updated = await json(send(`${path}/t`, put({ template: changed })));
+    expect(updated.metadata.uid).toBe(made.metadata.uid);
+    expect(updated.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
+    expect((await send(`${path}/t`, put({ template: changed }))).status).toBe(409);
+    expect((await send(`${path}/other`, put({ template: changed }))).status).toBe(400);
+    expect(await json(send(`${path}/t`, { method: "DELETE" }))).toEqual({});
+  });
+
+  test("probes and the description need no credentials", async () => {
+    for (
+      const path of ["/healthz", "/readyz", "/openapi.json", "/schema/Workflow.json", "/apidocs"]
+    ) {
+      const response = await send(path);
+      expect([path, response.status]).toEqual([path, 200]);
+      await response.body?.cancel();
+    }
+    expect(await (await send("/metrics")).text()).toContain("sluice_http_requests_total");
+  });
+});
+
+describe("access", () => {
+  let target: Target;
+  beforeAll(async () => {
+    target = await (TARGETS.application as NonNullable<typeof TARGETS[string]>)({
+      gatekeeper: POWERLESS,
+      settings: { authRequired: true },
+    });
+  });
+  afterAll(() => target.stop());
+
+  /** Routes whose answer needs only a valid credential, or no right over stored objects. */
+  const FREE = new Set([
+    "InfoService_GetInfo",
+    "InfoService_GetVersion",
+    "InfoService_GetUserInfo",
+    "InfoService_CollectEvent",
+    // Nothing has this uid: 404, as for everybody.
+    "ArchivedWorkflowService_GetArchivedWorkflow",
+    "ArchivedWorkflowService_DeleteArchivedWorkflow",
+    "ArchivedWorkflowService_RetryArchivedWorkflow",
+    "ArchivedWorkflowService_ResubmitArchivedWorkflow",
+    "ArtifactService_GetOutputArtifactByUID",
+    "ArtifactService_GetInputArtifactByUID",
+  ]);
+
+  /** Bodies that are not those of a manifest. */
+  const BODIES: Record<string, unknown> = { EventService_ReplayEventDeliveries: {} };
+
+  const manifest = { metadata: { name: "n" }, spec: SPEC };
+  const BODY = {
+    workflow: manifest,
+    template: manifest,
+    cronWorkflow: { metadata: { name: "n" }, spec: { schedules: ["@daily"], workflowSpec: SPEC } },
+    binding: {
+      metadata: { name: "n" },
+      spec: { event: { selector: "true" }, submit: { workflowTemplateRef: { name: "t" } } },
+    },
+    resourceKind: "CronWorkflow",
+    resourceName: "n",
+    cmName: "limits",
+    key: "k",
+    limit: 1,
+  };
+
+  test.each(ROUTES.map((route) => [route.operation, route] as const))(
+    "%s",
+    async (operation, route) => {
+      const path = route.path.replace("{idDiscriminator}", "workflows").replace(
+        "{artifactDiscriminator}",
+        "outputs",
+      )
+        .replaceAll(/\{\w+\}/g, "n");
+      const query = operation.endsWith("LabelValues") ? "?listOptions.labelSelector=k" : "";
+      const request = (headers: Record<string, string>): RequestInit => ({
+        method: route.method,
+        headers,
+        ...(route.method === "POST" || route.method === "PUT"
+          // Verbs refuse unknown members.
+          ? {
+            body: /\/\{name\}\/[a-z]+$/.test(route.path)
+              ? "{}"
+              : JSON.stringify(BODIES[operation] ?? BODY),
+          }
+          : {}),
+      });
+      const anonymous = await target.send(path + query, request({}));
+      expect(anonymous.status).toBe(operation === "EventService_ReceiveEvent" ? 403 : 401);
+      const unknown = await target.send(path + query, request({ authorization: "Bearer other" }));
+      expect(unknown.status).toBe(401);
+      const visitor = await target.send(path + query, request({ authorization: "Bearer visitor" }));
+      if (FREE.has(operation)) expect(visitor.status).not.toBe(403);
+      else expect(visitor.status).toBe(403);
+    },
+  );
+});
+
+test("a sender that is too fast is told to wait, others are not", async () => {
+  const gatekeeper: GatekeeperOptions = {
+    server: false,
+    authenticators: [{
+      authenticate: (credential = "") =>
+        Promise.resolve(
+          /fast|calm/.test(credential) ? unrestrictedCaller({ subject: credential }) : undefined,
+        ),
+    }],
+  };
+  const instance = await startInstance({ gatekeeper, rateLimit: 3 });
+  const send = (authorization: string) =>
+    instance.fetch(new Request("http://app/api/v1/version", { headers: { authorization } }));
+  const statuses: number[] = [];
+  for (let i = 0; i < 8; i++) statuses.push((await send("Bearer fast")).status);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+  const other = await send("Bearer calm");
+  expect(other.status).toBe(200);
+  expect(other.headers.get("x-ratelimit-remaining")).toBe("2");
+  // A new invented credential for each request gets no more than one sender may send.
+  const guesses: number[] = [];
+  for (let i = 0; i < 8; i++) guesses.push((await send(`Bearer guess-${i}`)).status);
+  expect(new Set(guesses)).toEqual(new Set([401, 429]));
+  await instance.stop();
+});
+
+describe("the archive", () => {
+  const UID = "00000000-0000-4000-8000-000000000001";
+  const finished = {
+    kind: "Workflow",
+    metadata: {
+      name: "done",
+      namespace: "old",
+      uid: UID,
+      creationTimestamp: "2023-05-04T10:00:00Z",
+      labels: { team: "x", "workflows.argoproj.io/completed": "true" },
+    },
+    spec: SPEC,
+    status: {
+      phase: "Failed",
+      startedAt: "2023-05-04T10:01:00Z",
+      finishedAt: "2023-05-04T10:05:00Z",
+      message: "no",
+    },
+  };
+
+  test("lists finished workflows without their templates, and finds them by uid", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN, settings: { archive: true } });
+    await instance.seed([finished]);
+    const send: Send = (path, init) =>
+      Promise.resolve(
+        instance.fetch(new Request(`http://app/api/v1/archived-workflows${path}`, init)),
+      );
+    expect(await json(send("?namespace=old"))).toMatchObject({
+      items: [{ metadata: { name: "done" }, spec: { arguments: {} }, status: { message: "no" } }],
+    });
+    expect((await json(send("?namePrefix=don&nameFilter=Exact"))).items).toBeNull();
+    expect((await json(send("?namePrefix=don"))).items).toHaveLength(1);
+    expect(await json(send(`/${UID}`))).toMatchObject({ metadata: { uid: UID } });
+    expect(await json(send("/?name=done&namespace=old"))).toMatchObject({ metadata: { uid: UID } });
+    expect((await send("/?name=done")).status).toBe(400);
+    expect((await json(send("-label-keys"))).items).toEqual([
+      "team",
+      "workflows.argoproj.io/completed",
+    ]);
+    expect(await json(send("-label-values?listOptions.labelSelector=team"))).toEqual({
+      items: ["x"],
+    });
+    expect(await json(send(`/${UID}/resubmit`, put({ namespace: "old" })))).toMatchObject({
+      metadata: { labels: { "workflows.argoproj.io/resubmitted-from-workflow": "done" } },
+    });
+    expect(await json(send(`/${UID}/retry`, put({ namespace: "old" })))).toMatchObject({
+      metadata: { uid: UID },
+      status: { finishedAt: null },
+    });
+    // It runs again, so it is no longer in the archive.
+    expect((await send(`/${UID}`)).status).toBe(404);
+    await instance.stop();
+  });
+
+  test("has nothing when it is off", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN });
+    await instance.seed([finished]);
+    const path = "http://app/api/v1/archived-workflows";
+    expect(await json(instance.fetch(new Request(path)))).toEqual({ metadata: {}, items: null });
+    expect((await instance.fetch(new Request(`${path}/${UID}`))).status).toBe(404);
+    await instance.stop();
+  });
+});
+
+/** Reads a body line by line. */
+function readLines(response: Response): { next(): Promise<string>; cancel(): Promise<void> } {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) throw new Error("The response has no body");
+  let text = "";
+  return {
+    async next() {
+      while (!text.includes("\n")) {
+        const { done, value } = await reader.read();
+        if (done) throw new Error(`The body ended with ${JSON.stringify(text)}`);
+        text += value;
+      }
+      const at = text.indexOf("\n");
+      const line = text.slice(0, at);
+      text = text.slice(at + 1);
+      return line;
+    },
+    cancel: () => reader.cancel(),
+  };
+}

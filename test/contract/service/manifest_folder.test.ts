@@ -1,0 +1,97 @@
+/**
+ * A folder of manifests: loaded at the start and on change. An error is reported with file and line, and affects no
+ * other manifest.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Logger } from "../../../src/platform/log.ts";
+import { followManifestFolder } from "../../../src/service/manifest_folder.ts";
+import { ManifestKind } from "../../../src/spec/manifest.ts";
+import { startInstance } from "../../support/api_server.ts";
+
+const TEMPLATE = (name: string, steps = "suspend: {}") =>
+  `kind: WorkflowTemplate
+metadata: {name: ${name}}
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      ${steps}
+`;
+const BINDING = (name: string, selector: string) =>
+  `kind: WorkflowEventBinding
+metadata: {name: ${name}}
+spec:
+  event:
+    selector: ${selector}
+  submit: {workflowTemplateRef: {name: base}}
+`;
+
+let folder: string;
+let instance: Awaited<ReturnType<typeof startInstance>>;
+let warnings: { file: string; line: number; reason: string }[];
+let stop: AbortController;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-manifests-"));
+  instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
+  warnings = [];
+  stop = new AbortController();
+  const { log } = instance.service;
+  const heard = Object.create(log) as Logger;
+  heard.warn = ((facts: { file: string; line: number; reason: string }) => {
+    warnings.push({ ...facts, file: (facts.file ?? "").slice(folder.length + 1) });
+  }) as Logger["warn"];
+  instance.service.log = heard;
+});
+afterEach(async () => {
+  stop.abort();
+  await instance.stop();
+  await rm(folder, { recursive: true });
+});
+
+const stored = (kind: ManifestKind, name: string) =>
+  instance.service.store.manifests.get(kind, "default", name);
+
+test("stores what is right, in any order, and again when it changes", async () => {
+  await writeFile(
+    join(folder, "a.yaml"),
+    [
+      BINDING("good", '"true"'),
+      TEMPLATE("user", "steps: [[{name: a, templateRef: {name: base, template: main}}]]"),
+      TEMPLATE("base"),
+      BINDING("bad", "payload.x =="),
+      "kind: WorkflowTemplate\nmetadata:\n  name: [1]\n",
+    ].join("---\n"),
+  );
+  await writeFile(join(folder, "broken.yaml"), "a: [\n");
+  await writeFile(join(folder, "notes.txt"), "kind: nothing\n");
+  await writeFile(join(folder, "wf.json"), '{"kind":"Workflow","metadata":{"name":"w"}}');
+  await followManifestFolder(instance.service, folder, stop.signal);
+  for (const name of ["base", "user"]) {
+    expect(await stored(ManifestKind.WorkflowTemplate, name)).toBeDefined();
+  }
+  const good = await stored(ManifestKind.WorkflowEventBinding, "good");
+  expect(good).toBeDefined();
+  expect(await stored(ManifestKind.WorkflowEventBinding, "bad")).toBeUndefined();
+  const places = warnings.map(({ file, line }) => `${file}:${line}`).sort();
+  expect(places).toEqual(["a.yaml:28", "a.yaml:33", "broken.yaml:2", "wf.json:1"]);
+  expect(warnings.find(({ line }) => line === 28)?.reason).toMatch(/\(1:12\)/);
+
+  await writeFile(join(folder, "b.yaml"), BINDING("bad", '"false"'));
+  await expect.poll(() => stored(ManifestKind.WorkflowEventBinding, "bad"), { timeout: 10_000 })
+    .toBeDefined();
+  expect((await stored(ManifestKind.WorkflowEventBinding, "good"))?.version).toBe(good?.version);
+});
+
+test("a folder that is not there is told and waited for", async () => {
+  await rm(folder, { recursive: true });
+  await followManifestFolder(instance.service, folder, stop.signal);
+  expect(warnings.length).toBe(1);
+  await mkdir(folder);
+  await writeFile(join(folder, "base.yaml"), TEMPLATE("base"));
+  await expect.poll(() => stored(ManifestKind.WorkflowTemplate, "base"), { timeout: 10_000 })
+    .toBeDefined();
+});

@@ -1,0 +1,190 @@
+/** The archive of a real server, on each store that outlives it: deleted workflows stay until their time is over. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startRedisServer } from "../../../support/redis_server.ts";
+import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+
+const STORES: Record<string, () => Promise<{ flag: string; stop(): Promise<unknown> }>> = {
+  async sqlite() {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-archive-"));
+    return { flag: `sqlite:${folder}`, stop: () => rm(folder, { recursive: true, force: true }) };
+  },
+  async redis() {
+    const redis = await startRedisServer();
+    return { flag: redis.url, stop: () => redis.stop() };
+  },
+};
+
+describe.each(Object.entries(STORES))("on %s", (_name, open) => {
+  let store: Awaited<ReturnType<typeof open>>;
+  let server: ServerProcess;
+  let folder: string;
+
+  beforeAll(async () => {
+    store = await open();
+    folder = await mkdtemp(join(tmpdir(), "sluice-archive-work-"));
+    server = await start("1d");
+  });
+  const start = (ttl: string) =>
+    startServer([
+      `--store=${store.flag}`,
+      `--work-dir=${folder}`,
+      "--executor=process",
+      "--archive-deleted",
+      `--archive-ttl=${ttl}`,
+      "--archive-selector=keep!=no",
+    ]);
+  afterAll(async () => {
+    await server?.stop();
+    await store?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  // deno-lint-ignore no-explicit-any -- answers of any shape
+  async function call(method: string, path: string, body?: unknown): Promise<any> {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, ...init });
+    return { status: response.status, ...(await response.json()) };
+  }
+
+  async function finished(name: string, command: string, more: object = {}): Promise<string> {
+    const { labels = {}, ...spec } = more as { labels?: Record<string, string> };
+    const made = await call("POST", "/workflows/default", {
+      workflow: {
+        metadata: { name, labels: { team: "a", ...labels } },
+        spec: {
+          entrypoint: "main",
+          templates: [{ name: "main", container: { image: "x", command: [command] } }],
+          ...spec,
+        },
+      },
+    });
+    expect(made.status).toMatchObject({ startedAt: null });
+    await until(async () =>
+      (await call("GET", `/archived-workflows/${made.metadata.uid}`)).metadata
+    );
+    return made.metadata.uid;
+  }
+
+  async function until(condition: () => Promise<unknown>): Promise<void> {
+    const end = performance.now() + 20_000;
+    while (!await condition()) {
+      if (performance.now() > end) throw new Error("It never became true");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  const names = (list: { items: { metadata: { name: string } }[] | null }) =>
+    (list.items ?? []).map(({ metadata }) => metadata.name);
+
+  test("a deleted workflow is found by name and uid, listed in rows, and comes back by a retry", async () => {
+    const uid = await finished("first", "false");
+    const live = await call("GET", "/workflows/default/first");
+    expect(live.metadata.labels["workflows.argoproj.io/workflow-archiving-status"]).toBe(
+      "Archived",
+    );
+    const kept =
+      "listOptions.labelSelector=workflows.argoproj.io/workflow-archiving-status=Archived";
+    expect(names(await call("GET", `/workflows/default?${kept}`))).toEqual(["first"]);
+    expect(await call("DELETE", "/workflows/default/first")).toEqual({ status: 200 });
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    const got = await call("GET", "/workflows/default/first");
+    expect(got.metadata).toMatchObject({
+      name: "first",
+      uid,
+      labels: { "workflows.argoproj.io/workflow-archiving-status": "Persisted" },
+    });
+    expect(Object.values(got.status)).toContain("Failed");
+    const [row] = (await call("GET", "/workflows/default?listOptions.labelSelector=team=a")).items;
+    expect(row).toMatchObject({ metadata: { name: "first" }, spec: { arguments: {} } });
+    expect(row.spec.templates).toBeUndefined();
+    const byName = "/archived-workflows?namespace=default&namePrefix=first&nameFilter=Exact";
+    expect(names(await call("GET", byName))).toEqual(["first"]);
+    expect(names(await call("GET", "/archived-workflows?namePrefix=fir"))).toEqual(["first"]);
+    expect((await call("GET", "/archived-workflows-label-keys")).items).not.toContain(
+      "workflows.argoproj.io/archived-name",
+    );
+    expect((await call("DELETE", "/workflows/default/first")).code).toBe(5);
+    expect((await call("GET", `/workflows/default/first@${uid}`)).code).toBe(5);
+    const watch = await fetch(
+      `${server.url}/api/v1/workflow-events/default?listOptions.fieldSelector=metadata.name=first` +
+        "&listOptions.timeoutSeconds=1",
+    );
+    const frames = (await watch.text()).trim().split("\n");
+    expect(frames).toHaveLength(1);
+    expect(JSON.parse(frames[0] ?? "").result.object.status.finishedAt).not.toBeNull();
+    const again = await call("PUT", `/archived-workflows/${uid}/retry`, { namespace: "default" });
+    expect(again.metadata).toMatchObject({ name: "first", uid });
+    expect(again.metadata.labels["workflows.argoproj.io/workflow-archiving-status"])
+      .toBeUndefined();
+    expect(names(await call("GET", "/workflows/default"))).toEqual(["first"]);
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    await call("DELETE", `/archived-workflows/${uid}`);
+    expect(await call("GET", `/archived-workflows/${uid}`)).toMatchObject({ code: 5 });
+  });
+
+  test("a retry is refused while there is a newer one, and when nothing failed; a deletion is for good", async () => {
+    const old = await finished("twice", "true");
+    await call("DELETE", "/workflows/default/twice");
+    await finished("twice", "true");
+    await until(async () => names(await call("GET", "/workflows/default")).length === 2);
+    expect(await call("PUT", `/archived-workflows/${old}/retry`, {})).toMatchObject({
+      code: 6,
+      message: "Workflow twice is still there: retry it instead of its archived copy",
+    });
+    await call("DELETE", "/workflows/default/twice");
+    expect(await call("PUT", `/archived-workflows/${old}/retry`, {})).toMatchObject({ code: 3 });
+    await until(async () => names(await call("GET", "/workflows/default")).length === 2);
+    const made = await call("PUT", `/archived-workflows/${old}/resubmit`, { namespace: "default" });
+    expect(made.metadata.name).toMatch(/^twice-/);
+    expect(await call("DELETE", `/archived-workflows/${old}`)).toEqual({ status: 200 });
+    expect((await call("GET", `/archived-workflows/${old}`)).code).toBe(5);
+  });
+
+  test("what is deleted in both places at once is gone from both", async () => {
+    for (let round = 0; round < 10; round++) {
+      const uid = await finished(`both-${round}`, "true");
+      const [live, archived] = await Promise.all([
+        call("DELETE", `/workflows/default/both-${round}`),
+        call("DELETE", `/archived-workflows/${uid}?namespace=default`),
+      ]);
+      // The second deletion for good finds nothing.
+      expect([200, 404]).toContain(live.code === 5 ? 404 : live.status);
+      expect(archived).toEqual({ status: 200 });
+      expect((await call("GET", `/archived-workflows/${uid}`)).code).toBe(5);
+      expect((await call("GET", `/workflows/default/both-${round}`)).code).toBe(5);
+    }
+  });
+
+  test("a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out", async () => {
+    const uid = await finished("short", "true", { ttlStrategy: { secondsAfterCompletion: 0 } });
+    const isThere = async () => (await call("GET", `/archived-workflows/${uid}`)).metadata;
+    await until(async () =>
+      (await isThere())?.labels["workflows.argoproj.io/workflow-archiving-status"] === "Persisted"
+    );
+    const { metadata } = await call("POST", "/workflows/default", {
+      workflow: {
+        metadata: { name: "out", labels: { keep: "no" } },
+        spec: {
+          entrypoint: "main",
+          templates: [{ name: "main", container: { image: "x", command: ["true"] } }],
+        },
+      },
+    });
+    await until(async () =>
+      (await call("GET", "/workflows/default/out")).metadata
+        .labels["workflows.argoproj.io/completed"] === "true"
+    );
+    expect((await call("GET", "/workflows/default/out")).metadata.labels)
+      .not.toHaveProperty("workflows.argoproj.io/workflow-archiving-status");
+    expect((await call("GET", `/archived-workflows/${metadata.uid}`)).code).toBe(5);
+    await call("DELETE", "/workflows/default/out");
+    expect((await call("GET", "/workflows/default/out")).code).toBe(5);
+    await server.stop();
+    server = await start("1s");
+    await until(async () => await isThere() === undefined);
+    expect(names(await call("GET", "/workflows/default"))).not.toContain("short");
+  });
+});

@@ -1,0 +1,274 @@
+/**
+ * Workflows with very many nodes on real servers: lists are bounded, a read is complete, a deletion is quick and leaves
+ * nothing behind.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createClient } from "redis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { shardOf, workflowActorId } from "../../../src/actors/actor_ids.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { openRedisStore } from "../../../src/store/redis/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import { manyNodes } from "../../support/large_workflow.ts";
+import { longestBlock, WITH_LOOP_PROBE } from "../../support/loop_blocks.ts";
+import { startRedisServer } from "../../support/redis_server.ts";
+import { type ServerProcess, startServer } from "../../support/server_process.ts";
+import { commitOf } from "./store_setting.ts";
+
+const NODES = 1_200;
+/** Characters of each node. */
+const PADDING = 4_000;
+const COUNT = 5;
+/** The most that a page may hold, with some space for what one workflow has beyond it. */
+const MAX_PAGE_BYTES = 32 * 2 ** 20;
+const SHARDS = 64;
+/** Nodes of the workflow that is retried: many, and small. */
+const RETRIED_NODES = 12_000;
+/** Longest time that the event loop may be blocked, in processor time of its thread, ms. */
+const MAX_BLOCK_MS = 250;
+
+interface Backend {
+  flag: string;
+  open(): Promise<Store>;
+  /** Number of stored actor parts. */
+  parts(): Promise<number>;
+  /** Characters in the change feed. */
+  feedSize(): Promise<number>;
+  stop(): Promise<unknown>;
+}
+
+const BACKENDS: Record<string, () => Promise<Backend>> = {
+  async sqlite() {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-large-"));
+    return {
+      flag: `sqlite:${folder}`,
+      open: () => openSqliteStore({ folder }),
+      parts() {
+        const database = new DatabaseSync(join(folder, "sluice.db"));
+        const row = database.prepare(
+          "SELECT count(*) AS n FROM part JOIN actor ON row = actor WHERE id <> 'locks'",
+        ).get();
+        database.close();
+        return Promise.resolve(Number(row?.["n"]));
+      },
+      feedSize() {
+        const database = new DatabaseSync(join(folder, "sluice.db"));
+        const row = database.prepare("SELECT sum(length(change)) AS n FROM feed").get();
+        database.close();
+        return Promise.resolve(Number(row?.["n"]));
+      },
+      stop: () => rm(folder, { recursive: true, force: true }),
+    };
+  },
+  async redis() {
+    const redis = await startRedisServer();
+    const client = createClient({ url: redis.url });
+    await client.connect();
+    return {
+      flag: redis.url,
+      open: () => openRedisStore({ url: redis.url }),
+      async parts() {
+        const keys = [...await client.keys("*:a:wf/*"), ...await client.keys("*}:g:*")];
+        const counts = await Promise.all(keys.map((key) => client.hLen(key)));
+        return counts.reduce((sum, count) => sum + count, 0);
+      },
+      async feedSize() {
+        const keys = await client.keys("*}:feed");
+        const feeds = await Promise.all(keys.map((key) => client.xRange(key, "-", "+")));
+        return JSON.stringify(feeds).length;
+      },
+      async stop() {
+        client.destroy();
+        await redis.stop();
+      },
+    };
+  },
+};
+
+interface Filling {
+  namespace?: string;
+  name: string;
+  nodes: number;
+  padding: number;
+}
+
+const LARGE: Filling[] = Array.from(
+  { length: COUNT },
+  (_, i) => ({ name: `large-${i}`, nodes: NODES, padding: PADDING }),
+);
+
+async function fill(store: Store, workflows: Filling[]): Promise<void> {
+  const shards = await store.membership.shardCount(SHARDS);
+  const put = async (namespace: string, name: string, nodes: number, padding: number) => {
+    const id = workflowActorId(namespace, name);
+    const shard = shardOf(id, shards);
+    const lease = await store.membership.acquire(shard, "test", 60_000);
+    if (lease === undefined) throw new Error("the shard is not free");
+    const { parts, index } = manyNodes(name, nodes, padding, namespace);
+    const change = { id, put: parts, drop: [], index, silent: true as const };
+    await store.shards.commit(commitOf(shard, lease.epoch, { actors: [change] }));
+    await store.membership.release(lease);
+  };
+  for (const { namespace = "default", name, nodes, padding } of workflows) {
+    await put(namespace, name, nodes, padding);
+  }
+  await store.close();
+}
+
+describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
+  let backend: Backend;
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    backend = await open();
+    await fill(await backend.open(), LARGE);
+    server = await startServer([`--store=${backend.flag}`]);
+  }, 60_000);
+  afterAll(async () => {
+    await server?.stop();
+    await backend?.stop();
+  });
+
+  async function call(method: string, path: string, body?: unknown) {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, ...init });
+    const text = await response.text();
+    return { status: response.status, size: text.length, json: JSON.parse(text) };
+  }
+
+  test("a list without a limit ends when it is full, with a token to go on from", async () => {
+    const seen: string[] = [];
+    let pages = 0;
+    for (let token = "", isLast = false; !isLast; pages++) {
+      const page = await call("GET", `/workflows/default?listOptions.continue=${token}`);
+      expect(page.status).toBe(200);
+      expect(page.size).toBeLessThan(MAX_PAGE_BYTES);
+      for (const { metadata, status } of page.json.items) {
+        seen.push(metadata.name);
+        expect(Object.keys(status.nodes)).toHaveLength(NODES + 2);
+      }
+      token = page.json.metadata.continue ?? "";
+      isLast = token === "";
+    }
+    expect(seen.sort()).toEqual(Array.from({ length: COUNT }, (_, i) => `large-${i}`));
+    expect(pages).toBeGreaterThan(1);
+    const names = await call("GET", "/workflows/default?fields=items.metadata.name");
+    expect(names.json.items).toHaveLength(COUNT);
+    expect(names.size).toBeLessThan(10_000);
+  });
+
+  test("a read shows all nodes, and those fields of them that are wanted", async () => {
+    const { json } = await call("GET", "/workflows/default/large-1");
+    expect(Object.keys(json.status.nodes)).toHaveLength(NODES + 2);
+    const some = await call("GET", "/workflows/default/large-1?fields=metadata.name,status.nodes");
+    expect(some.json.status.nodes).toEqual(json.status.nodes);
+    expect(some.json.spec).not.toEqual(json.spec);
+  });
+
+  test("a deletion is quick, and leaves nothing in the store", async () => {
+    // A workflow in memory is deleted like one that is not.
+    await call("PUT", "/workflows/default/large-0/resume", {});
+    for (let i = 0; i < COUNT; i++) {
+      const { status } = await call("DELETE", `/workflows/default/large-${i}`);
+      expect(status).toBe(200);
+      expect((await call("GET", `/workflows/default/large-${i}`)).status).toBe(404);
+    }
+    const isAlone = backend.flag.startsWith("sqlite:");
+    for (let tries = 0; tries < 20; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      // Nobody else may open the folder of a running server.
+      if (isAlone) await server.stop();
+      if (await backend.parts() === 0) break;
+      if (isAlone) server = await startServer([`--store=${backend.flag}`]);
+    }
+    expect(await backend.parts()).toBe(0);
+    expect(await backend.feedSize()).toBeLessThan(COUNT * 10_000);
+  }, 120_000);
+});
+
+test.each(Object.entries(BACKENDS))(
+  "a retry of many nodes holds nobody up, and removes all that failed: on %s",
+  async (_name, open) => {
+    const backend = await open();
+    let server: ServerProcess | undefined;
+    try {
+      const many = { namespace: "retried", name: "many", nodes: RETRIED_NODES, padding: 0 };
+      await fill(await backend.open(), [many]);
+      server = await startServer([`--store=${backend.flag}`, "--executor=none"], WITH_LOOP_PROBE);
+      const url = `${server.url}/api/v1/workflows/retried/many`;
+      const idsOf = async () => {
+        const { status } = await (await fetch(`${url}?fields=status.nodes`)).json();
+        return Object.keys(status.nodes ?? {}).sort();
+      };
+      expect(await idsOf()).toHaveLength(RETRIED_NODES + 2);
+      await longestBlock(server);
+      const response = await fetch(`${url}/retry`, { method: "PUT", body: "{}" });
+      expect(response.status).toBe(200);
+      const { status } = await response.json();
+      expect(status).toMatchObject({ startedAt: expect.any(String), finishedAt: null });
+      // Only a read shows so many nodes.
+      expect(status.nodes).toBeUndefined();
+      // It is suspended: no new step starts.
+      await expect.poll(idsOf, { timeout: 60_000 }).toEqual(["many", "many-group"]);
+      const phase = async () => (await (await fetch(url)).json()).status.phase;
+      await expect.poll(phase, { timeout: 30_000 }).toBe("Running");
+      expect((await longestBlock(server)).cpuMs).toBeLessThan(MAX_BLOCK_MS);
+    } finally {
+      await server?.stop();
+      await backend.stop();
+    }
+  },
+  120_000,
+);
+
+test.each(Object.entries(BACKENDS))(
+  "many readers of a large workflow at once do not use up the heap: on %s",
+  async (_name, open) => {
+    const backend = await open();
+    let server: ServerProcess | undefined;
+    try {
+      const large = { namespace: "read", name: "large", nodes: 15_000, padding: 1_000 };
+      await fill(await backend.open(), [large]);
+      server = await startServer([`--store=${backend.flag}`, "--executor=none"], { heapMiB: 320 });
+      const url = `${server.url}/api/v1/workflows/read/large`;
+      const sizes = await Promise.all(Array.from({ length: 8 }, async () => {
+        const response = await fetch(url);
+        expect(response.status).toBe(200);
+        return (await response.text()).length;
+      }));
+      expect(Math.min(...sizes)).toBeGreaterThan(15_000_000);
+    } finally {
+      await server?.stop();
+      await backend.stop();
+    }
+  },
+  180_000,
+);
+
+test.each(Object.entries(BACKENDS))(
+  "commands to many large workflows at once do not use up the heap: on %s",
+  async (_name, open) => {
+    const backend = await open();
+    let server: ServerProcess | undefined;
+    try {
+      const names = Array.from({ length: 10 }, (_, i) => `large-${i}`);
+      const size = { namespace: "read", nodes: 8_000, padding: 1_500 };
+      await fill(await backend.open(), names.map((name) => ({ ...size, name })));
+      server = await startServer([`--store=${backend.flag}`, "--executor=none"], { heapMiB: 192 });
+      const { url } = server;
+      const statuses = await Promise.all(names.map(async (name) => {
+        const path = `${url}/api/v1/workflows/read/${name}/retry`;
+        return (await fetch(path, { method: "PUT", body: "{}" })).status;
+      }));
+      expect(statuses).toEqual(names.map(() => 200));
+      expect((await fetch(`${url}/api/v1/workflows/read?fields=metadata`)).status).toBe(200);
+    } finally {
+      await server?.stop();
+      await backend.stop();
+    }
+  },
+  180_000,
+);

@@ -1,0 +1,212 @@
+/** The folder of the embedded store: one process at a time, whatever happened to the previous one. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
+import { MIGRATIONS } from "../../../../src/store/sqlite/schema.ts";
+import { openSqliteStore } from "../../../../src/store/sqlite/store.ts";
+import { VersionTooOld } from "../../../../src/store/port.ts";
+import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-store-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = () => openSqliteStore({ folder, lockTimeoutMs: 100 });
+
+async function problemOf(promise: Promise<unknown>): Promise<Problem> {
+  const failure = await failureOf(promise);
+  expect(failure).toBeInstanceOf(Problem);
+  return failure as Problem;
+}
+
+/** Another process that opens the folder, makes one commit after another and prints the answers. */
+function startHolder() {
+  const script = fileURLToPath(new URL("../../../support/sqlite_holder.ts", import.meta.url));
+  const flags = process.versions["deno"] === undefined ? [] : ["run", "-A"];
+  return spawn(process.execPath, [...flags, script, folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+test("a second store on the same folder is refused in one line", async () => {
+  const store = await open();
+  const problem = await problemOf(open());
+  expect(problem.code).toBe(ProblemCode.FailedPrecondition);
+  expect(problem.message).toBe(
+    `The store in ${folder} is in use by another process: stop that one, or use another folder`,
+  );
+  await store.close();
+  await (await open()).close();
+});
+
+test("a process that is killed leaves nothing locked and loses nothing it acknowledged", async () => {
+  const holder = startHolder();
+  let acknowledged = 0;
+  await new Promise<void>((resolve) =>
+    holder.stdout.on("data", (chunk) => {
+      acknowledged = Number(String(chunk).trim().split("\n").at(-1));
+      if (acknowledged >= 50) resolve();
+    })
+  );
+  expect((await problemOf(open())).message).toContain("in use by another process");
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  const store = await open();
+  const actor = await store.shards.loadActor(1, "wf/a/one");
+  expect(Number(actor?.parts["h"])).toBeGreaterThanOrEqual(acknowledged);
+  // Its lease and its epoch are void at once.
+  const lease = await store.membership.acquire(1, "other", 1_000);
+  expect(lease).toEqual({ shard: 1, epoch: 2 });
+  await store.close();
+});
+
+test("a folder that cannot be made or read is named", async () => {
+  writeFileSync(join(folder, "file"), "");
+  const inFile = await problemOf(openSqliteStore({ folder: join(folder, "file", "deep") }));
+  expect(inFile.message).toContain(join(folder, "file", "deep"));
+  mkdirSync(join(folder, "bad"));
+  writeFileSync(join(folder, "bad", "sluice.db"), "this is not a database, however long it may be");
+  const notOurs = await problemOf(openSqliteStore({ folder: join(folder, "bad") }));
+  expect(notOurs.code).toBe(ProblemCode.Unavailable);
+});
+
+test("a store of a newer version is refused", async () => {
+  await (await open()).close();
+  const database = new DatabaseSync(join(folder, "sluice.db"));
+  database.exec("INSERT INTO migration VALUES (1000, 'later')");
+  database.close();
+  const problem = await problemOf(open());
+  expect(problem.code).toBe(ProblemCode.FailedPrecondition);
+  expect(problem.message).toContain("newer version");
+});
+
+test("in one batch a refused commit and one that fails leave the others alone", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const put = (id: string, h: unknown) =>
+    store.shards.commit(commitOf(1, epoch, {
+      actors: [changeOf(id, { put: { h: h as string } })],
+      outboxPut: { [id]: "effect" },
+    }));
+  const outcomes = await Promise.allSettled([
+    put("wf/a/one", "1"),
+    store.shards.commit(commitOf(1, epoch + 1)),
+    // Not text, so the commit fails in the middle of its writes.
+    put("wf/a/two", { not: "text" }),
+    put("wf/a/three", "3"),
+  ]);
+  expect(outcomes.map(({ status }) => status))
+    .toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+  expect((await store.shards.loadShard(1)).outbox)
+    .toEqual({ "wf/a/one": "effect", "wf/a/three": "effect" });
+  expect(await store.shards.loadActor(1, "wf/a/two")).toBeUndefined();
+  const version = Number(await store.query.version());
+  const { versions } = await put("wf/a/one", "2") as { versions: Record<string, string> };
+  expect(Number(versions["wf/a/one"])).toBe(version + 1);
+  await store.close();
+});
+
+test("a page of a union leaves no statement open: the log is emptied into the database", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const text = "x".repeat(100_000);
+  const put = (i: number) => {
+    const id = `wf/a/w${i % 10}`;
+    const index = entryOf(id, { phase: i % 2 === 0 ? "Running" : "Failed", createdAt: i % 10 });
+    return store.shards.commit(commitOf(1, epoch, {
+      actors: [changeOf(id, { put: { h: `${text}${i}` }, index })],
+    }));
+  };
+  for (let i = 0; i < 10; i++) await put(i);
+  await store.query.list({ kind: "wf", limit: 1, phases: ["Running", "Failed"] });
+  for (let i = 0; i < 300; i++) await put(i);
+  // 30 MB were written; the log is emptied every 4 MB.
+  expect(statSync(join(folder, "sluice.db-wal")).size).toBeLessThan(12 << 20);
+  await store.close();
+});
+
+test("the spec that workflows have in common is stored once, until the last of them is gone", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const spec = "s".repeat(2_000);
+  const change = (name: string, more: object) =>
+    store.shards.commit(
+      commitOf(1, epoch, { actors: [changeOf(`wf/a/${name}`, more)] }),
+    );
+  const specOf = async (name: string) =>
+    (await store.shards.loadActor(1, `wf/a/${name}`))?.parts["s"];
+  for (const name of ["one", "two", "three"]) await change(name, { put: { h: name, s: spec } });
+  await change("one", { put: { s: spec } });
+  await change("two", { put: { s: "other" } });
+  expect(await Promise.all(["one", "two", "three"].map(specOf))).toEqual([spec, "other", spec]);
+  await change("one", { remove: true });
+  await change("two", { drop: ["s"] });
+  expect(await Promise.all(["one", "two", "three"].map(specOf)))
+    .toEqual([undefined, undefined, spec]);
+  await store.close();
+  expect(sharedTexts()).toEqual([{ text: spec, uses: 1 }]);
+  const again = await open();
+  const lease = await again.membership.acquire(1, "r1", 60_000);
+  const actors = [changeOf("wf/a/three", { remove: true, remains: "left" })];
+  await again.shards.commit(commitOf(1, lease?.epoch ?? 0, { actors }));
+  expect((await again.shards.readRemains(1, "left", "", 10)).parts["s"]).toBe(spec);
+  await again.shards.dropRemains(1, "left");
+  await again.close();
+  expect(sharedTexts()).toEqual([]);
+});
+
+function sharedTexts() {
+  const database = new DatabaseSync(join(folder, "sluice.db"));
+  const rows = database.prepare("SELECT text, uses FROM shared").all();
+  database.close();
+  return rows.map(({ text, uses }) => ({ text, uses }));
+}
+
+test("the feed is bounded by its size too, and keeps the last change whatever its size", async () => {
+  const store = await openSqliteStore({ folder, feedSize: 50_000 });
+  const epoch = await acquired(store, 1);
+  const put = (i: number, h: string) =>
+    store.shards.commit(commitOf(1, epoch, { actors: [changeOf(`wf/a/w${i}`, { put: { h } })] }));
+  const first = await store.query.version();
+  for (let i = 0; i < 300; i++) await put(i, "x".repeat(1_000));
+  expect(await failureOf(store.query.changes(first))).toBeInstanceOf(VersionTooOld);
+  const last = await store.query.version();
+  expect((await store.query.changes(String(Number(last) - 40))).length).toBe(40);
+  for (let i = 0; i < 64; i++) await put(i, "y".repeat(60_000));
+  const version = Number(await store.query.version());
+  expect((await store.query.changes(String(version - 1)))[0]?.put["h"]).toHaveLength(60_000);
+  await store.close();
+});
+
+test("a store of an earlier version is upgraded: its workflows stay, its feed begins anew", async () => {
+  const old = new DatabaseSync(join(folder, "sluice.db"));
+  old.exec("CREATE TABLE migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  MIGRATIONS.slice(0, 4).forEach((sql, index) => {
+    old.exec(sql);
+    old.prepare("INSERT INTO migration VALUES (?, 'then')").run(index + 1);
+  });
+  const entry = JSON.stringify(entryOf("wf/a/one"));
+  old.prepare("INSERT INTO actor VALUES (1, 'wf/a/one', 7, 'u', ?)").run(entry);
+  old.exec(`INSERT INTO part VALUES (1, 'h', 'header'), (1, 's', 'spec');
+    INSERT INTO term VALUES ('*', 1000, 'wf/a/one');
+    INSERT INTO counter VALUES ('version', 7);
+    INSERT INTO feed VALUES (7, 'ADDED', 'wf/a/one', '{"put":{"h":"header","s":"spec"},"drop":[]}')`);
+  old.close();
+  const store = await open();
+  const { items } = await store.query.list({ kind: "wf", limit: 0 });
+  expect(items.map(({ id, parts }) => [id, parts])).toEqual([
+    ["wf/a/one", { h: "header", s: "spec" }],
+  ]);
+  expect(await failureOf(store.query.changes("6"))).toBeInstanceOf(VersionTooOld);
+  expect(await store.query.changes("7")).toEqual([]);
+  await store.close();
+});

@@ -1,0 +1,64 @@
+/** A server that starts before its store can be reached. */
+import { afterEach, expect, test } from "vitest";
+import { createLogger } from "../../../src/platform/log.ts";
+import { reachStore } from "../../../src/store/open_store.ts";
+import { freePort, startRedisServer } from "../../support/redis_server.ts";
+
+const cleanUp: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0).reverse()) await clean();
+});
+
+/** A log, and the lines that were written to it. */
+function listen() {
+  const lines: { level: string; msg: string; reason?: string; trouble?: string; store?: string }[] =
+    [];
+  const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line)) });
+  return { log, lines };
+}
+
+test("a wrong port is told once, however often it is tried, and the attempts go on", async () => {
+  const port = await freePort();
+  const { log, lines } = listen();
+  const stop = new AbortController();
+  const setting = {
+    store: `redis://:secret@127.0.0.1:${port}`,
+    durability: "always" as const,
+    labelPrefix: "workflows.argoproj.io/",
+  };
+  const reached = reachStore(setting, log, stop.signal, () => {});
+  const attempts = 2;
+  await new Promise((resolve) => setTimeout(resolve, attempts * 5_500));
+  const { length } = lines;
+  stop.abort();
+  await expect(reached).rejects.toThrow(`Cannot connect to Redis at 127.0.0.1:${port}`);
+  expect(length).toBe(1);
+  expect(lines[0]).toEqual({
+    level: "warn",
+    time: expect.any(String),
+    store: expect.not.stringContaining("secret"),
+    reason: `Cannot connect to Redis at 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`,
+    msg: "the store cannot be reached; trying again until it can",
+  });
+}, 60_000);
+
+test("what is wrong with a store that was reached is told", async () => {
+  const server = await startRedisServer([
+    "--maxmemory",
+    "100mb",
+    "--maxmemory-policy",
+    "allkeys-lru",
+  ]);
+  cleanUp.push(() => server.stop());
+  const { log, lines } = listen();
+  const setting = {
+    store: server.url,
+    durability: "always" as const,
+    labelPrefix: "workflows.argoproj.io/",
+  };
+  const store = await reachStore(setting, log, new AbortController().signal, () => {});
+  cleanUp.push(() => store.close());
+  expect(lines.map(({ msg, trouble }) => [msg, trouble])).toEqual([
+    ["redis", expect.stringContaining("set maxmemory-policy to noeviction")],
+  ]);
+});
