@@ -467,6 +467,14 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "src/auth/webhook_signature.test.ts: checkSender() says what is wrong and never the secret",
   },
   {
+    place: "`@every 90s` in a schedule",
+    reference: "Counts from when the controller began to look",
+    sluice:
+      "Counts from the creation of the cron workflow, so a restart or an edit of another field moves nothing",
+    shown:
+      "src/events/cron.test.ts: keeps the rhythm of an interval beside other schedules, from wherever one looks",
+  },
+  {
     place: "`estimatedDuration`",
     reference: "For the workflow and each node",
     sluice: "For the workflow, from the last success with the same template or cron workflow",
