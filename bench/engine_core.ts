@@ -12,7 +12,7 @@ import { parseShared } from "../src/base/shared_json.ts";
 import { accept } from "../src/engine/accept.ts";
 import { advance } from "../src/engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../src/engine/codec.ts";
-import { control } from "../src/engine/control.ts";
+import { control } from "../src/engine/orders/control.ts";
 import { createWorkflow } from "../src/engine/create.ts";
 import type { EngineEnv } from "../src/engine/engine.ts";
 import type { WorkflowState } from "../src/engine/state.ts";

@@ -124,7 +124,7 @@ export { accept } from "./engine/accept.ts";
 export { advance } from "./engine/advance.ts";
 export { loadWorkflow, takeChanges } from "./engine/codec.ts";
 export type { ControlRequest, Fact, TaskOutcome, User } from "./engine/command.ts";
-export { control } from "./engine/control.ts";
+export { control } from "./engine/orders/control.ts";
 export { createWorkflow } from "./engine/create.ts";
 export type { Effect, LockKey, TaskSpec } from "./engine/effect.ts";
 export type { Changes, EngineEnv, ManifestRef } from "./engine/engine.ts";

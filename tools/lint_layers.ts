@@ -105,13 +105,14 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     validation: [".", "schema"],
   },
   engine: {
-    ".": ["cleanup", "life", "locks", "nodes", "orders", "scope"],
+    ".": ["cleanup", "life", "locks", "nodes", "orders", "scope", "shutdown"],
     life: ["."],
     scope: ["."],
     cleanup: [".", "scope"],
     locks: ["."],
-    nodes: [".", "cleanup", "locks", "scope"],
-    orders: [".", "nodes", "scope"],
+    nodes: [".", "cleanup", "locks", "scope", "shutdown"],
+    orders: [".", "life", "nodes", "scope", "shutdown"],
+    shutdown: [".", "nodes", "scope"],
   },
   platform: {
     ".": [],

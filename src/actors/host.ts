@@ -18,7 +18,7 @@ import type { Naming } from "../spec/naming.ts";
 import type { ActorId, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery } from "./command_delivery.ts";
 import { Effects } from "./effects.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { LargeLane } from "./large_lane.ts";
@@ -34,10 +34,10 @@ import { ownerOf } from "./rendezvous.ts";
 import { type AboutOwner, ReplicaChannel } from "./replica_channel.ts";
 import { toProblem } from "./result.ts";
 import type { Reply } from "./shard/answers.ts";
-import { ShardWorker, type WorkerDeps } from "./shard/worker.ts";
+import { ShardWorker, type WorkerDeps } from "./shard/serial_worker.ts";
 import { Tasks } from "./tasks.ts";
 import { parseTimerRowId, Timers } from "./timers.ts";
-import { WorkflowMetrics } from "./workflow/metrics.ts";
+import { WorkflowMetrics } from "./workflow/custom_metrics.ts";
 
 /** Actors that are loaded from the store at once, three quarters of them of one namespace. */
 const MAX_LOADS = 88;

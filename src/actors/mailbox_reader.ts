@@ -2,7 +2,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ShardStore } from "../store/port.ts";
-import type { ShardWorker } from "./shard/worker.ts";
+import type { ShardWorker } from "./shard/serial_worker.ts";
 
 /** Most entries in one read. */
 const MAX_ENTRIES = 1_000;

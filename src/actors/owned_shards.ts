@@ -2,7 +2,7 @@
 import type { ActorId, Lease, ShardState, ShardStore } from "../store/port.ts";
 import { shardOf } from "./actor_ids.ts";
 import type { QueuedCommand } from "./shard/actor_batch.ts";
-import type { ShardWorker } from "./shard/worker.ts";
+import type { ShardWorker } from "./shard/serial_worker.ts";
 
 export interface OwnedShardsDeps {
   store: Pick<ShardStore, "loadShard">;

@@ -17,7 +17,7 @@ import { failNode } from "./nodes/fail_node.ts";
 import type { WorkflowState } from "./state.ts";
 import { isCompleted, type NodeRecord } from "./records.ts";
 import type { Turn } from "./turn.ts";
-import { workflowDeadline } from "./stop_reason.ts";
+import { workflowDeadline } from "./shutdown/stop_reason.ts";
 
 /**
  * Takes in a fact; `advance` then goes on. Never refuses.

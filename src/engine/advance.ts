@@ -18,7 +18,7 @@ import { goOnWithOrders } from "./orders/orders.ts";
 import { isCompleted, isFulfilled } from "./records.ts";
 import { rootArguments, rootCall } from "./scope/call.ts";
 import { beginEvaluation } from "./scope/expressions.ts";
-import { endActive } from "./shutdown.ts";
+import { endActive } from "./shutdown/end_active.ts";
 import { rootOf, workflowName, type WorkflowState } from "./state.ts";
 import { needManifest } from "./stored_manifests.ts";
 import { newBudget, type Turn, type TurnBudget } from "./turn.ts";

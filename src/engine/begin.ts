@@ -13,7 +13,7 @@ import { globalScope } from "./scope/workflow_variables.ts";
 import { findInvalidSpec } from "./scope/spec_check.ts";
 import { executedSpec, workflowNamespace } from "./state.ts";
 import type { Turn } from "./turn.ts";
-import { shutdownMessage, workflowDeadline } from "./stop_reason.ts";
+import { shutdownMessage, workflowDeadline } from "./shutdown/stop_reason.ts";
 
 /** How pods are named: workflow, template and a hash of the node's name. */
 const POD_NAME_FORMAT = "v2";

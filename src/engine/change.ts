@@ -11,6 +11,7 @@ import { lockHolder } from "./locks/holder.ts";
 import { account, attach, isCounted, releaseCalls, setMember, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
 import { executedSpec } from "./state.ts";
+import { taskId } from "./task_id.ts";
 import { createdAt, type Turn } from "./turn.ts";
 
 /** Members to change; those that are undefined become so. */
@@ -171,11 +172,6 @@ export function markHeader(turn: Turn): void {
 export function markIndex(turn: Turn): void {
   turn.state.pending.header = true;
   turn.state.pending.index = true;
-}
-
-/** Id of the present task of a node. */
-export function taskId(turn: Turn, node: NodeRecord): string {
-  return `${turn.state.header.metadata.uid ?? ""}/${node.id}/${node.starts ?? 0}`;
 }
 
 /** Cancels the present task of a node, if it has one. */

@@ -6,7 +6,7 @@ import { accept } from "./accept.ts";
 import { advance } from "./advance.ts";
 import { loadWorkflow, takeChanges } from "./codec.ts";
 import type { ControlRequest, Fact, TaskOutcome } from "./command.ts";
-import { control } from "./control.ts";
+import { control } from "./orders/control.ts";
 import { createWorkflow } from "./create.ts";
 import type { Effect, TaskSpec } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";

@@ -31,7 +31,7 @@ import { dropOrders } from "./orders/orders.ts";
 import { executedSpec, rootOf, workflowName } from "./state.ts";
 import { hasEnded, isFailedOrError, isFulfilled, type NodeRecord } from "./records.ts";
 import type { Turn } from "./turn.ts";
-import { shutdownMessage } from "./stop_reason.ts";
+import { shutdownMessage } from "./shutdown/stop_reason.ts";
 
 /** Begins the workflow's hooks whose conditions hold. True when all hooks that have begun have ended. */
 export function runWorkflowHooks(turn: Turn): boolean {

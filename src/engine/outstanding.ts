@@ -1,5 +1,6 @@
 /** What must be done again after a restart: every effect whose answer is still to come. */
-import { holderOf, lockRequest, setTimerEffect, taskId } from "./change.ts";
+import { holderOf, lockRequest, setTimerEffect } from "./change.ts";
+import { taskId } from "./task_id.ts";
 import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
@@ -9,7 +10,7 @@ import type { Turn } from "./turn.ts";
 import { taskOf } from "./nodes/task.ts";
 import type { WorkflowState } from "./state.ts";
 import { hasEnded, isCompleted, isTask, type LockNote } from "./records.ts";
-import { workflowDeadline } from "./stop_reason.ts";
+import { workflowDeadline } from "./shutdown/stop_reason.ts";
 
 /**
  * Effects of a workflow that are still open: tasks that run, timers that are set, locks that are held or waited for.

@@ -5,7 +5,7 @@ import { SLOW_MS } from "./answer_text.ts";
 import { mountArgoUi, servedPath, servedTarget } from "./argo_ui.ts";
 import { BodyLedger } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
-import { mountDescription } from "./description.ts";
+import { mountDescription } from "./api_description.ts";
 import { wrapRoutes } from "./every_request.ts";
 import { paramsReader, routerPaths } from "./path_params.ts";
 import { mountProbes } from "./probes.ts";

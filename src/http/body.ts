@@ -1,12 +1,13 @@
 /** Request bodies: read within bounds, and as JSON whatever the content type says. */
-import { isJsonObject, type Json } from "../base/json.ts";
+import type { Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
-import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
-import { decode, type UnknownField } from "../spec/schema/decode.ts";
+import { decode } from "../spec/schema/decode.ts";
 import type { StructSchema } from "../spec/schema/schema.ts";
 import type { BodyLedger, BodySender, HeldBytes } from "./body_ledger.ts";
+import { unknownMembers } from "./unknown_members.ts";
 
 /** Texts longer than this are decoded in several turns, so that others get theirs. UTF-16 units. */
 const LONG_TEXT = 65_536;
@@ -166,17 +167,7 @@ export async function decodeBody(
   const value = readFirstJson(text, maxMembers);
   if (isLong) await nextTurn();
   if (schema === "json") return value;
-  const decoded = decode(value ?? {}, schema, isStrict(value) ? { onUnknown: refuseUnknown } : {});
+  const decoded = decode(value ?? {}, schema, unknownMembers(value));
   if (isLong) await nextTurn();
   return decoded;
-}
-
-/** As in Kubernetes, a creation may ask to have unknown members refused instead of ignored. */
-function isStrict(value: Json | undefined): boolean {
-  const options = isJsonObject(value) ? value.createOptions : undefined;
-  return isJsonObject(options) && options.fieldValidation === "Strict";
-}
-
-function refuseUnknown({ path }: UnknownField): never {
-  throw invalid(`strict decoding error: unknown field "${path}"`);
 }

@@ -12,7 +12,7 @@ import type { ClusterEvents } from "../kubernetes/pod_events.ts";
 import type { Naming } from "../spec/naming.ts";
 import type { Store } from "../store/port.ts";
 import type { DurationEstimates } from "./workflows/duration_estimates.ts";
-import type { EventFeed } from "./events/feed.ts";
+import type { EventFeed } from "./events/stream/feed.ts";
 import type { EventMetrics } from "./events/metrics.ts";
 import type { WatchHub } from "./workflows/watch_hub.ts";
 import type { ObjectRemover } from "./cluster/object_calls.ts";

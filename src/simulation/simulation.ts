@@ -6,7 +6,7 @@ import { accept } from "../engine/accept.ts";
 import { advance } from "../engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../engine/codec.ts";
 import type { ControlRequest, TaskOutcome } from "../engine/command.ts";
-import { control } from "../engine/control.ts";
+import { control } from "../engine/orders/control.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, WorkflowLimits } from "../engine/engine.ts";

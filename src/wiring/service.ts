@@ -11,7 +11,7 @@ import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import type { ServiceDeps, ServiceSettings } from "../service/deps.ts";
-import { EventFeed } from "../service/events/feed.ts";
+import { EventFeed } from "../service/events/stream/feed.ts";
 import { createEventMetrics } from "../service/events/metrics.ts";
 import { createCheckThread } from "../service/manifests/check.ts";
 import { DurationEstimates } from "../service/workflows/duration_estimates.ts";

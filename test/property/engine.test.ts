@@ -8,7 +8,7 @@ import { accept } from "../../src/engine/accept.ts";
 import { advance } from "../../src/engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../../src/engine/codec.ts";
 import type { Fact } from "../../src/engine/command.ts";
-import { control } from "../../src/engine/control.ts";
+import { control } from "../../src/engine/orders/control.ts";
 import { createWorkflow } from "../../src/engine/create.ts";
 import type { Effect } from "../../src/engine/effect.ts";
 import type { EngineEnv } from "../../src/engine/engine.ts";

@@ -1,7 +1,7 @@
 /** Whatever names, keys, values and help texts are, Prometheus can read `/metrics`, and no line is forged. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { WorkflowMetrics } from "../../src/actors/workflow/metrics.ts";
+import { WorkflowMetrics } from "../../src/actors/workflow/custom_metrics.ts";
 import type { MetricSample } from "../../src/engine/effect.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { promtoolMissing, unparseable } from "../support/promtool.ts";

@@ -8,7 +8,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { SharedClock } from "../../src/platform/shared_clock.ts";
 import type { ServiceDeps } from "../../src/service/deps.ts";
 import { startCronRunner } from "../../src/service/cron/runs.ts";
-import { EventFeed } from "../../src/service/events/feed.ts";
+import { EventFeed } from "../../src/service/events/stream/feed.ts";
 import { type EventProcessing, startEventProcessing } from "../../src/service/events/processing.ts";
 import { WatchHub } from "../../src/service/workflows/watch_hub.ts";
 import { createWorkflowSource } from "../../src/service/workflows/source.ts";

@@ -21,7 +21,7 @@ import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource, ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { DurationEstimates } from "../../src/service/workflows/duration_estimates.ts";
 import { createCheckThread } from "../../src/service/manifests/check.ts";
-import { EventFeed } from "../../src/service/events/feed.ts";
+import { EventFeed } from "../../src/service/events/stream/feed.ts";
 import { createEventMetrics } from "../../src/service/events/metrics.ts";
 import { startEventProcessing } from "../../src/service/events/processing.ts";
 import { WatchHub } from "../../src/service/workflows/watch_hub.ts";

@@ -16,7 +16,7 @@ import {
 import { accept } from "../../engine/accept.ts";
 import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
-import { control } from "../../engine/control.ts";
+import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
 import {

@@ -6,7 +6,7 @@ import { errorText } from "../../base/error_text.ts";
 import type { Json } from "../../base/json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { loadWithoutNodes, takeChanges } from "../../engine/codec.ts";
-import { control } from "../../engine/control.ts";
+import { control } from "../../engine/orders/control.ts";
 import { deletionWithoutNodes } from "../../engine/cleanup/deletion.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
 import { complete } from "../../engine/finish.ts";

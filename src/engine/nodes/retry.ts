@@ -14,7 +14,7 @@ import { failNode } from "./fail_node.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
-import { stopReason, workflowDeadline } from "../stop_reason.ts";
+import { stopReason, workflowDeadline } from "../shutdown/stop_reason.ts";
 import { goTime, humanizeWait } from "../scope/time_text.ts";
 
 /** Continues a retry node: with its next attempt, with a wait, or with its end. */

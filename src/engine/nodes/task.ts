@@ -6,16 +6,7 @@ import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
 import { callOf, frameOf, podTemplateName, type Work, workOf } from "../scope/call.ts";
 import { getNode } from "../tree.ts";
-import {
-  addNode,
-  cancelTask,
-  change,
-  emit,
-  end,
-  type NodePatch,
-  setTimer,
-  taskId,
-} from "../change.ts";
+import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { TaskSpec } from "../effect.ts";
 import { nodeDurationMs } from "./duration.ts";
@@ -31,18 +22,13 @@ import type { Turn } from "../turn.ts";
 import { isChosenByPodGc } from "../cleanup/pod_gc.ts";
 import { attemptsOf } from "../scope/attempts.ts";
 import { resolveTemplate } from "../scope/templates.ts";
-import { stopReason } from "../stop_reason.ts";
+import { refuseStart } from "../shutdown/refuse_start.ts";
+import { taskId } from "../task_id.ts";
 
 /** Starts the task of a node that has just been created. */
 export function startTask(turn: Turn, node: NodeRecord, work: Work): void {
   const { call, template } = work;
-  const reason = call.isExit && turn.state.specs.spec.shutdown !== "Terminate"
-    ? undefined
-    : stopReason(turn);
-  if (reason !== undefined && node.type === "Pod") {
-    end(turn, node, "Failed", reason.notStarted);
-    return;
-  }
+  if (refuseStart(turn, node, call.isExit)) return;
   const { specs } = turn.state;
   const starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
   change(turn, node, { starts });

@@ -7,7 +7,7 @@ import { accept } from "../accept.ts";
 import { advance } from "../advance.ts";
 import { loadWorkflow, takeChanges } from "../codec.ts";
 import type { ControlRequest } from "../command.ts";
-import { control } from "../control.ts";
+import { control } from "./control.ts";
 import { createWorkflow } from "../create.ts";
 import type { Effect } from "../effect.ts";
 import type { EngineEnv } from "../engine.ts";

@@ -4,7 +4,7 @@ import { STANDARD_NAMING } from "../../spec/naming.ts";
 import { advance } from "../advance.ts";
 import { loadWorkflow, takeChanges } from "../codec.ts";
 import type { ControlRequest } from "../command.ts";
-import { control } from "../control.ts";
+import { control } from "./control.ts";
 import { createWorkflow } from "../create.ts";
 import type { EngineEnv } from "../engine.ts";
 

@@ -6,6 +6,7 @@ import type { NodeRecord } from "../records.ts";
 import { type LoopOutputs, memoryOf } from "../runtime.ts";
 import type { Turn } from "../turn.ts";
 import { compactJson } from "./expressions.ts";
+import { isLoop } from "./frame_steps.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
 
 /**
@@ -33,6 +34,13 @@ export function loopOutputs(
     memory.aggregates.set(step.name, made);
   }
   return made;
+}
+
+/** What a loop over an empty list, which is skipped, has for each of its outputs; undefined for any other step. */
+export function emptyLoopOutput(
+  { node, step }: { node: NodeRecord; step: StepLike },
+): string | undefined {
+  return isLoop(step) && node.phase === "Skipped" ? "[]" : undefined;
 }
 
 function aggregateOf(elements: readonly NodeRecord[]): LoopOutputs {

@@ -6,7 +6,7 @@ import type { Json } from "../../base/json.ts";
 import type { Artifact, StepLike } from "../../spec/manifest.ts";
 import type { Scope } from "./expressions.ts";
 import { parametersJson } from "./workflow_variables.ts";
-import { loopOutputs } from "./loop_outputs.ts";
+import { emptyLoopOutput, loopOutputs } from "./loop_outputs.ts";
 import { nodeByName } from "../tree.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { findStep, groupIndexOf, isLoop, stepNames } from "./frame_steps.ts";
@@ -161,12 +161,12 @@ function absent(
 ): Json | undefined {
   const { node, step } = producer;
   if (node.phase !== "Skipped" && node.phase !== "Omitted") return undefined;
-  const isEmptyLoop = isLoop(step) && node.phase === "Skipped";
-  if (parameter === undefined) return isEmptyLoop ? "[]" : undefined;
+  const ofEmptyLoop = emptyLoopOutput(producer);
+  if (parameter === undefined) return ofEmptyLoop;
   const { template } = resolveTemplate(turn, step, frame.context);
   const output = template.outputs?.parameters?.find(({ name }) => name === parameter);
   if (output === undefined) return undefined;
-  return output.valueFrom?.default ?? (isEmptyLoop ? "[]" : null);
+  return output.valueFrom?.default ?? ofEmptyLoop ?? null;
 }
 
 function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {

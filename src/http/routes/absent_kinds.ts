@@ -4,7 +4,7 @@
  */
 import { notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { requireAccess } from "../../service/access.ts";
-import { timeLimit } from "../../service/time_limit.ts";
+import { timeLimit } from "../../service/watch_timeout.ts";
 import { GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
 import {
   param,

@@ -1,6 +1,6 @@
 /** Routes of watches: workflows as they change, and the events about them. */
 import { writeJson } from "../../base/json_text.ts";
-import { watchEvents } from "../../service/events/stream.ts";
+import { watchEvents } from "../../service/events/stream/open_stream.ts";
 import { type WatchEvent, watchWorkflows } from "../../service/workflows/watch.ts";
 import { parseProjection, project, projectionBelow } from "../projection.ts";
 import { LIST_OPTIONS } from "../query.ts";

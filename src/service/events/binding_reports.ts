@@ -1,7 +1,7 @@
 /** Reports what bindings did: to the log, to metrics, to watchers of events. */
 import { apiVersionOf, type Naming } from "../../spec/naming.ts";
 import type { BindingOutcome, EventDispatch } from "./binding_runs.ts";
-import type { About } from "./core_event.ts";
+import type { About } from "./stream/core_event.ts";
 
 /** Reports the outcomes of the bindings of an event. */
 export async function reportOutcomes(

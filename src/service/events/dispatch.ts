@@ -3,14 +3,13 @@
  * tried again later. Everything may be repeated: names, uids and idempotency keys derive from the event and the binding.
  */
 import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
-import { unreadableDelivery } from "../../store/queued_event.ts";
-import { rawBytesOf } from "../../store/raw_bytes.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
 import { reportOutcomes } from "./binding_reports.ts";
 import { type BindingOutcome, type EventDispatch, runBindings } from "./binding_runs.ts";
 import type { BindingSource, EventBinding } from "./binding_source.ts";
 import { eventCaller } from "./caller.ts";
+import { deadDelivery, deliveryOf, deliveryOfUnreadable } from "./delivery_outcome.ts";
 import { type EventEnvelope, readEnvelope } from "./intake.ts";
 
 /** Attempts after which an event is given up. */
@@ -53,7 +52,8 @@ async function dispatchTo(
   earlier: readonly BindingOutcome[],
 ): Promise<Verdict> {
   if (event.attempts >= MAX_ATTEMPTS) {
-    return giveUp(event, final(earlier), `given up after ${event.attempts} attempts`);
+    const message = `given up after ${event.attempts} attempts`;
+    return { delivery: deadDelivery(event, earlier, message) };
   }
   const dispatch: EventDispatch = {
     deps,
@@ -75,23 +75,11 @@ async function dispatchTo(
 function tryLater(deps: ServiceDeps, event: QueuedEvent, outcomes: BindingOutcome[]): Verdict {
   const attempts = event.attempts + 1;
   if (attempts >= MAX_ATTEMPTS) {
-    return giveUp(event, final(outcomes), `given up after ${attempts} attempts`);
+    return { delivery: deadDelivery(event, outcomes, `given up after ${attempts} attempts`) };
   }
   const delivery = deliveryOf(event, outcomes, { state: "queued", attempts });
   const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
   return { delivery, retryAfterMs: wait * (0.5 + deps.ids.fraction()) };
-}
-
-/** The record of an event that a defect of ours has ended. */
-export function failedDelivery(event: QueuedEvent): Delivery {
-  return giveUp(event, [], "internal error; the server's log has the cause").delivery;
-}
-
-/** The record of an event whose text was not written by any version of this program. */
-function deliveryOfUnreadable(event: QueuedEvent): Delivery {
-  const reason = "its text is no event with a payload, metadata and a sender";
-  const raw = rawBytesOf(new TextEncoder().encode(event.text));
-  return unreadableDelivery({ ...event, unreadable: { reason, ...raw } });
 }
 
 /** What earlier attempts have settled. */
@@ -105,26 +93,4 @@ async function earlierOutcomes(
   const known = recorded?.unreadable === undefined ? recorded?.bindings ?? [] : [];
   return [...new Map([...envelope.outcomes ?? [], ...known].map((one) => [one.binding, one]))
     .values()];
-}
-
-/** Outcomes that will not change any more. */
-function final(outcomes: readonly BindingOutcome[]): BindingOutcome[] {
-  return outcomes.map(({ transient: _, ...outcome }) => outcome);
-}
-
-function giveUp(event: QueuedEvent, bindings: BindingOutcome[], message: string): Verdict {
-  const failure: BindingOutcome = { binding: "", outcome: "error", message };
-  const attempts = event.attempts + 1;
-  return { delivery: deliveryOf(event, [...bindings, failure], { state: "dead", attempts }) };
-}
-
-function deliveryOf(
-  event: QueuedEvent,
-  bindings: BindingOutcome[],
-  { state, attempts }: Pick<Delivery, "state" | "attempts">,
-): Delivery {
-  const { id, namespace, discriminator, receivedAt, text } = event;
-  const size = event.size ?? new TextEncoder().encode(text).length;
-  const delivery = { id, namespace, discriminator, receivedAt, size, state, attempts, bindings };
-  return state === "dead" ? { ...delivery, event: text } : delivery;
 }

@@ -2,7 +2,8 @@
 import { EventWorkers } from "./workers.ts";
 import { BindingSource } from "./binding_source.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { dispatchEvent, failedDelivery } from "./dispatch.ts";
+import { failedDelivery } from "./delivery_outcome.ts";
+import { dispatchEvent } from "./dispatch.ts";
 import { runWaitingCallbacks } from "./waiting_callbacks.ts";
 
 export interface EventProcessingOptions {

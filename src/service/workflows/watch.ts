@@ -21,7 +21,7 @@ import { MAX_PORTION_SIZE } from "../page_size.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
 import { getWorkflow, isDeletedWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
-import { timeLimit } from "../time_limit.ts";
+import { timeLimit } from "../watch_timeout.ts";
 
 export interface WatchRequest {
   /** "" watches all namespaces. */

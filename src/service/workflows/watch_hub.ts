@@ -15,7 +15,7 @@ import { WorkflowChange } from "./change.ts";
 import { ChangeBatch } from "./change_batch.ts";
 import { RecentChanges } from "./recent_changes.ts";
 import type { WorkflowSource } from "./source.ts";
-import { Watcher } from "./watcher.ts";
+import { Watcher } from "./watcher_queue.ts";
 import { inScope, Watchers, type WatchScope } from "./watchers.ts";
 
 export interface FollowOptions extends WatchScope {

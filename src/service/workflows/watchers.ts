@@ -1,5 +1,5 @@
 /** The watchers of this process by what they watch, so that a change costs only as much as the watchers it reaches. */
-import type { Watcher } from "./watcher.ts";
+import type { Watcher } from "./watcher_queue.ts";
 
 /** What a watcher wants to hear of. */
 export interface WatchScope {

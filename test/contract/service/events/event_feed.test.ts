@@ -4,8 +4,8 @@ import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import type { ServiceDeps } from "../../../../src/service/deps.ts";
-import { EventFeed } from "../../../../src/service/events/feed.ts";
-import { watchEvents } from "../../../../src/service/events/stream.ts";
+import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
+import { watchEvents } from "../../../../src/service/events/stream/open_stream.ts";
 import { Deployment, until } from "../../../support/deployment.ts";
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 

@@ -24,7 +24,7 @@ import {
   type Verdict,
 } from "../../../../src/service/events/dispatch.ts";
 import { receiveEvent } from "../../../../src/service/events/intake.ts";
-import { EventFeed } from "../../../../src/service/events/feed.ts";
+import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { runWaitingCallbacks } from "../../../../src/service/events/waiting_callbacks.ts";
 import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
 import { proveWebhook, WEBHOOK_SECRET } from "../../../../src/service/events/webhook_senders.ts";

@@ -2,8 +2,8 @@
  * What happened to the pods of a workflow that runs in no cluster. Its steps are processes or containers of a machine and
  * have pods in name only, so their happenings follow from the stored nodes.
  */
-import { podName } from "../../engine/scope/names.ts";
-import { isCompleted, type NodeRecord } from "../../engine/records.ts";
+import { podName } from "../../../engine/scope/names.ts";
+import { isCompleted, type NodeRecord } from "../../../engine/records.ts";
 import type { Happening } from "./core_event.ts";
 
 /** Most parts of a pod's name that are tried as the name of a workflow. */

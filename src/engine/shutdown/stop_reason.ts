@@ -1,6 +1,6 @@
 /** Why a workflow must not continue: a shutdown, or its deadline. */
-import { executedSpec, type WorkflowState } from "./state.ts";
-import type { Turn } from "./turn.ts";
+import { executedSpec, type WorkflowState } from "../state.ts";
+import type { Turn } from "../turn.ts";
 
 export interface StopReason {
   /** Message of a pod that was running. */

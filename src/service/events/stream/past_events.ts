@@ -1,9 +1,9 @@
 /** Recent events, from the workflows as they are and from the events that were stored. */
-import { isOlder } from "../../actors/views.ts";
-import { Turns } from "../../platform/turns.ts";
-import { ManifestKind } from "../../spec/manifest.ts";
-import type { StoredActor } from "../../store/port.ts";
-import { MAX_PORTION_SIZE } from "../page_size.ts";
+import { isOlder } from "../../../actors/views.ts";
+import { Turns } from "../../../platform/turns.ts";
+import { ManifestKind } from "../../../spec/manifest.ts";
+import type { StoredActor } from "../../../store/port.ts";
+import { MAX_PORTION_SIZE } from "../../page_size.ts";
 import {
   type EventScope,
   type FeedDeps,

@@ -2,13 +2,13 @@
  * Events in the form of Kubernetes' core/v1 Event. Events about workflows are not stored: they follow from the phases of the
  * workflow and its nodes, so every replica can show them, even after a restart.
  */
-import { hashText } from "../../actors/actor_ids.ts";
-import { defined } from "../../base/defined.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { parseOrUndefined } from "../../base/json_text.ts";
-import type { Header, NodeRecord } from "../../engine/records.ts";
-import { NODE_PART_PREFIX } from "../../store/port.ts";
-import type { Version } from "../../store/version.ts";
+import { hashText } from "../../../actors/actor_ids.ts";
+import { defined } from "../../../base/defined.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { parseOrUndefined } from "../../../base/json_text.ts";
+import type { Header, NodeRecord } from "../../../engine/records.ts";
+import { NODE_PART_PREFIX } from "../../../store/port.ts";
+import type { Version } from "../../../store/version.ts";
 
 /** A core/v1 Event. */
 export interface CoreEvent {

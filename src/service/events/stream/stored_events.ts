@@ -1,6 +1,6 @@
 /** Events that do not follow from a workflow. Each is stored for all replicas and removed when it is old. */
-import { BoundedCache } from "../../base/bounded_cache.ts";
-import { ManifestKind } from "../../spec/manifest.ts";
+import { BoundedCache } from "../../../base/bounded_cache.ts";
+import { ManifestKind } from "../../../spec/manifest.ts";
 import { type FeedDeps, storedEvent } from "./change_events.ts";
 import { type About, coreEvent, type Happening } from "./core_event.ts";
 

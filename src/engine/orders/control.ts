@@ -2,26 +2,26 @@
  * Carries out what users ask. The statechart says whether a workflow takes a request now, and which state follows. A request
  * makes the change to the object that the API promises, or is refused and changes nothing; `advance` does what follows.
  */
-import { invalid, notFound, Problem } from "../base/problem.ts";
-import { runToEnd } from "../base/steps.ts";
-import { markHeader } from "./change.ts";
-import type { ControlRequest } from "./command.ts";
-import type { EngineEnv } from "./engine.ts";
+import { invalid, notFound, Problem } from "../../base/problem.ts";
+import { runToEnd } from "../../base/steps.ts";
+import { markHeader } from "../change.ts";
+import type { ControlRequest } from "../command.ts";
+import type { EngineEnv } from "../engine.ts";
 import {
   beginEvaluation,
   type FieldTerm,
   matchesNode,
   parseNodeFieldSelector,
-} from "./scope/expressions.ts";
-import { NodeFailure } from "./failure.ts";
-import { type PreparedRetry, prepareRetry, retryWorkflow } from "./orders/manual_retry.ts";
-import { enter, stateAfter } from "./life/life.ts";
-import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders/orders.ts";
-import { wake } from "./runtime.ts";
-import type { WorkflowState } from "./state.ts";
-import type { NodeRecord } from "./records.ts";
-import type { Turn } from "./turn.ts";
-import { withDefaults } from "./nodes/suspend.ts";
+} from "../scope/expressions.ts";
+import { NodeFailure } from "../failure.ts";
+import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
+import { enter, stateAfter } from "../life/life.ts";
+import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders.ts";
+import { wake } from "../runtime.ts";
+import type { WorkflowState } from "../state.ts";
+import type { NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
+import { withDefaults } from "../nodes/suspend.ts";
 
 /**
  * Carries out a request.

@@ -1,16 +1,16 @@
 /** Watching events about workflows, their pods and event bindings. */
-import type { Caller } from "../../auth/port.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
-import { invalid } from "../../base/problem.ts";
+import type { Caller } from "../../../auth/port.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { invalid } from "../../../base/problem.ts";
 import {
   type FieldTerm,
   matchesFields,
   parseFieldSelector,
-} from "../../expr/selectors/field_selector.ts";
-import { matchesLabels, parseLabelSelector } from "../../expr/selectors/label_selector.ts";
-import { requireAccess } from "../access.ts";
-import type { ServiceDeps } from "../deps.ts";
-import { timeLimit } from "../time_limit.ts";
+} from "../../../expr/selectors/field_selector.ts";
+import { matchesLabels, parseLabelSelector } from "../../../expr/selectors/label_selector.ts";
+import { requireAccess } from "../../access.ts";
+import type { ServiceDeps } from "../../deps.ts";
+import { timeLimit } from "../../watch_timeout.ts";
 
 export interface EventStreamRequest {
   /** "" watches all namespaces. */

@@ -3,7 +3,7 @@
  * feed. Events about bindings are stored by the replica that had the trouble. The feed is read once for all readers of this
  * process, and only while there are some. Events are hints: a reader that is too slow loses the oldest ones.
  */
-import { BoundedCache } from "../../base/bounded_cache.ts";
+import { BoundedCache } from "../../../base/bounded_cache.ts";
 import { type EventScope, type FeedDeps, feedEvents, keyOf } from "./change_events.ts";
 import type { About, CoreEvent, Happening } from "./core_event.ts";
 import { pastEvents } from "./past_events.ts";

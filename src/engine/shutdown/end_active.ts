@@ -1,11 +1,11 @@
 /** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a stop. */
-import { cancelTask, end } from "./change.ts";
-import { endContainersWith } from "./nodes/task.ts";
-import { noteWork } from "./turn_budget.ts";
-import { latestAttempt } from "./scope/attempts.ts";
-import { wake } from "./runtime.ts";
-import { hasEnded, type NodeRecord } from "./records.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTask, end } from "../change.ts";
+import { endContainersWith } from "../nodes/task.ts";
+import { noteWork } from "../turn_budget.ts";
+import { latestAttempt } from "../scope/attempts.ts";
+import { wake } from "../runtime.ts";
+import { hasEnded, type NodeRecord } from "../records.ts";
+import type { Turn } from "../turn.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
 /** Ends the active nodes that a shutdown reaches, as many as the turn allows. True when it ended any. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MetricSample } from "../../engine/effect.ts";
-import { WorkflowMetrics } from "./metrics.ts";
+import { WorkflowMetrics } from "./custom_metrics.ts";
 
 const sample = (more: Partial<MetricSample>): MetricSample => ({
   type: "counter",

@@ -1,15 +1,15 @@
 /** Events that follow from changes of the store: about workflows, about their pods, and those that were stored. */
-import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { parseOrUndefined } from "../../base/json_text.ts";
-import type { NodeRecord } from "../../engine/records.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Logger } from "../../platform/log.ts";
-import { ManifestKind } from "../../spec/manifest.ts";
-import { apiVersionOf, type Naming } from "../../spec/naming.ts";
-import type { Change, Store } from "../../store/port.ts";
-import type { Version } from "../../store/version.ts";
-import type { StoredManifest } from "../../store/manifest_port.ts";
+import { parseWorkflowActorId } from "../../../actors/actor_ids.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { parseOrUndefined } from "../../../base/json_text.ts";
+import type { NodeRecord } from "../../../engine/records.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Logger } from "../../../platform/log.ts";
+import { ManifestKind } from "../../../spec/manifest.ts";
+import { apiVersionOf, type Naming } from "../../../spec/naming.ts";
+import type { Change, Store } from "../../../store/port.ts";
+import type { Version } from "../../../store/version.ts";
+import type { StoredManifest } from "../../../store/manifest_port.ts";
 import { type About, type CoreEvent, coreEvent, happeningsOf, nodesOf } from "./core_event.ts";
 import { podHappenings, podOf } from "./pod_happenings.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { podName } from "../../engine/scope/names.ts";
-import type { NodeRecord } from "../../engine/records.ts";
+import { podName } from "../../../engine/scope/names.ts";
+import type { NodeRecord } from "../../../engine/records.ts";
 import { podHappenings, podOf, workflowsOfPod } from "./pod_happenings.ts";
 
 const NODE: NodeRecord = {
