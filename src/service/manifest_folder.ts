@@ -14,7 +14,7 @@ import { normalForm } from "../spec/normal_form.ts";
 import { type ParsedDocument, parseDocuments, ParseError } from "../spec/parse.ts";
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createChecked, isCheckedKind, updateChecked } from "./manifests/checked_kinds.ts";
+import { createChecked, isCheckedKind, updateChecked } from "./manifests/checked_writes.ts";
 import { type ManifestObject, objectFrom } from "./manifests/reads.ts";
 import type { CheckedManifests } from "./manifests/validation.ts";
 import { createManifest, updateManifest } from "./manifests/writes.ts";

@@ -1,55 +1,13 @@
-/** What the senders of commands are told, and the commands whose answer is known before any actor is asked. */
+/** What the senders of commands are told. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
-import type { CommitResult, Store } from "../../store/port.ts";
-import type { ActorKind } from "../hot_actor.ts";
-import { keptAnswer } from "../kinds.ts";
+import type { CommitResult } from "../../store/port.ts";
 import { encodeResult, type Result } from "../result.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
-import { StoreTrouble } from "./store_trouble.ts";
 
 /** An answer on its way to another replica. */
 export interface Reply {
   request: string;
   answer: ReturnType<typeof encodeResult>;
-}
-
-/**
- * Results of commands whose idempotency key is stored, or stands twice in the batch. Undefined when no command has a key.
- *
- * @throws {StoreTrouble}
- */
-export async function findKnownResults(
-  commands: readonly QueuedCommand[],
-  shard: number,
-  { store, kinds }: { store: Store; kinds: readonly ActorKind[] },
-): Promise<KnownResults | undefined> {
-  const keyed = commands.filter(hasKey);
-  if (keyed.length === 0) return undefined;
-  const keys = [...new Set(keyed.map(({ idempotency }) => idempotency.key))];
-  const stored = await store.shards.findAnswers(shard, keys).catch((cause) => {
-    throw new StoreTrouble(cause);
-  });
-  const known = new Map<QueuedCommand, Result | QueuedCommand>();
-  const firsts = new Map<string, KeyedCommand>();
-  for (const command of keyed) {
-    const { key, fingerprint } = command.idempotency;
-    const answer = stored[key];
-    const first = firsts.get(key);
-    const earlier = answer ?? first?.idempotency;
-    if (earlier === undefined) firsts.set(key, command);
-    else if (earlier.fingerprint !== fingerprint) {
-      known.set(command, { ok: false, error: keyReused() });
-    } else if (answer) {
-      known.set(command, { ok: true, answer: keptAnswer(kinds, command.actor, answer) });
-    } else if (first) known.set(command, first);
-  }
-  return known;
-}
-
-type KeyedCommand = QueuedCommand & Required<Pick<QueuedCommand, "idempotency">>;
-
-function hasKey(command: QueuedCommand): command is KeyedCommand {
-  return command.idempotency !== undefined;
 }
 
 /**
@@ -100,15 +58,6 @@ function resultsOf(
     results.set(command, result ?? { ok: false, error: defect() });
   }
   return results;
-}
-
-/** The refusal of an idempotency key that came with another request. */
-function keyReused(): Problem {
-  return new Problem(
-    ProblemCode.Aborted,
-    "The idempotency key was used with another request; take a new key",
-    { status: 422 },
-  );
 }
 
 function defect(): Problem {

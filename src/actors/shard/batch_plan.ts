@@ -9,6 +9,7 @@ import type { HostEffect } from "../hot_actor.ts";
 import { encodeResult, receiptKey } from "../result.ts";
 import { timerRowId } from "../timers.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
+import { answersToKeep } from "./idempotency.ts";
 import {
   encodeRow,
   type KeptEffect,
@@ -19,8 +20,6 @@ import {
   taskRowId,
 } from "./outbox.ts";
 
-/** How long a stored answer to an idempotency key is kept, ms. */
-const ANSWER_TTL_MS = 24 * 3_600_000;
 /** How long a receipt is kept, ms: longer than anybody waits for an answer. */
 const RECEIPT_TTL_MS = 60_000;
 
@@ -149,20 +148,7 @@ class Plan {
   }
 
   addAnswers(batch: ActorBatch): void {
-    const { id, changes, entry: { version } } = batch;
-    const versioned = changes.length > 0 ? { actor: id } : version === undefined ? {} : { version };
-    for (const [command, outcome] of batch.outcomes) {
-      if (!command.idempotency || "error" in outcome || !outcome.answer) continue;
-      const wire = encodeResult({ ok: true, answer: outcome.answer(undefined) });
-      const { key, fingerprint, ttlMs = ANSWER_TTL_MS } = command.idempotency;
-      this.#commit.answers.push({
-        key,
-        fingerprint,
-        answer: isJsonObject(wire) ? wire["answer"] ?? null : null,
-        expiresAt: this.#now + ttlMs,
-        ...versioned,
-      });
-    }
+    for (const answer of answersToKeep(batch, this.#now)) this.#commit.answers.push(answer);
   }
 
   /** Notes what became of commands whose senders wait elsewhere, because an answer may get lost on its way. */

@@ -7,7 +7,7 @@ import {
   openArtifactFile,
   uploadArtifact,
 } from "../../service/artifacts/artifacts.ts";
-import { folderPage } from "../download.ts";
+import { folderPage } from "./folder_page.ts";
 import { type Call, type Download, download, param, type Route, upload } from "../route.ts";
 
 const tag = "artifacts";

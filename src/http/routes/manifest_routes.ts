@@ -7,7 +7,7 @@ import {
   createChecked,
   lintManifest,
   updateChecked,
-} from "../../service/manifests/checked_kinds.ts";
+} from "../../service/manifests/checked_writes.ts";
 import { listManifests } from "../../service/manifests/reads.ts";
 import type { CheckedKind, CheckedManifests } from "../../service/manifests/validation.ts";
 import { deleteManifest } from "../../service/manifests/writes.ts";

@@ -7,7 +7,7 @@ import type { Cursor, MailboxEntry } from "../port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
 import { streamEntriesOf } from "./replies.ts";
-import { mailboxEntry } from "../stored_command.ts";
+import { mailboxEntry } from "../unreadable_command.ts";
 import { takeTurns } from "../take_turns.ts";
 
 type Place = { shard: number; cursor: Cursor };

@@ -2,7 +2,7 @@
 import type { Json } from "../../base/json.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { Answer, MailboxEntry, ShardStore } from "../port.ts";
-import { mailboxEntry } from "../stored_command.ts";
+import { mailboxEntry } from "../unreadable_command.ts";
 import { takeTurns } from "../take_turns.ts";
 import type { Wakeups } from "../wakeups.ts";
 import { type CommitOptions, CommitWriter } from "./commit.ts";
