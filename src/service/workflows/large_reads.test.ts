@@ -92,3 +92,16 @@ test("a request that holds room never waits for itself; outside of requests noth
   hold.release();
   await request(large, LARGE).done;
 });
+
+test("a read that ends after its request holds nothing", async () => {
+  const large = new LargeReads(new ManualClock());
+  const first = request(large, LARGE);
+  await first.done;
+  const late = request(large, LARGE);
+  await soon();
+  late.state.hold.release();
+  first.state.hold.release();
+  await late.done;
+  expect(late.state.hold.size).toBe(0);
+  await request(large, LARGE).done;
+});

@@ -23,6 +23,7 @@ const PATIENCE_MS = 30_000;
 export class Hold {
   readonly #large: LargeReads;
   #size = 0;
+  #isReleased = false;
   /** The answer is still being sent: whoever sends it releases. */
   isKept = false;
 
@@ -34,13 +35,16 @@ export class Hold {
     return this.#size;
   }
 
+  /** A read that ends after its request, because another part of it failed, holds nothing. */
   add(size: number): void {
-    this.#size += size;
+    if (this.#isReleased) this.#large.leave(size);
+    else this.#size += size;
   }
 
   /** Gives everything back; a second call has no effect. */
   readonly release = (): void => {
     const size = this.#size;
+    this.#isReleased = true;
     this.#size = 0;
     if (size > 0) this.#large.leave(size);
   };
