@@ -11,6 +11,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { startFlags } from "../test/support/start_flags.ts";
+import { coreTemplate } from "./support/core_job.ts";
 import { partsOfProfile, recordProfile } from "./support/profile.ts";
 import {
   each,
@@ -31,29 +32,6 @@ interface Cost {
   start: Spent;
   resume: Spent;
   jobsPerSecond: number;
-}
-
-function template(stepPort: number): unknown {
-  const url = `http://127.0.0.1:${stepPort}/{{workflow.name}}`;
-  const uuid = [{ name: "uuid", value: "{{workflow.parameters.uuid}}" }];
-  return {
-    metadata: { name: "job" },
-    spec: {
-      entrypoint: "main",
-      arguments: { parameters: [{ name: "uuid", value: "none" }] },
-      templates: [
-        {
-          name: "main",
-          steps: [
-            [{ name: "trigger", template: "trigger" }],
-            [{ name: "wait", template: "wait", arguments: { parameters: uuid } }],
-          ],
-        },
-        { name: "trigger", http: { url, method: "POST" } },
-        { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} },
-      ],
-    },
-  };
 }
 
 function submit({ send }: Side, name: string): Promise<string> {
@@ -153,7 +131,7 @@ async function main(argv: string[]): Promise<void> {
       const side = await startSide({ folder, args });
       sides.push({ name, side, costs: [] });
       await side.send("POST", `/api/v1/workflow-templates/${NAMESPACE}`, {
-        template: template(stepPort),
+        template: coreTemplate(stepPort),
       });
       await measure(side, "warm", batch);
     }

@@ -9,6 +9,7 @@
  */
 import process from "node:process";
 import { parseShared } from "../src/base/shared_json.ts";
+import { newTable } from "../src/base/table.ts";
 import { accept } from "../src/engine/accept.ts";
 import { advance } from "../src/engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../src/engine/codec.ts";
@@ -18,36 +19,16 @@ import type { EngineEnv } from "../src/engine/engine.ts";
 import type { WorkflowState } from "../src/engine/state.ts";
 import { viewWorkflow } from "../src/engine/view.ts";
 import type { Workflow, WorkflowTemplate } from "../src/spec/manifest.ts";
+import { coreTemplate } from "./support/core_job.ts";
 
 /** Jobs that are at the same phase at the same time. */
 const JOBS = 500;
 
-/** The template of the core job. */
+const { spec } = coreTemplate(19_081);
 const TEMPLATE: WorkflowTemplate = {
   metadata: { name: "job", namespace: "p", uid: "t", creationTimestamp: "2026-01-01T00:00:00Z" },
-  spec: {
-    entrypoint: "main",
-    arguments: { parameters: [{ name: "uuid", value: "n" }] },
-    templates: [
-      {
-        name: "main",
-        steps: [
-          [{ name: "trigger", template: "trigger" }],
-          [{
-            name: "wait",
-            template: "wait",
-            arguments: { parameters: [{ name: "uuid", value: "{{workflow.parameters.uuid}}" }] },
-          }],
-        ],
-      },
-      {
-        name: "trigger",
-        http: { url: "http://127.0.0.1:19081/{{workflow.name}}", method: "POST" },
-      },
-      { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} },
-    ],
-  },
-} as WorkflowTemplate;
+  spec,
+};
 
 function jobOf(name: string): Workflow {
   return {
@@ -122,7 +103,7 @@ function runJobs(round: number): Map<string, Cost> {
   const bodies = Array.from({ length: JOBS }, (_, at) => jobOf(`job-${round}-${at}`));
   phase("create", bodies, (body) => {
     const state = createWorkflow(body, env);
-    jobs.push({ name: body.metadata.name ?? "", state, parts: {}, task: "" });
+    jobs.push({ name: body.metadata.name ?? "", state, parts: newTable(), task: "" });
   });
   phase("start: answer", jobs, answer);
   phase("start: advance", jobs, ({ state }) => advance(state, env));
