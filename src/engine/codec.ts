@@ -7,6 +7,7 @@
 import { errorText } from "../base/error_text.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { newTable } from "../base/table.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
@@ -243,7 +244,7 @@ function specsText({ spec, storedWorkflowTemplateSpec, ...others }: StoredSpecs)
 export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
   state.pending = emptyPending();
-  const put: Record<string, string> = {};
+  const put = newTable<string>();
   // Lists show progress without loading a node, so the header carries it.
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;

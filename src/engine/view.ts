@@ -1,6 +1,7 @@
 /** The workflow as clients see it. */
 import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./nodes/graph.ts";
 import { addResources, SumsBelow } from "./nodes/progress.ts";
@@ -81,7 +82,7 @@ function totalResources(state: WorkflowState): Record<string, number> | undefine
 }
 
 function* taskResults(state: WorkflowState): Steps<Record<string, boolean> | undefined> {
-  const results: Record<string, boolean> = {};
+  const results = newTable<boolean>();
   let count = 0;
   for (const node of state.nodes.values()) {
     if (node.type !== "Pod" || (node.starts ?? 0) === 0 || node.isImported === true) continue;
@@ -96,7 +97,7 @@ function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   const known = nothingKnown();
   const { children } = yield* edgeSteps(state, known);
   if (state.nodes.size > STEP_SIZE) yield;
-  const nodes: Record<string, NodeStatus> = {};
+  const nodes = newTable<NodeStatus>();
   const sums = yield* SumsBelow.over(state, children, known);
   let count = 0;
   for (const node of state.nodes.values()) {
@@ -129,10 +130,12 @@ function viewNode(
     if (node.progress !== undefined) view.progress = node.progress;
     if (node.resourcesDuration !== undefined) view.resourcesDuration = node.resourcesDuration;
   } else {
-    const sum = sums.of(node.id);
+    const sum = sums.of(node);
     if (sum.total > 0) view.progress = `${sum.done}/${sum.total}`;
     else if (node.progress !== undefined) view.progress = node.progress;
-    if (Object.keys(sum.resources).length > 0) view.resourcesDuration = sum.resources;
+    if (sum.resources !== undefined && Object.keys(sum.resources).length > 0) {
+      view.resourcesDuration = sum.resources;
+    }
   }
   return view;
 }

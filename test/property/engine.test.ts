@@ -38,7 +38,8 @@ interface Child {
   loop: number;
   isTolerated: boolean;
   when: "" | "true" | "false";
-  hasExit: boolean;
+  /** Template of its exit hook: a leaf, or a group. */
+  exit: "" | "bye" | "farewell";
 }
 
 const leaf = fc.record({
@@ -64,10 +65,10 @@ function shapes(depth: number): fc.Arbitrary<Shape> {
       { weight: 6, arbitrary: fc.constant("" as const) },
       { weight: 1, arbitrary: fc.constantFrom("true" as const, "false" as const) },
     ),
-    hasExit: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, {
-      weight: 1,
-      arbitrary: fc.constant(true),
-    }),
+    exit: fc.oneof(
+      { weight: 4, arbitrary: fc.constant("" as const) },
+      { weight: 1, arbitrary: fc.constantFrom("bye" as const, "farewell" as const) },
+    ),
   });
   const retry = fc.oneof({ weight: 3, arbitrary: fc.constant(-1) }, {
     weight: 1,
@@ -153,6 +154,10 @@ function manifestOf(shape: Shape, onExit: boolean): Workflow {
   };
   const entrypoint = add(shape, "x");
   templates.push({ name: "bye", container: { image: "i", command: ["c"] } });
+  templates.push({
+    name: "farewell",
+    steps: [[{ name: "one", template: "bye" }], [{ name: "two", template: "bye" }]],
+  });
   return {
     metadata: {
       name: "wf",
@@ -173,7 +178,7 @@ function stepOf(child: Child, name: string, template: string) {
       : {}),
     ...(child.isTolerated ? { continueOn: { failed: true } } : {}),
     ...(child.when === "" ? {} : { when: child.when }),
-    ...(child.hasExit ? { hooks: { exit: { template: "bye" } } } : {}),
+    ...(child.exit === "" ? {} : { hooks: { exit: { template: child.exit } } }),
   };
 }
 
@@ -429,7 +434,7 @@ function checkProgress(state: WorkflowState): void {
 const RUNS = 80;
 
 function sample(shape: Shape, more: Partial<Child> = {}): Child {
-  return { shape, loop: 0, isTolerated: false, when: "", hasExit: false, ...more };
+  return { shape, loop: 0, isTolerated: false, when: "", exit: "", ...more };
 }
 
 /** A waiter for a free place was passed over because those before it could not start, and waited for ever. */
@@ -446,9 +451,9 @@ const LOST_WAITER: [Shape, parallelism: number, salt: number, seed: number] = ((
   });
   const groups = [
     [
-      sample(late, { isTolerated: true, hasExit: true }),
-      sample({ ...late, retry: 2 }, { isTolerated: true, hasExit: true }),
-      sample(late, { loop: 3, isTolerated: true, hasExit: true }),
+      sample(late, { isTolerated: true, exit: "bye" }),
+      sample({ ...late, retry: 2 }, { isTolerated: true, exit: "bye" }),
+      sample(late, { loop: 3, isTolerated: true, exit: "bye" }),
     ],
     [sample({ ...plain, retry: 1 }, { loop: 3 })],
   ];
@@ -459,12 +464,12 @@ const LOST_WAITER: [Shape, parallelism: number, salt: number, seed: number] = ((
       task(sample(locked)),
       task(sample(dag(task(sample(person, { loop: 1, when: "true" }))))),
       task(sample(
-        dag(task(sample(person, { loop: 2 })), task(sample(locked, { hasExit: true }))),
-        { hasExit: true },
+        dag(task(sample(person, { loop: 2 })), task(sample(locked, { exit: "bye" }))),
+        { exit: "bye" },
       )),
       task(sample(
         dag(
-          task(sample(person, { hasExit: true })),
+          task(sample(person, { exit: "bye" })),
           task(sample({ ...late, retry: 1 }), [], true),
           task(sample(late, { loop: 2 }), [2]),
         ),
@@ -495,6 +500,22 @@ describe("any workflow", () => {
           expect(outstanding(world.state, world.env)).toEqual([]);
           expect(loadWorkflow(world.parts).header).toEqual(world.state.header);
         }
+      }),
+      { numRuns: RUNS, interruptAfterTimeLimit: 30_000 },
+    );
+  });
+
+  test("shows at any time the sum over all nodes below as the progress of a group", () => {
+    fc.assert(
+      fc.property(shapes(3), fc.boolean(), fc.nat(), fc.nat(), (shape, onExit, salt, seed) => {
+        const world = new World(manifestOf(shape, onExit), salt, seed);
+        const advance = world.advance.bind(world);
+        world.advance = () => {
+          advance();
+          if (world.random() < 0.2) checkProgress(world.state);
+        };
+        world.run();
+        checkProgress(world.state);
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: 30_000 },
     );

@@ -1,5 +1,5 @@
 /** Progress of groups: the sum over all nodes below, each counted once. It is derived when somebody asks. */
-import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { type KnownOutbound, outboundOf } from "./graph.ts";
 import { nodeId } from "../scope/names.ts";
 import { workflowName, type WorkflowState } from "../state.ts";
@@ -8,10 +8,20 @@ import { isExecutable, type NodeRecord, parseProgress } from "../records.ts";
 interface Sum {
   done: number;
   total: number;
-  resources: Record<string, number>;
+  /** Undefined: none. */
+  resources: Record<string, number> | undefined;
 }
 
 type Following = NodeRecord | "nothing" | undefined;
+
+/** The children of each node, for walks. Nodes are numbers, in the order of creation. */
+interface Graph {
+  index: ReadonlyMap<string, number>;
+  children: readonly (readonly number[])[];
+  /** For each node the number of the last walk that has passed it. */
+  seen: Uint32Array;
+  walks: number;
+}
 
 /**
  * Sums over a node and everything below it. Each step group is above all later groups of its chain, so a walk for each group
@@ -19,32 +29,29 @@ type Following = NodeRecord | "nothing" | undefined;
  * own tree plus that of the group that follows. Only inside DAGs, whose branches meet again, a walk is needed.
  */
 export class SumsBelow {
-  readonly #index: Map<string, number>;
-  readonly #children: number[][] = [];
-  readonly #done: number[] = [];
-  readonly #total: number[] = [];
-  readonly #resources: (Readonly<Record<string, number>> | undefined)[] = [];
-  /** For each node the number of the last walk that has passed it. */
-  readonly #seen: Uint32Array;
-  #walk = 0;
   readonly #state: WorkflowState;
+  readonly #nodes: readonly NodeRecord[];
+  readonly #children: ReadonlyMap<string, readonly string[]>;
   readonly #known: KnownOutbound;
+  #graph: Graph | undefined;
   /** Sums over each node and its members, without what follows. */
-  readonly #own: Sum[] = [];
+  readonly #own = new Map<string, Sum>();
   readonly #groups = new Map<string, Sum>();
   readonly #next = new Map<string, Following>();
-  readonly #hasImports: boolean;
+  /** Hooks of the workflow that are children of its first node. */
+  readonly #hooks: NodeRecord[] = [];
+  #hasImports = false;
 
   private constructor(
     state: WorkflowState,
     nodes: readonly NodeRecord[],
+    children: ReadonlyMap<string, readonly string[]>,
     known: KnownOutbound,
   ) {
     this.#state = state;
+    this.#nodes = nodes;
+    this.#children = children;
     this.#known = known;
-    this.#hasImports = nodes.some(({ isImported }) => isImported === true);
-    this.#index = new Map(nodes.map(({ id }, at) => [id, at]));
-    this.#seen = new Uint32Array(nodes.length);
   }
 
   /** Sums over all nodes of a workflow, step by step. */
@@ -54,48 +61,37 @@ export class SumsBelow {
     known: KnownOutbound,
   ): Steps<SumsBelow> {
     const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
-    const sums = new SumsBelow(state, nodes, known);
+    const sums = new SumsBelow(state, nodes, children, known);
     if (nodes.length > STEP_SIZE) yield;
+    let hasDag = false;
     for (const [at, node] of nodes.entries()) {
-      sums.#enter(node, children.get(node.id) ?? []);
+      sums.#own.set(node.id, ownSum(node));
+      if (node.isImported === true) sums.#hasImports = true;
+      if (node.type === "DAG") hasDag = true;
+      if (node.owner === undefined && node.role === "hook" && node.parents !== undefined) {
+        sums.#hooks.push(node);
+      }
       if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     // Owners are older than their members.
     for (let at = nodes.length - 1; at >= 0; at--) {
-      const owner = nodes[at]?.owner;
-      const above = owner === undefined ? undefined : sums.#own[sums.#index.get(owner) ?? -1];
-      const own = sums.#own[at];
-      if (above !== undefined && own !== undefined) addSum(above, own);
+      const { id, owner } = nodes[at] as NodeRecord;
+      const above = owner === undefined ? undefined : sums.#own.get(owner);
+      if (above !== undefined) addSum(above, sums.#own.get(id));
       if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
+    if (hasDag || sums.#hasImports) sums.#graph = yield* sums.#graphSteps();
     return sums;
   }
 
-  /** Adds the next node. */
-  #enter(node: NodeRecord, children: readonly string[]): void {
-    const own = isExecutable(node.type);
-    const [done, total] = own ? parseProgress(node.progress ?? "") : [0, 0];
-    const resources = own ? node.resourcesDuration : undefined;
-    const below: number[] = [];
-    for (const child of children) {
-      const at = this.#index.get(child);
-      if (at !== undefined) below.push(at);
+  of(node: NodeRecord): Sum {
+    const next = this.#hasImports ? undefined : this.#following(node);
+    if (next === undefined) return this.#walked(node.id);
+    const own = this.#own.get(node.id);
+    if (node.role === "root") {
+      return this.#hooks.reduce((sum, { id }) => joined(sum, this.#own.get(id)), own ?? emptySum());
     }
-    this.#children.push(below);
-    this.#done.push(done);
-    this.#total.push(total);
-    this.#resources.push(resources);
-    this.#own.push({ done, total, resources: resources === undefined ? {} : { ...resources } });
-  }
-
-  of(id: string): Sum {
-    const node = this.#state.nodes.get(id);
-    const next = node === undefined || this.#hasImports ? undefined : this.#following(node);
-    if (next === undefined) return this.#walked(id);
-    return joined(
-      this.#own[this.#index.get(id) ?? -1],
-      next === "nothing" ? undefined : this.#ofGroup(next),
-    );
+    return next === "nothing" ? own ?? emptySum() : joined(own, this.#ofGroup(next));
   }
 
   /** The sum over a step group and all that follows it. */
@@ -115,7 +111,7 @@ export class SumsBelow {
       at = next === undefined || next === "nothing" ? undefined : next;
     }
     for (const at of chain.reverse()) {
-      last = joined(this.#own[this.#index.get(at.id) ?? -1], last);
+      last = joined(this.#own.get(at.id), last);
       this.#groups.set(at.id, last);
     }
     return last ?? emptySum();
@@ -133,19 +129,22 @@ export class SumsBelow {
   #climb(node: NodeRecord, passed: NodeRecord[]): Following {
     const { nodes, runtime } = this.#state;
     let at = node;
+    // On the way out of a retry node from inside one of its members.
+    let isInside = false;
     while (true) {
-      if (this.#next.has(at.id)) return this.#next.get(at.id);
-      passed.push(at);
-      const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
-      if (at.role === "hook" || owner === undefined) {
-        return at.role === "root" ? undefined : "nothing";
+      if (!isInside) {
+        if (this.#next.has(at.id)) return this.#next.get(at.id);
+        passed.push(at);
       }
-      if (at.role === "attempt") {
-        const attempts = runtime.members.get(owner.id) ?? [];
-        if (attempts.at(-1) !== at.id) return "nothing";
+      const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
+      if (owner === undefined) return "nothing";
+      if (isOfRetry(at, owner)) {
+        if (runtime.members.get(owner.id)?.at(-1) !== at.id) return "nothing";
         at = owner;
         continue;
       }
+      // What hooks leave is not awaited, except at the loops of DAGs.
+      if (at.role === "hook") return owner.type === "TaskGroup" ? undefined : "nothing";
       const group = at.role === "group" ? at : owner;
       if (group.type !== "StepGroup") return undefined;
       if (outboundOf(this.#state, at, this.#known).length === 0) return "nothing";
@@ -153,49 +152,93 @@ export class SumsBelow {
       if (steps === undefined) return undefined;
       const name = `${steps.name}[${(group.index ?? 0) + 1}]`;
       const next = nodes.get(nodeId(workflowName(this.#state), name));
+      // What follows a retry node is a child of its last member, not of the nodes inside that.
+      if (next !== undefined && isInside) return "nothing";
       // A damaged index may lead to an earlier group.
       if (next !== undefined) return next.order > group.order ? next : undefined;
-      // What follows a retry node is a child of its last attempt, not of the members of that.
-      if (steps.role === "root" || steps.role === "attempt") return "nothing";
+      if (steps.role === "root") return "nothing";
+      // It may have kept others from before a manual retry.
+      if (steps.outbound !== undefined) return undefined;
+      const above = steps.owner === undefined ? undefined : nodes.get(steps.owner);
+      isInside = above !== undefined && isOfRetry(steps, above);
       at = steps;
     }
   }
 
   #walked(id: string): Sum {
     const sum = emptySum();
-    const start = this.#index.get(id);
+    const graph = this.#graph ??= runToEnd(this.#graphSteps());
+    const start = graph.index.get(id);
     if (start === undefined) return sum;
-    const walk = ++this.#walk;
+    const walk = ++graph.walks;
     const stack = [start];
-    this.#seen[start] = walk;
+    graph.seen[start] = walk;
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-      sum.done += this.#done[at] ?? 0;
-      sum.total += this.#total[at] ?? 0;
-      addResources(sum.resources, this.#resources[at]);
-      for (const child of this.#children[at] ?? []) {
-        if (this.#seen[child] === walk) continue;
-        this.#seen[child] = walk;
+      const node = this.#nodes[at];
+      if (node !== undefined) addOwn(sum, node);
+      for (const child of graph.children[at] ?? []) {
+        if (graph.seen[child] === walk) continue;
+        graph.seen[child] = walk;
         stack.push(child);
       }
     }
     return sum;
   }
+
+  *#graphSteps(): Steps<Graph> {
+    const index = new Map<string, number>();
+    for (const { id } of this.#nodes) {
+      index.set(id, index.size);
+      if (index.size % STEP_SIZE === 0) yield;
+    }
+    const children: number[][] = [];
+    for (const { id } of this.#nodes) {
+      const below: number[] = [];
+      for (const child of this.#children.get(id) ?? []) {
+        const at = index.get(child);
+        if (at !== undefined) below.push(at);
+      }
+      if (children.push(below) % STEP_SIZE === 0) yield;
+    }
+    return { index, children, seen: new Uint32Array(children.length), walks: 0 };
+  }
+}
+
+/** Tells whether a node is an attempt or a hook of a retry node. What comes after that is a child of its last member. */
+function isOfRetry(node: NodeRecord, owner: NodeRecord): boolean {
+  return node.role === "attempt" || (node.role === "hook" && owner.type === "Retry");
 }
 
 function emptySum(): Sum {
-  return { done: 0, total: 0, resources: {} };
+  return { done: 0, total: 0, resources: undefined };
 }
 
-function addSum(sum: Sum, more: Sum): void {
+function ownSum(node: NodeRecord): Sum {
+  const sum = emptySum();
+  addOwn(sum, node);
+  return sum;
+}
+
+/** Adds what a node has itself. */
+function addOwn(sum: Sum, { type, progress, resourcesDuration }: NodeRecord): void {
+  if (!isExecutable(type)) return;
+  const [done, total] = parseProgress(progress ?? "");
+  sum.done += done;
+  sum.total += total;
+  if (resourcesDuration !== undefined) addResources(sum.resources ??= {}, resourcesDuration);
+}
+
+function addSum(sum: Sum, more: Sum | undefined): void {
+  if (more === undefined) return;
   sum.done += more.done;
   sum.total += more.total;
-  addResources(sum.resources, more.resources);
+  if (more.resources !== undefined) addResources(sum.resources ??= {}, more.resources);
 }
 
 function joined(a: Sum | undefined, b: Sum | undefined): Sum {
   const sum = emptySum();
-  if (a !== undefined) addSum(sum, a);
-  if (b !== undefined) addSum(sum, b);
+  addSum(sum, a);
+  addSum(sum, b);
   return sum;
 }
 
