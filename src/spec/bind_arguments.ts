@@ -4,7 +4,7 @@
 import { defined } from "../base/defined.ts";
 import { tagsOf } from "../expr/templates/template.ts";
 import { hasLocationOrKey } from "./artifact_location.ts";
-import type { Arguments, Artifact, Parameter, Template } from "./manifest.ts";
+import type { Arguments, Artifact, Parameter, Template, ValueFrom } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
 /** Most characters that replacing tags may add to a template: a tag may occur many times. */
@@ -78,19 +78,34 @@ export function replaceKnown(template: Template, known: Lookup): Template {
   return replaceTags(first, (name) => bounded(own.get(name) ?? known(name)));
 }
 
+/** Checks that {@link bindInputs} can fill the inputs. @throws as that */
+export function checkBinding({ inputs }: Template, source: ArgumentSource): void {
+  for (const input of inputs?.parameters ?? []) valueOf(input, source);
+  for (const input of inputs?.artifacts ?? []) bindArtifact(input, source);
+}
+
 function bindParameter(input: Parameter, source: ArgumentSource): Parameter {
+  const { value: _value, valueFrom: _from, ...rest } = input;
+  const { value, valueFrom } = valueOf(input, source);
+  return { ...rest, ...defined({ value, valueFrom }) };
+}
+
+/** Where the value of an input comes from. */
+function valueOf(
+  input: Parameter,
+  source: ArgumentSource,
+): { value: string | undefined; valueFrom: ValueFrom | undefined } {
   const given = source.findParameter(input.name);
-  const { value: own, valueFrom: ownSource, ...rest } = input;
-  const value = given === undefined ? own ?? input.default : given.value;
+  const value = given === undefined ? input.value ?? input.default : given.value;
   const valueFrom = given === undefined
-    ? ownSource
+    ? input.valueFrom
     : given.value === undefined
     ? given.valueFrom
     : undefined;
   if (value === undefined && valueFrom?.configMapKeyRef === undefined) {
     throw new SpecError(`inputs.parameters.${input.name} was not supplied`);
   }
-  return { ...rest, ...defined({ value, valueFrom }) };
+  return { value, valueFrom };
 }
 
 function bindArtifact(input: Artifact, source: ArgumentSource): Artifact {
@@ -131,16 +146,17 @@ function* ownValues(template: Template): Iterable<[string, string]> {
 function replaceTags<T>(value: T, known: Lookup): T {
   const walk = (part: unknown): unknown => {
     if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
-    if (Array.isArray(part)) {
-      const copy = part.map(walk);
-      return copy.some((item, index) => item !== part[index]) ? copy : part;
-    }
     if (typeof part !== "object" || part === null) return part;
-    const entries = Object.entries(part);
-    const copy = entries.map(([key, member]): [string, unknown] => [key, walk(member)]);
-    return copy.some(([, member], index) => member !== entries[index]?.[1])
-      ? Object.fromEntries(copy)
-      : part;
+    const members = part as Record<string, unknown>;
+    let copy: Record<string, unknown> | undefined;
+    for (const key in members) {
+      const member = members[key];
+      const next = walk(member);
+      if (next === member) continue;
+      copy ??= (Array.isArray(part) ? part.slice() : { ...part }) as Record<string, unknown>;
+      copy[key] = next;
+    }
+    return copy ?? part;
   };
   return walk(value) as T;
 }

@@ -41,7 +41,8 @@ export function templateTypes(template: Template): TemplateType[] {
 
 /** The type that applies when a template is run. */
 export function templateType(template: Template): TemplateType {
-  return templateTypes(template)[0] ?? TemplateType.Unknown;
+  for (const [member, type] of BODIES) if (template[member] !== undefined) return type;
+  return TemplateType.Unknown;
 }
 
 const POD_TYPES: readonly TemplateType[] = [

@@ -12,7 +12,8 @@ import type { Turn } from "../turn.ts";
  */
 export function lockKeys(turn: Turn, synchronization: Synchronization | undefined): LockKey[] {
   const keys: LockKey[] = [];
-  for (const { configMapKeyRef, namespace, database } of synchronization?.semaphores ?? []) {
+  if (synchronization === undefined) return keys;
+  for (const { configMapKeyRef, namespace, database } of synchronization.semaphores ?? []) {
     const place = namespace ?? workflowNamespace(turn.state);
     if (database?.key !== undefined) {
       const key = `${place}/Database/${database.key}`;
@@ -25,7 +26,7 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
     const key = `${place}/ConfigMap/${name}/${member}`;
     keys.push({ kind: "semaphore", key, limit: semaphoreSize(turn, place, name, member, key) });
   }
-  for (const { name, namespace, database } of synchronization?.mutexes ?? []) {
+  for (const { name, namespace, database } of synchronization.mutexes ?? []) {
     const place = namespace ?? workflowNamespace(turn.state);
     keys.push({
       kind: "mutex",

@@ -75,6 +75,5 @@ function startRetry(turn: Turn, node: NodeRecord, { call: { flag } }: Work): voi
 }
 
 function startExecution(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
-  change(turn, node, { ...status, startedAt: turn.env.now });
-  startTask(turn, node, work);
+  startTask(turn, node, work, status);
 }

@@ -7,7 +7,6 @@ import { type DagMemory, type ExpandedCall, type Frame, memoryOf } from "../runt
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, dependenciesOf, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import type { TaskResults } from "../scope/expressions.ts";
 import { findStep } from "../scope/frame_steps.ts";
 import { nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
@@ -15,7 +14,7 @@ import { workflowName } from "../state.ts";
 import { getNode, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { branchPhases } from "./dag_phase.ts";
-import { dependsLogic, holdsDepends, plainNames, taskResults } from "./depends_condition.ts";
+import { dependsLogic, holdsDepends, isPlainDepends, taskResults } from "./depends_condition.ts";
 import { failNode } from "./fail_node.ts";
 import {
   areMembersDone,
@@ -157,26 +156,28 @@ function shouldRun(
   dependencies: readonly string[],
 ): boolean {
   if (dependencies.length === 0 && (task.depends ?? "") === "") return true;
+  if (isPlainDepends(task)) {
+    return dependencies.every((name) =>
+      isDoneFor(findStep(frame, name), turn.state.nodes.get(taskId(turn, node, name)))
+    );
+  }
   const results = new Map(dependencies.map((name) => {
     const dependency = turn.state.nodes.get(taskId(turn, node, name));
     const elements = dependency?.type === "TaskGroup" ? elementsOf(turn, dependency) : [];
     return [name, taskResults(dependency, elements)] as const;
   }));
-  const names = plainNames(task);
-  if (names !== undefined) {
-    return names.every((name) => isDoneFor(findStep(frame, name), results.get(name)));
-  }
   const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
   return holdsDepends(logic, results);
 }
 
 /** Tells whether a dependency that is written as a bare name is met. */
-function isDoneFor(task: StepLike | undefined, results: TaskResults | undefined): boolean {
-  if (results === undefined) return false;
-  const { Succeeded, Skipped, Daemoned, Errored, Failed } = results;
-  return Succeeded === true || Skipped === true || Daemoned === true ||
-    (task?.continueOn?.error === true && Errored === true) ||
-    (task?.continueOn?.failed === true && Failed === true);
+function isDoneFor(task: StepLike | undefined, node: NodeRecord | undefined): boolean {
+  if (node === undefined) return false;
+  const { phase, daemoned } = node;
+  return phase === "Succeeded" || phase === "Skipped" ||
+    (daemoned === true && phase !== "Pending") ||
+    (task?.continueOn?.error === true && phase === "Error") ||
+    (task?.continueOn?.failed === true && phase === "Failed");
 }
 
 function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {

@@ -17,10 +17,9 @@ export function dependsLogic(task: DagTask, find: (name: string) => DagTask | un
 
 const PLAIN = /^\s*[a-zA-Z0-9][-a-zA-Z0-9]*(\s*&&\s*[a-zA-Z0-9][-a-zA-Z0-9]*)*\s*$/;
 
-/** The names in a condition of the form `A && B`; undefined for any other condition. */
-export function plainNames({ depends = "", dependencies = [] }: DagTask): string[] | undefined {
-  const text = depends === "" ? dependencies.join("&&") : depends;
-  return PLAIN.test(text) ? text.split("&&").map((name) => name.trim()) : undefined;
+/** Tells whether a condition has the form `A && B`: nothing but the names of the tasks for which it waits. */
+export function isPlainDepends({ depends = "", dependencies = [] }: DagTask): boolean {
+  return PLAIN.test(depends === "" ? dependencies.join("&&") : depends);
 }
 
 /** What a condition can ask of a task. @param elements of its loop */

@@ -25,13 +25,14 @@ import { resolveTemplate } from "../scope/templates.ts";
 import { refuseStart } from "../shutdown/refuse_start.ts";
 import { taskId } from "../task_id.ts";
 
-/** Starts the task of a node that has just been created. */
-export function startTask(turn: Turn, node: NodeRecord, work: Work): void {
+/** Starts the task of a node that has just been created. @param status what else the node shows from now on */
+export function startTask(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
   const { call, template } = work;
-  if (refuseStart(turn, node, call.isExit)) return;
+  const patch: NodePatch = { ...status, startedAt: turn.env.now };
+  if (refuseStart(turn, node, patch, call.isExit)) return;
   const { specs } = turn.state;
-  const starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
-  change(turn, node, { starts });
+  patch.starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
+  change(turn, node, patch);
   const bounds = deadlineOf(turn, node, template);
   if (bounds !== undefined) change(turn, node, bounds);
   const waitMs = pendingLimit(template);
@@ -106,8 +107,11 @@ const DEADLINE_TEXT = "Pod was active on the node longer than the specified dead
 
 /** When the task must have ended, and the message of its node if it has not. */
 function deadlineOf(turn: Turn, node: NodeRecord, template: Template) {
-  const ends: number[] = [];
   const { activeDeadlineSeconds, timeout } = template;
+  if (
+    activeDeadlineSeconds === undefined && timeout === undefined && node.deadline === undefined
+  ) return undefined;
+  const ends: number[] = [];
   if (activeDeadlineSeconds !== undefined) {
     const seconds = Number(activeDeadlineSeconds);
     if (!Number.isFinite(seconds)) {
@@ -123,8 +127,9 @@ function deadlineOf(turn: Turn, node: NodeRecord, template: Template) {
 }
 
 /** How long the task may be pending. */
-function pendingLimit(template: Template): number | undefined {
-  const limits = [template.timeout, template.pendingTimeout]
+function pendingLimit({ timeout, pendingTimeout }: Template): number | undefined {
+  if (timeout === undefined && pendingTimeout === undefined) return undefined;
+  const limits = [timeout, pendingTimeout]
     .filter((text) => text !== undefined && text !== "")
     .map((text) => nodeDurationMs(text as string));
   return limits.length === 0 ? undefined : Math.min(...limits);

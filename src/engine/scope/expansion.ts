@@ -12,6 +12,7 @@ import {
   beginEvaluation,
   isWhenTrue,
   joinScopes,
+  mayHoldTag,
   type MissingRule,
   replaceTags,
   replaceTagsIn,
@@ -34,6 +35,13 @@ const STRIDE = 64;
 
 /** What a call takes in memory besides its texts, in characters. */
 const CALL_SIZE = 64;
+
+/** Tells whether a step stands for one call, which is as the step is written. */
+export function isPlain(step: StepLike): boolean {
+  const { parameters = [], artifacts } = step.arguments ?? {};
+  return (step.when ?? "") === "" && !isLoop(step) && artifacts === undefined &&
+    parameters.every(({ valueFrom }) => valueFrom?.expression === undefined) && !mayHoldTag(step);
+}
 
 /**
  * The calls of a step or task, in order; at least one.

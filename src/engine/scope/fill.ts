@@ -1,7 +1,7 @@
 /** Replaces the tags of a template whose values are known now. Other tags stay for later. */
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
-import { joinScopes, replaceTags, type Scope, scopeOf } from "./expressions.ts";
+import { joinScopes, replaceTags } from "./expressions.ts";
 import { type CallVariables, inputScope } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
 import { globalScope } from "./workflow_variables.ts";
@@ -13,25 +13,14 @@ export function fillTemplate(
   inputs: Inputs,
   variables: CallVariables,
 ): Template {
-  const { body, isTagged } = planOf(template);
+  const { body, isTagged, paths } = planOf(template);
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
   const scope = joinScopes(
     inputScope(inputs),
-    pathScope(template),
+    paths,
     variables.locals,
     globalScope(turn, variables),
   );
   const filled = replaceTags(body, scope, "keep", turn.env);
   return template.inputs === undefined ? filled : { ...filled, inputs };
-}
-
-function pathScope(template: Template): Scope {
-  const values: Record<string, string> = {};
-  for (const { name, valueFrom } of template.outputs?.parameters ?? []) {
-    if (valueFrom?.path !== undefined) values[`outputs.parameters.${name}.path`] = valueFrom.path;
-  }
-  for (const { name, path } of template.outputs?.artifacts ?? []) {
-    if (path !== undefined) values[`outputs.artifacts.${name}.path`] = path;
-  }
-  return scopeOf(values);
 }

@@ -7,7 +7,7 @@ import type {
   Template,
   ValueFrom,
 } from "../../spec/manifest.ts";
-import { joinScopes, replaceTags, type Scope } from "./expressions.ts";
+import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
 import { globalScope, parametersJson } from "./workflow_variables.ts";
@@ -36,13 +36,13 @@ export function resolveInputs(
   variables: CallVariables,
 ): Inputs {
   if (inputs === undefined) return {};
-  const scope = joinScopes(variables.locals, globalScope(turn, variables));
+  const scope = () => joinScopes(variables.locals, globalScope(turn, variables));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
   const artifacts = inputs.artifacts?.flatMap((input) => resolveArtifact(input, given));
   const resolved: Inputs = {};
   if (parameters !== undefined) resolved.parameters = parameters;
   if (artifacts !== undefined) resolved.artifacts = artifacts;
-  return replaceTags(resolved, scope, "keep", turn.env);
+  return mayHoldTag(resolved) ? replaceTags(resolved, scope(), "keep", turn.env) : resolved;
 }
 
 /** The artifact that is passed, at the path of the input. None when it is optional and absent. */
@@ -81,10 +81,10 @@ function resolveParameter(
   turn: Turn,
   input: Parameter,
   given: GivenArguments,
-  scope: Scope,
+  scope: () => Scope,
 ): Parameter {
   const argument = given.parameters?.find((parameter) => parameter.name === input.name);
-  const { value: own, valueFrom, ...rest } = input;
+  const { value: own, valueFrom } = input;
   // An argument of the workflow has both a value and `valueFrom` once its ConfigMap was read.
   const source = argument?.value === undefined
     ? argument?.valueFrom ?? valueFrom
@@ -103,6 +103,10 @@ function resolveParameter(
     if (source?.supplied !== undefined) return input;
     throw new NodeFailure(`inputs.parameters.${input.name} was not supplied`);
   }
+  if (own === undefined && valueFrom === undefined && from === undefined) {
+    return { ...input, value };
+  }
+  const { value: _value, valueFrom: _valueFrom, ...rest } = input;
   // The node shows from which ConfigMap the value came.
   return { ...rest, ...(from === undefined ? {} : { valueFrom: from }), value };
 }
@@ -111,10 +115,10 @@ function fromConfigMap(
   turn: Turn,
   input: Parameter,
   from: ValueFrom,
-  scope: Scope,
+  scope: () => Scope,
 ): string | undefined {
   if (from.configMapKeyRef === undefined) return undefined;
-  const ref = replaceTags(from.configMapKeyRef, scope, "error", turn.env);
+  const ref = replaceTags(from.configMapKeyRef, scope(), "error", turn.env);
   try {
     return configMapValue(turn, ref, from.default ?? input.default);
   } catch (error) {

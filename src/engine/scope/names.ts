@@ -34,6 +34,7 @@ export function nodeId(workflow: string, name: string): string {
 export function displayNameOf(name: string, boundaryName: string | undefined): string {
   if (boundaryName === undefined || !name.startsWith(boundaryName)) return name;
   const rest = name.slice(boundaryName.length);
+  if (rest.startsWith(".")) return rest.slice(1);
   const group = /^\[\d+\]/.exec(rest)?.[0];
   if (group === rest) return rest;
   const short = group === undefined ? rest : rest.slice(group.length);

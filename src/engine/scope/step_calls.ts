@@ -4,7 +4,7 @@ import { NodeFailure } from "../failure.ts";
 import type { ExpandedCall, Frame } from "../runtime.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
-import { expandStep } from "./expansion.ts";
+import { expandStep, isPlain } from "./expansion.ts";
 import { findStep, groupIndexOf } from "./frame_steps.ts";
 import { stepReferences } from "./references.ts";
 
@@ -46,6 +46,10 @@ export function taskCalls(
 ): ExpandedCall[] {
   const definition = findStep(frame, task);
   if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
+  const name = `${boundary.name}.${task}`;
+  if (isPlain(definition)) {
+    return [{ step: definition, name, arguments: definition.arguments ?? {} }];
+  }
   const references = stepReferences(turn, boundary, frame, isBefore(frame, task));
-  return expandStep(turn, definition, `${boundary.name}.${task}`, references);
+  return expandStep(turn, definition, name, references);
 }

@@ -2,13 +2,15 @@
 import { freezeAll, isShared } from "../../base/shared_json.ts";
 import type { NodeType, Template } from "../../spec/manifest.ts";
 import { templateType } from "../../spec/template_type.ts";
-import { mayHoldTag } from "./expressions.ts";
+import { mayHoldTag, type Scope, scopeOf } from "./expressions.ts";
 
 export interface TemplatePlan {
   /** The template without its inputs. */
   body: Template;
   /** The body contains tags. */
   isTagged: boolean;
+  /** Where its outputs are taken from: variables that it may use itself. */
+  paths: Scope;
   /** The type of a node that runs it without retries; undefined when it has no body. */
   type: NodeType | undefined;
 }
@@ -38,6 +40,24 @@ export function planOf(template: Template): TemplatePlan {
 
 function makePlan(template: Template): TemplatePlan {
   const { inputs: _inputs, ...body } = template;
-  if (isShared(template)) freezeAll(body);
-  return { body, isTagged: mayHoldTag(body), type: NODE_TYPES[templateType(template)] };
+  // Groups begin once in most workflows, and may be very large.
+  const isGroup = template.steps !== undefined || template.dag !== undefined;
+  if (isShared(template) || !isGroup) freezeAll(body);
+  return {
+    body,
+    isTagged: mayHoldTag(body),
+    paths: pathScope(template),
+    type: NODE_TYPES[templateType(template)],
+  };
+}
+
+function pathScope({ outputs }: Template): Scope {
+  const values: Record<string, string> = {};
+  for (const { name, valueFrom } of outputs?.parameters ?? []) {
+    if (valueFrom?.path !== undefined) values[`outputs.parameters.${name}.path`] = valueFrom.path;
+  }
+  for (const { name, path } of outputs?.artifacts ?? []) {
+    if (path !== undefined) values[`outputs.artifacts.${name}.path`] = path;
+  }
+  return scopeOf(values);
 }

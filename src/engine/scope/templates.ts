@@ -42,9 +42,11 @@ export function resolveTemplate(
   context: TemplateContext,
 ): ResolvedTemplate {
   const found = find(turn, holder, context);
+  const { templateDefaults } = executedSpec(turn.state);
+  if (templateDefaults === undefined) return found;
   return {
-    ...found,
-    template: withTemplateDefaults(found.template, executedSpec(turn.state).templateDefaults),
+    template: withTemplateDefaults(found.template, templateDefaults),
+    context: found.context,
   };
 }
 

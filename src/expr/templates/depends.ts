@@ -31,8 +31,12 @@ export interface DependsReference {
 /** A task with a result, or a bare task. Words that are neither (`and`) count as tasks, as in the reference. */
 const WORD = /([a-zA-Z0-9][-a-zA-Z0-9]*?)\.([A-Z][a-zA-Z]+)|([a-zA-Z0-9][-a-zA-Z0-9]*)/g;
 
+/** A `depends` that is nothing but the name of a task, as most are. */
+const BARE = /^[a-zA-Z0-9][-a-zA-Z0-9]*$/;
+
 /** The tasks that a `depends` names, in order of their first mention. */
 export function dependsReferences(depends: string): DependsReference[] {
+  if (BARE.test(depends)) return [{ task: depends, results: [] }];
   const found = new Map<string, Set<string>>();
   for (const [, task, result, bare] of depends.matchAll(WORD)) {
     const name = task ?? bare ?? "";

@@ -224,8 +224,21 @@ class TagReplacer {
   }
 
   #walkMembers(value: object): unknown {
-    let isChanged = false;
     const members = value as Record<string, unknown>;
+    for (const key in members) if (key.includes(OPEN)) return this.#walkKeys(members);
+    let copy: Record<string, unknown> | undefined;
+    for (const key in members) {
+      const item = members[key];
+      const next = this.walk(item);
+      if (next === item) continue;
+      copy ??= { ...members };
+      copy[key] = next;
+    }
+    return copy ?? value;
+  }
+
+  #walkKeys(members: Record<string, unknown>): unknown {
+    let isChanged = false;
     const keys = Object.keys(members);
     const items: unknown[] = [];
     for (const [at, key] of keys.entries()) {
@@ -236,7 +249,7 @@ class TagReplacer {
       keys[at] = nextKey;
       items.push(next);
     }
-    return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : value;
+    return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : members;
   }
 
   replace(text: string): string {

@@ -1,5 +1,6 @@
 /** Rules for dag templates. */
 import { dependsProblem } from "../../expr/templates/depends.ts";
+import { mayHoldTag } from "../../expr/templates/template.ts";
 import { givenArguments } from "../bind_arguments.ts";
 import { findDependencies } from "../task_dependencies.ts";
 import type { Arguments, DagTask, Template } from "../manifest.ts";
@@ -23,11 +24,12 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   checkGroupLimits(place, template);
   const given = template.dag?.tasks ?? [];
   if (given.length === 0) throw new SpecError(`${place} must have at least one task`);
-  const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given));
+  const waits: Waits = new Map(given.map((task) => [task.name, findDependencies(task)]));
+  const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given, waits));
   checkNames(tasks, "field", `${place}.tasks`);
-  checkFirst(walk, place, tasks, owner, names);
+  checkFirst(walk, place, tasks, waits, owner, names);
   checkTargets(walk, place, template, names);
-  const ancestry = new Ancestry(tasks);
+  const ancestry = new Ancestry(tasks, waits);
   for (const task of tasks) {
     if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
     ancestry.enter(task);
@@ -35,31 +37,36 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   }
 }
 
+/** For each task, by name, those for which it waits, as {@link findDependencies} finds them. */
+type Waits = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
+
+const NONE: ReadonlyMap<string, boolean> = new Map();
+
 /** Sorts tasks so that each comes after those on which it depends. */
-function sortTasks(tasks: readonly DagTask[]): DagTask[] {
+function sortTasks(tasks: readonly DagTask[], waits: Waits): DagTask[] {
   const byName = new Map<string, DagTask>();
   for (const task of tasks) {
     const name = task.name ?? "";
     if (byName.has(name)) throw new SpecError(`duplicated nodeName ${name}`);
     byName.set(name, task);
   }
-  const waiting = new Map<DagTask, number>();
+  const waiting = new Map<string, number>();
   const next = new Map<string, DagTask[]>();
   for (const task of tasks) {
-    const dependencies = [...findDependencies(task).keys()];
-    waiting.set(task, dependencies.length);
-    for (const dependency of dependencies) {
+    const dependencies = waits.get(task.name) ?? NONE;
+    waiting.set(task.name, dependencies.size);
+    for (const dependency of dependencies.keys()) {
       if (!byName.has(dependency)) throw new SpecError(`invalid dependency ${dependency}`);
       const followers = next.get(dependency);
       if (followers === undefined) next.set(dependency, [task]);
       else followers.push(task);
     }
   }
-  const sorted = tasks.filter((task) => waiting.get(task) === 0);
+  const sorted = tasks.filter(({ name }) => waiting.get(name) === 0);
   for (const task of sorted) {
     for (const follower of next.get(task.name) ?? []) {
-      const left = (waiting.get(follower) ?? 0) - 1;
-      waiting.set(follower, left);
+      const left = (waiting.get(follower.name) ?? 0) - 1;
+      waiting.set(follower.name, left);
       if (left === 0) sorted.push(follower);
     }
   }
@@ -72,6 +79,7 @@ function checkFirst(
   walk: CallChecker,
   place: string,
   tasks: readonly DagTask[],
+  waits: Waits,
   owner: Owner,
   names: Names,
 ): void {
@@ -100,17 +108,17 @@ function checkFirst(
     walk.addOutputs(template, "tasks", task.name, names, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
-    checkItemConditions(place, task, byName);
+    checkItemConditions(place, waits.get(task.name) ?? NONE, byName);
   }
 }
 
 /** `AnySucceeded` and `AllFailed` must ask about a loop. */
 function checkItemConditions(
   place: string,
-  task: DagTask,
+  dependencies: ReadonlyMap<string, boolean>,
   tasks: ReadonlyMap<string, DagTask>,
 ): void {
-  for (const [name, asksItems] of findDependencies(task)) {
+  for (const [name, asksItems] of dependencies) {
     const dependency = tasks.get(name);
     const loops = dependency !== undefined &&
       (isAggregated(dependency) || dependency.withSequence !== undefined);
@@ -165,7 +173,9 @@ function checkTask(
   });
 }
 
-/** How arguments and conditions name tasks. */
+const NO_BITS = new Uint32Array();
+
+/** How the tags in arguments and conditions name tasks. */
 const NAMED_TASK = /tasks\.([\w-]+)/g;
 
 /**
@@ -178,24 +188,31 @@ class Ancestry {
   /** Number of tasks that depend on this one and have not been entered yet. */
   readonly #followers = new Map<string, number>();
   readonly #rows = new Map<string, Uint32Array>();
-  #current = new Uint32Array();
+  #current = NO_BITS;
+  readonly #waits: Waits;
 
-  constructor(tasks: readonly DagTask[]) {
+  constructor(tasks: readonly DagTask[], waits: Waits) {
+    this.#waits = waits;
     const named = new Set<string>();
     for (const task of tasks) {
+      if (!mayHoldTag(task)) continue;
       for (const [, name = ""] of JSON.stringify(task).matchAll(NAMED_TASK)) named.add(name);
-      for (const name of findDependencies(task).keys()) {
+    }
+    if (named.size === 0) return;
+    for (const { name } of tasks) if (named.has(name)) this.#bits.set(name, this.#bits.size);
+    for (const dependencies of waits.values()) {
+      for (const name of dependencies.keys()) {
         this.#followers.set(name, (this.#followers.get(name) ?? 0) + 1);
       }
     }
-    for (const { name } of tasks) if (named.has(name)) this.#bits.set(name, this.#bits.size);
   }
 
   /** Goes on to a task. All tasks on which it depends have been entered before. */
   enter(task: DagTask): void {
-    const names = [...findDependencies(task).keys()];
+    if (this.#bits.size === 0) return;
+    const dependencies = this.#waits.get(task.name) ?? NONE;
     let words = 0;
-    for (const name of names) {
+    for (const name of dependencies.keys()) {
       const bit = this.#bits.get(name);
       words = Math.max(
         words,
@@ -203,8 +220,8 @@ class Ancestry {
         bit === undefined ? 0 : (bit >>> 5) + 1,
       );
     }
-    const row = new Uint32Array(words);
-    for (const name of names) {
+    const row = words === 0 ? NO_BITS : new Uint32Array(words);
+    for (const name of dependencies.keys()) {
       const before = this.#rows.get(name) ?? [];
       for (let word = 0; word < before.length; word++) {
         row[word] = (row[word] ?? 0) | (before[word] ?? 0);

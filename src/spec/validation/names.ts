@@ -44,18 +44,19 @@ export function checkNames(
   rule: NameRule,
   place: string,
 ): void {
+  if (entries === undefined) return;
   const seen = new Set<string>();
-  (entries ?? []).forEach((entry, index) => {
-    const name = entry.name ?? "";
-    const at = `${place}[${index}].name`;
-    if (name === "") throw new SpecError(`${at} is required`);
+  for (let index = 0; index < entries.length; index++) {
+    const name = entries[index]?.name ?? "";
+    const at = () => `${place}[${index}].name`;
+    if (name === "") throw new SpecError(`${at()} is required`);
     const problems = nameProblems(name, rule);
     if (problems.length > 0) {
-      throw new SpecError(`${at}: '${name}' is invalid: ${problems.join(";")}`);
+      throw new SpecError(`${at()}: '${name}' is invalid: ${problems.join(";")}`);
     }
-    if (seen.has(name)) throw new SpecError(`${at} '${name}' is not unique`);
+    if (seen.has(name)) throw new SpecError(`${at()} '${name}' is not unique`);
     seen.add(name);
-  });
+  }
 }
 
 /**

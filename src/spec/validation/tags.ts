@@ -1,5 +1,6 @@
 /** Checks that the tags in a part of a manifest name something that can exist. */
 import { writeJson } from "../../base/json_text.ts";
+import { mayHoldTag } from "../../expr/templates/template.ts";
 import { SpecError } from "../spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable, NODE_MEMBERS } from "./variables.ts";
 
@@ -16,10 +17,10 @@ export interface Names {
  * @param more further names, by a rule
  */
 export function layerOver(below: Names, more: (name: string) => boolean = () => false): Names {
-  const own = new Set<string>();
+  let own: Set<string> | undefined;
   return {
-    has: (name) => own.has(name) || below.has(name) || more(name),
-    add: (name) => void own.add(name),
+    has: (name) => own?.has(name) === true || below.has(name) || more(name),
+    add: (name) => void (own ??= new Set()).add(name),
   };
 }
 
@@ -69,6 +70,8 @@ export function isExpressionTag(tag: string): boolean {
  * @throws {SpecError} at the first tag that names nothing known
  */
 export function checkTags(value: unknown, scope: Scope, prefix: string): void {
+  // Most values have none, and to write their text is most of the work.
+  if (!mayHoldTag(value)) return;
   for (const tag of tagsInJson(value)) {
     if (!isExpressionTag(tag) && !isKnown(tag.trim(), scope)) {
       throw new SpecError(`${prefix}failed to resolve {{${tag}}}`);

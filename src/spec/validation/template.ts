@@ -2,7 +2,13 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
-import { anyArguments, type ArgumentSource, bindInputs, replaceKnown } from "../bind_arguments.ts";
+import {
+  anyArguments,
+  type ArgumentSource,
+  bindInputs,
+  checkBinding,
+  replaceKnown,
+} from "../bind_arguments.ts";
 import type { Template, TemplateRef, WorkflowSpec } from "../manifest.ts";
 import { holdsPlaceholder, placeholder } from "../placeholder.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
@@ -155,9 +161,8 @@ export class TemplateWalk implements CallChecker {
 
   #checkTemplate(template: Template, owner: Owner, source: ArgumentSource): void {
     const name = template.name ?? "";
-    const bind = () => withPrefix(`templates.${name} `, () => bindInputs(template, source));
     if (this.#seen.has(template) && !(template.timeout ?? "").includes("{{")) {
-      bind();
+      withPrefix(`templates.${name} `, () => checkBinding(template, source));
       return;
     }
     if (templateTypes(template).length > 1) {
@@ -169,7 +174,7 @@ export class TemplateWalk implements CallChecker {
     checkPodContainers(template);
     const locals = this.#addLocals(template, names);
     const bound = replaceKnown(
-      bind(),
+      withPrefix(`templates.${name} `, () => bindInputs(template, source)),
       (variable) => locals.get(variable) ?? this.globals.get(variable),
     );
     checkTimeouts(bound);
