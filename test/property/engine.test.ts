@@ -617,6 +617,7 @@ describe("any workflow", () => {
           world.timers.clear();
           control(world.state, { type: "retry" }, world.env);
           world.run();
+          checkProgress(world.state);
           for (const node of world.state.nodes.values()) {
             expect(hasEnded(node), node.name).toBe(
               true,

@@ -38,6 +38,8 @@ export class SumsBelow {
   readonly #own = new Map<string, Sum>();
   readonly #groups = new Map<string, Sum>();
   readonly #next = new Map<string, Following>();
+  /** After a manual retry: for the nodes that contain a parent of a node that was kept, what follows them. */
+  readonly #kept = new Map<string, Following>();
   /** Hooks of the workflow that are children of its first node. */
   readonly #hooks: NodeRecord[] = [];
   #hasImports = false;
@@ -71,6 +73,7 @@ export class SumsBelow {
       if (node.owner === undefined && node.role === "hook" && node.parents !== undefined) {
         sums.#hooks.push(node);
       }
+      if (isKept(node)) sums.#noteKept(node);
       if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     // Owners are older than their members.
@@ -82,6 +85,22 @@ export class SumsBelow {
     }
     if (hasDag || sums.#hasImports) sums.#graph = yield* sums.#graphSteps();
     return sums;
+  }
+
+  /** Notes which nodes a node follows that a manual retry has kept. The nodes between may be gone, or be others now. */
+  #noteKept(node: NodeRecord): void {
+    const { nodes } = this.#state;
+    const following = node.role === "group" ? node : undefined;
+    for (const parent of node.parents ?? []) {
+      for (
+        let at = nodes.get(parent);
+        at !== undefined && at.id !== node.owner;
+        at = at.owner === undefined ? undefined : nodes.get(at.owner)
+      ) {
+        const isOther = this.#kept.has(at.id) && this.#kept.get(at.id) !== following;
+        this.#kept.set(at.id, isOther ? undefined : following);
+      }
+    }
   }
 
   of(node: NodeRecord): Sum {
@@ -132,6 +151,7 @@ export class SumsBelow {
     // On the way out of a retry node from inside one of its members.
     let isInside = false;
     while (true) {
+      if (this.#kept.has(at.id)) return at === node ? this.#kept.get(at.id) : "nothing";
       if (!isInside) {
         if (this.#next.has(at.id)) return this.#next.get(at.id);
         passed.push(at);
@@ -153,12 +173,10 @@ export class SumsBelow {
       const name = `${steps.name}[${(group.index ?? 0) + 1}]`;
       const next = nodes.get(nodeId(workflowName(this.#state), name));
       // What follows a retry node is a child of its last member, not of the nodes inside that.
-      if (next !== undefined && isInside) return "nothing";
+      if (next !== undefined && (isInside || isKept(next))) return "nothing";
       // A damaged index may lead to an earlier group.
       if (next !== undefined) return next.order > group.order ? next : undefined;
       if (steps.role === "root") return "nothing";
-      // It may have kept others from before a manual retry.
-      if (steps.outbound !== undefined) return undefined;
       const above = steps.owner === undefined ? undefined : nodes.get(steps.owner);
       isInside = above !== undefined && isOfRetry(steps, above);
       at = steps;
@@ -202,6 +220,14 @@ export class SumsBelow {
     }
     return { index, children, seen: new Uint32Array(children.length), walks: 0 };
   }
+}
+
+/** Tells whether a node has other parents than a new one would have: those from before a manual retry. */
+function isKept({ role, parents, owner }: NodeRecord): boolean {
+  if (parents === undefined || (role !== "group" && role !== "member" && role !== "loop")) {
+    return false;
+  }
+  return parents.length !== 1 || parents[0] !== owner;
 }
 
 /** Tells whether a node is an attempt or a hook of a retry node. What comes after that is a child of its last member. */
