@@ -11,7 +11,7 @@ import { newTable } from "../base/table.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
-import { noSizes, noteNodeSize, notePartSize } from "./part_sizes.ts";
+import { dropNodeSize, NODE_PREFIX, noSizes, noteNodeSize, notePartSize } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
 import {
   areOrders,
@@ -31,7 +31,6 @@ import { isArguments, isHeader, isSpecs, nodeOf } from "./stored_form.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
 const SCHEMA = 2;
-const NODE_PREFIX = "n:";
 /** Part of a retry that is under way. */
 export const RETRY_PART = "r";
 /** Part of requests about many nodes that are under way. */
@@ -120,6 +119,7 @@ function* stateSteps(
     runtime: yield* runtimeSteps(nodes.values(), header.isCut),
     pending: emptyPending(),
     sizes,
+    headText: undefined,
   };
 }
 
@@ -249,7 +249,7 @@ export function takeChanges(state: WorkflowState): Changes {
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
   if (hasProgressed) state.header.progress = progress;
-  if (pending.header || hasProgressed) put["h"] = encodePart(state.header);
+  if (pending.header || hasProgressed) put["h"] = headerText(state, pending.header);
   if (pending.specs) {
     put["s"] = specsText(state.specs);
     put["a"] = encodePart(argumentsOf(state.specs));
@@ -269,8 +269,7 @@ export function takeChanges(state: WorkflowState): Changes {
     const node = state.nodes.get(id);
     if (node === undefined) continue;
     const text = encodePart(node);
-    put[NODE_PREFIX + id] = text;
-    noteNodeSize(state.sizes, id, text.length);
+    put[noteNodeSize(state.sizes, id, text.length)] = text;
   }
   const { effects } = pending;
   const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
@@ -279,10 +278,19 @@ export function takeChanges(state: WorkflowState): Changes {
     : { put, drop, effects, needs };
 }
 
+/** The part of the header. Often nothing else of it has changed than its progress, which therefore comes last. */
+function headerText(state: WorkflowState, hasOtherChanges: boolean): string {
+  const { header, headText } = state;
+  const { progress } = header;
+  const text = headText === undefined || hasOtherChanges
+    ? encodePart({ ...header, progress: undefined }).slice(0, -1)
+    : headText;
+  state.headText = text;
+  return progress === undefined ? `${text}}` : `${text},"progress":${JSON.stringify(progress)}}`;
+}
+
 function droppedParts({ nodes, sizes }: WorkflowState, dropped: ReadonlySet<string>): string[] {
-  const gone = [...dropped].filter((id) => !nodes.has(id));
-  for (const id of gone) noteNodeSize(sizes, id, 0);
-  return gone.map((id) => NODE_PREFIX + id);
+  return [...dropped].filter((id) => !nodes.has(id)).map((id) => dropNodeSize(sizes, id));
 }
 
 /** What lists show of a workflow. */

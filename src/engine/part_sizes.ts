@@ -3,30 +3,46 @@
 /** Sizes of all parts, kept up to date part by part, so that a change needs no look at the other parts. */
 export interface PartSizes {
   total: number;
-  /** By id. */
-  nodes: Map<string, number>;
+  /** Parts of nodes, by id. */
+  nodes: Map<string, NodePart>;
   /** Of the other parts, by key. */
   others: Map<string, number>;
 }
+
+/** The stored part of a node. Its key is kept, since to make it for each commit costs as much as all other work on it. */
+interface NodePart {
+  key: string;
+  size: number;
+}
+
+/** What the keys of nodes' parts begin with; the id follows. */
+export const NODE_PREFIX = "n:";
 
 export function noSizes(): PartSizes {
   return { total: 0, nodes: new Map(), others: new Map() };
 }
 
-/** Notes the new size of a node's part; 0 when it was dropped. */
-export function noteNodeSize(sizes: PartSizes, id: string, size: number): void {
-  noteSize(sizes, sizes.nodes, id, size);
+/** Notes the new size of a node's part. @returns the key of the part */
+export function noteNodeSize(sizes: PartSizes, id: string, size: number): string {
+  let part = sizes.nodes.get(id);
+  if (part === undefined) sizes.nodes.set(id, part = { key: NODE_PREFIX + id, size: 0 });
+  sizes.total += size - part.size;
+  part.size = size;
+  return part.key;
 }
 
-/** The same for any other part. */
+/** Notes that the part of a node is gone. @returns the key that it had */
+export function dropNodeSize(sizes: PartSizes, id: string): string {
+  const key = noteNodeSize(sizes, id, 0);
+  sizes.nodes.delete(id);
+  return key;
+}
+
+/** Notes the new size of any other part; 0 when it was dropped. */
 export function notePartSize(sizes: PartSizes, key: string, size: number): void {
-  noteSize(sizes, sizes.others, key, size);
-}
-
-function noteSize(sizes: PartSizes, parts: Map<string, number>, key: string, size: number): void {
-  sizes.total += size - (parts.get(key) ?? 0);
-  if (size === 0) parts.delete(key);
-  else parts.set(key, size);
+  sizes.total += size - (sizes.others.get(key) ?? 0);
+  if (size === 0) sizes.others.delete(key);
+  else sizes.others.set(key, size);
 }
 
 /** Number of characters of all texts in a JSON tree. */

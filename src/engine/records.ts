@@ -125,6 +125,7 @@ export function blankNode(
     step: undefined,
     index: undefined,
     parents: undefined,
+    after: undefined,
     templateName: undefined,
     templateScope: undefined,
     message: undefined,
@@ -134,6 +135,7 @@ export function blankNode(
     nodeFlag: undefined,
     inputs: undefined,
     outputs: undefined,
+    taskResultSynced: undefined,
     starts: undefined,
   };
 }

@@ -103,6 +103,7 @@ export interface GroupMemory {
 /** What is kept in memory about the tasks of a DAG node. */
 export interface DagMemory {
   targets: readonly string[];
+  dependencies: ReadonlyMap<string, readonly string[]>;
   dependents: ReadonlyMap<string, readonly string[]>;
   /** For each task the number of dependencies that are not done. */
   waitingFor: Map<string, number>;

@@ -15,6 +15,8 @@ export interface WorkflowState {
   runtime: Runtime;
   pending: Pending;
   sizes: PartSizes;
+  /** The stored text of the header up to its progress, as it was last written. */
+  headText: string | undefined;
   /** A manual retry that is under way. The workflow does nothing else until it is done. */
   retrying?: Retrying;
   /** Requests about many nodes that are under way. The workflow does nothing else until they are done. */

@@ -147,14 +147,19 @@ function replaceTags<T>(value: T, known: Lookup): T {
   const walk = (part: unknown): unknown => {
     if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
     if (typeof part !== "object" || part === null) return part;
+    if (Array.isArray(part)) {
+      let copy: unknown[] | undefined;
+      for (let at = 0; at < part.length; at++) {
+        const next = walk(part[at]);
+        if (next !== part[at]) (copy ??= part.slice())[at] = next;
+      }
+      return copy ?? part;
+    }
     const members = part as Record<string, unknown>;
     let copy: Record<string, unknown> | undefined;
     for (const key in members) {
-      const member = members[key];
-      const next = walk(member);
-      if (next === member) continue;
-      copy ??= (Array.isArray(part) ? part.slice() : { ...part }) as Record<string, unknown>;
-      copy[key] = next;
+      const next = walk(members[key]);
+      if (next !== members[key]) (copy ??= { ...members })[key] = next;
     }
     return copy ?? part;
   };

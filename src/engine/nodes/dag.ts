@@ -5,9 +5,9 @@ import { isFailure } from "../failure.ts";
 import { hasEnded, isFailedOrError, type NodeRecord } from "../records.ts";
 import { type DagMemory, type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
-import { addReady, dependenciesOf, planDag } from "../scope/dag_plan.ts";
+import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep } from "../scope/frame_steps.ts";
+import { findStep, isLoop } from "../scope/frame_steps.ts";
 import { nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
@@ -59,9 +59,10 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
 
 function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
   for (const { name } of frame.template.dag?.tasks ?? []) {
+    const step = findStep(frame, name);
+    if (step === undefined || !isLoop(step)) continue;
     const task = nodeByName(turn, `${node.name}.${name}`);
-    const step = task?.type === "TaskGroup" ? findStep(frame, name) : undefined;
-    const fault = task && step && loopFault(turn, task, step);
+    const fault = task?.type === "TaskGroup" ? loopFault(turn, task, step) : undefined;
     if (fault !== undefined) return failNode(turn, node, fault);
   }
   succeed(turn, node, frame);
@@ -89,7 +90,7 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
     const existing = nodeByName(turn, `${node.name}.${task}`);
     beginIfUntouched(turn, existing);
     if (!dag.begun.has(task) && existing === undefined) {
-      if (!beginTask(turn, node, frame, task)) return;
+      if (!beginTask(turn, node, frame, dag, task)) return;
       dag.begun.add(task);
     }
     dag.firstReady++;
@@ -100,9 +101,15 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
 }
 
 /** Begins a task whose dependencies are done. False when the gate is closed. */
-function beginTask(turn: Turn, node: NodeRecord, frame: Frame, name: string): boolean {
+function beginTask(
+  turn: Turn,
+  node: NodeRecord,
+  frame: Frame,
+  dag: DagMemory,
+  name: string,
+): boolean {
   const task = findStep(frame, name) as DagTask;
-  const dependencies = dependenciesOf(frame, name);
+  const dependencies = dag.dependencies.get(name) ?? [];
   const links = dependencies.length === 0
     ? { parents: [node.id] }
     : { after: dependencies.map((other) => taskId(turn, node, other)) };

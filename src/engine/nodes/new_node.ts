@@ -35,7 +35,7 @@ export function newNode(
   node.index = call.index;
   if (call.hook !== undefined) node.hook = call.hook;
   node.parents = call.parents;
-  if (call.after !== undefined) node.after = call.after;
+  node.after = call.after;
   if (holder.templateRef === undefined) node.templateName = holder.template;
   else node.templateRef = holder.templateRef;
   node.templateScope = call.context.text;

@@ -88,7 +88,7 @@ export function goOnRetrying(turn: Turn): boolean {
     const [action, id] = work.pop() as RetryStep;
     const node = state.nodes.get(id);
     if (node !== undefined) ACTIONS[action](turn, node, retrying.plan);
-    noteReplaced(turn, state.sizes.nodes.get(id) ?? 0);
+    noteReplaced(turn, state.sizes.nodes.get(id)?.size ?? 0);
   }
   dropRetrying(state);
   state.runtime = buildRuntime(state.nodes.values());

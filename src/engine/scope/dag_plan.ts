@@ -139,12 +139,13 @@ function rankTasks(
 
 /** The memory of a DAG of which nothing has begun. */
 export function planDag(frame: Frame): DagMemory {
-  const { targets, dependents, counts, rank } = planOf(frame);
+  const { targets, dependencies, dependents, counts, rank } = planOf(frame);
   const ready: string[] = [];
   // The ranks are sorted.
   for (const name of rank.keys()) if (counts.get(name) === 0) ready.push(name);
   return {
     targets,
+    dependencies,
     dependents,
     waitingFor: new Map(counts),
     ready,

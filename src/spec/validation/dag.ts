@@ -27,7 +27,7 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   const waits: Waits = new Map(given.map((task) => [task.name, findDependencies(task)]));
   const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given, waits));
   checkNames(tasks, "field", `${place}.tasks`);
-  checkFirst(walk, place, tasks, waits, owner, names);
+  checkFirst(walk, place, template, tasks, waits, owner, names);
   checkTargets(walk, place, template, names);
   const ancestry = new Ancestry(tasks, waits);
   for (const task of tasks) {
@@ -78,12 +78,14 @@ function sortTasks(tasks: readonly DagTask[], waits: Waits): DagTask[] {
 function checkFirst(
   walk: CallChecker,
   place: string,
+  template: Template,
   tasks: readonly DagTask[],
   waits: Waits,
   owner: Owner,
   names: Names,
 ): void {
   const byName = new Map(tasks.map((task) => [task.name, task]));
+  const used = mayHoldTag(template) ? names : undefined;
   const usesDepends = tasks.some(({ depends }) => (depends ?? "") !== "");
   for (const task of tasks) {
     const at = `${place}.tasks.${task.name}`;
@@ -104,8 +106,8 @@ function checkFirst(
           "Instead use 'dep-task.Failed'/'dep-task.Errored'",
       );
     }
-    const template = withPrefix(`${at} `, () => walk.checkCall(task, owner));
-    walk.addOutputs(template, "tasks", task.name, names, isAggregated(task));
+    const called = withPrefix(`${at} `, () => walk.checkCall(task, owner));
+    walk.addOutputs(called, "tasks", task.name, used, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
     checkItemConditions(place, waits.get(task.name) ?? NONE, byName);

@@ -22,13 +22,14 @@ export interface CallChecker {
    * Adds the names by which others may refer to a step or task that has run.
    *
    * @param template what it runs; undefined if that is known only at run time
+   * @param names undefined: no text uses any of them
    * @param aggregate it is a loop, whose outputs are lists
    */
   addOutputs(
     template: Template | undefined,
     kind: "steps" | "tasks",
     name: string,
-    names: Names,
+    names: Names | undefined,
     aggregate?: boolean,
   ): void;
 }

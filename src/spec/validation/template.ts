@@ -222,9 +222,11 @@ export class TemplateWalk implements CallChecker {
     template: Template | undefined,
     kind: "steps" | "tasks",
     name: string,
-    names: Names,
+    names: Names | undefined,
     aggregate = false,
   ): void {
+    this.#addGlobalOutputs(template, names);
+    if (names === undefined) return;
     const prefix = `${kind}.${name}`;
     names.add(allMembersOf(prefix));
     if (template === undefined) return;
@@ -235,21 +237,31 @@ export class TemplateWalk implements CallChecker {
       names.add(`${prefix}.outputs.result`);
       names.add(`${prefix}.exitCode`);
     }
-    for (const { name: output, globalName } of template.outputs?.parameters ?? []) {
+    for (const { name: output } of template.outputs?.parameters ?? []) {
       names.add(`${prefix}.outputs.parameters.${output}`);
-      this.#addGlobalOutput("parameters", globalName, names);
     }
-    for (const { name: output, globalName } of template.outputs?.artifacts ?? []) {
+    for (const { name: output } of template.outputs?.artifacts ?? []) {
       names.add(`${prefix}.outputs.artifacts.${output}`);
-      this.#addGlobalOutput("artifacts", globalName, names);
     }
     if (aggregate) names.add(`${prefix}.outputs.parameters`);
   }
 
-  #addGlobalOutput(kind: "parameters" | "artifacts", name = "", names: Names): void {
+  #addGlobalOutputs(template: Template | undefined, names: Names | undefined): void {
+    for (const kind of ["parameters", "artifacts"] as const) {
+      for (const { globalName } of template?.outputs?.[kind] ?? []) {
+        this.#addGlobalOutput(kind, globalName, names);
+      }
+    }
+  }
+
+  #addGlobalOutput(
+    kind: "parameters" | "artifacts",
+    name = "",
+    names: Names | undefined,
+  ): void {
     if (name === "") return;
     if (holdsTag(name)) {
-      names.add(kind === "parameters" ? ANY_GLOBAL_PARAMETER : ANY_GLOBAL_ARTIFACT);
+      names?.add(kind === "parameters" ? ANY_GLOBAL_PARAMETER : ANY_GLOBAL_ARTIFACT);
     } else {
       this.addGlobals([`workflow.outputs.${kind}.${name}`]);
     }
