@@ -11,7 +11,15 @@ import { newTable } from "../base/table.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
-import { dropNodeSize, NODE_PREFIX, noSizes, noteNodeSize, notePartSize } from "./part_sizes.ts";
+import {
+  dropNodeSize,
+  NODE_PREFIX,
+  type NodePart,
+  nodePart,
+  noSizes,
+  noteNodeSize,
+  notePartSize,
+} from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
 import {
   areOrders,
@@ -25,7 +33,15 @@ import {
 } from "./orders/ongoing_record.ts";
 import { runtimeSteps } from "./runtime.ts";
 import { emptyPending, type Pending, type WorkflowState } from "./state.ts";
-import { type Header, type NodeRecord, parseProgress, type StoredSpecs } from "./records.ts";
+import {
+  fixedMembers,
+  hasEnded,
+  type Header,
+  movingMembers,
+  type NodeRecord,
+  parseProgress,
+  type StoredSpecs,
+} from "./records.ts";
 import { specText } from "./scope/spec_text.ts";
 import { isArguments, isHeader, isSpecs, nodeOf } from "./stored_form.ts";
 
@@ -69,7 +85,7 @@ export function* loadSteps(
     const node = decodeNode(text, key);
     if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
-    noteNodeSize(sizes, node.id, text.length);
+    noteNodeSize(sizes, nodePart(sizes, node.id), text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
@@ -268,14 +284,30 @@ export function takeChanges(state: WorkflowState): Changes {
   for (const id of pending.nodes) {
     const node = state.nodes.get(id);
     if (node === undefined) continue;
-    const text = encodePart(node);
-    put[noteNodeSize(state.sizes, id, text.length)] = text;
+    const part = nodePart(state.sizes, id);
+    const text = nodeText(part, node);
+    put[part.key] = text;
+    noteNodeSize(state.sizes, part, text.length);
   }
   const { effects } = pending;
   const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
   return pending.index
     ? { put, drop, index: indexEntry(state), effects, needs }
     : { put, drop, effects, needs };
+}
+
+/** The part of a node. A node that runs is written several times, and most of its text stays the same. */
+function nodeText(part: NodePart, node: NodeRecord): string {
+  // It may have members that are not known here.
+  if (node.isImported === true || (part.size > 0 && part.of === undefined)) return encodePart(node);
+  let { head } = part;
+  if (head === undefined || part.of !== node || part.inputs !== node.inputs) {
+    head = encodePart(fixedMembers(node)).slice(0, -1);
+    part.of = node;
+    part.inputs = node.inputs;
+  }
+  part.head = hasEnded(node) ? undefined : head;
+  return `${head},${JSON.stringify(movingMembers(node)).slice(1)}`;
 }
 
 /** The part of the header. Often nothing else of it has changed than its progress, which therefore comes last. */

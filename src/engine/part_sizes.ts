@@ -1,4 +1,6 @@
 /** Sizes of the stored parts of a workflow, in characters. */
+import type { Inputs } from "../spec/manifest.ts";
+import type { NodeRecord } from "./records.ts";
 
 /** Sizes of all parts, kept up to date part by part, so that a change needs no look at the other parts. */
 export interface PartSizes {
@@ -10,9 +12,14 @@ export interface PartSizes {
 }
 
 /** The stored part of a node. Its key is kept, since to make it for each commit costs as much as all other work on it. */
-interface NodePart {
+export interface NodePart {
   key: string;
   size: number;
+  /** Its text up to what changes while a node runs. Undefined: not known, or not needed any more. */
+  head: string | undefined;
+  /** The node and its inputs from which that text was made. */
+  of: NodeRecord | undefined;
+  inputs: Inputs | undefined;
 }
 
 /** What the keys of nodes' parts begin with; the id follows. */
@@ -22,20 +29,28 @@ export function noSizes(): PartSizes {
   return { total: 0, nodes: new Map(), others: new Map() };
 }
 
-/** Notes the new size of a node's part. @returns the key of the part */
-export function noteNodeSize(sizes: PartSizes, id: string, size: number): string {
+/** The part of a node; a new one if it has none. */
+export function nodePart(sizes: PartSizes, id: string): NodePart {
   let part = sizes.nodes.get(id);
-  if (part === undefined) sizes.nodes.set(id, part = { key: NODE_PREFIX + id, size: 0 });
+  if (part === undefined) {
+    part = { key: NODE_PREFIX + id, size: 0, head: undefined, of: undefined, inputs: undefined };
+    sizes.nodes.set(id, part);
+  }
+  return part;
+}
+
+/** Notes the new size of a node's part. */
+export function noteNodeSize(sizes: PartSizes, part: NodePart, size: number): void {
   sizes.total += size - part.size;
   part.size = size;
-  return part.key;
 }
 
 /** Notes that the part of a node is gone. @returns the key that it had */
 export function dropNodeSize(sizes: PartSizes, id: string): string {
-  const key = noteNodeSize(sizes, id, 0);
+  const part = nodePart(sizes, id);
+  noteNodeSize(sizes, part, 0);
   sizes.nodes.delete(id);
-  return key;
+  return part.key;
 }
 
 /** Notes the new size of any other part; 0 when it was dropped. */

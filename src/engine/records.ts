@@ -140,6 +140,65 @@ export function blankNode(
   };
 }
 
+/** Members that a node has from its beginning and keeps, as long as its record and its inputs stay the same. */
+export function fixedMembers(node: NodeRecord) {
+  const { id, name, displayName, role, order, owner, boundary, step, index } = node;
+  const { parents, after, templateName, templateScope, inputs } = node;
+  return {
+    id,
+    name,
+    displayName,
+    role,
+    order,
+    owner,
+    boundary,
+    step,
+    index,
+    parents,
+    after,
+    templateName,
+    templateScope,
+    inputs,
+  };
+}
+
+type Moving = Omit<NodeRecord, keyof ReturnType<typeof fixedMembers>>;
+
+/** All other members. */
+export function movingMembers(node: NodeRecord): { [K in keyof Required<Moving>]: Moving[K] } {
+  return {
+    type: node.type,
+    phase: node.phase,
+    hook: node.hook,
+    outbound: node.outbound,
+    targets: node.targets,
+    templateRef: node.templateRef,
+    message: node.message,
+    startedAt: node.startedAt,
+    finishedAt: node.finishedAt,
+    progress: node.progress,
+    resourcesDuration: node.resourcesDuration,
+    podIP: node.podIP,
+    hostNodeName: node.hostNodeName,
+    daemoned: node.daemoned,
+    nodeFlag: node.nodeFlag,
+    outputs: node.outputs,
+    memoizationStatus: node.memoizationStatus,
+    synchronizationStatus: node.synchronizationStatus,
+    taskResultSynced: node.taskResultSynced,
+    starts: node.starts,
+    lock: node.lock,
+    dueAt: node.dueAt,
+    deadline: node.deadline,
+    deadlineMessage: node.deadlineMessage,
+    isErrored: node.isErrored,
+    isTimedOut: node.isTimedOut,
+    isLostDaemon: node.isLostDaemon,
+    isImported: node.isImported,
+    isExit: node.isExit,
+  };
+}
+
 /** Everything of a workflow except its nodes and specs. */
 export interface Header {
   metadata: ObjectMeta;
