@@ -30,6 +30,8 @@ export interface Frame {
   template: Template;
   /** The template before its inputs were filled in. Workflows of one manifest may share it. */
   written: Template;
+  /** Its steps or tasks may contain tags. */
+  isTagged: boolean;
   context: TemplateContext;
   /** `workflow.status` and `workflow.failures` may be used inside. */
   hasEnd: boolean;

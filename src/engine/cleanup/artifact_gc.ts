@@ -19,9 +19,11 @@ export function artifactsToCollect(
   const spec = executedSpec(state);
   const { artifactRepositoryRef: repositoryRef } = spec;
   const general = artifactGcOf(spec);
-  const artifacts = [...state.nodes.values()].flatMap((node) =>
-    artifactsOfNode(node, general, moment)
-  );
+  const artifacts: Artifact[] = [];
+  for (const node of state.nodes.values()) {
+    if (node.outputs?.artifacts === undefined) continue;
+    for (const artifact of artifactsOfNode(node, general, moment)) artifacts.push(artifact);
+  }
   if (artifacts.length === 0) return undefined;
   const former = formerKeys({
     namespace: workflowNamespace(state),

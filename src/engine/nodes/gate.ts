@@ -21,10 +21,11 @@ export function isGateOpen(
   const { runtime } = turn.state;
   if (!isPlaceFree(turn, waiter)) return false;
   if (boundary === undefined) return true;
-  const { template } = frameOf(turn, boundary);
+  const { failFast, parallelism } = frameOf(turn, boundary).template;
+  if (failFast !== true && parallelism === undefined) return true;
   const count = boundaryCount(runtime, boundary.id);
-  if (template.failFast === true && count.unsuccessful > 0) return false;
-  if (template.parallelism !== undefined && count[counted] >= template.parallelism) {
+  if (failFast === true && count.unsuccessful > 0) return false;
+  if (parallelism !== undefined && count[counted] >= parallelism) {
     setMember(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }

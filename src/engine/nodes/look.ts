@@ -35,7 +35,8 @@ export function lookAtWoken(turn: Turn): void {
       if (isOver(turn) || !resumeInterrupted(turn)) break;
     }
   } finally {
-    runtime.queue.splice(0, at);
+    if (at === runtime.queue.length) runtime.queue.length = 0;
+    else runtime.queue.splice(0, at);
     for (const id of left) wake(runtime, id);
   }
 }

@@ -27,6 +27,7 @@ import { displayNameOf, hookName, podName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
 import { hookReferences, workflowReferences } from "./references.ts";
 import { resolveArguments } from "./resolve_arguments.ts";
+import { planOf } from "./template_plan.ts";
 import { groupBaseNames, groupCalls, taskCalls } from "./step_calls.ts";
 import { localContext, resolveTemplate, type TemplateHolder } from "./templates.ts";
 
@@ -386,6 +387,7 @@ export function keepFrame(
   const frame: Frame = {
     template,
     written,
+    isTagged: planOf(written).isTagged,
     context,
     hasEnd,
     steps: undefined,

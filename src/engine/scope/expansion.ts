@@ -5,7 +5,7 @@
 import type { Json } from "../../base/json.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { checkBytes } from "../limits.ts";
-import type { ExpandedCall, Expansion, GroupMemory } from "../runtime.ts";
+import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../runtime.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
 import {
@@ -37,10 +37,11 @@ const STRIDE = 64;
 const CALL_SIZE = 64;
 
 /** Tells whether a step stands for one call, which is as the step is written. */
-export function isPlain(step: StepLike): boolean {
+export function isPlain(step: StepLike, { isTagged }: Frame): boolean {
   const { parameters = [], artifacts } = step.arguments ?? {};
   return (step.when ?? "") === "" && !isLoop(step) && artifacts === undefined &&
-    parameters.every(({ valueFrom }) => valueFrom?.expression === undefined) && !mayHoldTag(step);
+    parameters.every(({ valueFrom }) => valueFrom?.expression === undefined) &&
+    !(isTagged && mayHoldTag(step));
 }
 
 /**

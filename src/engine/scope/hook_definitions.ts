@@ -31,7 +31,8 @@ function hookOf(
 
 /** Names of the hooks, without the exit handler, sorted. */
 export function hookNames(hooks: Record<string, LifecycleHook> | undefined): string[] {
-  return Object.keys(hooks ?? {}).filter((name) => name !== "exit").sort();
+  if (hooks === undefined) return [];
+  return Object.keys(hooks).filter((name) => name !== "exit").sort();
 }
 
 /** Tells whether a step has hooks of any kind. */

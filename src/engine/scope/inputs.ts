@@ -155,6 +155,10 @@ export function configMapValue(
   return value;
 }
 
+const PARAMETER = "inputs.parameters.";
+/** Up to so many parameters are searched one by one. */
+const FEW = 8;
+
 /** The variables `inputs.*` of a template. */
 export function inputScope(inputs: Inputs | undefined): Scope {
   const parameters = inputs?.parameters ?? [];
@@ -165,7 +169,9 @@ export function inputScope(inputs: Inputs | undefined): Scope {
     find(name) {
       if (!name.startsWith("inputs.")) return undefined;
       if (name === "inputs.parameters") return parametersJson(parameters);
-      return values().get(name);
+      if (parameters.length > FEW || !name.startsWith(PARAMETER)) return values().get(name);
+      const wanted = name.slice(PARAMETER.length);
+      return parameters.find((parameter) => parameter.name === wanted)?.value;
     },
     *names(root) {
       if (root === "inputs") yield* values().keys();
@@ -179,7 +185,7 @@ function inputValues(
 ): Map<string, string> {
   const values = new Map<string, string>();
   for (const { name, value } of parameters) {
-    if (value !== undefined) values.set(`inputs.parameters.${name}`, value);
+    if (value !== undefined) values.set(`${PARAMETER}${name}`, value);
   }
   for (const { name, path } of artifacts) {
     if (path !== undefined) values.set(`inputs.artifacts.${name}.path`, path);

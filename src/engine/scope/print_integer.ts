@@ -4,6 +4,7 @@ const VERB = /%([-+ 0#]*)(\d*)([a-zA-Z%])/g;
 
 /** Prints an integer in a printf format. As in Go, verbs for other kinds of values show what is wrong. */
 export function formatInteger(format: string, value: number): string {
+  if (format === "%d") return String(value);
   let isUsed = false;
   const text = format.replace(VERB, (_match, flags: string, width: string, verb: string) => {
     if (verb === "%") return "%";

@@ -47,7 +47,7 @@ export function taskCalls(
   const definition = findStep(frame, task);
   if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
   const name = `${boundary.name}.${task}`;
-  if (isPlain(definition)) {
+  if (isPlain(definition, frame)) {
     return [{ step: definition, name, arguments: definition.arguments ?? {} }];
   }
   const references = stepReferences(turn, boundary, frame, isBefore(frame, task));

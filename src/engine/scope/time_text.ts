@@ -1,14 +1,19 @@
 /** Times as the API and variables show them. */
 import { BoundedCache } from "../../base/bounded_cache.ts";
 
-// Texts of the last few seconds: many nodes of a workflow have the same one.
+// Texts of the last few seconds, and the last one: many nodes of a workflow have the same one.
 const texts = new BoundedCache<number, string>(64);
+let last = { second: NaN, text: "" };
 
 /** RFC 3339 with seconds, in UTC. */
 export function rfc3339(at: number): string {
   const second = Math.floor(at / 1000);
-  return texts.get(second) ??
-    texts.set(second, `${new Date(at).toISOString().slice(0, 19)}Z`);
+  if (second !== last.second) {
+    const text = texts.get(second) ??
+      texts.set(second, `${new Date(at).toISOString().slice(0, 19)}Z`);
+    last = { second, text };
+  }
+  return last.text;
 }
 
 /** A time in UTC as Go prints it: `2024-01-01 00:00:05 +0000 UTC`. */

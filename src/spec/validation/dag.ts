@@ -27,13 +27,14 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   const waits: Waits = new Map(given.map((task) => [task.name, findDependencies(task)]));
   const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given, waits));
   checkNames(tasks, "field", `${place}.tasks`);
-  checkFirst(walk, place, template, tasks, waits, owner, names);
+  const isTagged = mayHoldTag(template);
+  checkFirst(walk, place, tasks, waits, owner, isTagged ? names : undefined);
   checkTargets(walk, place, template, names);
-  const ancestry = new Ancestry(tasks, waits);
+  const ancestry = new Ancestry(isTagged ? tasks : [], waits);
   for (const task of tasks) {
     if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
     ancestry.enter(task);
-    checkTask(walk, place, task, owner, names, ancestry);
+    checkTask(walk, place, task, owner, isTagged ? names : undefined, ancestry);
   }
 }
 
@@ -74,18 +75,16 @@ function sortTasks(tasks: readonly DagTask[], waits: Waits): DagTask[] {
   return sorted;
 }
 
-/** Checks what can be checked of each task before the outputs of all tasks are known. */
+/** Checks what can be checked of each task before the outputs of all tasks are known. @param names as of {@link checkTask} */
 function checkFirst(
   walk: CallChecker,
   place: string,
-  template: Template,
   tasks: readonly DagTask[],
   waits: Waits,
   owner: Owner,
-  names: Names,
+  names: Names | undefined,
 ): void {
   const byName = new Map(tasks.map((task) => [task.name, task]));
-  const used = mayHoldTag(template) ? names : undefined;
   const usesDepends = tasks.some(({ depends }) => (depends ?? "") !== "");
   for (const task of tasks) {
     const at = `${place}.tasks.${task.name}`;
@@ -107,7 +106,7 @@ function checkFirst(
       );
     }
     const called = withPrefix(`${at} `, () => walk.checkCall(task, owner));
-    walk.addOutputs(called, "tasks", task.name, used, isAggregated(task));
+    walk.addOutputs(called, "tasks", task.name, names, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
     checkItemConditions(place, waits.get(task.name) ?? NONE, byName);
@@ -151,16 +150,35 @@ function checkTargets(
   }
 }
 
-/** Checks what needs the outputs of the other tasks. */
+/** Checks what needs the outputs of the other tasks. @param names undefined: there are no tags */
 function checkTask(
   walk: CallChecker,
   place: string,
   task: DagTask,
   owner: Owner,
-  names: Names,
+  names: Names | undefined,
   ancestry: Ancestry,
 ): void {
   const at = `${place}.tasks.${task.name}`;
+  if (names === undefined) withPrefix(`${at} `, () => addItems(task, NO_NAMES));
+  else checkTaskTags(walk, at, task, names, ancestry);
+  checkArguments(`${at}.arguments.`, task.arguments, false);
+  withPrefix(`${at} `, () => {
+    checkSources(task.arguments, (name) => ancestry.waitsFor(name));
+    walk.checkCall(task, owner, givenArguments(task.arguments));
+  });
+}
+
+/** Takes names that no text uses. */
+const NO_NAMES: Names = { has: () => false, add: () => {} };
+
+function checkTaskTags(
+  walk: CallChecker,
+  at: string,
+  task: DagTask,
+  names: Names,
+  ancestry: Ancestry,
+): void {
   const own = layerOver(names, (name) => {
     const before = /^tasks\.(.+)\.status$/.exec(name)?.[1];
     return before !== undefined && ancestry.waitsFor(before);
@@ -168,11 +186,6 @@ function checkTask(
   const scope = withInlineInputs(task, own);
   withPrefix(`${at} `, () => addItems(task, scope));
   checkTags(task, walk.scope(scope), `${at} `);
-  checkArguments(`${at}.arguments.`, task.arguments, false);
-  withPrefix(`${at} `, () => {
-    checkSources(task.arguments, (name) => ancestry.waitsFor(name));
-    walk.checkCall(task, owner, givenArguments(task.arguments));
-  });
 }
 
 const NO_BITS = new Uint32Array();
