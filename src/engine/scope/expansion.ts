@@ -3,6 +3,7 @@
  * for each element of its loop.
  */
 import type { Json } from "../../base/json.ts";
+import { freezeAll } from "../../base/shared_json.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { checkBytes } from "../limits.ts";
 import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../runtime.ts";
@@ -77,6 +78,8 @@ export function expandStep(
       arguments: {},
     }));
   }
+  // What is frozen is searched for tags only once.
+  if (isLooping) freezeAll(step.arguments);
   const resolved = resolveStep(turn, step, references.scope, STEPS_MUST_EXIST);
   if (!isLooping) {
     if (when !== undefined && !isWhenTrue(when, turn.env)) {

@@ -99,7 +99,7 @@ export function tagsOf(text: string): Tag[] {
 export function mayHoldTag(value: unknown): boolean {
   if (typeof value === "string") return value.includes(OPEN);
   if (typeof value !== "object" || value === null) return false;
-  if (isShared(value)) return tagPlaces(value).keys.length > 0;
+  if (isShared(value)) return tagPlaces(value).places.length > 0;
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) if (mayHoldTag(value[at])) return true;
     return false;
@@ -112,25 +112,39 @@ export function mayHoldTag(value: unknown): boolean {
 
 /** Where the tags of a list or object are. */
 interface TagPlaces {
-  /** Keys that contain a tag, or have one somewhere below them. */
-  keys: readonly string[];
+  /** Members that contain a tag, or have one somewhere below them. */
+  places: readonly TagPlace[];
   /** One of the keys themselves contains a tag. */
   areKeysTagged: boolean;
+}
+
+interface TagPlace {
+  key: string;
+  /** Of a list or object. */
+  inner: TagPlaces | undefined;
+  /** Of a text. */
+  tags: readonly Tag[];
 }
 
 // A memo of a pure function, by shared values.
 const tagged = new WeakMap<object, TagPlaces>();
 
 function tagPlaces(value: object): TagPlaces {
-  let places = tagged.get(value);
-  if (places === undefined) {
-    const members = value as Record<string, unknown>;
-    const keys = Object.keys(members)
-      .filter((key) => key.includes(OPEN) || mayHoldTag(members[key]));
-    places = { keys, areKeysTagged: keys.some((key) => key.includes(OPEN)) };
-    tagged.set(value, places);
+  const known = tagged.get(value);
+  if (known !== undefined) return known;
+  const places: TagPlace[] = [];
+  let areKeysTagged = false;
+  for (const [key, member] of Object.entries(value)) {
+    const isKeyTagged = key.includes(OPEN);
+    if (isKeyTagged) areKeysTagged = true;
+    const inner = typeof member === "object" && member !== null ? tagPlaces(member) : undefined;
+    const tags = typeof member === "string" ? tagsOf(member) : [];
+    const isTagged = inner === undefined ? mayHoldTag(member) : inner.places.length > 0;
+    if (isKeyTagged || isTagged) places.push({ key, inner, tags });
   }
-  return places;
+  const found = { places, areKeysTagged };
+  tagged.set(value, found);
+  return found;
 }
 
 /**
@@ -185,25 +199,26 @@ class TagReplacer {
   walk(value: unknown): unknown {
     if (typeof value === "string") return value.includes(OPEN) ? this.#leaf(value) : value;
     if (typeof value !== "object" || value === null) return value;
-    if (isShared(value)) return this.#walkShared(value);
+    if (isShared(value)) return this.#walkShared(value, tagPlaces(value));
     return Array.isArray(value) ? this.#walkItems(value) : this.#walkMembers(value);
   }
 
   /** One of many texts: it adds what an ordinary text costs, so that large templates are not at a disadvantage. */
-  #leaf(text: string): string {
+  #leaf(text: string, tags?: readonly Tag[]): string {
     this.#evaluation.allow(STEPS_PER_TEXT);
-    return this.replace(text);
+    return this.replace(text, tags);
   }
 
   /** Visits only the parts that contain tags. */
-  #walkShared(value: object): unknown {
-    const { keys, areKeysTagged } = tagPlaces(value);
+  #walkShared(value: object, { places, areKeysTagged }: TagPlaces): unknown {
     if (areKeysTagged) return this.#walkMembers(value);
     const members = value as Record<string, unknown>;
     let copy: Record<string, unknown> | undefined;
-    for (const key of keys) {
+    for (const { key, inner, tags } of places) {
       const item = members[key];
-      const next = this.walk(item);
+      const next = inner === undefined
+        ? this.#leaf(item as string, tags)
+        : this.#walkShared(item as object, inner);
       if (next === item) continue;
       copy ??= (Array.isArray(value) ? value.slice() : { ...value }) as Record<string, unknown>;
       copy[key] = next;
@@ -252,19 +267,19 @@ class TagReplacer {
     return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : members;
   }
 
-  replace(text: string): string {
+  replace(text: string, tags: readonly Tag[] = tagsOf(text)): string {
     try {
-      return this.#replace(text);
+      return this.#replace(text, tags);
     } catch (error) {
       if (!(error instanceof BudgetExceeded)) throw error;
       throw new TemplateError("expression", this.#tag, `failed at ${this.#tag}: ${error.message}`);
     }
   }
 
-  #replace(text: string): string {
+  #replace(text: string, tags: readonly Tag[]): string {
     let result = "";
     let at = 0;
-    for (const tag of tagsOf(text)) {
+    for (const tag of tags) {
       const raw = text.slice(tag.start, tag.end);
       const whole = text.slice(
         ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
