@@ -9,7 +9,14 @@ import { checkTurn, noteWork } from "./turn_budget.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { account, attach, isCounted, releaseCalls, setMember, wake } from "./runtime.ts";
-import { hasEnded, isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
+import {
+  hasEnded,
+  isExecutable,
+  isFulfilled,
+  isTask,
+  type NodeRecord,
+  parseProgress,
+} from "./records.ts";
 import { executedSpec } from "./state.ts";
 import { taskId } from "./task_id.ts";
 import { createdAt, type Turn } from "./turn.ts";
@@ -57,7 +64,8 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   } else Object.assign(node, patch);
   state.pending.nodes.add(node.id);
   wake(state.runtime, node.id);
-  if (node.owner !== undefined) wake(state.runtime, node.owner);
+  // Nobody waits for anything else.
+  if (node.owner !== undefined && isFulfilled(node)) wake(state.runtime, node.owner);
   if (node.phase !== before) {
     notePhase(turn, node);
     wakeWatchers(turn, node);

@@ -52,14 +52,15 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
   const memory = memoryOf(turn.state.runtime, group.id);
   const calls = memory.calls ?? [];
   const { opened } = turn.state.runtime;
+  const links: Links = { parents: [group.id] };
   while (memory.cursor < calls.length) {
     const call = calls[memory.cursor];
     if (call === undefined) return;
     const existing = nodeByName(turn, call.name);
     if (existing === undefined) {
       if (memory.firstFailed?.isErrored === true) return;
-      const started = createWithoutRun(turn, boundary, group, call) ??
-        startMember(turn, boundary, group, call);
+      const started = createWithoutRun(turn, boundary, group, call, links) ??
+        startMember(turn, boundary, group, call, links);
       if (started === undefined) return;
       if (started.isErrored === true) memory.firstFailed ??= started;
       // The node has its inputs now; a long loop should not keep them twice.
@@ -84,7 +85,7 @@ export function startMember(
   boundary: NodeRecord,
   owner: NodeRecord,
   expanded: ExpandedCall,
-  links: Links = { parents: [owner.id] },
+  links: Links,
 ): NodeRecord | undefined {
   const call = memberCall(turn, boundary, owner, expanded, links);
   return startCall(turn, call, expanded.arguments ?? {}, owner.id);
