@@ -17,6 +17,7 @@ import {
   type NodePart,
   nodePart,
   noSizes,
+  noteLoaded,
   noteNodeSize,
   notePartSize,
 } from "./part_sizes.ts";
@@ -85,7 +86,7 @@ export function* loadSteps(
     const node = decodeNode(text, key);
     if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
-    noteNodeSize(sizes, nodePart(sizes, node.id), text.length);
+    noteLoaded(sizes, node.id, key, text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
@@ -310,15 +311,15 @@ function nodeText(part: NodePart, node: NodeRecord): string {
   return `${head},${JSON.stringify(movingMembers(node)).slice(1)}`;
 }
 
-/** The part of the header. Often nothing else of it has changed than its progress, which therefore comes last. */
+/** The part of the header. Often nothing else of it has changed than its progress. */
 function headerText(state: WorkflowState, hasOtherChanges: boolean): string {
-  const { header, headText } = state;
-  const { progress } = header;
-  const text = headText === undefined || hasOtherChanges
-    ? encodePart({ ...header, progress: undefined }).slice(0, -1)
-    : headText;
-  state.headText = text;
-  return progress === undefined ? `${text}}` : `${text},"progress":${JSON.stringify(progress)}}`;
+  const { header } = state;
+  if (hasOtherChanges) {
+    state.headText = undefined;
+    return encodePart(header);
+  }
+  state.headText ??= encodePart({ ...header, progress: undefined }).slice(0, -1);
+  return `${state.headText},"progress":${JSON.stringify(header.progress)}}`;
 }
 
 function droppedParts({ nodes, sizes }: WorkflowState, dropped: ReadonlySet<string>): string[] {

@@ -31,11 +31,17 @@ export function noSizes(): PartSizes {
 
 /** The part of a node; a new one if it has none. */
 export function nodePart(sizes: PartSizes, id: string): NodePart {
-  let part = sizes.nodes.get(id);
-  if (part === undefined) {
-    part = { key: NODE_PREFIX + id, size: 0, head: undefined, of: undefined, inputs: undefined };
-    sizes.nodes.set(id, part);
-  }
+  return sizes.nodes.get(id) ?? addPart(sizes, id, NODE_PREFIX + id);
+}
+
+/** Notes a part that was loaded. */
+export function noteLoaded(sizes: PartSizes, id: string, key: string, size: number): void {
+  noteNodeSize(sizes, addPart(sizes, id, key), size);
+}
+
+function addPart(sizes: PartSizes, id: string, key: string): NodePart {
+  const part: NodePart = { key, size: 0, head: undefined, of: undefined, inputs: undefined };
+  sizes.nodes.set(id, part);
   return part;
 }
 

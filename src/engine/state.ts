@@ -15,7 +15,7 @@ export interface WorkflowState {
   runtime: Runtime;
   pending: Pending;
   sizes: PartSizes;
-  /** The stored text of the header up to its progress, as it was last written. */
+  /** The stored text of the header without its progress; undefined when that has changed since. */
   headText: string | undefined;
   /** A manual retry that is under way. The workflow does nothing else until it is done. */
   retrying?: Retrying;

@@ -55,20 +55,31 @@ function factsText(templates: readonly Template[], facts: ValidityFacts): string
   const { workflowTemplateRef, ...rest } = own;
   const values = [own.arguments, stored?.arguments, given].map(maskValues);
   if (values.includes(undefined)) return undefined;
-  const text = JSON.stringify([withoutArguments(rest), stored && withoutArguments(stored), values]);
+  const text = [
+    textWithoutArguments(rest),
+    stored === undefined ? "" : textWithoutArguments(stored),
+    JSON.stringify(values),
+  ].join("\n");
   if (text.includes("{{") || text.includes("emplateRef")) return undefined;
   const names = metadata.map((one) => [
     Object.keys(one?.labels ?? {}),
     Object.keys(one?.labelsFrom ?? {}),
     Object.keys(one?.annotations ?? {}),
   ]);
-  return JSON.stringify([text, workflowTemplateRef, names, options]);
+  return [text, JSON.stringify([workflowTemplateRef, names, options])].join("\n");
 }
 
-function withoutArguments(
-  { templates: _templates, arguments: _arguments, ...rest }: WorkflowSpec,
-): object {
-  return rest;
+// A memo of a pure function, by shared specs.
+const texts = new WeakMap<WorkflowSpec, string>();
+
+/** JSON of a spec without templates and arguments. */
+function textWithoutArguments(spec: WorkflowSpec): string {
+  const known = texts.get(spec);
+  if (known !== undefined) return known;
+  const { templates: _templates, arguments: _arguments, ...rest } = spec;
+  const text = JSON.stringify(rest);
+  if (isShared(spec)) texts.set(spec, text);
+  return text;
 }
 
 /** The arguments, reduced to whether they have a value; undefined if a value may be a tag or become part of one. */
