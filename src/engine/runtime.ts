@@ -274,14 +274,13 @@ function ownersOf(ordered: readonly NodeRecord[]): string[] {
 
 /** Adds a node to the members of its owner. */
 export function attach(runtime: Runtime, node: NodeRecord): void {
-  if (node.owner !== undefined) {
-    const members = runtime.members.get(node.owner);
-    if (members === undefined) runtime.members.set(node.owner, [node.id]);
-    else members.push(node.id);
-    if (node.role !== "hook") {
-      runtime.memberCounts.set(node.owner, (runtime.memberCounts.get(node.owner) ?? 0) + 1);
-    }
-  }
+  const { id, owner, role } = node;
+  if (owner === undefined) return;
+  const members = runtime.members.get(owner);
+  if (members === undefined) runtime.members.set(owner, [id]);
+  else members.push(id);
+  if (role === "hook") return;
+  runtime.memberCounts.set(owner, (runtime.memberCounts.get(owner) ?? 0) + 1);
 }
 
 /** Adds a node to the counters, or takes it out before it changes. */
@@ -330,11 +329,10 @@ export function isCounted(patch: Partial<NodeRecord>): boolean {
 
 /** The counters of a Steps or DAG node. */
 export function boundaryCount(runtime: Runtime, id: string): BoundaryCount {
-  let count = runtime.boundaries.get(id);
-  if (count === undefined) {
-    count = { activePods: 0, activeChildren: 0, unsuccessful: 0 };
-    runtime.boundaries.set(id, count);
-  }
+  const known = runtime.boundaries.get(id);
+  if (known !== undefined) return known;
+  const count = { activePods: 0, activeChildren: 0, unsuccessful: 0 };
+  runtime.boundaries.set(id, count);
   return count;
 }
 
@@ -365,23 +363,22 @@ export function releaseCalls(runtime: Runtime, memory: GroupMemory | undefined):
 
 /** What is kept in memory about a group. */
 export function memoryOf(runtime: Runtime, id: string): GroupMemory {
-  let memory = runtime.memories.get(id);
-  if (memory === undefined) {
-    memory = {
-      frame: undefined,
-      calls: undefined,
-      callCharacters: 0,
-      unmade: undefined,
-      cursor: 0,
-      done: new Set(),
-      news: [],
-      firstFailed: undefined,
-      dag: undefined,
-      aggregates: undefined,
-      callsByName: undefined,
-    };
-    runtime.memories.set(id, memory);
-  }
+  const known = runtime.memories.get(id);
+  if (known !== undefined) return known;
+  const memory: GroupMemory = {
+    frame: undefined,
+    calls: undefined,
+    callCharacters: 0,
+    unmade: undefined,
+    cursor: 0,
+    done: new Set(),
+    news: [],
+    firstFailed: undefined,
+    dag: undefined,
+    aggregates: undefined,
+    callsByName: undefined,
+  };
+  runtime.memories.set(id, memory);
   return memory;
 }
 

@@ -6,7 +6,7 @@ import { BudgetExceeded, ExprCompileError, ExprRuntimeError } from "../expr/valu
 import { toJsonText } from "../expr/values/go_text.ts";
 import { UTC } from "../expr/values/go_zone.ts";
 import { RunContext, type RunOptions } from "../expr/values/run_context.ts";
-import { tagsOf } from "../expr/templates/template.ts";
+import { tagsOf } from "../expr/templates/tags.ts";
 import { GoTime, newMap, setOwn, type Value, type ValueMap } from "../expr/values/values.ts";
 import { evaluateCronWhen, WhenError } from "../expr/when/when.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";

@@ -2,7 +2,7 @@
  * Binds arguments to a template while a manifest is checked, with stand-ins for values that are known only at run time.
  */
 import { defined } from "../base/defined.ts";
-import { tagsOf } from "../expr/templates/template.ts";
+import { tagsOf } from "../expr/templates/tags.ts";
 import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template, ValueFrom } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";

@@ -14,12 +14,11 @@ import {
 import { toJsonText } from "../../expr/values/go_text.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import { type Scope, scopeOf } from "../../expr/language/scope.ts";
+import { mayHoldTag, tagsOf } from "../../expr/templates/tags.ts";
 import {
-  mayHoldTag,
   type MissingRule,
   substitute,
   substituteText,
-  tagsOf,
   type TemplateOptions,
 } from "../../expr/templates/template.ts";
 import { evaluateWhen } from "../../expr/when/when.ts";

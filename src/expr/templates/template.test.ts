@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../base/json.ts";
+import { freezeAll } from "../../base/shared_json.ts";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { scopeOf } from "../language/scope.ts";
 import {
@@ -8,10 +9,10 @@ import {
   PLACEHOLDER,
   substitute,
   substituteText,
-  tagsOf,
   TemplateError,
   type TemplateErrorKind,
 } from "./template.ts";
+import { tagsOf } from "./tags.ts";
 
 const VARIABLES: Record<string, Json> = {
   "workflow.name": "wf",
@@ -137,6 +138,23 @@ describe("substituteText()", () => {
 });
 
 describe("substitute()", () => {
+  test("finds the tags of a shared value in texts and in keys, whatever the keys hold", () => {
+    const value = freezeAll({
+      list: ["x", { "{{workflow.name}}": { a: 1 } }, "{{workflow.name}}"],
+      plain: { b: [2] },
+      deep: { "{{inputs.parameters.msg}}": true },
+    });
+    for (let round = 0; round < 2; round++) {
+      const filled = substitute(value, scopeOf(VARIABLES), { missing: "error" });
+      expect(filled).toEqual({
+        list: ["x", { wf: { a: 1 } }, "wf"],
+        plain: { b: [2] },
+        deep: { hello: true },
+      });
+      expect(filled.plain).toBe(value.plain);
+    }
+  });
+
   const options = { missing: "error", functions: ARGO_FUNCTIONS } as const;
 
   test("replaces in strings and keys anywhere, and copies only what changes", () => {

@@ -10,6 +10,7 @@ import type { Reference } from "../language/program.ts";
 import { compileCached, referencesCached } from "../language/program_cache.ts";
 import { RunContext, type RunOptions } from "../values/run_context.ts";
 import { type Scope, ScopeEnvironment } from "../language/scope.ts";
+import { CLOSE, OPEN, type Tag, type TagPlaces, tagPlaces, tagsOf } from "./tags.ts";
 import { wellFormed } from "../values/utf8.ts";
 import { fromJson, type FunctionTable, type Value } from "../values/values.ts";
 
@@ -53,99 +54,8 @@ export class TemplateError extends Error {
   }
 }
 
-/**
- * A tag in a text; offsets are in UTF-16 units, and `end` is exclusive. `outerStart` is where the tag around it begins.
- */
-export type Tag =
-  | { type: "name"; name: string; start: number; end: number; outerStart?: number }
-  | { type: "expression"; source: string; start: number; end: number };
-
 /** Text that stands for a value that is not known yet, while a manifest is checked. */
 export const PLACEHOLDER = "__argo__internal__placeholder-";
-
-const OPEN = "{{";
-const CLOSE = "}}";
-
-/** The tags of a text, left to right. Of nested tags, only the inner one counts. A tag without an end is text. */
-export function tagsOf(text: string): Tag[] {
-  const tags: Tag[] = [];
-  let at = 0;
-  while (true) {
-    const start = text.indexOf(OPEN, at);
-    if (start < 0) return tags;
-    const close = text.indexOf(CLOSE, start + OPEN.length);
-    if (close < 0) return tags;
-    const end = close + CLOSE.length;
-    const body = text.slice(start + OPEN.length, close);
-    const inner = body.lastIndexOf(OPEN);
-    if (body.startsWith("=")) {
-      tags.push({ type: "expression", source: body.slice(1), start, end });
-    } else if (inner > 0) {
-      tags.push({
-        type: "name",
-        name: body.slice(inner + OPEN.length),
-        start: start + OPEN.length + inner,
-        end,
-        outerStart: start,
-      });
-    } else {
-      tags.push({ type: "name", name: body.trim(), start, end });
-    }
-    at = end;
-  }
-}
-
-/** Tells whether any string in a JSON tree, including keys of objects, may contain a tag. */
-export function mayHoldTag(value: unknown): boolean {
-  if (typeof value === "string") return value.includes(OPEN);
-  if (typeof value !== "object" || value === null) return false;
-  if (isShared(value)) return tagPlaces(value).places.length > 0;
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at++) if (mayHoldTag(value[at])) return true;
-    return false;
-  }
-  for (const key in value) {
-    if (key.includes(OPEN) || mayHoldTag((value as Record<string, unknown>)[key])) return true;
-  }
-  return false;
-}
-
-/** Where the tags of a list or object are. */
-interface TagPlaces {
-  /** Members that contain a tag, or have one somewhere below them. */
-  places: readonly TagPlace[];
-  /** One of the keys themselves contains a tag. */
-  areKeysTagged: boolean;
-}
-
-interface TagPlace {
-  key: string;
-  /** Of a list or object. */
-  inner: TagPlaces | undefined;
-  /** Of a text. */
-  tags: readonly Tag[];
-}
-
-// A memo of a pure function, by shared values.
-const tagged = new WeakMap<object, TagPlaces>();
-
-function tagPlaces(value: object): TagPlaces {
-  const known = tagged.get(value);
-  if (known !== undefined) return known;
-  const places: TagPlace[] = [];
-  let areKeysTagged = false;
-  for (const [key, member] of Object.entries(value)) {
-    const isKeyTagged = key.includes(OPEN);
-    if (isKeyTagged) areKeysTagged = true;
-    const inner = typeof member === "object" && member !== null ? tagPlaces(member) : undefined;
-    const tags = typeof member === "string" ? tagsOf(member) : [];
-    const isTagged = inner === undefined ? mayHoldTag(member) : inner.places.length > 0;
-    if (isKeyTagged || isTagged) places.push({ key, inner, tags });
-  }
-  const found = { places, areKeysTagged };
-  tagged.set(value, found);
-  return found;
-}
 
 /**
  * Replaces the tags in every string of a JSON tree, including keys of objects. Parts without tags are not copied.

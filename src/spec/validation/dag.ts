@@ -1,6 +1,6 @@
 /** Rules for dag templates. */
 import { dependsProblem } from "../../expr/templates/depends.ts";
-import { mayHoldTag } from "../../expr/templates/template.ts";
+import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { givenArguments } from "../bind_arguments.ts";
 import { findDependencies } from "../task_dependencies.ts";
 import type { Arguments, DagTask, Template } from "../manifest.ts";

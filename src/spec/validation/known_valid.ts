@@ -6,7 +6,7 @@
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { isShared } from "../../base/shared_json.ts";
-import { tagsOf } from "../../expr/templates/template.ts";
+import { tagsOf } from "../../expr/templates/tags.ts";
 import type { Arguments, Template, WorkflowMetadata, WorkflowSpec } from "../manifest.ts";
 
 /** What the validity of a workflow depends on, besides the rules for arguments themselves. */

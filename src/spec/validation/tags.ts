@@ -1,6 +1,6 @@
 /** Checks that the tags in a part of a manifest name something that can exist. */
 import { writeJson } from "../../base/json_text.ts";
-import { mayHoldTag } from "../../expr/templates/template.ts";
+import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { SpecError } from "../spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable, NODE_MEMBERS } from "./variables.ts";
 

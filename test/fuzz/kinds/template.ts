@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { ARGO_FUNCTIONS } from "../../../src/expr/functions/argo_functions.ts";
 import { scopeOf } from "../../../src/expr/language/scope.ts";
-import { substitute, tagsOf, TemplateError } from "../../../src/expr/templates/template.ts";
+import { tagsOf } from "../../../src/expr/templates/tags.ts";
+import { substitute, TemplateError } from "../../../src/expr/templates/template.ts";
 import { expressionPieces } from "../grammar/expressions.ts";
 import { OBJECT_NAMES, shortText } from "../grammar/texts.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";
