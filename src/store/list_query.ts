@@ -182,11 +182,11 @@ function namespaceTerm(namespace: string): string {
   return `n:${namespace}`;
 }
 
-function phaseTerm(phase: string): string {
+export function phaseTerm(phase: string): string {
   return `p:${phase}`;
 }
 
-function labelTerm(key: string, value: string): string {
+export function labelTerm(key: string, value: string): string {
   return `l:${shortLabelKey(key)}=${value}`;
 }
 

@@ -302,9 +302,11 @@ export interface Change {
   drop: string[];
   /**
    * Earlier texts of the parts that it wrote or dropped; for DELETED of all parts, without nodes if the removal has
-   * left remains. Absent if there were none.
+   * left remains. Absent if there were none. A history always has them; a watch may leave out those of MODIFIED.
    */
   before?: Record<string, string>;
+  /** For MODIFIED without `before`: the index entry that the change replaced. Absent if it left the entry as it was. */
+  indexBefore?: IndexEntry;
   /** The index entry after the change (for DELETED, the last one), even if the change did not touch it. */
   index?: IndexEntry;
   /** The change can't be read: whoever follows the actor must load it again. */

@@ -118,10 +118,25 @@ async function killAll(run: ChaosRun, store: string, replicas: number): Promise<
   return outcome;
 }
 
-/** One replica after another is told to stop and is replaced, while clients post and watch. */
-async function roll(run: ChaosRun, next: (round: number) => string | undefined): Promise<Outcome> {
+/**
+ * One replica after another is told to stop and is replaced, while clients post and watch.
+ *
+ * @param next the program of a round; undefined for the one under test
+ * @param first the program of the beginning
+ */
+async function roll(
+  run: ChaosRun,
+  next: (round: number) => string | undefined,
+  first?: string,
+): Promise<Outcome> {
   const redis = await arenaRedis(run, ALWAYS);
-  const arena = await Arena.start(run, redis.url, 3);
+  const arena = await Arena.start(
+    run,
+    redis.url,
+    3,
+    [],
+    first === undefined ? {} : { main: first },
+  );
   const load = new EventLoad(run, { url: () => arena.anyUrl(), perSecond: run.isShort ? 40 : 100 });
   await load.start();
   const watch = new WatchClient(() => arena.anyUrl());
@@ -347,7 +362,12 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
     seconds: 60,
     async run(run) {
       const before = await otherVersion(run, previousRef());
-      return await roll(run, (round) => Math.floor(round / 3) % 2 === 0 ? before : undefined);
+      // A store keeps the layout of the version that created it.
+      return await roll(
+        run,
+        (round) => Math.floor(round / 3) % 2 === 0 ? undefined : before,
+        before,
+      );
     },
   },
   {

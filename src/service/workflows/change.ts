@@ -121,6 +121,7 @@ export class WorkflowChange {
   /** Labels before the change; undefined when it was not there. */
   get labelsBefore(): Labels | undefined {
     if (this.type === "ADDED") return undefined;
-    return this.#labelsBefore ??= labelsOf(this.#change?.before?.["h"]) ?? this.labels;
+    const { before, indexBefore } = this.#change ?? {};
+    return this.#labelsBefore ??= labelsOf(before?.["h"]) ?? indexBefore?.labels ?? this.labels;
   }
 }

@@ -2,6 +2,8 @@
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
+import type { SharedTexts } from "./shared_texts.ts";
+import type { Terms } from "./terms.ts";
 import type { Wakeups } from "../wakeups.ts";
 
 export interface RedisContext {
@@ -10,11 +12,14 @@ export interface RedisContext {
   wakeups: Wakeups;
   /** Number of changes that all feeds together keep. */
   feedLength: number;
+  /** Bytes of the changes that all feeds together keep, roughly. */
+  feedBytes: number;
   /** Number of shards; fixes it if nobody has yet. */
   shardCount(): Promise<number>;
+  shared: SharedTexts;
+  /** The terms under which this store files its entries. */
+  terms(): Promise<Terms>;
   isClosed(): boolean;
-  /** The label that says whether a workflow has ended. */
-  completedLabel: string;
   onUnreadable: ReportUnreadable;
 }
 

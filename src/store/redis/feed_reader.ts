@@ -9,10 +9,11 @@ import { changeReader } from "../unreadable_change.ts";
 import { parseVersion } from "../watch_feed.ts";
 import { decodeBefore, decodeChange } from "./change.ts";
 import type { RedisContext } from "./context.ts";
+import { withEarlierTexts } from "./earlier_texts.ts";
 import { decodeIndex } from "./index.ts";
-import { SHARD_KEY } from "./keys.ts";
+import { FEED_FIELD, SHARD_KEY } from "./keys.ts";
 import { FIND, READ_HISTORY } from "./list_scripts.ts";
-import { listOf, streamEntriesOf } from "./replies.ts";
+import { listOf, pairsOf, textsOf } from "./replies.ts";
 
 type Place = Pick<Change, "type" | "id" | "version">;
 
@@ -22,6 +23,8 @@ export interface FeedEntry {
   change: Change;
   /** Characters in its stored form. */
   size: number;
+  /** What it replaced is in earlier changes. */
+  lacksTexts: boolean;
 }
 
 const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
@@ -43,8 +46,11 @@ export class FeedReader {
     let bound = Infinity;
     const found: FeedEntry[] = [];
     for (const reply of await this.#readFeeds(`${after}-${2 ** 53 - 1}`, String(count))) {
-      const entries = streamEntriesOf(listOf(reply)[1]);
-      for (const { id, fields } of entries) found.push(this.#entryOf(id, fields));
+      const [feed, list] = listOf(reply);
+      const entries = listOf(list);
+      found.push(
+        ...await Promise.all(entries.map((entry) => this.#entryOf(String(feed), entry))),
+      );
       if (entries.length === count) bound = Math.min(bound, found.at(-1)?.version ?? bound);
     }
     return found.filter(({ version }) => version <= bound).sort((a, b) => a.version - b.version);
@@ -82,31 +88,71 @@ export class FeedReader {
   async history(shard: number, id: string, after: Version): Promise<Change[]> {
     const { link, keys } = this.#context;
     const args = [String(parseVersion(after)), id];
-    const [floor, entries] = listOf(await link.run(READ_HISTORY, keys.shard(shard), args));
+    const found = listOf(await link.run(READ_HISTORY, keys.shard(shard), args));
+    const [floor, earlier, later] = found;
     if (Number(floor) > Number(after)) throw new VersionTooOld(after);
-    return streamEntriesOf(entries).map(({ id, fields }) => this.#entryOf(id, fields).change);
+    const feed = keys.shard(shard) + SHARD_KEY.feed;
+    const entriesOf = (entries: unknown) =>
+      Promise.all(listOf(entries).map((entry) => this.#entryOf(feed, entry)));
+    const changes = withEarlierTexts(await entriesOf(earlier), await entriesOf(later));
+    if (changes === undefined) throw new VersionTooOld(after);
+    return changes;
   }
 
-  #entryOf(id: string, fields: Record<string, string>): FeedEntry {
-    const { t = "M", a: actor = "", c = "", i = "", b = "" } = fields;
-    const version = id.slice(0, id.indexOf("-"));
+  /** @param entry as Redis tells it: its id, fields and values */
+  async #entryOf(feed: string, entry: unknown): Promise<FeedEntry> {
+    const [id, list] = listOf(entry);
+    const [, t = "M", , actor = "", ...rest] = textsOf(list).map((text) => text ?? "");
+    const version = String(id).replace(/-.*$/, "");
     const type = TYPES[t as keyof typeof TYPES];
     const place: Place = { type, id: actor, version };
+    const isShort = rest.length > 0 && rest[0] !== "c";
+    const change = this.#readChange(place, () => {
+      if (!(t in TYPES)) throw new Error(`A change is of type "${t}"`);
+      return isShort ? changeOfParts(place, rest) : changeOf(place, rest);
+    });
     return {
       version: Number(version),
-      size: c.length + b.length + i.length,
-      change: this.#readChange(place, () => changeOf(place, fields)),
+      lacksTexts: isShort && type === "MODIFIED",
+      size: rest.reduce((sum, text) => sum + text.length, 0),
+      change: await this.#withSharedTexts(feed.slice(0, -SHARD_KEY.feed.length), change),
     };
+  }
+
+  /** Puts shared texts in the place of references. */
+  async #withSharedTexts(base: string, change: Change): Promise<Change> {
+    const { shared } = this.#context;
+    const { put, before = {} } = change;
+    if (await shared.resolve(base, put) && await shared.resolve(base, before)) return change;
+    return this.#readChange(change, () => {
+      throw new Error("The feed no longer has a text that workflows had in common");
+    });
   }
 }
 
-function changeOf(place: Place, fields: Record<string, string>): Change {
-  const { t: type = "M", c: change = "", i: index, b: texts = "" } = fields;
-  if (!(type in TYPES)) throw new Error(`A change is of type "${type}"`);
-  const body = decodeChange(change);
-  const before = type === "D" && texts !== ""
+/** A change with one field for all of its parts, and one for their earlier texts. */
+function changeOf(place: Place, rest: string[]): Change {
+  const { c = "", i: index, b: texts = "" } = Object.fromEntries(pairsOf(rest));
+  const body = decodeChange(c);
+  const before = place.type === "DELETED" && texts !== ""
     ? JSON.parse(texts) as Record<string, string>
     : decodeBefore(body, texts);
   const entry = index === undefined ? undefined : decodeIndex(place.id, index);
   return { ...place, ...body, ...(before && { before }), ...(entry && { index: entry }) };
+}
+
+/** A change with a field for each of its parts. */
+function changeOfParts(place: Place, rest: string[]): Change {
+  const change: Change = { ...place, put: {}, drop: [] };
+  for (const [field, text] of pairsOf(rest)) {
+    if (!field.startsWith("@")) change.put[field] = text;
+    else if (field === FEED_FIELD.dropped) change.drop = text.split("\n");
+    else if (field === FEED_FIELD.index || field === FEED_FIELD.indexBefore) {
+      const entry = decodeIndex(place.id, text);
+      if (entry === undefined) continue;
+      if (field === FEED_FIELD.index) change.index = entry;
+      else change.indexBefore = entry;
+    }
+  }
+  return change;
 }

@@ -13,7 +13,7 @@
 
 /** Names under a shard's base. `meta` and `feed` also exist under `{manifests}`. */
 export const SHARD_KEY = {
-  /** Hash: epoch, owner, until, session, version, floor, cursor. */
+  /** Hash: epoch, owner, until, session, version, floor, cursor, mean (memory of a change), mark (see MARK_ROW). */
   meta: "meta",
   /** Stream of commands. */
   mail: "mail",
@@ -29,6 +29,8 @@ export const SHARD_KEY = {
   actor: "a:",
   /** `g:<name>`: hash of parts that a removal has left. */
   remains: "g:",
+  /** `t:<reference>`: hash with a text that actors have in common (`t`), and how many have it (`n`). */
+  shared: "t:",
   /** `x:<term>`: sorted set of actor ids by creation time. */
   term: "x:",
   /** `r:<key>`: an answer, as JSON, that expires. */
@@ -44,8 +46,20 @@ export const ACTOR_FIELD = {
   others: "@k",
 } as const;
 
+/** Fields of a change that has each part as a field of its own. */
+export const FEED_FIELD = {
+  index: ACTOR_FIELD.index,
+  /** The index entry that it replaced. */
+  indexBefore: "@o",
+  /** Keys of parts that it dropped, one per line. */
+  dropped: "@x",
+} as const;
+
 /** Parts that nearly every actor has: they are read by name, so that its nodes need not be. */
 export const COMMON_PARTS: readonly string[] = ["h", "s", "a"];
+
+/** The outbox row that every commit of a host replaces. Layout 2 keeps it in `meta`, which every commit writes anyway. */
+export const MARK_ROW = "!";
 
 /** Names under `{manifests}`. */
 export const MANIFEST_KEY = {

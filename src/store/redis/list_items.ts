@@ -81,7 +81,7 @@ export async function loadItems(
 }
 
 /** Fields of actors: the parts with these keys, or all parts that are not nodes. */
-function readNamedParts(
+async function readNamedParts(
   context: RedisContext,
   candidates: Candidate[],
   parts: readonly string[] | undefined,
@@ -89,7 +89,12 @@ function readNamedParts(
   const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...parts ?? COMMON_PARTS];
   const mode = parts === undefined ? "others" : "";
   const first = [mode, String(names.length), ...names];
-  return askShards(context, READ_FIELDS, first, candidates, (one) => [actorKey(context, one)]);
+  const asked = (one: Candidate) => [actorKey(context, one)];
+  const found = await askShards(context, READ_FIELDS, first, candidates, asked);
+  return await Promise.all(found.map((fields, index) => {
+    const base = context.keys.shard(candidates[index]?.shard ?? 0);
+    return context.shared.resolveFields(base, fields);
+  }));
 }
 
 /** All fields of actors, in order, a few actors at a time: others get their turn in between. */
@@ -107,9 +112,10 @@ async function* readAllFields(
       if (one === undefined || (group.length > 0 && fields > MAX_FIELDS)) break;
       group.push(one);
     }
-    yield* await Promise.all(group.map((one) => {
+    yield* await Promise.all(group.map(async (one) => {
       const key = actorKey(context, one);
-      return context.link.send(key, ["HGETALL", key]);
+      const fields = await context.link.send(key, ["HGETALL", key]);
+      return await context.shared.resolveFields(context.keys.shard(one.shard), fields);
     }));
   }
 }

@@ -115,29 +115,35 @@ return actors
 `);
 
 /**
- * All fields of a hash, unless there are many.
- *
- * KEYS  1 base of the shard
- * ARGV  1 the hash, 2 most fields
- * Returns  fields and values, nil when there are more
- */
-export const READ_SMALL = defineScript(`
-if redis.call('HLEN', ARGV[1]) > tonumber(ARGV[2]) then return false end
-return redis.call('HGETALL', ARGV[1])
-`);
-
-/**
  * The changes of one actor in the feed of its shard.
  *
  * KEYS  1 base of the shard
  * ARGV  1 version after which, 2 actor id
- * Returns  {highest version that was trimmed, entries of the stream, oldest first}
+ * Returns  {highest version that was trimmed, entries of the stream before that, entries after it}, oldest first. Those
+ *          before go back to the creation of the actor; there are none if all after have their earlier texts.
  */
 export const READ_HISTORY = defineScript(`
-local found = {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[1] .. '${SHARD_KEY.feed}', '(' .. ARGV[1] .. '-0', '+')) do
-  -- The second field is the actor's id.
-  if entry[2][4] == ARGV[2] then found[#found + 1] = entry end
+local feed, id = KEYS[1] .. '${SHARD_KEY.feed}', ARGV[2]
+local before, after, lacks = {}, {}, false
+for _, entry in ipairs(redis.call('XRANGE', feed, '(' .. ARGV[1] .. '-0', '+')) do
+  -- Type and actor are the first two fields; the third one says whether earlier texts are there.
+  if entry[2][4] == id then
+    after[#after + 1] = entry
+    lacks = lacks or entry[2][2] == 'M' and entry[2][5] ~= 'c'
+  end
 end
-return {redis.call('HGET', KEYS[1] .. '${SHARD_KEY.meta}', 'floor') or '0', found}
+local to = ARGV[1] .. '-0'
+while lacks do
+  local entries = redis.call('XREVRANGE', feed, to, '-', 'COUNT', 200)
+  if #entries == 0 then break end
+  for _, entry in ipairs(entries) do
+    if entry[2][4] == id then
+      table.insert(before, 1, entry)
+      lacks = lacks and entry[2][2] ~= 'A'
+    end
+    if not lacks then break end
+  end
+  to = '(' .. entries[#entries][1]
+end
+return {redis.call('HGET', KEYS[1] .. '${SHARD_KEY.meta}', 'floor') or '0', before, after}
 `);

@@ -2,7 +2,6 @@
 import {
   ALL_TERM,
   comparePositions,
-  drivingTerms,
   exactId,
   isWholeQuery,
   type ListPosition,
@@ -19,10 +18,13 @@ export interface Candidate extends ListPosition {
   shard: number;
 }
 
-/** A walk down the ordered set of one term in one shard. */
-interface SetWalk {
+/**
+ * A walk down ordered sets of one shard, merged. They are read in one step and up to the same place: an entry that moves
+ * from one to another between two reads is seen once.
+ */
+interface ShardWalk {
   shard: number;
-  key: string;
+  keys: string[];
   after: ListPosition | undefined;
   /** Fetched and not yet merged. */
   fetched: Candidate[];
@@ -41,14 +43,14 @@ export class ListWalk {
   readonly isWhole: boolean;
   readonly #context: RedisContext;
   readonly #query: ListQuery;
-  readonly #walks: SetWalk[];
+  readonly #walks: ShardWalk[];
   /** Merged and not yet taken. */
   readonly #ready: Candidate[];
 
   private constructor(
     context: RedisContext,
     query: ListQuery,
-    { isWhole, walks, ready }: { isWhole: boolean; walks: SetWalk[]; ready: Candidate[] },
+    { isWhole, walks, ready }: { isWhole: boolean; walks: ShardWalk[]; ready: Candidate[] },
   ) {
     this.#context = context;
     this.#query = query;
@@ -76,10 +78,12 @@ export class ListWalk {
       return new ListWalk(context, query, { isWhole, walks: [], ready });
     }
     const terms = await chooseTerms(context, query, shards);
-    const sets = setsOf(context, terms, shards);
-    const each = wanted === Infinity ? FIRST_FETCH : 2 * wanted / sets.length + 2;
+    const each = wanted === Infinity ? FIRST_FETCH : 2 * wanted / shards + 2;
     const first = Math.ceil(Math.min(MAX_FETCH, each));
-    const walks = sets.map(({ shard, key }) => walkDown(shard, key, after, first));
+    const walks = Array.from({ length: shards }, (_, shard) => {
+      const keys = terms.map((term) => setKey(context, shard, term));
+      return walkDown({ shard, keys }, after, first);
+    });
     return new ListWalk(context, query, { isWhole: isWholeQuery(terms, query), walks, ready: [] });
   }
 
@@ -103,10 +107,10 @@ export class ListWalk {
     last: ListPosition,
     select: (candidates: Candidate[]) => Promise<Candidate[]>,
   ): Promise<number> {
-    const walks = this.#walks.map(({ shard, key }) => walkDown(shard, key, last, MAX_FETCH));
+    const walks = this.#walks.map((walk) => walkDown(walk, last, MAX_FETCH));
     if (this.isWhole) {
-      const replies = await scan(this.#context, walks, () => 0);
-      return replies.reduce<number>((sum, reply) => sum + Number(listOf(reply)[0]), 0);
+      const counts = (await scan(this.#context, walks, () => 0)).flat();
+      return counts.reduce<number>((sum, reply) => sum + Number(listOf(reply)[0]), 0);
     }
     const rest = new ListWalk(this.#context, this.#query, { isWhole: false, walks, ready: [] });
     let count = 0;
@@ -123,35 +127,55 @@ export class ListWalk {
     const replies = await scan(this.#context, empty, ({ next }) => next);
     const { createdAfter = -Infinity } = this.#query;
     empty.forEach((walk, index) => {
-      const found = pairsOf(listOf(replies[index])[1]);
-      for (const [id, score] of found) {
-        const createdAt = Number(score);
-        if (createdAt < createdAfter) walk.isAtEnd = true;
-        else walk.fetched.push({ id, createdAt, shard: walk.shard });
+      const found = mergeSets(walk, replies[index] ?? []);
+      walk.isAtEnd = found.isAtEnd;
+      for (const one of found.candidates) {
+        if (one.createdAt < createdAfter) walk.isAtEnd = true;
+        else walk.fetched.push(one);
       }
-      if (found.length < walk.next) walk.isAtEnd = true;
       walk.after = walk.fetched.at(-1) ?? walk.after;
       walk.next = Math.min(MAX_FETCH, walk.next * 2);
     });
   }
 }
 
+/** Entries of a walk's sets in order, as far as all of them were read. */
+function mergeSets({ shard, next }: ShardWalk, replies: unknown[]) {
+  let bound: ListPosition | undefined;
+  const candidates: Candidate[] = [];
+  for (const reply of replies) {
+    const found = pairsOf(listOf(reply)[1]);
+    for (const [id, score] of found) candidates.push({ id, createdAt: Number(score), shard });
+    const last = candidates.at(-1);
+    if (found.length < next || last === undefined) continue;
+    if (bound === undefined || comparePositions(last, bound) < 0) bound = last;
+  }
+  if (replies.length > 1) candidates.sort(comparePositions);
+  const end = bound;
+  return {
+    isAtEnd: end === undefined,
+    candidates: end === undefined
+      ? candidates
+      : candidates.filter((one) => comparePositions(one, end) <= 0),
+  };
+}
+
 function walkDown(
-  shard: number,
-  key: string,
+  { shard, keys }: Pick<ShardWalk, "shard" | "keys">,
   after: ListPosition | undefined,
   next: number,
-): SetWalk {
-  return { shard, key, after, fetched: [], isAtEnd: false, next };
+): ShardWalk {
+  return { shard, keys, after, fetched: [], isAtEnd: false, next };
+}
+
+function setKey({ keys }: RedisContext, shard: number, term: string): string {
+  return keys.shard(shard) + SHARD_KEY.term + term;
 }
 
 /** The sets of some terms in all shards. */
-function setsOf({ keys }: RedisContext, terms: readonly string[], shards: number) {
+function setsOf(context: RedisContext, terms: readonly string[], shards: number) {
   return terms.flatMap((term) =>
-    Array.from({ length: shards }, (_, shard) => ({
-      shard,
-      key: keys.shard(shard) + SHARD_KEY.term + term,
-    }))
+    Array.from({ length: shards }, (_, shard) => ({ shard, key: setKey(context, shard, term) }))
   );
 }
 
@@ -161,7 +185,7 @@ async function chooseTerms(
   query: ListQuery,
   shards: number,
 ): Promise<string[]> {
-  const ways = drivingTerms(query, context.completedLabel);
+  const ways = (await context.terms()).waysOf(query);
   if (ways.length === 1) return ways[0] ?? [];
   const sets = ways.map((way) => setsOf(context, way, shards));
   const counts = await askShards(
@@ -194,20 +218,24 @@ async function findOne(
   });
 }
 
-function scan(
+/** For each walk the replies about its sets. */
+async function scan(
   context: RedisContext,
-  walks: SetWalk[],
-  countOf: (walk: SetWalk) => number,
-): Promise<unknown[]> {
-  return askShards(context, SCAN_DOWN, [], walks, (walk) => {
-    const { key, after } = walk;
+  walks: ShardWalk[],
+  countOf: (walk: ShardWalk) => number,
+): Promise<unknown[][]> {
+  const sets = walks.flatMap((walk) => walk.keys.map((key) => ({ key, walk, shard: walk.shard })));
+  const replies = await askShards(context, SCAN_DOWN, [], sets, ({ key, walk }) => {
+    const { after } = walk;
     const from = after === undefined ? ["", ""] : [String(after.createdAt), after.id];
     return [key, ...from, String(countOf(walk))];
   });
+  let at = 0;
+  return walks.map(({ keys }) => replies.slice(at, at += keys.length));
 }
 
 /** Takes the entries that come before everything not fetched yet, in order. */
-function takeMerged(walks: SetWalk[]): Candidate[] {
+function takeMerged(walks: ShardWalk[]): Candidate[] {
   let bound: ListPosition | undefined;
   for (const { fetched, isAtEnd } of walks) {
     const last = fetched.at(-1);

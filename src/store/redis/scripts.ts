@@ -5,7 +5,15 @@
  * those of the server.
  */
 import { OPEN_TERM, SHORT_PREFIX } from "../list_query.ts";
-import { ACTOR_FIELD, BLOB_KEY, COMMON_PARTS, MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
+import {
+  ACTOR_FIELD,
+  BLOB_KEY,
+  COMMON_PARTS,
+  FEED_FIELD,
+  MANIFEST_KEY,
+  MARK_ROW,
+  SHARD_KEY,
+} from "./keys.ts";
 import { defineScript } from "./script.ts";
 
 /** Lua: `now()` in milliseconds. */
@@ -24,8 +32,9 @@ end
 const FEED = `
 local function number(value) return string.format('%.0f', value) end
 
+-- The same throughout a call.
+local time = redis.call('TIME')
 local function version_after(last)
-  local time = redis.call('TIME')
   return math.max(time[1] * 1000000 + time[2], tonumber(last or '0') + 1)
 end
 
@@ -53,7 +62,8 @@ end
  * KEYS  1 base of the first shard
  * ARGV  1 channel of the feed
  *       2 length of the feed
- *       3 the label that says whether a workflow has ended, as index entries write it
+ *       3 bytes of the feed, roughly
+ *       4 layout of the store
  *       then for each commit: the number of its arguments, then
  *       1 base of its shard
  *       2 epoch
@@ -61,9 +71,13 @@ end
  *       4 cursor of the mailbox; '' for none
  *       5 outbox row that must have a certain text, '' for none
  *       6 the text; '' if there must be no such row
+ *       7 the next text of the row that marks the last commit, which layout 2 keeps elsewhere; '' for none
  *       then lists, each preceded by its length:
- *       actors: id, flags (c create, r remove, s silent), name of what a removal leaves behind or '', header of the change,
- *               index entry or '', its time, its uid, terms, other part keys, parts dropped, parts put (keys and texts)
+ *       actors: id, flags (c create, r remove, s silent, d no longer has a part that may be a reference), how many changes ago it was created or '', name of what a removal leaves behind or '',
+ *               header of the change, index entry or '', its time, its uid, the entry that it replaces as the caller knows
+ *               it ('' for none), how many of the terms are new in comparison with that, terms (new ones first), terms that
+ *               are gone, a reference among the parts put and the text in whose place it is (or '' and ''), other part
+ *               keys, parts dropped, parts put (keys and texts)
  *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
  *       answer keys, answers as JSON, times of expiry, and which actor's version they show
  * Returns  for each commit
@@ -76,8 +90,9 @@ end
  */
 export const COMMIT = defineScript(`
 ${FEED}
-local call, arguments, find = redis.call, ARGV, string.find
-local at = 3
+local call, arguments, find, concat = redis.call, ARGV, string.find, table.concat
+local layout = arguments[4]
+local at = 4
 local function take()
   at = at + 1
   return arguments[at]
@@ -96,52 +111,61 @@ end
 -- Base of the shard, of the sets of its terms, and the hash of its uids.
 local base, term_base, uids
 
-local function is_silent(actor) return find(actor.flags, 's', 1, true) end
+-- Of the feed: highest version that was trimmed, mean memory of a change in bytes, number of changes to keep.
+local floor, mean, length
 
--- Version, index entry and other part keys of an actor, then the texts of the parts to put or to drop.
+local function has_flag(actor, flag) return find(actor.flags, flag, 1, true) end
+local function is_silent(actor) return has_flag(actor, 's') end
+
+-- Version, index entry, other part keys, and the part that may be a reference, of an actor.
 local function read_before(actor)
-  if find(actor.flags, 'c', 1, true) and call('EXISTS', actor.key) == 0 then return {} end
+  if has_flag(actor, 'c') and call('EXISTS', actor.key) == 0 then return {} end
   local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
-  if not is_silent(actor) then
-    for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
-    for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
-  end
-  local found = {}
-  if #names <= 1000 then
-    found = call('HMGET', actor.key, unpack(names))
-  else
-    in_slices(names, function(...)
-      for _, text in ipairs(call('HMGET', actor.key, ...)) do found[#found + 1] = text end
-    end)
-  end
+  -- Whether it has a reference in the place of the part.
+  if layout ~= '1' then names[4] = 's' end
+  local found = call('HMGET', actor.key, unpack(names))
   -- An actor that has lost its version still exists.
   if not found[1] and call('EXISTS', actor.key) == 1 then found[1] = '0' end
   return found
 end
 
--- The sets in which every actor is.
-local function common_terms(id)
-  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
-  return {[term_base .. '*'] = true, [term_base .. 'n:' .. namespace] = true}
+-- Whether a reader of the feed may ask for the earlier texts of the parts, and won't find them in earlier changes.
+local function needs_texts(actor, version)
+  if is_silent(actor) then return false end
+  if layout == '1' or #actor.put > 1000 then return true end
+  if not version then return false end
+  -- The change that created it is there, and will be for a while.
+  if actor.age ~= '' and tonumber(actor.age) < length / 2 then return false end
+  -- If there is no earlier change, nobody asks what the actor was like after one.
+  local last = tonumber(version)
+  return last == 0 or last >= floor
 end
 
--- The sets in which a stored index entry is, and the entry. An error if it can't be read.
+-- The sets in which every actor may be.
+local function common_terms(id)
+  local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
+  return {[term_base .. '*'] = true, [term_base .. 'n:' .. namespace] = true, [term_base .. '${OPEN_TERM}'] = true}
+end
+
+-- The sets in which an actor of this phase may be, whatever the layout of the store.
+local function add_phase(terms, phase)
+  terms[term_base .. 'p:' .. phase] = true
+  terms[term_base .. 'q:' .. phase] = true
+end
+
+-- The sets in which a stored index entry may be, and the entry. An error if it can't be read.
 local function read_entry(id, text)
   local entry, terms = cjson.decode(text), common_terms(id)
   assert(type(entry[1]) == 'string' and type(entry[3]) == 'number')
-  terms[term_base .. 'p:' .. entry[2]] = true
+  add_phase(terms, entry[2])
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
-  if entry[6][arguments[3]] ~= 'true' then terms[term_base .. '${OPEN_TERM}'] = true end
   return terms, entry
 end
 
 -- The sets in which an unreadable entry may be, as far as the header tells.
 local function guess_terms(id)
   local terms = common_terms(id)
-  terms[term_base .. '${OPEN_TERM}'] = true
-  for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do
-    terms[term_base .. 'p:' .. phase] = true
-  end
+  for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do add_phase(terms, phase) end
   pcall(function()
     local header = cjson.decode(call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h'))
     local prefix = '${SHORT_PREFIX}'
@@ -160,19 +184,21 @@ local function terms_of(id, text)
 end
 
 local function file_under(actor, old)
-  local before, entry = {}, nil
-  if old then
-    before, entry = terms_of(actor.id, old)
-    if entry[1] and entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
+  if (old or '') == actor.known then
+    for i = 1, actor.fresh do call('ZADD', term_base .. actor.terms[i], actor.time, actor.id) end
+    for _, term in ipairs(actor.gone) do call('ZREM', term_base .. term, actor.id) end
+    if not old then call('HSET', uids, actor.uid, actor.id) end
+    return
   end
-  local same_time = entry and entry[3] == tonumber(actor.time)
+  local before, entry = {}, {}
+  if old then before, entry = terms_of(actor.id, old) end
   for _, term in ipairs(actor.terms) do
-    local key = term_base .. term
-    if not (same_time and before[key]) then call('ZADD', key, actor.time, actor.id) end
-    before[key] = nil
+    call('ZADD', term_base .. term, actor.time, actor.id)
+    before[term_base .. term] = nil
   end
   for key in pairs(before) do call('ZREM', key, actor.id) end
-  if not entry or entry[1] ~= actor.uid then call('HSET', uids, actor.uid, actor.id) end
+  if entry[1] and entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
+  if entry[1] ~= actor.uid then call('HSET', uids, actor.uid, actor.id) end
 end
 
 local function unfile(id, text)
@@ -182,14 +208,42 @@ local function unfile(id, text)
 end
 
 -- Earlier texts of the touched parts: their lengths in bytes, '-' for a part that did not exist, then the texts.
-local function texts_before(before)
-  local lengths, texts = {}, {}
-  for i = 4, #before do
-    local text = before[i]
-    if text then texts[#texts + 1] = text end
-    lengths[i - 3] = text and #text or '-'
+local function texts_before(actor)
+  local lengths, texts, names = {}, {}, {}
+  for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
+  for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
+  in_slices(names, function(...)
+    for _, text in ipairs(call('HMGET', actor.key, ...)) do
+      if text then texts[#texts + 1] = text end
+      lengths[#lengths + 1] = text and #text or '-'
+    end
+  end)
+  return #texts > 0 and concat(lengths, ' ') .. '\\n' .. concat(texts) or ''
+end
+
+local function is_reference(text)
+  return layout ~= '1' and text and string.sub(text, 1, 1) == '@'
+end
+
+-- One more actor has a text in common with others.
+local function hold(reference, text)
+  local key = base .. '${SHARD_KEY.shared}' .. reference
+  if call('HINCRBY', key, 'n', 1) <= 1 then
+    call('HSET', key, 'n', 1, 't', text)
+    call('PERSIST', key)
   end
-  return #texts > 0 and table.concat(lengths, ' ') .. '\\n' .. table.concat(texts) or ''
+end
+
+-- One actor less has it. Readers of the feed may still ask for it.
+local function release(reference)
+  if not is_reference(reference) then return end
+  local key = base .. '${SHARD_KEY.shared}' .. reference
+  if call('HINCRBY', key, 'n', -1) <= 0 then call('PEXPIRE', key, 3600000) end
+end
+
+local function text_of(text)
+  if not is_reference(text) then return text end
+  return call('HGET', base .. '${SHARD_KEY.shared}' .. text, 't')
 end
 
 -- Parts of an actor, as JSON: all of them, or all except nodes.
@@ -207,25 +261,42 @@ local function parts_of(key, others)
       if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
     end
   end
+  parts.s = text_of(parts.s) or nil
   return next(parts) and cjson.encode(parts) or ''
 end
 
 -- The header of a change and the texts of the parts that were put.
 local function with_texts(header, put)
-  local texts, size = {header}, 1
-  for i = 2, #put, 2 do
-    size = size + 1
-    texts[size] = put[i]
-  end
-  return table.concat(texts)
+  local texts = {header}
+  for i = 2, #put, 2 do texts[#texts + 1] = put[i] end
+  return concat(texts)
 end
 
-local function announce(version, actor, type, index, before)
+-- Adds a change to the feed, with the earlier texts of its parts; or nil when nobody needs those here: then the parts are
+-- fields of their own, beside the index entry, the one that it replaced, and the keys that were dropped.
+local function announce(version, actor, type, index, texts, old)
   if is_silent(actor) then return end
-  local entry = {'t', type, 'a', actor.id, 'c', actor.change}
-  if index then entry[7], entry[8] = 'i', index end
-  if before ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', before end
+  local entry = {'t', type, 'a', actor.id}
+  local function add(field, value)
+    entry[#entry + 1] = field
+    entry[#entry + 1] = value
+  end
+  if texts then
+    add('c', actor.change)
+    if index then add('i', index) end
+    if texts ~= '' then add('b', texts) end
+  else
+    if index then add('${FEED_FIELD.index}', index) end
+    if old and old ~= index then add('${FEED_FIELD.indexBefore}', old) end
+    if #actor.drop > 0 then add('${FEED_FIELD.dropped}', concat(actor.drop, '\\n')) end
+    for i = 1, actor.size do entry[#entry + 1] = actor.put[i] end
+  end
   call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
+  local size = 0
+  for i = 1, #entry do size = size + #entry[i] + 4 end
+  -- Redis allocates nodes of 4 KiB and puts as many whole entries into each as there is room for.
+  if size < 4096 then size = 4096 / math.floor(4096 / size) end
+  mean = mean + (math.min(size + 500, 65536) - mean) / 16
 end
 
 -- Notes the keys of new other parts.
@@ -243,28 +314,36 @@ local newest = 0
 
 local function commit()
 base = take()
-local epoch, session, cursor, mark, text = take(), take(), take(), take(), take()
+local epoch, session, cursor, row, text, mark = take(), take(), take(), take(), take(), take()
 term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
 local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
-local lease = call('HMGET', meta, 'epoch', 'session', 'version')
+local lease = call('HMGET', meta, 'epoch', 'session', 'version', 'floor', 'mean', 'mark')
 if (lease[1] or '0') ~= epoch then return {'stale'} end
 if (lease[2] or '') ~= session then return {'session'} end
-if mark ~= '' and (call('HGET', outbox, mark) or '') ~= text then return {'lost'} end
+if row ~= '' then
+  local stored = lease[6]
+  if layout == '1' or row ~= '${MARK_ROW}' then stored = call('HGET', outbox, row) end
+  if (stored or '') ~= text then return {'lost'} end
+end
+
+floor, mean = tonumber(lease[4] or '0'), tonumber(lease[5] or '1024')
+length = math.min(tonumber(arguments[2]), math.max(8, math.floor(arguments[3] / mean)))
 
 -- What the changes find. A second change of the same actor finds what the first one has left.
 local actors, known = {}, {}
 for i = 1, tonumber(take()) do
   local actor = {
-    id = take(), flags = take(), remains = take(), change = take(), index = take(), time = take(), uid = take(),
-    terms = take_list(1), others = take_list(1), drop = take_list(1), put = take_list(2)
+    id = take(), flags = take(), age = take(), remains = take(), change = take(), index = take(), time = take(), uid = take(),
+    known = take(), fresh = tonumber(take()), terms = take_list(1), gone = take_list(1),
+    reference = take(), text = take(), others = take_list(1), drop = take_list(1), put = take_list(2)
   }
-  actor.removes = find(actor.flags, 'r', 1, true)
+  actor.removes = has_flag(actor, 'r')
   actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
   if known[actor.id] == nil then
     actor.before = read_before(actor)
     known[actor.id] = actor.before[1]
   end
-  if known[actor.id] and find(actor.flags, 'c', 1, true) then return {'exists', actor.id} end
+  if known[actor.id] and has_flag(actor, 'c') then return {'exists', actor.id} end
   known[actor.id] = not actor.removes
   actors[i] = actor
 end
@@ -281,9 +360,19 @@ for i, actor in ipairs(actors) do
     versions[actor.id] = reply[i + 1]
   end
   if not actor.removes then
-    in_slices(actor.drop, function(...) call('HDEL', actor.key, ...) end)
     local put = actor.put
-    if not is_silent(actor) then actor.change = with_texts(actor.change, put) end
+    actor.size = #put
+    -- Of a new actor there are none.
+    local texts
+    if needs_texts(actor, before[1]) then
+      actor.change = with_texts(actor.change, put)
+      texts = before[1] and texts_before(actor) or ''
+    end
+    if actor.reference ~= (before[4] or '') then
+      if actor.reference ~= '' then hold(actor.reference, actor.text) end
+      if has_flag(actor, 'd') then release(before[4]) end
+    end
+    in_slices(actor.drop, function(...) call('HDEL', actor.key, ...) end)
     local others = before[3] or ''
     local all = #actor.others > 0 and add_others(others, actor.others) or others
     if all ~= others then
@@ -298,11 +387,13 @@ for i, actor in ipairs(actors) do
       put[#put + 1] = actor.index
     end
     in_slices(put, function(...) call('HSET', actor.key, ...) end)
-    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts_before(before))
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts, old)
   elseif before[1] then
     local leaves = actor.remains ~= ''
     local parts = is_silent(actor) and '' or parts_of(actor.key, leaves and (before[3] or ''))
     if old then unfile(actor.id, old) end
+    if leaves and is_reference(before[4]) then call('HSET', actor.key, 's', text_of(before[4]) or '') end
+    release(before[4])
     if leaves then
       call('HDEL', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
       if call('EXISTS', actor.key) == 1 then
@@ -315,16 +406,22 @@ for i, actor in ipairs(actors) do
   end
 end
 
-local news = {'epoch', epoch}
+local news = {}
 local function note(field, value)
   news[#news + 1] = field
   news[#news + 1] = value
 end
 newest = math.max(newest, version)
-if #actors > 0 then note('version', number(version)) end
+if #actors > 0 then
+  note('version', number(version))
+  -- From time to time is often enough.
+  if version % 8 < #actors then note('mean', number(mean)) end
+end
+if not lease[1] then note('epoch', epoch) end
+if mark ~= '' then note('mark', mark) end
 if cursor ~= '' then note('cursor', cursor) end
-call('HSET', meta, unpack(news))
-if #actors > 0 then trim_feed(base, version, #actors, tonumber(arguments[2])) end
+if #news > 0 then call('HSET', meta, unpack(news)) end
+if #actors > 0 then trim_feed(base, version, #actors, length) end
 
 local timers = base .. '${SHARD_KEY.timers}'
 in_slices(take_list(1), function(...) call('HDEL', outbox, ...) end)
@@ -419,6 +516,21 @@ local meta = KEYS[1] .. '${SHARD_KEY.meta}'
 if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then return 0 end
 redis.call('HDEL', meta, 'owner', 'until')
 return 1
+`);
+
+/**
+ * Opens a store, which is created if there is none yet.
+ *
+ * KEYS  1 key that says what the store is like: a hash, in layout 1 just the number of shards. A program that knows only
+ *         layout 1 gets an error when it reads the hash, and doesn't start.
+ * ARGV  1 number of shards of a new store, 2 its layout
+ * Returns  {number of shards, layout}
+ */
+export const OPEN = defineScript(`
+local type = redis.call('TYPE', KEYS[1]).ok
+if type == 'string' then return {redis.call('GET', KEYS[1]), '1'} end
+if type == 'none' then redis.call('HSET', KEYS[1], 'shards', ARGV[1], 'layout', ARGV[2]) end
+return redis.call('HMGET', KEYS[1], 'shards', 'layout')
 `);
 
 /**
@@ -526,6 +638,7 @@ if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
 end
 local version = number(version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version')))
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version, 'floor', version)
+redis.call('HDEL', base .. '${SHARD_KEY.meta}', 'mark')
 return 1
 `);
 

@@ -3,10 +3,10 @@ import { runToEnd } from "../../base/steps.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Answer, ShardStore, StoredActor } from "../port.ts";
 import { fieldSteps } from "./actor_fields.ts";
-import { CommitWriter } from "./commit.ts";
+import { CommitWriter } from "./commits/commit.ts";
 import type { RedisContext } from "./context.ts";
-import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./keys.ts";
-import { READ_FIELDS, READ_SMALL } from "./list_scripts.ts";
+import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW, SHARD_KEY } from "./keys.ts";
+import { READ_FIELDS } from "./list_scripts.ts";
 import { MailboxReader } from "./mailboxes.ts";
 import { listOf, pairsOf, textsOf } from "./replies.ts";
 import { ReplyChannels } from "./reply_channels.ts";
@@ -55,38 +55,58 @@ export class RedisShards implements ShardStore {
     const base = keys.shard(shard);
     const timersKey = base + SHARD_KEY.timers;
     const limit = ["WITHSCORES", "LIMIT", "0", String(maxTimers)];
-    const [cursor, outbox, timers] = await Promise.all([
-      link.send(base, ["HGET", base + SHARD_KEY.meta, "cursor"]),
+    const [meta, outbox, timers] = await Promise.all([
+      link.send(base, ["HMGET", base + SHARD_KEY.meta, "cursor", "mark"]),
       link.send(base, ["HGETALL", base + SHARD_KEY.outbox]),
       link.send(base, ["ZRANGEBYSCORE", timersKey, "-inf", "+inf", ...limit]),
     ]);
+    const [cursor = "", mark] = textsOf(meta);
     return {
-      cursor: typeof cursor === "string" ? cursor : "",
-      outbox: Object.fromEntries(pairsOf(outbox)),
+      cursor,
+      outbox: {
+        ...Object.fromEntries(pairsOf(outbox)),
+        ...(mark !== undefined && { [MARK_ROW]: mark }),
+      },
       timers: Object.fromEntries(pairsOf(timers).map(([id, due]) => [id, Number(due)])),
     };
   };
 
   readonly loadActor: ShardStore["loadActor"] = async (shard, id, bounds) => {
     await this.#writer.settle(shard);
-    const { link, keys } = this.#context;
+    const { link, keys, shared } = this.#context;
     const key = keys.shard(shard) + SHARD_KEY.actor + id;
     const most = bounds === undefined ? Infinity : bounds.maxNodes + OTHER_FIELDS;
     const reply = most < Infinity
-      ? await link.run(READ_SMALL, key, [key, String(most)])
+      ? await this.#readSmall(key, most)
       : await link.send(key, ["HGETALL", key]);
-    if (reply === null) return await this.#loadWithoutNodes(key, id);
-    const { version, parts, size } = await new Turns().run(fieldSteps(reply));
+    if (reply === undefined) return await this.#loadWithoutNodes(shard, key, id);
+    await shared.resolveFields(keys.shard(shard), reply);
+    const { version, index, parts, size } = await new Turns().run(fieldSteps(reply));
     if (version === undefined) return undefined;
+    this.#writer.noteLoaded(shard, id, index);
     const isLarge = bounds !== undefined && size > bounds.maxSize;
-    return isLarge ? await this.#loadWithoutNodes(key, id) : { id, version, parts };
+    return isLarge ? await this.#loadWithoutNodes(shard, key, id) : { id, version, parts };
   };
 
-  async #loadWithoutNodes(key: string, id: string): Promise<StoredActor | undefined> {
+  /** All fields and values of a hash; undefined if there are more than that many. */
+  async #readSmall(key: string, most: number): Promise<unknown> {
+    // A scan that ends with its first call has read everything at one moment.
+    const args = ["HSCAN", key, "0", "COUNT", String(2 * most)];
+    const [next, fields] = listOf(await this.#context.link.send(key, args));
+    return String(next) === "0" && listOf(fields).length <= 2 * most ? fields : undefined;
+  }
+
+  async #loadWithoutNodes(
+    shard: number,
+    key: string,
+    id: string,
+  ): Promise<StoredActor | undefined> {
     const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...COMMON_PARTS];
     const args = ["others", String(names.length), ...names, key];
     const reply = await this.#context.link.run(READ_FIELDS, key, args);
-    const { version, parts } = runToEnd(fieldSteps(listOf(reply)[0]));
+    const { keys, shared } = this.#context;
+    const fields = await shared.resolveFields(keys.shard(shard), listOf(reply)[0]);
+    const { version, parts } = runToEnd(fieldSteps(fields));
     return version === undefined ? undefined : { id, version, parts, withoutNodes: true };
   }
 

@@ -3,19 +3,20 @@
  * also on a Redis Cluster. Nothing blocks on a connection: a waiter is woken by a message, and looks by itself once a
  * second in case the message was lost.
  */
-import { unavailable } from "../../base/problem.ts";
+import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore, Membership, Store } from "../port.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, redisKeys } from "./keys.ts";
-import { openRedisLink } from "./link.ts";
+import { openRedisLink, type RedisLink } from "./link.ts";
 import { RedisManifests } from "./manifests.ts";
 import { RedisQuery } from "./query.ts";
-import { textsOf } from "./replies.ts";
+import { listOf, textsOf } from "./replies.ts";
 import {
   ACQUIRE,
   HEARTBEAT,
+  OPEN,
   PUT_BLOB,
   RELEASE,
   REMOVE_BLOBS,
@@ -25,6 +26,8 @@ import {
 } from "./scripts.ts";
 import { checkSettings } from "./settings_check.ts";
 import { RedisShards } from "./shards.ts";
+import { SharedTexts } from "./shared_texts.ts";
+import { LAYOUT, Terms } from "./terms.ts";
 import { parseRedisUrl } from "./url.ts";
 import { Wakeups } from "../wakeups.ts";
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
@@ -44,6 +47,9 @@ export interface RedisStoreOptions {
   labelPrefix?: string;
 }
 
+/** Memory that all feeds together take, roughly. */
+const FEED_BYTES = 20 << 20;
+
 /**
  * Connects to the store.
  * @throws {Problem} InvalidArgument when the URL is wrong, Unavailable when Redis does not answer in time,
@@ -61,23 +67,24 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   });
   const keys = redisKeys(address.prefix);
   let isClosed = false;
-  let shards: number | undefined;
+  const label = completedLabel({ ...STANDARD_NAMING, ...options });
+  let opened: OpenedStore | undefined;
 
-  async function shardCount(wish = DEFAULT_SHARDS): Promise<number> {
-    if (shards !== undefined) return shards;
-    await link.send(keys.shardCount, ["SET", keys.shardCount, String(wish), "NX"]);
-    shards = Number(await link.send(keys.shardCount, ["GET", keys.shardCount]));
-    return shards;
+  async function open(wish = DEFAULT_SHARDS): Promise<OpenedStore> {
+    return opened ??= await openStore(link, keys.shardCount, wish, label);
   }
+  const shardCount = async (wish?: number) => (await open(wish)).shards;
 
   const context: RedisContext = {
     link,
     keys,
     wakeups,
     feedLength,
+    feedBytes: FEED_BYTES,
     shardCount,
     isClosed: () => isClosed,
-    completedLabel: completedLabel({ ...STANDARD_NAMING, ...options }),
+    shared: new SharedTexts(link),
+    terms: async () => (await open()).terms,
     onUnreadable: options.onUnreadable ?? (() => {}),
   };
   const durability = await checkSettings(context, onTrouble).catch((error) => {
@@ -104,6 +111,29 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
       await link.close();
     },
   };
+}
+
+/** What a store is like, for as long as it exists. */
+interface OpenedStore {
+  shards: number;
+  terms: Terms;
+}
+
+/** @throws {Problem} FailedPrecondition when a newer program has created the store */
+async function openStore(
+  link: RedisLink,
+  key: string,
+  wish: number,
+  label: string,
+): Promise<OpenedStore> {
+  const args = [String(wish), String(LAYOUT)];
+  const [shards = NaN, layout = NaN] = listOf(await link.run(OPEN, key, args)).map(Number);
+  if (layout <= LAYOUT) return { shards, terms: new Terms(layout, label) };
+  throw new Problem(
+    ProblemCode.FailedPrecondition,
+    `The store in Redis has layout ${layout}; this program knows layouts up to ${LAYOUT}. ` +
+      "Start the version that created it, or a newer one",
+  );
 }
 
 /** Removes everything except membership and what keeps versions and cursors growing. */

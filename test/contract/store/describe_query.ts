@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
-import type { IndexEntry, ListQuery } from "../../../src/store/port.ts";
+import type { ActorChange, IndexEntry, ListQuery } from "../../../src/store/port.ts";
 import type { StoredManifest } from "../../../src/store/manifest_port.ts";
 import { VersionTooOld } from "../../../src/store/port.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type StoreSetting,
 } from "./store_setting.ts";
 
-const SHARDS = 4;
+const SHARDS = 8;
 
 export function describeQuery(open: OpenStore): void {
   let setting: StoreSetting;
@@ -397,6 +397,47 @@ export function describeQuery(open: OpenStore): void {
       const stop = new AbortController();
       const changes = await collect(store().query.watch(from, stop.signal), 3, stop);
       expect(changes.map((change) => change.before)).toEqual([undefined, before, after]);
+    });
+
+    test("a history tells what each change of a workflow replaced, also of one that is new", async () => {
+      const id = "wf/a/new";
+      const shard = shardOf(id, SHARDS);
+      const from = await store().query.version();
+      const entry = (team: string) => ({ index: entryOf(id, { labels: { team } }) });
+      const steps: Partial<ActorChange>[] = [
+        { create: true, put: { h: "h1", s: "s", "n:1": "ä" }, ...entry("red") },
+        { put: { h: "h2", "n:2": "b" } },
+        { put: { h: "h3", "n:1": "c" }, drop: ["n:2"], ...entry("blue") },
+        { put: { "n:2": "d" } },
+        { remove: true },
+        { create: true, put: { h: "again" }, ...entry("red") },
+        { put: { h: "over", "n:1": "e" }, drop: ["s"] },
+      ];
+      const versions: string[] = [];
+      for (const step of steps) {
+        const actors = [changeOf(id, step)];
+        const commit = commitOf(shard, epochs[shard] ?? 0, { actors });
+        versions.push((await store().shards.commit(commit)).versions[id] ?? "");
+      }
+      const replaced = [
+        undefined,
+        { h: "h1" },
+        { h: "h2", "n:1": "ä", "n:2": "b" },
+        undefined,
+        { h: "h3", s: "s", "n:1": "c", "n:2": "d" },
+        undefined,
+        { h: "again" },
+      ];
+      for (const [index, version] of [from, ...versions].entries()) {
+        const found = await store().query.history(shard, id, version);
+        expect(found.map(({ before }) => before)).toEqual(replaced.slice(index));
+      }
+      const stop = new AbortController();
+      const changes = await collect(store().query.watch(from, stop.signal), steps.length, stop);
+      expect(changes[4]?.before).toEqual(replaced[4]);
+      const edited = changes[2];
+      if (edited?.before === undefined) expect(edited?.indexBefore).toEqual(entry("red").index);
+      else expect(edited.before).toEqual(replaced[2]);
     });
 
     test("without a version it begins at the call", async () => {

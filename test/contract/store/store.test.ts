@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createClient } from "redis";
 import { afterAll, beforeAll, describe } from "vitest";
 import { openMemoryStore } from "../../../src/store/memory/store.ts";
 import { openRedisStore } from "../../../src/store/redis/store.ts";
@@ -66,6 +67,11 @@ describe("with redis-server", () => {
   });
   afterAll(() => server.stop());
   describeStore("redis", openOnRedis(() => server.url));
+  describe("redis, in the layout of earlier versions", () => {
+    const open = openOnRedis(() => server.url, { hasFirstLayout: true });
+    describeShards(open);
+    describeQuery(open);
+  });
 });
 
 describe("with three masters", () => {
@@ -78,11 +84,18 @@ describe("with three masters", () => {
   describeStore("redis cluster", openOnRedis(() => cluster.url));
 });
 
+let stores = 0;
+
 /** Opens stores with their own prefixes on a running Redis. */
-function openOnRedis(urlOf: () => string): OpenStore {
-  let stores = 0;
+function openOnRedis(urlOf: () => string, { hasFirstLayout = false } = {}): OpenStore {
   return async (options) => {
-    const url = `${urlOf()}?prefix=t${++stores}:`;
+    const prefix = `t${++stores}:`;
+    const url = `${urlOf()}?prefix=${prefix}`;
+    if (hasFirstLayout) {
+      const client = await createClient({ url: urlOf() }).connect();
+      await client.set(`${prefix}{cluster}:shards`, "8");
+      client.destroy();
+    }
     const open = () => openRedisStore({ ...options, url });
     let store = await open();
     return {

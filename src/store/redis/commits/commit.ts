@@ -5,17 +5,17 @@
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "redis";
-import { unavailable } from "../../base/problem.ts";
-import { shortLabelKey } from "../list_query.ts";
-import type { ShardCommit } from "../port.ts";
-import type { Version } from "../version.ts";
-import { ActorExists, StaleEpoch } from "../port.ts";
-import { CallBatches } from "./call_batches.ts";
+import { unavailable } from "../../../base/problem.ts";
+import type { ShardCommit } from "../../port.ts";
+import type { Version } from "../../version.ts";
+import { ActorExists, StaleEpoch } from "../../port.ts";
+import { CallBatches } from "../call_batches.ts";
 import { commitLists } from "./commit_args.ts";
-import { feedLengthOf, type RedisContext } from "./context.ts";
-import { listOf, textsOf } from "./replies.ts";
-import { BEGIN_SESSION, COMMIT } from "./scripts.ts";
-import { problemOf, wasRefused } from "./trouble.ts";
+import { feedLengthOf, type RedisContext } from "../context.ts";
+import { ShardMemory } from "./shard_memory.ts";
+import { listOf, textsOf } from "../replies.ts";
+import { BEGIN_SESSION, COMMIT } from "../scripts.ts";
+import { problemOf, wasRefused } from "../trouble.ts";
 
 /** Most commits that are written with one script call. */
 const MAX_GROUP = 32;
@@ -29,6 +29,8 @@ export class CommitWriter {
   readonly #sessions = new Map<number, { epoch: number; session: string }>();
   /** Shards with a commit of unknown outcome → its epoch. */
   readonly #unknowns = new Map<number, number>();
+  /** What is known of the shards to which this process writes. */
+  readonly #memories = new Map<number, ShardMemory>();
   /** Shards that commit at the same time share a call. */
   readonly #groups: CallBatches<string[], Outcome>;
 
@@ -48,6 +50,11 @@ export class CommitWriter {
     if (this.#unknowns.get(shard) === epoch) this.#unknowns.delete(shard);
   }
 
+  /** An actor was loaded whose index entry is this one. */
+  noteLoaded(shard: number, id: string, index: string | undefined): void {
+    if (index !== undefined) this.#memories.get(shard)?.noteIndex(id, index);
+  }
+
   /**
    * Writes a commit.
    * @returns the new version for each change of an actor; "" if it changed nothing
@@ -56,10 +63,14 @@ export class CommitWriter {
   async write(commit: ShardCommit): Promise<Version[]> {
     const { shard, epoch } = commit;
     await this.settle(shard);
-    const args = this.#argsOf(commit);
+    const memory = await this.#memoryOf(commit);
+    const args = this.#argsOf(commit, memory);
     try {
-      return versionsOf(shard, await this.#send(args));
+      const versions = versionsOf(shard, await this.#send(args));
+      memory.noteCommit(commit);
+      return versions;
     } catch (error) {
+      this.#memories.delete(shard);
       const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
         wasRefused(error);
       if (!isKnown) this.#unknowns.set(shard, epoch);
@@ -67,7 +78,17 @@ export class CommitWriter {
     }
   }
 
-  #argsOf(commit: ShardCommit): string[] {
+  async #memoryOf({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
+    const known = this.#memories.get(shard);
+    if (known?.epoch === epoch) return known;
+    const { feedLength, shardCount, terms, shared } = this.#context;
+    const span = feedLengthOf(feedLength, await shardCount());
+    const memory = new ShardMemory(epoch, span, await terms(), shared);
+    this.#memories.set(shard, memory);
+    return memory;
+  }
+
+  #argsOf(commit: ShardCommit, memory: ShardMemory): string[] {
     const { shard, epoch, cursor = "", follows } = commit;
     const known = this.#sessions.get(shard);
     return [
@@ -77,7 +98,7 @@ export class CommitWriter {
       cursor,
       follows?.row ?? "",
       follows?.text ?? "",
-      ...commitLists(commit, this.#context.completedLabel),
+      ...commitLists(commit, memory),
     ];
   }
 
@@ -88,9 +109,12 @@ export class CommitWriter {
 
   /** Writes commits with one script call; on a cluster they must be of one shard. */
   async #sendAll(commits: string[][]): Promise<Outcome[]> {
-    const { link, keys, feedLength, completedLabel } = this.#context;
-    const length = feedLengthOf(feedLength, await this.#context.shardCount());
-    const args = [keys.feedChannel, String(length), shortLabelKey(completedLabel)];
+    const { link, keys, feedLength, feedBytes } = this.#context;
+    const shards = await this.#context.shardCount();
+    const length = feedLengthOf(feedLength, shards);
+    const bytes = Math.ceil(feedBytes / shards);
+    const { layout } = await this.#context.terms();
+    const args = [keys.feedChannel, String(length), String(bytes), String(layout)];
     for (const commit of commits) {
       args.push(String(commit.length));
       for (const argument of commit) args.push(argument);

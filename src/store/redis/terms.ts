@@ -1,0 +1,84 @@
+/**
+ * The terms under which Redis files an index entry: one ordered set each. They depend on the layout of the store.
+ *
+ * Layout 1 has a set for every label. In layout 2 most workflows have no sets for the labels that repeat their phase, nor
+ * for being open: the set of the phase stands for these too. A workflow whose labels say something else than its phase is
+ * filed under them, and under another term for its phase.
+ */
+import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+import { drivingTerms, indexTerms, labelTerm, OPEN_TERM, phaseTerm } from "../list_query.ts";
+import type { IndexEntry, ListQuery } from "../port.ts";
+
+/** The newest layout; a store keeps the one with which it was created. */
+export const LAYOUT = 2;
+
+const PHASE_LABEL = `${STANDARD_NAMING.labelPrefix}phase`;
+const COMPLETED_LABEL = completedLabel(STANDARD_NAMING);
+/** What the label says that tells whether a workflow of a phase has ended; undefined if neither label is there. */
+const USUAL: Readonly<Record<string, string | undefined>> = {
+  "": undefined,
+  Pending: undefined,
+  Running: "false",
+  Succeeded: "true",
+  Failed: "true",
+  Error: "true",
+};
+
+export class Terms {
+  readonly layout: number;
+  readonly #completedLabel: string;
+
+  constructor(layout: number, completedLabel: string) {
+    this.layout = layout;
+    this.#completedLabel = completedLabel;
+  }
+
+  /** The terms under which an entry is filed. */
+  of(entry: IndexEntry): string[] {
+    const terms = indexTerms(entry, this.#completedLabel);
+    if (this.layout === 1) return terms;
+    const { phase, labels } = entry;
+    const own = phaseTerm(phase);
+    if (!isUsual(entry)) return terms.map((term) => term === own ? unusualTerm(phase) : term);
+    const implied = new Set([OPEN_TERM]);
+    for (const key of [PHASE_LABEL, COMPLETED_LABEL]) {
+      if (labels[key] !== undefined) implied.add(labelTerm(key, labels[key]));
+    }
+    return terms.filter((term) => !implied.has(term));
+  }
+
+  /** As `drivingTerms`. */
+  waysOf(query: ListQuery): string[][] {
+    const ways = drivingTerms(query, this.#completedLabel);
+    if (this.layout === 1) return ways;
+    return ways.map((way) => [...way, ...new Set(way.flatMap((term) => this.#alsoUnder(term)))]);
+  }
+
+  /** Terms of layout 2 under which the rest is filed of what layout 1 files under this term. */
+  #alsoUnder(term: string): string[] {
+    const phases = Object.keys(USUAL);
+    if (term === OPEN_TERM) {
+      // Another label says nothing about entries with the usual labels.
+      const isStandard = this.#completedLabel === COMPLETED_LABEL;
+      return phases.filter((one) => !isStandard || USUAL[one] !== "true").map(phaseTerm);
+    }
+    if (term.startsWith("p:")) return [unusualTerm(term.slice(2))];
+    return phases.filter((one) => {
+      const completed = USUAL[one];
+      return completed !== undefined &&
+        (term === labelTerm(PHASE_LABEL, one) || term === labelTerm(COMPLETED_LABEL, completed));
+    }).map(phaseTerm);
+  }
+}
+
+/** Tells whether the labels follow from the phase. */
+function isUsual({ phase, labels }: IndexEntry): boolean {
+  if (!Object.hasOwn(USUAL, phase)) return false;
+  const completed = USUAL[phase];
+  return labels[COMPLETED_LABEL] === completed &&
+    labels[PHASE_LABEL] === (completed === undefined ? undefined : phase);
+}
+
+function unusualTerm(phase: string): string {
+  return `q:${phase}`;
+}

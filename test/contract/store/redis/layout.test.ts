@@ -1,0 +1,212 @@
+/** The layout of a store on Redis: who may open it, and what is kept once. */
+import { createClient } from "redis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
+import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
+import type { IndexEntry, Store } from "../../../../src/store/port.ts";
+import { openRedisStore } from "../../../../src/store/redis/store.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
+import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
+
+const LABELS = "workflows.argoproj.io/";
+const SPEC = JSON.stringify({ schema: 2, spec: "x".repeat(200) });
+const OTHER_SPEC = JSON.stringify({ schema: 2, spec: "y".repeat(200) });
+
+let redis: RedisServer;
+let client: ReturnType<typeof createClient>;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  client = createClient({ url: redis.url });
+  await client.connect();
+});
+afterAll(async () => {
+  client.destroy();
+  await redis.stop();
+});
+beforeEach(async () => {
+  await client.flushAll();
+});
+
+async function opened(): Promise<{ store: Store; epoch: number }> {
+  const store = await openRedisStore({ url: redis.url });
+  await store.membership.shardCount(1);
+  return { store, epoch: await acquired(store, 0) };
+}
+
+test("a program that knows only the first layout gets an error, one with a newer layout says what to do", async () => {
+  const { store } = await opened();
+  await store.close();
+  await expect(client.get("sluice:{cluster}:shards")).rejects.toThrow("WRONGTYPE");
+  await client.hSet("sluice:{cluster}:shards", "layout", "3");
+  const later = await openRedisStore({ url: redis.url });
+  const failure = await failureOf(later.membership.shardCount(1));
+  await later.close();
+  expect((failure as Problem).code).toBe(ProblemCode.FailedPrecondition);
+  expect((failure as Problem).message).toContain("layout 3");
+});
+
+test("a store of the first layout stays one: programs of earlier versions go on reading it", async () => {
+  await client.set("sluice:{cluster}:shards", "1");
+  const { store, epoch } = await opened();
+  const actors = [changeOf("wf/a/one", {
+    create: true,
+    put: { h: "{}", s: SPEC },
+    index: entryOf("wf/a/one", { labels: { [`${LABELS}phase`]: "Running" } }),
+  })];
+  const outboxPut = { "!": "mark" };
+  await store.shards.commit(commitOf(0, epoch, { actors, outboxPut }));
+  expect(await client.hGet("sluice:{s0}:a:wf/a/one", "s")).toBe(SPEC);
+  expect(await client.zCard("sluice:{s0}:x:l:~phase=Running")).toBe(1);
+  expect(await client.hGetAll("sluice:{s0}:outbox")).toEqual(outboxPut);
+  const [entry] = await client.xRange("sluice:{s0}:feed", "-", "+") ?? [];
+  expect(Object.keys(entry?.message ?? {})).toEqual(["t", "a", "c", "i"]);
+  expect(await client.type("sluice:{cluster}:shards")).toBe("string");
+  await store.close();
+});
+
+describe("a spec that several workflows have", () => {
+  const textKeys = () => client.keys("sluice:{s0}:t:*");
+
+  test("is kept once, until the last of them is gone", async () => {
+    const { store, epoch } = await opened();
+    const from = await store.query.version();
+    const commit = (id: string, more: object) =>
+      store.shards.commit(commitOf(0, epoch, { actors: [changeOf(id, more)] }));
+    const ids = ["wf/a/one", "wf/a/two", "wf/a/three"];
+    for (const id of ids) {
+      await commit(id, { create: true, put: { h: id, s: SPEC }, index: entryOf(id) });
+    }
+    const [key = ""] = await textKeys();
+    expect(await client.hGetAll(key)).toEqual({ n: "3", t: SPEC });
+    const [one = "", two = "", three = ""] = ids;
+    await commit(one, { put: { s: OTHER_SPEC } });
+    await commit(one, { put: { s: OTHER_SPEC, h: "again" } });
+    expect(await client.hGet(key, "n")).toBe("2");
+    expect(await textKeys()).toHaveLength(2);
+    await commit(two, { remove: true, remains: "two#1" });
+    await commit(three, { drop: ["s"] });
+    expect(await client.hGet(key, "n")).toBe("0");
+    expect(await client.ttl(key)).toBeGreaterThan(600);
+    expect((await store.shards.readRemains(0, "two#1", "", 100)).parts).toEqual({
+      h: two,
+      s: SPEC,
+    });
+    // Another program has not seen the texts yet.
+    const other = await openRedisStore({ url: redis.url });
+    expect((await other.shards.loadActor(0, one))?.parts).toEqual({ h: "again", s: OTHER_SPEC });
+    const { items } = await other.query.list({ kind: "wf", limit: 0 });
+    expect(items.map(({ parts }) => parts["s"])).toEqual([undefined, OTHER_SPEC]);
+    const changes = await other.query.changes(from);
+    expect(changes.map(({ put }) => put["s"])).toEqual([
+      ...[SPEC, SPEC, SPEC],
+      ...[OTHER_SPEC, OTHER_SPEC, undefined, undefined],
+    ]);
+    expect(changes[5]?.before).toEqual({ h: two, s: SPEC });
+    const history = await other.query.history(0, one, changes[0]?.version ?? "");
+    expect(history.map(({ before }) => before?.["s"])).toEqual([SPEC, OTHER_SPEC]);
+    await commit(three, { put: { s: SPEC } });
+    expect([await client.hGet(key, "n"), await client.ttl(key)]).toEqual(["1", -1]);
+    await other.close();
+    await store.close();
+  });
+
+  test("is written again if it was gone; a change that can't be read without it is told as such", async () => {
+    const { store, epoch } = await opened();
+    const from = await store.query.version();
+    const create = (id: string) =>
+      store.shards.commit(commitOf(0, epoch, {
+        actors: [changeOf(id, { create: true, put: { h: id, s: SPEC } })],
+      }));
+    await create("wf/a/one");
+    const [key = ""] = await textKeys();
+    await client.del(key);
+    const other = await openRedisStore({ url: redis.url });
+    expect((await other.shards.loadActor(0, "wf/a/one"))?.parts).toEqual({ h: "wf/a/one" });
+    expect(await other.query.changes(from)).toMatchObject([{ id: "wf/a/one", unreadable: true }]);
+    await create("wf/a/two");
+    expect((await other.shards.loadActor(0, "wf/a/two"))?.parts["s"]).toBe(SPEC);
+    await other.close();
+    await store.close();
+  });
+});
+
+describe("labels that repeat the phase", () => {
+  const usual = (phase: string) => ({
+    phase,
+    labels: { [`${LABELS}phase`]: phase, [`${LABELS}completed`]: String(phase !== "Running") },
+  });
+
+  test("have no sets of their own, and select as if they had", async () => {
+    const { store, epoch } = await opened();
+    const put = (name: string, more: Partial<IndexEntry>) =>
+      store.shards.commit(commitOf(0, epoch, {
+        actors: [changeOf(`wf/a/${name}`, { put: {}, index: entryOf(`wf/a/${name}`, more) })],
+      }));
+    await put("running", usual("Running"));
+    await put("ended", usual("Running"));
+    await put("ended", usual("Failed"));
+    const sets = (await client.keys("sluice:{s0}:x:*")).map((key) => key.replace(/.*:x:/, ""));
+    expect(sets.sort()).toEqual(["*", "n:a", "p:Failed", "p:Running"]);
+    await put("odd", { phase: "Failed", labels: usual("Running").labels });
+    await put("new", { phase: "", labels: {} });
+    await put("turned", usual("Succeeded"));
+    await put("turned", { ...usual("Succeeded"), labels: { [`${LABELS}phase`]: "Mine" } });
+    await put("back", { phase: "Error", labels: {} });
+    await put("back", usual("Error"));
+    const namesOf = async (query: object) => {
+      const { items } = await store.query.list({ kind: "wf", limit: 0, ...query });
+      return items.map(({ index }) => index.name).sort();
+    };
+    const cases: [string, string[]][] = [
+      ["phase=Running", ["odd", "running"]],
+      ["phase=Failed", ["ended"]],
+      ["phase=Mine", ["turned"]],
+      ["phase in (Error,Mine)", ["back", "turned"]],
+      ["completed=true", ["back", "ended"]],
+      ["completed=false", ["odd", "running"]],
+      ["completed!=true", ["new", "odd", "running", "turned"]],
+      ["!completed", ["new", "turned"]],
+    ];
+    for (const [text, names] of cases) {
+      const labels = parseLabelSelector(text.replace(/phase|completed/, `${LABELS}$&`));
+      expect([text, await namesOf({ labels })]).toEqual([text, names]);
+      const page = await store.query.list({ kind: "wf", limit: 1, labels, count: true });
+      expect([text, page.remaining]).toEqual([text, names.length - 1]);
+    }
+    expect(await namesOf({ phases: ["Failed"] })).toEqual(["ended", "odd"]);
+    expect(await namesOf({ phases: ["Succeeded"] })).toEqual(["turned"]);
+    expect(await namesOf({ phases: ["Error", ""] })).toEqual(["back", "new"]);
+    await store.close();
+  });
+});
+
+test("a list sees each workflow once, also one whose phase changes while the list is made", async () => {
+  const { store, epoch } = await opened();
+  const count = 1_500;
+  const idOf = (i: number) => `wf/a/w${i}`;
+  const put = (from: number, to: number, phase: string) =>
+    store.shards.commit(commitOf(0, epoch, {
+      actors: Array.from({ length: to - from }, (_, i) =>
+        changeOf(idOf(from + i), {
+          put: {},
+          index: entryOf(idOf(from + i), { phase, createdAt: 10_000 - from - i }),
+        })),
+    }));
+  // The newest ones run, so a list comes to those that still move.
+  await put(0, count / 2, "Running");
+  await put(count / 2, count, "Pending");
+  for (let round = 0; round < 4; round++) {
+    const phase = round % 2 === 0 ? "Running" : "Pending";
+    const moving = (async () => {
+      for (let at = count; at > count / 2; at -= 25) await put(at - 25, at, phase);
+    })();
+    for (let list = 0; list < 4; list++) {
+      const phases = ["Pending", "Running"];
+      const { items } = await store.query.list({ kind: "wf", limit: 0, phases });
+      expect(items.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, i) => idOf(i)));
+    }
+    await moving;
+  }
+  await store.close();
+});
