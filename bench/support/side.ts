@@ -29,10 +29,10 @@ export interface Side {
   stop(): void;
 }
 
-/** How to start a server, given its port and the URL of its Redis. */
+/** How to start a server, given its port, the URL of its Redis, and a folder for what it stores. */
 export interface Program {
   folder: string;
-  args(port: number, redisUrl: string): string[];
+  args(port: number, redisUrl: string, data: string): string[];
 }
 
 export function freePort(): Promise<number> {
@@ -61,7 +61,7 @@ export async function startSide({ folder, args }: Program): Promise<Side> {
   const redisFlags = `--port ${redisPort} --dir ${data} --appendonly yes --appendfsync everysec`;
   const redis = spawn("redis-server", [...redisFlags.split(" "), "--save", ""], silent);
   const url = `redis://127.0.0.1:${redisPort}`;
-  const server = spawn(process.execPath, args(port, url), { ...silent, cwd: folder });
+  const server = spawn(process.execPath, args(port, url, data), { ...silent, cwd: folder });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const send: Send = (method, path, body) =>
     new Promise((done, fail) => {
