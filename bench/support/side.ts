@@ -44,13 +44,17 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Processor time of a process with its threads, microseconds. */
-function spentBy(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const nanoseconds = threads.map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0])
-  );
-  return nanoseconds.reduce((sum, value) => sum + value, 0) / 1000;
+/** Processor time of a process with its threads and the processes that it has started, microseconds. */
+export function spentBy(pid: number): number {
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    sum += Number(readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1000;
+    for (const child of readFileSync(`${folder}/children`, "utf8").split(" ")) {
+      if (child !== "") sum += spentBy(Number(child));
+    }
+  }
+  return sum;
 }
 
 /** Starts a server with an empty Redis (`appendfsync everysec`); resolves when it is ready. */
