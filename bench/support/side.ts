@@ -45,7 +45,7 @@ export function freePort(): Promise<number> {
 }
 
 /** Processor time of a process with its threads and the processes that it has started, microseconds. */
-export function spentBy(pid: number): number {
+function spentBy(pid: number): number {
   let sum = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     const folder = `/proc/${pid}/task/${thread}`;
