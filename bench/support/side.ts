@@ -29,10 +29,10 @@ export interface Side {
   stop(): void;
 }
 
-/** How to start a server, given its port and the URL of its Redis. */
+/** How to start a server, given its port, the URL of its Redis, and a folder for what it stores. */
 export interface Program {
   folder: string;
-  args(port: number, redisUrl: string): string[];
+  args(port: number, redisUrl: string, data: string): string[];
 }
 
 export function freePort(): Promise<number> {
@@ -44,13 +44,17 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Processor time of a process with its threads, microseconds. */
+/** Processor time of a process with its threads and the processes that it has started, microseconds. */
 function spentBy(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const nanoseconds = threads.map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0])
-  );
-  return nanoseconds.reduce((sum, value) => sum + value, 0) / 1000;
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    sum += Number(readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1000;
+    for (const child of readFileSync(`${folder}/children`, "utf8").split(" ")) {
+      if (child !== "") sum += spentBy(Number(child));
+    }
+  }
+  return sum;
 }
 
 /** Starts a server with an empty Redis (`appendfsync everysec`); resolves when it is ready. */
@@ -61,7 +65,7 @@ export async function startSide({ folder, args }: Program): Promise<Side> {
   const redisFlags = `--port ${redisPort} --dir ${data} --appendonly yes --appendfsync everysec`;
   const redis = spawn("redis-server", [...redisFlags.split(" "), "--save", ""], silent);
   const url = `redis://127.0.0.1:${redisPort}`;
-  const server = spawn(process.execPath, args(port, url), { ...silent, cwd: folder });
+  const server = spawn(process.execPath, args(port, url, data), { ...silent, cwd: folder });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const send: Send = (method, path, body) =>
     new Promise((done, fail) => {

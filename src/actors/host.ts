@@ -43,6 +43,10 @@ import { WorkflowMetrics } from "./workflow/custom_metrics.ts";
 const MAX_LOADS = 88;
 /** Shards that apply and commit at once. */
 const MAX_WORKING = 16;
+/** Commands under way in a process up to which it takes new workflows for itself; beyond, they go to all. */
+const MAX_UNDER_WAY = 4;
+/** How many names are generated to find one of an own shard. */
+const NAME_TRIES = 16;
 /** Bounds of the histogram of commands in a commit. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
@@ -97,6 +101,8 @@ export class Host implements WorkflowHost {
   readonly #membership: Membership;
   readonly #stop = new AbortController();
   #reading: Promise<void> = Promise.resolve();
+  /** Commands whose callers wait. */
+  #underWay = 0;
 
   constructor(deps: HostDeps, options: HostOptions) {
     const { store, clock, log, metrics } = deps;
@@ -186,9 +192,21 @@ export class Host implements WorkflowHost {
     options: ExecuteOptions = {},
   ): Promise<Workflow> {
     const actor = workflowActorId(namespace, name);
+    this.#underWay++;
     const result = await this.#delivery.call(actor, command as unknown as Json, options);
+    this.#underWay--;
     if (!result.ok) throw toProblem(result.error);
     return result.answer as Workflow;
+  }
+
+  chooseName(namespace: string, generate: () => string): string {
+    let name = generate();
+    if (this.#underWay >= MAX_UNDER_WAY) return name;
+    for (let tries = 1; tries < NAME_TRIES; tries++) {
+      if (this.#shards.owns(workflowActorId(namespace, name))) return name;
+      name = generate();
+    }
+    return name;
   }
 
   async limitsChanged(

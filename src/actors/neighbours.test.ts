@@ -30,8 +30,8 @@ class Machine {
   asked = 0;
   appended = 0;
 
-  async start(name: string): Promise<Host> {
-    const host = new Host({
+  create(name: string): Host {
+    return new Host({
       store: faultStore(this.store, (point) => {
         if (point === "before-append") this.appended++;
       }),
@@ -50,6 +50,10 @@ class Machine {
       taskStarts: 8,
       naming: STANDARD_NAMING,
     });
+  }
+
+  async start(name: string): Promise<Host> {
+    const host = this.create(name);
     this.hosts.set(name, host);
     await host.start();
     await settle();
@@ -124,6 +128,30 @@ test("a command for a shard of a neighbour goes there, and not through the mailb
   await expect(send(a, name, "submit")).rejects.toThrow("exists");
   expect(machine.appended).toBe(0);
   expect(machine.asked).toBeGreaterThan(2);
+});
+
+test("a process with little to do names new workflows so that it runs them itself, a busy one does not", async () => {
+  const { a, b } = await twoReplicas();
+  let number = 0;
+  const generate = () => `g${number++}`;
+  const ownerOfNext = (host: Host) => {
+    const id = workflowActorId("ns", host.chooseName("ns", generate));
+    return ownerOf(shardOf(id, SHARDS), ["a", "b"]);
+  };
+  const owners = (host: Host) => new Set(Array.from({ length: 30 }, () => ownerOfNext(host)));
+  expect([...owners(a), ...owners(b)]).toEqual(["a", "b"]);
+  const busy = Array.from({ length: 4 }, (_, i) => send(a, `busy-${i}`, "submit"));
+  expect([...owners(a)].sort()).toEqual(["a", "b"]);
+  await Promise.all(busy);
+  expect([...owners(a)]).toEqual(["a"]);
+});
+
+test("a process that owns nothing still finds a name", () => {
+  machine = new Machine();
+  const host = machine.create("a");
+  let generated = 0;
+  expect(host.chooseName("ns", () => `g${++generated}`)).toBe(`g${generated}`);
+  expect(generated).toBeLessThan(100);
 });
 
 test("what a neighbour does not take goes through the mailbox", async () => {

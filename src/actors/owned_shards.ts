@@ -31,6 +31,11 @@ export class OwnedShards {
     return shardOf(actor, this.total);
   }
 
+  /** Tells whether this replica takes commands of an actor. */
+  owns(actor: ActorId): boolean {
+    return this.#workers.get(this.shardOf(actor))?.isOpen === true;
+  }
+
   /** Queues a command; false when this replica does not take commands of the shard. */
   enqueue(shard: number, command: QueuedCommand): boolean {
     return this.#workers.get(shard)?.enqueue(command) ?? false;

@@ -60,6 +60,11 @@ export interface WorkflowHost {
     options?: ExecuteOptions,
   ): Promise<Workflow>;
   /**
+   * Generates a name for a new workflow. While this process has little to do, it prefers one of a shard that it owns: then
+   * the command needs no other process.
+   */
+  chooseName(namespace: string, generate: () => string): string;
+  /**
    * Tells that a ConfigMap has changed, for those who wait for a semaphore whose size is in it.
    *
    * @throws {Problem} Unavailable; those who wait then see the new size when somebody gives back the semaphore

@@ -5,6 +5,7 @@
 import { rmdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
+import { setImmediate } from "node:timers";
 import type { Json } from "../base/json.ts";
 
 /** The answer; undefined: the connection broke, and the question may or may not have arrived. */
@@ -118,6 +119,7 @@ class Connection {
   }
 
   end(): void {
+    this.#flush();
     this.#socket.end();
   }
 
@@ -129,14 +131,14 @@ class Connection {
   }
 
   #write(line: Line): void {
-    if (this.#out === "") queueMicrotask(() => this.#flush());
+    if (this.#out === "") setImmediate(() => this.#flush());
     this.#out += `${JSON.stringify(line)}\n`;
   }
 
   #flush(): void {
     const out = this.#out;
     this.#out = "";
-    if (!this.#socket.destroyed) this.#socket.write(out);
+    if (out !== "" && !this.#socket.destroyed) this.#socket.write(out);
   }
 
   #read(chunk: string): void {

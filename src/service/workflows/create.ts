@@ -111,9 +111,13 @@ export async function storeWorkflow(
     ? normal
     : await withEstimate(deps, normal, namespace);
   // A repeated request must generate the same names as the first one.
-  const fraction = fractionsOf(request.idempotency) ?? deps.ids.fraction;
+  const fraction = fractionsOf(request.idempotency);
+  const newName = () =>
+    fraction === undefined
+      ? deps.host.chooseName(namespace, () => generateName(base, deps.ids.fraction))
+      : generateName(base, fraction);
   for (let attempt = 1;; attempt++) {
-    const name = given === "" && base !== "" ? generateName(base, fraction) : given;
+    const name = given === "" && base !== "" ? newName() : given;
     const metadata: ObjectMeta = {
       ...normal.metadata,
       name,

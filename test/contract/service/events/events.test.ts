@@ -213,6 +213,7 @@ describe("dispatchEvent()", () => {
             ? Promise.reject(unavailable("away"))
             : host.execute(namespace, name, command, options);
         },
+        chooseName: (_namespace, generate) => generate(),
         limitsChanged: () => Promise.resolve(),
       },
     };
