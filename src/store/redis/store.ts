@@ -24,6 +24,7 @@ import {
   RESET_FEED,
 } from "./scripts.ts";
 import { checkSettings } from "./settings_check.ts";
+import { askShards } from "./shard_calls.ts";
 import { RedisShards } from "./shards.ts";
 import { parseRedisUrl } from "./url.ts";
 import { Wakeups } from "../wakeups.ts";
@@ -125,9 +126,10 @@ async function clear(context: RedisContext): Promise<void> {
 }
 
 function createMembership(
-  { link, keys }: RedisContext,
+  context: RedisContext,
   shardCount: (wish: number) => Promise<number>,
 ): Membership {
+  const { link, keys } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -150,11 +152,11 @@ function createMembership(
       return epoch === 0 ? undefined : { shard, epoch };
     },
     async renew(leases, replica, ttlMs) {
-      const held = await Promise.all(
-        leases.map(({ shard, epoch }) =>
-          link.run(RENEW, keys.shard(shard), [replica, String(epoch), String(Math.ceil(ttlMs))])
-        ),
-      );
+      const first = [replica, String(Math.ceil(ttlMs))];
+      const held = await askShards(context, RENEW, first, leases, ({ shard, epoch }) => [
+        keys.shard(shard),
+        String(epoch),
+      ]);
       return leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
     },
     async release({ shard, epoch }) {
