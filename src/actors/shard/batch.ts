@@ -72,8 +72,11 @@ interface Shared {
 async function applyToActor(
   id: ActorId,
   commands: QueuedCommand[],
-  { lease, suspects, turn, env, deps }: Shared,
+  { lease, suspects, turn, env: shared, deps }: Shared,
 ): Promise<ActorBatch> {
+  // With several commands, one of them may have been sent after a manifest was changed.
+  const known = commands.length === 1 ? commands[0]?.manifests : undefined;
+  const env = known === undefined ? shared : createBatchEnv(deps, known);
   const kind = kindOf(deps.kinds, id) ?? unknownKind;
   const isNew = commands[0] !== undefined && kind.creates(commands[0].body) && !suspects.has(id);
   const tries: Tries = { poison: new Map(), isStepwise: false, failures: 0 };
