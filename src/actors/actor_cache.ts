@@ -39,7 +39,8 @@ export class ActorCache {
   /** Small ones that began to wait a short while ago. */
   readonly #pausing: Group = { slots: new Map(), weight: 0 };
   readonly #kept: Group = { slots: new Map(), weight: 0 };
-  readonly #groups = [this.#busy, this.#pausing, this.#resting, this.#kept];
+  /** Those of all groups. */
+  readonly #slots = new Map<ActorId, Slot>();
   readonly #limit: number;
   readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #mustStay: (id: ActorId) => boolean;
@@ -60,7 +61,7 @@ export class ActorCache {
   }
 
   get size(): number {
-    return this.#groups.reduce((sum, { slots }) => sum + slots.size, 0);
+    return this.#slots.size;
   }
 
   /** The actor, moved to the young end, and pinned until `unpin`. */
@@ -78,7 +79,7 @@ export class ActorCache {
   add(id: ActorId, lease: Lease, entry: HotEntry): void {
     this.#remove(id);
     const slot = { entry, lease, weight: 0, pins: 1, group: this.#busy, touchedAt: 0 };
-    this.#busy.slots.set(id, slot);
+    this.#put(id, slot, this.#busy);
   }
 
   /** Weighs the actor again and lets it be evicted; removes it when it no longer exists. */
@@ -92,7 +93,7 @@ export class ActorCache {
     slot.weight = actor.weight();
     slot.touchedAt = this.#clock.monotonic();
     this.#put(id, slot, this.#mustStay(id) ? this.#kept : this.#groupOf(slot));
-    this.#evict(slot);
+    this.#evict(slot.touchedAt, slot);
   }
 
   #groupOf({ entry: { actor }, weight }: Slot): Group {
@@ -106,9 +107,7 @@ export class ActorCache {
 
   /** Forgets all actors of a lease that is gone. */
   dropLease(lease: Lease): void {
-    for (const { slots } of this.#groups) {
-      for (const [id, slot] of slots) if (slot.lease === lease) this.#remove(id);
-    }
+    for (const [id, slot] of this.#slots) if (slot.lease === lease) this.#remove(id);
   }
 
   /** Looks no more for those that rest too long. */
@@ -116,37 +115,31 @@ export class ActorCache {
     this.#cancelLook?.();
   }
 
-  #slotOf(id: ActorId): Slot | undefined {
-    for (const { slots } of this.#groups) {
-      const slot = slots.get(id);
-      if (slot !== undefined) return slot;
-    }
-    return undefined;
-  }
-
   #find(id: ActorId, lease: Lease): Slot | undefined {
-    const slot = this.#slotOf(id);
+    const slot = this.#slots.get(id);
     return slot?.lease === lease ? slot : undefined;
   }
 
   #put(id: ActorId, slot: Slot, group: Group): void {
     slot.group = group;
+    this.#slots.set(id, slot);
     group.slots.set(id, slot);
     group.weight += slot.weight;
   }
 
   #remove(id: ActorId): void {
-    const slot = this.#slotOf(id);
+    const slot = this.#slots.get(id);
     if (!slot) return;
+    this.#slots.delete(id);
     slot.group.slots.delete(id);
     slot.group.weight -= slot.weight;
   }
 
   /** @param last stays whatever it weighs: the next command is likely to be for it */
-  #evict(last?: Slot): void {
+  #evict(now: number, last?: Slot): void {
     const [pausing, resting, busy] = [this.#pausing, this.#resting, this.#busy];
     for (const [id, slot] of this.#kept.slots) if (!this.#mustStay(id)) this.#move(id, slot, busy);
-    const before = this.#clock.monotonic() - PAUSE_MS;
+    const before = now - PAUSE_MS;
     for (const [id, slot] of pausing.slots) {
       if (slot.pins > 0) continue;
       if (slot.touchedAt > before) break;
@@ -158,7 +151,7 @@ export class ActorCache {
     if (pausing.slots.size === 0) return;
     this.#cancelLook ??= this.#clock.after(PAUSE_MS, () => {
       this.#cancelLook = undefined;
-      this.#evict();
+      this.#evict(this.#clock.monotonic());
     });
   }
 
