@@ -1,11 +1,17 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Lease } from "../store/port.ts";
+import { ManualClock } from "../../test/support/manual_clock.ts";
 import { ActorCache } from "./actor_cache.ts";
 import type { HotEntry } from "./hot_actor.ts";
 
 const LEASE: Lease = { shard: 1, epoch: 1 };
+/** Longer than what waits may stay beside the tenth. */
+const LONG_MS = 20_000;
 
-function entry(id: string, weight: number, rests: boolean): HotEntry {
+let clock: ManualClock;
+beforeEach(() => void (clock = new ManualClock()));
+
+function entry(id: string, weight: number, rests: boolean, isOver = false): HotEntry {
   const actor = {
     id,
     exists: () => true,
@@ -14,6 +20,7 @@ function entry(id: string, weight: number, rests: boolean): HotEntry {
     take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
     weight: () => weight,
     rests: () => rests,
+    isOver: () => isOver,
     isGrowing: () => false,
   };
   return { actor, version: "1" };
@@ -30,18 +37,36 @@ function has(cache: ActorCache, id: string): boolean {
   return isThere;
 }
 
-test("what rests has a tenth of the room, whatever comes", () => {
-  const cache = new ActorCache(100);
+test("what rests has a tenth of the room, whatever comes", async () => {
+  const cache = new ActorCache(100, clock);
   for (let i = 0; i < 50; i++) touch(cache, `busy-${i}`, 1, false);
   for (let i = 0; i < 1_000; i++) touch(cache, `resting-${i}`, 1, true);
+  expect(cache.size).toBe(100);
+  await clock.advance(LONG_MS);
   expect(cache.size).toBe(60);
   expect(has(cache, "busy-0")).toBe(true);
   expect(has(cache, "resting-989")).toBe(false);
   expect(has(cache, "resting-990")).toBe(true);
 });
 
+test("a small one that waits stays for a while; a large one, and what is over, does not", async () => {
+  const cache = new ActorCache(100, clock);
+  for (let i = 0; i < 20; i++) touch(cache, `waiting-${i}`, 1, true);
+  await clock.advance(10_000);
+  for (let i = 0; i < 20; i++) cache.add(`over-${i}`, LEASE, entry(`over-${i}`, 1, true, true));
+  for (let i = 0; i < 20; i++) cache.unpin(`over-${i}`, LEASE);
+  expect(cache.size).toBe(30);
+  touch(cache, "large", 11, true);
+  touch(cache, "waiting-0", 1, true);
+  expect(has(cache, "large")).toBe(false);
+  expect(cache.size).toBe(20);
+  await clock.advance(10_000);
+  expect(cache.size).toBe(11);
+  expect(has(cache, "waiting-0")).toBe(true);
+});
+
 test("beyond the limit the longest untouched leave, those that rest first", () => {
-  const cache = new ActorCache(100);
+  const cache = new ActorCache(100, clock);
   for (let i = 0; i < 5; i++) touch(cache, `resting-${i}`, 1, true);
   for (let i = 0; i < 101; i++) touch(cache, `busy-${i}`, 1, false);
   expect(cache.size).toBe(100);
@@ -51,7 +76,7 @@ test("beyond the limit the longest untouched leave, those that rest first", () =
 });
 
 test("the last one touched stays, whatever it weighs; a pinned one too", () => {
-  const cache = new ActorCache(100);
+  const cache = new ActorCache(100, clock);
   cache.add("pinned", LEASE, entry("pinned", 1, true));
   touch(cache, "large", 1_000, true);
   expect(has(cache, "large")).toBe(true);
@@ -62,19 +87,20 @@ test("the last one touched stays, whatever it weighs; a pinned one too", () => {
   expect(has(cache, "pinned")).toBe(true);
 });
 
-test("an actor that begins to run moves to those that run", () => {
-  const cache = new ActorCache(100);
+test("an actor that begins to run moves to those that run", async () => {
+  const cache = new ActorCache(100, clock);
   touch(cache, "one", 1, true);
   cache.add("one", LEASE, entry("one", 1, false));
   cache.unpin("one", LEASE);
   for (let i = 0; i < 1_000; i++) touch(cache, `resting-${i}`, 1, true);
+  await clock.advance(LONG_MS);
   expect(has(cache, "one")).toBe(true);
   expect(cache.size).toBe(11);
 });
 
 test("one that must stay does, and takes no room from the others; later it is one of them", () => {
   let holder = "large";
-  const cache = new ActorCache(100, (id) => id === holder);
+  const cache = new ActorCache(100, clock, (id) => id === holder);
   touch(cache, "large", 1_000, false);
   for (let i = 0; i < 100; i++) touch(cache, `busy-${i}`, 1, false);
   expect(cache.size).toBe(101);

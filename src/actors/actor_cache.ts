@@ -1,16 +1,21 @@
 /**
  * The actors of one replica that are in memory. Bounded: beyond the limit those that were not touched for longest leave
  * (passivation); they are hydrated again when a command comes. Those that rest - nothing of them is under way, they wait
- * for the world outside or are done - have a tenth of the room, so that memory follows what runs and not what waits. Pinned
+ * for the world outside or are done - have a tenth of the room, so that memory follows what runs and not what waits. Small
+ * ones that wait count for that after a while: many are resumed soon, and to hydrate one costs as much as to resume it. Pinned
  * ones (in a batch) stay, and so does the last one that was touched. The large one that is growing stays beside the others
  * and takes no room from them. An entry belongs to the lease under which it was hydrated: after the shard was lost and
  * taken again, it is not found any more.
  */
+import type { Clock } from "../platform/clock.ts";
 import type { ActorId, Lease } from "../store/port.ts";
 import type { HotEntry } from "./hot_actor.ts";
 
-/** Share of the room that resting actors may take. */
+/** Share of the room that resting actors may take for long. */
 const RESTING_SHARE = 0.1;
+/** A small one counts for that only after this time, ms. */
+const PAUSE_MS = 15_000;
+const SMALL_WEIGHT = 10;
 
 interface Slot {
   entry: HotEntry;
@@ -18,6 +23,8 @@ interface Slot {
   weight: number;
   pins: number;
   group: Group;
+  /** When it was touched last; monotonic, ms. */
+  touchedAt: number;
 }
 
 /** Slots in order of use, oldest first, and their weight. */
@@ -29,22 +36,32 @@ interface Group {
 export class ActorCache {
   readonly #busy: Group = { slots: new Map(), weight: 0 };
   readonly #resting: Group = { slots: new Map(), weight: 0 };
+  /** Small ones that began to wait a short while ago. */
+  readonly #pausing: Group = { slots: new Map(), weight: 0 };
   readonly #kept: Group = { slots: new Map(), weight: 0 };
+  /** Those of all groups. */
+  readonly #slots = new Map<ActorId, Slot>();
   readonly #limit: number;
-
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #mustStay: (id: ActorId) => boolean;
+  #cancelLook: (() => void) | undefined;
 
   /**
    * @param limit total weight, in units of a small workflow
    * @param mustStay which actors stay beside the others, whatever they weigh: few at a time
    */
-  constructor(limit: number, mustStay: (id: ActorId) => boolean = () => false) {
+  constructor(
+    limit: number,
+    clock: Pick<Clock, "monotonic" | "after">,
+    mustStay: (id: ActorId) => boolean = () => false,
+  ) {
     this.#limit = limit;
+    this.#clock = clock;
     this.#mustStay = mustStay;
   }
 
   get size(): number {
-    return this.#busy.slots.size + this.#resting.slots.size + this.#kept.slots.size;
+    return this.#slots.size;
   }
 
   /** The actor, moved to the young end, and pinned until `unpin`. */
@@ -61,7 +78,8 @@ export class ActorCache {
   /** Puts an actor in, pinned. */
   add(id: ActorId, lease: Lease, entry: HotEntry): void {
     this.#remove(id);
-    this.#busy.slots.set(id, { entry, lease, weight: 0, pins: 1, group: this.#busy });
+    const slot = { entry, lease, weight: 0, pins: 1, group: this.#busy, touchedAt: 0 };
+    this.#put(id, slot, this.#busy);
   }
 
   /** Weighs the actor again and lets it be evicted; removes it when it no longer exists. */
@@ -73,9 +91,14 @@ export class ActorCache {
     const { actor } = slot.entry;
     if (!actor.exists() || actor.isBare === true) return;
     slot.weight = actor.weight();
-    const others = actor.rests() ? this.#resting : this.#busy;
-    this.#put(id, slot, this.#mustStay(id) ? this.#kept : others);
-    this.#evict(slot);
+    slot.touchedAt = this.#clock.monotonic();
+    this.#put(id, slot, this.#mustStay(id) ? this.#kept : this.#groupOf(slot));
+    this.#evict(slot.touchedAt, slot);
+  }
+
+  #groupOf({ entry: { actor }, weight }: Slot): Group {
+    if (!actor.rests()) return this.#busy;
+    return weight > SMALL_WEIGHT || actor.isOver?.() === true ? this.#resting : this.#pausing;
   }
 
   drop(id: ActorId, lease: Lease): void {
@@ -84,47 +107,60 @@ export class ActorCache {
 
   /** Forgets all actors of a lease that is gone. */
   dropLease(lease: Lease): void {
-    for (const { slots } of [this.#busy, this.#resting, this.#kept]) {
-      for (const [id, slot] of slots) if (slot.lease === lease) this.#remove(id);
-    }
+    for (const [id, slot] of this.#slots) if (slot.lease === lease) this.#remove(id);
   }
 
-  #slotOf(id: ActorId): Slot | undefined {
-    return this.#busy.slots.get(id) ?? this.#resting.slots.get(id) ?? this.#kept.slots.get(id);
+  /** Looks no more for those that rest too long. */
+  stop(): void {
+    this.#cancelLook?.();
   }
 
   #find(id: ActorId, lease: Lease): Slot | undefined {
-    const slot = this.#slotOf(id);
+    const slot = this.#slots.get(id);
     return slot?.lease === lease ? slot : undefined;
   }
 
   #put(id: ActorId, slot: Slot, group: Group): void {
     slot.group = group;
+    this.#slots.set(id, slot);
     group.slots.set(id, slot);
     group.weight += slot.weight;
   }
 
   #remove(id: ActorId): void {
-    const slot = this.#slotOf(id);
+    const slot = this.#slots.get(id);
     if (!slot) return;
+    this.#slots.delete(id);
     slot.group.slots.delete(id);
     slot.group.weight -= slot.weight;
   }
 
   /** @param last stays whatever it weighs: the next command is likely to be for it */
-  #evict(last: Slot): void {
-    const [resting, busy] = [this.#resting, this.#busy];
-    for (const [id, slot] of this.#kept.slots) {
-      if (this.#mustStay(id)) continue;
-      this.#remove(id);
-      this.#put(id, slot, busy);
+  #evict(now: number, last?: Slot): void {
+    const [pausing, resting, busy] = [this.#pausing, this.#resting, this.#busy];
+    for (const [id, slot] of this.#kept.slots) if (!this.#mustStay(id)) this.#move(id, slot, busy);
+    const before = now - PAUSE_MS;
+    for (const [id, slot] of pausing.slots) {
+      if (slot.pins > 0) continue;
+      if (slot.touchedAt > before) break;
+      this.#move(id, slot, resting);
     }
     this.#shrink(resting, last, () => resting.weight - this.#limit * RESTING_SHARE);
-    this.#shrink(resting, last, () => resting.weight + busy.weight - this.#limit);
-    this.#shrink(busy, last, () => resting.weight + busy.weight - this.#limit);
+    const excess = () => pausing.weight + resting.weight + busy.weight - this.#limit;
+    for (const group of [resting, pausing, busy]) this.#shrink(group, last, excess);
+    if (pausing.slots.size === 0) return;
+    this.#cancelLook ??= this.#clock.after(PAUSE_MS, () => {
+      this.#cancelLook = undefined;
+      this.#evict(this.#clock.monotonic());
+    });
   }
 
-  #shrink(group: Group, last: Slot, excess: () => number): void {
+  #move(id: ActorId, slot: Slot, group: Group): void {
+    this.#remove(id);
+    this.#put(id, slot, group);
+  }
+
+  #shrink(group: Group, last: Slot | undefined, excess: () => number): void {
     if (excess() <= 0) return;
     for (const [id, slot] of group.slots) {
       if (slot.pins > 0 || slot === last) continue;

@@ -45,7 +45,7 @@ export class Delivery {
   /** Sends a command and waits for its result. Never rejects. */
   call(actor: ActorId, body: Json, options: ExecuteOptions): Promise<Result> {
     const { clock, shards, calls, replica } = this.#deps;
-    const { idempotency, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { idempotency, manifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     const shard = shards.shardOf(actor);
     const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
     return new Promise((resolve) => {
@@ -68,6 +68,7 @@ export class Delivery {
       };
       const isOurs = shards.enqueue(shard, {
         ...shared,
+        ...(manifests ? { manifests } : {}),
         arrivedAt: clock.monotonic(),
         settle: (result) => {
           if (!result.ok && result.error instanceof Moved) send();

@@ -111,7 +111,7 @@ export class Host implements WorkflowHost {
     this.#deps = deps;
     this.#options = options;
     this.#lane = new LargeLane(clock);
-    this.#cache = new ActorCache(options.hotActors, (actor) => this.#lane.holds(actor));
+    this.#cache = new ActorCache(options.hotActors, clock, (actor) => this.#lane.holds(actor));
     this.#timers = new Timers(
       clock,
       (shard, row) => this.#fire(shard, row),
@@ -246,6 +246,7 @@ export class Host implements WorkflowHost {
     this.#membership.halt();
     this.#shards.dropAll();
     this.#timers.stop();
+    this.#cache.stop();
   }
 
   #createWorkerDeps(): WorkerDeps {

@@ -61,6 +61,8 @@ export interface HotActor {
   weight(): number;
   /** Nothing of it is under way: it waits for the world outside, or is done. */
   rests(): boolean;
+  /** It has ended, so commands for it are rare. @default false */
+  isOver?(): boolean;
   /** Its last turn was over before all was done: it goes on by a timer. */
   isGrowing(): boolean;
 }

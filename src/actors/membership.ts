@@ -166,9 +166,9 @@ export class Membership {
     if (this.#isLeaving) return;
     for (const [shard, machine] of this.#machines.entries()) {
       const isOurs = ownerOf(shard, replicas) === replica;
-      const { wanted } = machine.getSnapshot().context;
+      const { value, context: { wanted } } = machine.getSnapshot();
       if (isOurs !== wanted) machine.send({ type: isOurs ? "assign" : "unassign" });
-      else if (isOurs) machine.send({ type: "tick" });
+      else if (isOurs && value === "waiting") machine.send({ type: "tick" });
     }
   }
 }

@@ -36,9 +36,14 @@ export type WorkflowCommand =
   /** `forGood`: it does not stay in the archive either. */
   | { type: "delete"; force?: boolean; uid?: string; forGood?: boolean };
 
+/** Manifests as parsed objects, by `kind/namespace/name`; undefined where there is none. */
+export type KnownManifests = ReadonlyMap<string, object | undefined>;
+
 export interface ExecuteOptions {
   /** Idempotency key with a fingerprint of the request. @default {24 h} `ttlMs` */
   idempotency?: { key: string; fingerprint: string; ttlMs?: number };
+  /** What the sender has read for this command. The owner need not read it again, if it is this replica. */
+  manifests?: KnownManifests;
   /** @default {30_000} After that the answer is a Problem DeadlineExceeded; the command may still be applied. */
   timeoutMs?: number;
 }

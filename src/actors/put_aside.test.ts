@@ -53,6 +53,7 @@ function withoutAdvance(stored: StoredActor): HotActor {
     take: actor.take.bind(actor),
     weight: () => 1,
     rests: () => true,
+    isOver: () => false,
     isGrowing: () => false,
     advance() {
       if (!(stored.parts["h"] ?? "").includes('"isAside":true')) throw new RangeError("too deep");

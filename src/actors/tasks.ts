@@ -9,6 +9,7 @@ import type { Fact } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Executor, WorkflowClaims } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
+import { Deadlines } from "../platform/deadlines.ts";
 import { FairLimiter } from "../platform/fair_limiter.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId } from "../store/port.ts";
@@ -36,9 +37,12 @@ export class Tasks {
   readonly #known = new Set<string>();
   /** Tasks that were handed to an executor and have not ended, with the start itself. */
   readonly #running = new Map<string, { executor: Executor; started: Promise<void> }>();
+  /** One timer for all that ended. */
+  readonly #remembered: Deadlines;
 
   constructor(deps: TaskDeps) {
     this.#deps = deps;
+    this.#remembered = new Deadlines(deps.clock, REMEMBER_MS);
     this.#starts = new FairLimiter(deps.maxStarts);
   }
 
@@ -133,7 +137,7 @@ export class Tasks {
     if (fact.type !== "task-ended") return;
     this.#running.delete(fact.task);
     void posted.then(() =>
-      this.#deps.clock.after(REMEMBER_MS, () => {
+      this.#remembered.add(() => {
         if (!this.#running.has(fact.task)) this.#known.delete(fact.task);
       })
     );

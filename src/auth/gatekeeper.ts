@@ -19,6 +19,9 @@ export interface GatekeeperOptions {
   authenticators: readonly Authenticator[];
 }
 
+/** A caller of whom nothing is known: always the same one, so that what follows from it is worked out once. */
+const NOBODY: Caller = { ...unrestrictedCaller(), isAnyone: true };
+
 /** Resolves to the caller of a request. */
 export type Gatekeeper = (headers: Headers) => Promise<Caller>;
 
@@ -31,7 +34,9 @@ export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
   return async function gatekeeper(headers) {
     const credentials = credentialsOf(headers);
     if (server && (authenticators.length === 0 || credentials.length === 0)) {
-      return { ...unrestrictedCaller(claimedIdentity(credentials[0])), isAnyone: true };
+      const [credential] = credentials;
+      if (credential === undefined) return NOBODY;
+      return { ...unrestrictedCaller(claimedIdentity(credential)), isAnyone: true };
     }
     let refusal: unknown;
     for (const credential of credentials) {

@@ -19,17 +19,20 @@ export function paramsReader(template: string): (path: string) => Record<string,
   const places = names.flatMap((name, index) =>
     name.startsWith("{") ? [{ name: name.slice(1, -1), index }] : []
   );
+  const refuse = () => isApi ? noSuchRoute() : notFound("Not Found");
   return (path) => {
     const segments = path.split("/");
     const params: Record<string, string> = {};
     for (const { name, index } of places) {
-      const isLast = index === names.length - 1;
-      const sent = name === "path" ? segments.slice(index) : segments.slice(index, index + 1);
-      const values = sent.map(decodeSegment);
-      const isStrange = (value: string | undefined) =>
-        value === undefined || value.includes("/") || (isApi && isLast && value.includes(":"));
-      if (values.some(isStrange)) throw isApi ? noSuchRoute() : notFound("Not Found");
-      const value = values.join("/");
+      const read = (segment: string): string => {
+        const value = segment.includes("%") ? decodeSegment(segment) : segment;
+        if (value === undefined || value.includes("/")) throw refuse();
+        if (isApi && index === names.length - 1 && value.includes(":")) throw refuse();
+        return value;
+      };
+      const value = name === "path"
+        ? segments.slice(index).map(read).join("/")
+        : read(segments[index] ?? "");
       if (name === "namespace") checkNamespace(value);
       params[name] = value;
     }

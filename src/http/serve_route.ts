@@ -186,16 +186,18 @@ async function answerResponse(
   reads: Deadlines,
 ): Promise<Response> {
   workingOn("request", env.requestId);
-  if (!isLargeAnswer(answer)) return jsonResponse(await answerText(answer), deps, env);
-  const { hold } = env;
-  if (hold !== undefined) hold.isKept = true;
-  return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
+  if (isLargeAnswer(answer)) {
+    const { hold } = env;
+    if (hold !== undefined) hold.isKept = true;
+    return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
+  }
+  const text = JSON.stringify(answer);
+  const isShort = text.length <= LENGTH_AT_ONCE;
+  return jsonResponse(isShort ? escapeMarkup(text) : await escapedInTurns(text), deps, env);
 }
 
-/** The text of an answer; a long one is escaped in pieces, so that others get their turn. */
-async function answerText(answer: JsonObject): Promise<string> {
-  const text = JSON.stringify(answer);
-  if (text.length <= LENGTH_AT_ONCE) return escapeMarkup(text);
+/** A long text, escaped in pieces, so that others get their turn. */
+async function escapedInTurns(text: string): Promise<string> {
   let escaped = "";
   for (let at = 0; at < text.length; at += LENGTH_AT_ONCE) {
     if (at > 0) await nextTurn();

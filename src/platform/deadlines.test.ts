@@ -47,3 +47,24 @@ test("all waits can be ended at once", async () => {
   await clock.advance(5_000);
   expect(late).toBe(2);
 });
+
+test("waits that all come to their end share timers", async () => {
+  const clock = new ManualClock();
+  let timers = 0;
+  const counted = {
+    monotonic: () => clock.monotonic(),
+    after(ms: number, run: () => void) {
+      timers++;
+      return clock.after(ms, run);
+    },
+  };
+  const deadlines = new Deadlines(counted, 10_000);
+  let late = 0;
+  for (let i = 0; i < 1_000; i++) {
+    deadlines.add(() => void late++);
+    await clock.advance(1);
+  }
+  await clock.advance(10_200);
+  expect(late).toBe(1_000);
+  expect(timers).toBeLessThan(15);
+});

@@ -4,6 +4,9 @@
  */
 import type { Clock } from "./clock.ts";
 
+/** Waits that end within this share of their length after others end together with those that are later. */
+const GRAIN = 0.01;
+
 interface Wait {
   /** Monotonic, ms. */
   due: number;
@@ -64,7 +67,8 @@ export class Deadlines {
       const late: Wait[] = [];
       for (const wait of this.#waits) {
         if (wait.due > now) {
-          this.#arm(wait.due - now);
+          // Where all of many waits come to their end, each would need a timer.
+          this.#arm(Math.max(wait.due - now, this.#ms * GRAIN));
           break;
         }
         this.#waits.delete(wait);

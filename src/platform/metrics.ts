@@ -140,8 +140,9 @@ class Registry implements Metrics {
     }
     row.sum += value;
     row.count++;
-    const index = own.buckets.findIndex((bound) => value <= bound);
-    if (index >= 0) row.counts[index] = (row.counts[index] ?? 0) + 1;
+    let index = 0;
+    while (value > (own.buckets[index] ?? Infinity)) index++;
+    if (index < row.counts.length) row.counts[index] = (row.counts[index] ?? 0) + 1;
   }
 
   /** True when a metric may have another series. If not, the value that is left out is counted. */

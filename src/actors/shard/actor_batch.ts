@@ -2,6 +2,7 @@
 import type { Json } from "../../base/json.ts";
 import type { ActorChange, ActorId, Cursor } from "../../store/port.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "../hot_actor.ts";
+import type { KnownManifests } from "../port.ts";
 import type { Result } from "../result.ts";
 
 /** A command that waits in a shard's queue. */
@@ -14,6 +15,8 @@ export interface QueuedCommand {
   idempotency?: { key: string; fingerprint: string; ttlMs?: number };
   /** Hears the result, once. */
   settle?: (result: Result) => void;
+  /** What its sender has read for it. */
+  manifests?: KnownManifests;
   /** Row of the timer that made this command. */
   timer?: string;
   /** Monotonic time of arrival, ms. */

@@ -22,42 +22,33 @@ export function answerAll(
   reply: (replica: string, answers: Reply[]) => void,
 ): void {
   const replies = new Map<string, Reply[]>();
-  for (const [command, result] of resultsOf(batches, known, versions)) {
+  const tell = (command: QueuedCommand, result: Result) => {
     command.settle?.(result);
     // A neighbour has heard it: its command also names where a receipt is looked for.
-    if (!command.replyTo || command.settle) continue;
+    if (!command.replyTo || command.settle) return;
     const { replica, request } = command.replyTo;
     const own = replies.get(replica) ?? [];
     own.push({ request, answer: encodeResult(result) });
     replies.set(replica, own);
-  }
-  for (const [replica, answers] of replies) reply(replica, answers);
-}
-
-function resultsOf(
-  batches: readonly ActorBatch[],
-  known: KnownResults | undefined,
-  versions: CommitResult["versions"],
-): Map<QueuedCommand, Result> {
-  const results = new Map<QueuedCommand, Result>();
+  };
+  const results = known && new Map<QueuedCommand, Result>();
   for (const { id, entry, outcomes } of batches) {
     const version = versions[id] ?? entry.version;
     entry.version = entry.actor.exists() ? version : undefined;
     for (const [command, outcome] of outcomes) {
       if (!command.settle && !command.replyTo) continue;
-      results.set(
-        command,
-        "error" in outcome
-          ? { ok: false, error: outcome.error }
-          : { ok: true, answer: outcome.answer?.(version) },
-      );
+      const result: Result = "error" in outcome
+        ? { ok: false, error: outcome.error }
+        : { ok: true, answer: outcome.answer?.(version) };
+      results?.set(command, result);
+      tell(command, result);
     }
   }
   for (const [command, found] of known ?? []) {
-    const result = "ok" in found ? found : results.get(found);
-    results.set(command, result ?? { ok: false, error: defect() });
+    const result = "ok" in found ? found : results?.get(found);
+    tell(command, result ?? { ok: false, error: defect() });
   }
-  return results;
+  for (const [replica, answers] of replies) reply(replica, answers);
 }
 
 function defect(): Problem {

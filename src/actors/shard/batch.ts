@@ -42,7 +42,7 @@ export async function applyBatch(
     if (own) own.push(command);
     else byActor.set(command.actor, [command]);
   }
-  const batch = { lease, suspects, turn, env: createBatchEnv(deps), deps };
+  const batch: Shared = { lease, suspects, turn, env: undefined, deps };
   for (const [id, own] of byActor) batches.push(applyToActor(id, own, batch));
   const settled = await Promise.allSettled(batches);
   const failed = settled.find((one) => one.status === "rejected");
@@ -65,15 +65,22 @@ interface Shared {
   lease: Lease;
   suspects: ReadonlySet<ActorId>;
   turn: LargeTurn;
-  env: BatchEnv;
+  /** Made by the first actor that needs it. */
+  env: BatchEnv | undefined;
   deps: BatchDeps;
 }
 
 async function applyToActor(
   id: ActorId,
   commands: QueuedCommand[],
-  { lease, suspects, turn, env, deps }: Shared,
+  shared: Shared,
 ): Promise<ActorBatch> {
+  const { lease, suspects, turn, deps } = shared;
+  // With several commands, one of them may have been sent after a manifest was changed.
+  const known = commands.length === 1 ? commands[0]?.manifests : undefined;
+  const env = known === undefined
+    ? shared.env ??= createBatchEnv(deps)
+    : createBatchEnv(deps, known);
   const kind = kindOf(deps.kinds, id) ?? unknownKind;
   const isNew = commands[0] !== undefined && kind.creates(commands[0].body) && !suspects.has(id);
   const tries: Tries = { poison: new Map(), isStepwise: false, failures: 0 };

@@ -12,6 +12,7 @@ import type { StoredManifest } from "../../store/manifest_port.ts";
 import type { ActorCache } from "../actor_cache.ts";
 import type { ActorKind } from "../hot_actor.ts";
 import type { LoopShare } from "../loop_share.ts";
+import type { KnownManifests } from "../port.ts";
 import { StoreTrouble } from "./store_trouble.ts";
 
 export interface BatchDeps {
@@ -41,8 +42,10 @@ export interface BatchEnv extends EngineEnv {
 /**
  * Time, names and manifests for one batch. Manifests are read afresh in every batch, so a command sees what was stored
  * before it was sent.
+ *
+ * @param known what the sender of the only command has read
  */
-export function createBatchEnv(deps: BatchDeps): BatchEnv {
+export function createBatchEnv(deps: BatchDeps, known?: KnownManifests): BatchEnv {
   const manifests = new Map<string, unknown>();
   const loading = new Map<string, Promise<void>>();
   const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`;
@@ -53,7 +56,10 @@ export function createBatchEnv(deps: BatchDeps): BatchEnv {
     ...(deps.limits !== undefined && { limits: deps.limits }),
     mayGoOn: deps.share.mayGoOn,
     randomSuffix: (length) => deps.ids.suffix(length),
-    findManifest: (kind, namespace, name) => manifests.get(keyOf(kind, namespace, name)),
+    findManifest(kind, namespace, name) {
+      const key = keyOf(kind, namespace, name);
+      return known?.has(key) ? known.get(key) ?? null : manifests.get(key);
+    },
     async load(needs) {
       await Promise.all(needs.map(({ kind, namespace, name }) => {
         const key = keyOf(kind, namespace, name);

@@ -66,7 +66,7 @@ export function planBatch(
     for (const effect of batch.effects) plan.addEffect(batch.id, effect);
     plan.addAnswers(batch);
   }
-  plan.addReceipts(batches, known);
+  if (commands.some(({ replyTo }) => replyTo !== undefined)) plan.addReceipts(batches, known);
   return plan.finish(commands);
 }
 

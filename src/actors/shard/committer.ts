@@ -62,7 +62,8 @@ export class Committer {
     commit.follows = { row: COMMIT_MARK, text: this.#mark };
     for (let attempt = 0;; attempt++) {
       try {
-        const result = await this.#findWritten(commit, mark) ?? await this.#write(commit);
+        const written = this.#isDoubtful ? await this.#findWritten(commit, mark) : undefined;
+        const result = written ?? await this.#write(commit);
         this.#isDoubtful = false;
         this.#mark = mark;
         return result;
@@ -88,7 +89,6 @@ export class Committer {
    * ours. Then only a commit that passes proves that the first try was lost.
    */
   async #findWritten(commit: ShardCommit, mark: string): Promise<CommitResult | undefined> {
-    if (!this.#isDoubtful) return undefined;
     const { shards } = this.#deps.store;
     const state = await shards.loadShard(this.#shard);
     if (state.outbox[COMMIT_MARK] !== mark) return undefined;

@@ -79,6 +79,8 @@ export class ShardWorker {
   readonly #deps: WorkerDeps;
   readonly #rowChanges: RowChanges;
   readonly #committer: Committer;
+  /** Of the batch at work. */
+  readonly #turn: LargeTurn;
   #queue: QueuedCommand[] = [];
   /** The next timers are to be loaded, before anything sets or clears one. */
   #areTimersDue = true;
@@ -96,6 +98,11 @@ export class ShardWorker {
     this.cursor = state.cursor;
     this.#deps = deps;
     this.#committer = new Committer(lease, state, deps);
+    const [name, { slots }] = [String(lease.shard), deps];
+    this.#turn = new LargeTurn(deps.largeTurns, {
+      leave: () => slots.leave(name),
+      enter: () => slots.enter(name),
+    });
     this.#rowChanges = new RowChanges(this.rows, deps.clock, () => this.#kick());
   }
 
@@ -224,7 +231,11 @@ export class ShardWorker {
     try {
       for (let attempt = 0;; attempt++) {
         try {
-          if (await this.#inTurn((turn) => this.#attempt(commands, suspects, turn))) return;
+          try {
+            if (await this.#attempt(commands, suspects)) return;
+          } finally {
+            this.#turn.release();
+          }
         } catch (cause) {
           if (cause instanceof SeveralLarge) this.#cut(commands, cause.actors);
           else if (cause instanceof StoreTrouble) {
@@ -242,16 +253,12 @@ export class ShardWorker {
   }
 
   /** Applies, commits, answers. False when an actor turned out to exist and the batch must be applied again. */
-  async #attempt(
-    commands: QueuedCommand[],
-    suspects: Set<ActorId>,
-    turn: LargeTurn,
-  ): Promise<boolean> {
+  async #attempt(commands: QueuedCommand[], suspects: Set<ActorId>): Promise<boolean> {
     const { clock } = this.#deps;
     if (this.#areTimersDue) await this.#loadTimers();
     const known = await findKnownResults(commands, this.shard, this.#deps);
     const fresh = commands.filter((command) => !known?.has(command) && this.#isDue(command));
-    const batches = await applyBatch(this.lease, fresh, suspects, turn, this.#deps);
+    const batches = await applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
     const plan = planBatch(this, batches, commands, known, clock.now());
     const changes = this.#rowChanges.takeInto(plan.commit);
     let result: CommitResult = { versions: {} };
@@ -269,21 +276,6 @@ export class ShardWorker {
     if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
     else this.#follow(batches, plan, changes);
     return true;
-  }
-
-  /** Gives a turn for large actors to `work`, and back when it is over. */
-  async #inTurn<T>(work: (turn: LargeTurn) => Promise<T>): Promise<T> {
-    const { largeTurns, slots } = this.#deps;
-    const name = String(this.shard);
-    const turn = new LargeTurn(largeTurns, {
-      leave: () => slots.leave(name),
-      enter: () => slots.enter(name),
-    });
-    try {
-      return await work(turn);
-    } finally {
-      turn.release();
-    }
   }
 
   /** Leaves the commands from the second of two actors on to the next batch. */

@@ -177,6 +177,10 @@ class WorkflowActor implements HotActor {
     return (this.#state?.runtime.activePods ?? 0) === 0 && !this.isGrowing();
   }
 
+  isOver(): boolean {
+    return this.#state?.header.finishedAt !== undefined;
+  }
+
   isGrowing(): boolean {
     return this.#state?.header.isCut === true;
   }

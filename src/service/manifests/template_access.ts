@@ -12,11 +12,6 @@ import type { FindTemplate } from "./stored_templates.ts";
 /** Most stored templates that one manifest may reach. */
 const MAX_REFERENCES = 1_000;
 
-/** Tells whether a spec reaches stored templates. If so, it may become invalid when they change. */
-export function reachesTemplates(spec: unknown): boolean {
-  return referencesIn(spec as Json).length > 0;
-}
-
 /**
  * Loads every stored template that a spec reaches, so that the rules can be checked without waiting. There is no other way
  * for a request to reach templates that its manifest names.
@@ -40,12 +35,13 @@ export function finderOf(templates: Reached): FindTemplate {
 /** Stored templates by `kind/namespace/name`; undefined where there is none. */
 export type Reached = ReadonlyMap<string, WorkflowTemplate | undefined>;
 
-/** {@link loadTemplates}, as a map. */
+/** {@link loadTemplates}, as a map. @param known those that this request has read already */
 export async function loadReachedTemplates(
   deps: ServiceDeps,
   caller: Caller,
   spec: unknown,
   namespace: string,
+  known?: Reached,
 ): Promise<Reached> {
   const loaded = new Map<string, WorkflowTemplate | undefined>();
   const queue: unknown[] = [spec];
@@ -62,13 +58,22 @@ export async function loadReachedTemplates(
       if (caller.isUnrestricted !== true) {
         await requireAccess(caller, { verb: "get", resource, namespace: place, name: ref.name });
       }
-      const stored = await deps.store.manifests.get(ManifestKind[kind], place, ref.name);
-      const template = stored === undefined ? undefined : manifestObject<WorkflowTemplate>(stored);
+      const template = known?.get(key) ?? await readTemplate(deps, kind, place, ref.name);
       loaded.set(key, template);
       if (template !== undefined) queue.push(template.spec);
     }
   }
   return loaded;
+}
+
+async function readTemplate(
+  { store }: ServiceDeps,
+  kind: "WorkflowTemplate" | "ClusterWorkflowTemplate",
+  place: string,
+  name: string,
+): Promise<WorkflowTemplate | undefined> {
+  const stored = await store.manifests.get(ManifestKind[kind], place, name);
+  return stored && manifestObject<WorkflowTemplate>(stored);
 }
 
 interface Reference {

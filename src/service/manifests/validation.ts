@@ -14,7 +14,7 @@ import type { ValidationOptions } from "../../spec/validation/validate.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { checkManifest, type ManifestCheck } from "./check.ts";
 import { storedTemplatesOf } from "./stored_templates.ts";
-import { finderOf, loadReachedTemplates } from "./template_access.ts";
+import { finderOf, loadReachedTemplates, type Reached } from "./template_access.ts";
 
 /** Manifests that are checked before they are stored: types by kind. */
 export interface CheckedManifests {
@@ -31,9 +31,16 @@ export type CheckedManifest = {
   [K in CheckedKind]: { kind: K; manifest: CheckedManifests[K] };
 }[CheckedKind];
 
+/** The templates that a workflow reaches by reference. */
+export interface ReachedTemplates {
+  /** Under the keys of `status.storedTemplates`. */
+  stored: Record<string, Template>;
+  manifests: Reached;
+}
+
 /**
  * Checks a workflow that is about to be created.
- * @returns the templates that it reaches by reference, under the keys of `status.storedTemplates`
+ * @param known templates that this request has read already
  */
 export async function validateNewWorkflow(
   deps: ServiceDeps,
@@ -41,14 +48,17 @@ export async function validateNewWorkflow(
   workflow: Workflow,
   namespace: string,
   options: ValidationOptions = {},
-): Promise<Record<string, Template>> {
-  const templates = await loadReachedTemplates(deps, caller, workflow.spec, namespace);
+  known?: Reached,
+): Promise<ReachedTemplates> {
+  const templates = await loadReachedTemplates(deps, caller, workflow.spec, namespace, known);
   const manifest = withNamespace(workflow, namespace);
   const { maxNodes, naming } = deps.settings;
   const bounded = { ...options, naming, ...defined({ maxNodes }) };
   await checkManifest({ kind: "Workflow", manifest, templates, options: bounded }, deps.checks);
-  if (templates.size === 0) return {};
-  return storedTemplatesOf(manifest, namespace, finderOf(templates));
+  const stored = templates.size === 0
+    ? {}
+    : storedTemplatesOf(manifest, namespace, finderOf(templates));
+  return { stored, manifests: templates };
 }
 
 /** Checks a manifest that is about to be stored. @throws {Problem} as the rules of its kind */

@@ -1,5 +1,6 @@
 /** Creating workflows from a manifest, with name, uid and creator. */
 import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { nextTurn } from "../../platform/clock.ts";
@@ -20,8 +21,7 @@ import {
   namespaceOf,
   objectExists,
 } from "../object_names.ts";
-import { reachesTemplates } from "../manifests/template_access.ts";
-import { validateNewWorkflow } from "../manifests/validation.ts";
+import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
 
 export interface CreateWorkflowRequest {
   namespace: string;
@@ -46,11 +46,12 @@ export async function createWorkflow(
     ? { ...given, metadata: { ...given.metadata, namespace } }
     : given;
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
-  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
-  const checked = withStoredTemplates(workflow, storedTemplates);
+  const reached = await validateNewWorkflow(deps, caller, workflow, namespace);
+  const checked = withStoredTemplates(workflow, reached);
   if (request.dryRun === true) return checked;
-  const isChecked = !reachesTemplates(checked.spec);
-  return await storeWorkflow(deps, caller, { ...request, workflow: checked, isChecked });
+  const { manifests } = reached;
+  const isChecked = manifests.size === 0;
+  return await storeWorkflow(deps, caller, { ...request, workflow: checked, isChecked, manifests });
 }
 
 /** A workflow without what only the server may write, with the labels of its creator. */
@@ -69,9 +70,9 @@ export function newWorkflow(
 /** Adds the templates that the validation found by reference. */
 export function withStoredTemplates(
   workflow: Workflow,
-  storedTemplates: NonNullable<Workflow["status"]>["storedTemplates"],
+  { stored: storedTemplates }: Pick<ReachedTemplates, "stored">,
 ): Workflow {
-  if (storedTemplates === undefined || Object.keys(storedTemplates).length === 0) return workflow;
+  if (Object.keys(storedTemplates).length === 0) return workflow;
   return {
     ...workflow,
     status: { startedAt: null, finishedAt: null, ...workflow.status, storedTemplates },
@@ -84,6 +85,8 @@ export interface StoreWorkflowRequest {
   serverDryRun?: boolean | undefined;
   /** The manifest is valid, whatever becomes of stored templates. */
   isChecked?: boolean;
+  /** Manifests that the workflow reaches, as they were just read. */
+  manifests?: ReachedTemplates["manifests"];
   /** @default a new one */
   uid?: string;
   idempotency?: Idempotency | undefined;
@@ -136,7 +139,7 @@ export async function storeWorkflow(
         namespace,
         name,
         { type: "submit", workflow, ...(request.isChecked === true && { isChecked: true }) },
-        executeOptions(request.idempotency),
+        { ...executeOptions(request.idempotency), ...defined({ manifests: request.manifests }) },
       );
     } catch (error) {
       if (!isNameTaken(error) || given !== "") throw error;

@@ -55,10 +55,11 @@ export async function resubmitFrom(
   const metadata = { ...made.metadata, namespace };
   const workflow = withCreatorLabels(deps, { ...made, spec, metadata }, caller);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
-  const storedTemplates = await validateNewWorkflow(deps, caller, workflow, namespace);
+  const reached = await validateNewWorkflow(deps, caller, workflow, namespace);
   return await storeWorkflow(deps, caller, {
     namespace,
-    workflow: withStoredTemplates(workflow, storedTemplates),
+    workflow: withStoredTemplates(workflow, reached),
+    manifests: reached.manifests,
     idempotency: request.idempotency,
   });
 }

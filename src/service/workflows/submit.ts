@@ -25,7 +25,7 @@ import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { getManifest } from "../manifests/reads.ts";
-import { validateNewWorkflow } from "../manifests/validation.ts";
+import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { newWorkflow, storeWorkflow, withStoredTemplates } from "./create.ts";
 
@@ -84,13 +84,15 @@ export async function submitWorkflow(
   const overridden = newWorkflow(deps, withOptions(source.workflow, options), caller);
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
   const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
-  const storedTemplates = await validateNewWorkflow(deps, caller, inPlace, namespace);
-  const checked = withStoredTemplates(workflow, storedTemplates);
+  const { known } = source;
+  const reached = await validateNewWorkflow(deps, caller, inPlace, namespace, {}, known);
+  const checked = withStoredTemplates(workflow, reached);
   if (options.dryRun === true) return checked;
   return await storeWorkflow(deps, caller, {
     namespace,
     workflow: { ...checked, metadata: { ...checked.metadata, namespace } },
     serverDryRun: options.serverDryRun,
+    manifests: reached.manifests,
     idempotency: request.idempotency,
   });
 }
@@ -99,6 +101,8 @@ export async function submitWorkflow(
 interface Source {
   workflow: Workflow;
   artifacts: readonly Artifact[];
+  /** What was read for that. */
+  known?: ReachedTemplates["manifests"];
 }
 
 async function readSource(
@@ -117,6 +121,7 @@ async function readSource(
       return {
         workflow: workflowFromTemplate(resourceName, isCluster, deps.settings.naming),
         artifacts: template.spec.arguments?.artifacts ?? [],
+        known: new Map([[`${kind}/${place}/${resourceName}`, template]]),
       };
     }
     case ManifestKind.CronWorkflow: {

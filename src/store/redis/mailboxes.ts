@@ -6,7 +6,7 @@
 import type { Cursor, MailboxEntry } from "../port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
-import { streamEntriesOf } from "./replies.ts";
+import { listOf, streamEntriesOf } from "./replies.ts";
 import { mailboxEntry } from "../unreadable_command.ts";
 import { takeTurns } from "../take_turns.ts";
 
@@ -39,8 +39,7 @@ export class MailboxReader {
     while (!context.isClosed()) {
       const places = takeTurns(after, this.#reads++).filter((place) => !this.#isEmpty(place));
       const share = Math.max(1, Math.ceil(max / Math.max(1, places.length)));
-      const fetches = Promise.all(places.map((place) => this.#fetch(place, share)));
-      const found = (await untilClosed(context, fetches) ?? []).flat();
+      const found = (await untilClosed(context, this.#fetch(places, share)) ?? []).flat();
       const leftMs = deadline - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) return found.slice(0, max);
       if (!after.every((place) => this.#isEmpty(place))) continue;
@@ -68,19 +67,37 @@ export class MailboxReader {
     return found?.cursor === cursor && performance.now() - found.at < LOOK_AGAIN_MS;
   }
 
-  async #fetch({ shard, cursor }: Place, max: number): Promise<MailboxEntry[]> {
-    const { link, keys, onUnreadable } = this.#context;
-    this.#emptyFrom.set(shard, { cursor, at: performance.now() });
+  /** Reads these mailboxes: in one call on one server, where otherwise 64 shards would cost 64 calls a second. */
+  async #fetch(places: Place[], max: number): Promise<MailboxEntry[][]> {
+    if (places.length === 0) return [];
+    const at = performance.now();
+    for (const { shard, cursor } of places) this.#emptyFrom.set(shard, { cursor, at });
     try {
-      const stream = keys.shard(shard) + SHARD_KEY.mail;
-      const from = cursor === "" ? "-" : `(${cursor}`;
-      const reply = await link.send(stream, ["XRANGE", stream, from, "+", "COUNT", String(max)]);
-      const entries = streamEntriesOf(reply);
-      if (entries.length > 0) this.#emptyFrom.delete(shard);
-      return entries.map(({ id, fields }) => mailboxEntry(shard, id, fields["c"], onUnreadable));
+      const groups = this.#context.link.isOneServer ? [places] : places.map((place) => [place]);
+      return await Promise.all(groups.map((group) => this.#readGroup(group, max)));
     } catch (error) {
-      this.#emptyFrom.delete(shard);
+      for (const { shard } of places) this.#emptyFrom.delete(shard);
       throw error;
     }
+  }
+
+  async #readGroup(places: Place[], max: number): Promise<MailboxEntry[]> {
+    const { link, keys, onUnreadable } = this.#context;
+    const shards = new Map(
+      places.map(({ shard }) => [keys.shard(shard) + SHARD_KEY.mail, shard]),
+    );
+    const streams = [...shards.keys()];
+    const cursors = places.map(({ cursor }) => cursor || "0");
+    const args = ["XREAD", "COUNT", String(max), "STREAMS", ...streams, ...cursors];
+    const found: MailboxEntry[] = [];
+    for (const reply of listOf(await link.send(streams[0] ?? "", args))) {
+      const [stream, entries] = listOf(reply);
+      const shard = shards.get(String(stream)) ?? 0;
+      this.#emptyFrom.delete(shard);
+      for (const { id, fields } of streamEntriesOf(entries)) {
+        found.push(mailboxEntry(shard, id, fields["c"], onUnreadable));
+      }
+    }
+    return found;
   }
 }

@@ -489,19 +489,23 @@ return epoch
 `);
 
 /**
- * Extends a lease that nobody else has taken.
+ * Extends leases that nobody else has taken. On a cluster they share a slot.
  *
- * KEYS  1 base of the shard
- * ARGV  1 replica, 2 epoch, 3 term in milliseconds
- * Returns  1, or 0 if it is lost
+ * KEYS  1 base of the first shard
+ * ARGV  1 replica, 2 term in milliseconds, then for each lease: base of its shard, epoch
+ * Returns  for each 1, or 0 if it is lost
  */
 export const RENEW = defineScript(`
 ${NOW}
-local meta = KEYS[1] .. '${SHARD_KEY.meta}'
-local lease = redis.call('HMGET', meta, 'epoch', 'owner')
-if lease[1] ~= ARGV[2] or lease[2] ~= ARGV[1] then return 0 end
-redis.call('HSET', meta, 'until', now() + ARGV[3])
-return 1
+local until_when, held = now() + ARGV[2], {}
+for at = 3, #ARGV, 2 do
+  local meta = ARGV[at] .. '${SHARD_KEY.meta}'
+  local lease = redis.call('HMGET', meta, 'epoch', 'owner')
+  local is_held = lease[1] == ARGV[at + 1] and lease[2] == ARGV[1]
+  if is_held then redis.call('HSET', meta, 'until', until_when) end
+  held[#held + 1] = is_held and 1 or 0
+end
+return held
 `);
 
 /**

@@ -1,4 +1,4 @@
-/** Runs reading scripts that ask about several shards. */
+/** Runs scripts that are about several shards, each by itself. */
 import type { RedisContext } from "./context.ts";
 import { listOf } from "./replies.ts";
 import type { RedisScript } from "./script.ts";

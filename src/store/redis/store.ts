@@ -25,6 +25,7 @@ import {
   RESET_FEED,
 } from "./scripts.ts";
 import { checkSettings } from "./settings_check.ts";
+import { askShards } from "./shard_calls.ts";
 import { RedisShards } from "./shards.ts";
 import { SharedTexts } from "./shared_texts.ts";
 import { LAYOUT, Terms } from "./terms.ts";
@@ -155,9 +156,10 @@ async function clear(context: RedisContext): Promise<void> {
 }
 
 function createMembership(
-  { link, keys }: RedisContext,
+  context: RedisContext,
   shardCount: (wish: number) => Promise<number>,
 ): Membership {
+  const { link, keys } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -180,11 +182,11 @@ function createMembership(
       return epoch === 0 ? undefined : { shard, epoch };
     },
     async renew(leases, replica, ttlMs) {
-      const held = await Promise.all(
-        leases.map(({ shard, epoch }) =>
-          link.run(RENEW, keys.shard(shard), [replica, String(epoch), String(Math.ceil(ttlMs))])
-        ),
-      );
+      const first = [replica, String(Math.ceil(ttlMs))];
+      const held = await askShards(context, RENEW, first, leases, ({ shard, epoch }) => [
+        keys.shard(shard),
+        String(epoch),
+      ]);
       return leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
     },
     async release({ shard, epoch }) {
