@@ -199,10 +199,10 @@ export const TEXTS = {
     },
     resume: {
       do: "Resume",
-      what: "It goes on.",
+      what: "It goes on, and so do its steps that wait for a call.",
       invalid: "None of the chosen workflows is suspended",
       ask: (count: number) => `Resume ${workflows(count)}?`,
-      done: (name: string) => `${name} goes on.`,
+      done: (name: string) => `${name} goes on, and so do its steps that waited for a call.`,
       failed: (name: string) => `${name} could not be resumed.`,
       many: (done: number, refused: number) => outcome("resumed", done, refused),
     },

@@ -49,6 +49,12 @@ export function setQuery(
 
 /** Follows the address, and takes clicks on plain links to pages. */
 export function startRouter(): void {
+  // The shell's addresses are relative to the first page; they stay true when another one opens.
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("header a")) {
+    link.href = link.pathname;
+  }
+  const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+  if (icon !== null) icon.setAttribute("href", icon.href);
   addEventListener("popstate", () => router.trigger.moved());
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0) return;

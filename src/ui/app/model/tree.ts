@@ -89,21 +89,25 @@ function parentOf(
   return boundaryID !== node.id && nodes[boundaryID] !== undefined ? boundaryID : "";
 }
 
-/** Ids in the order of the manifest: from the roots along the children, each once. */
+/** Ids in an order in which siblings stay together as the manifest has them, and nothing comes before what it follows. */
 function orderOf(nodes: Nodes): string[] {
-  const pointed = new Set(Object.values(nodes).flatMap(({ children }) => children ?? []));
-  const roots = Object.values(nodes).filter(({ id }) => !pointed.has(id))
-    .sort((a, b) => compareText(a.startedAt ?? "", b.startedAt ?? ""));
-  const order: string[] = [];
-  const seen = new Set<string>();
-  const stack = [...roots, ...Object.values(nodes)].map(({ id }) => id).reverse();
-  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
-    if (seen.has(id) || nodes[id] === undefined) continue;
-    seen.add(id);
-    order.push(id);
-    for (const child of (nodes[id]?.children ?? []).toReversed()) stack.push(child);
+  const open = new Map<string, number>();
+  for (const { children = [] } of Object.values(nodes)) {
+    for (const child of children) open.set(child, (open.get(child) ?? 0) + 1);
   }
-  return order;
+  const order = Object.values(nodes).filter(({ id }) => !open.has(id))
+    .sort((a, b) => compareText(a.startedAt ?? "", b.startedAt ?? "")).map(({ id }) => id);
+  // The list grows while it is read.
+  for (const id of order) {
+    for (const child of nodes[id]?.children ?? []) {
+      const rest = (open.get(child) ?? 0) - 1;
+      open.set(child, rest);
+      if (rest === 0) order.push(child);
+    }
+  }
+  // Nodes that follow upon themselves are damaged, and are shown all the same.
+  const seen = new Set(order);
+  return [...order, ...Object.keys(nodes).filter((id) => !seen.has(id))];
 }
 
 function compareText(a: string, b: string): number {
