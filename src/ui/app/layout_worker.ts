@@ -2,13 +2,24 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import type { LayoutAnswer, LayoutRequest } from "./model/layout.ts";
 
+/** Above so many nodes the layout has to be quick rather than tidy. */
+const MANY = 150;
+
 addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   postMessage(layOut(data));
 });
 
 function layOut({ id, nodes, edges, direction }: LayoutRequest): LayoutAnswer {
   const graph = new Graph();
-  graph.setGraph({ rankdir: direction, nodesep: 18, ranksep: 44, marginx: 12, marginy: 12 });
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: 18,
+    ranksep: 44,
+    marginx: 12,
+    marginy: 12,
+    // Less tidy, and twice as fast.
+    ...(nodes.length > MANY && { ranker: "longest-path" as const }),
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) graph.setNode(node.id, { width: node.width, height: node.height });
   for (const [from, to] of edges) graph.setEdge(from, to);

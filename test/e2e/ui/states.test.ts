@@ -1,4 +1,7 @@
 /** Pages that change while somebody looks, and pages without data, with errors, and with a network that breaks. */
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { browserMissing } from "../../support/argo_pages.ts";
 import { openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
@@ -119,6 +122,45 @@ describe.skipIf(missing !== undefined)(
       await shows("No workflow matches the filters");
       await ui.page.goBack();
       await link("two").waitFor();
+    });
+
+    test("below a prefix that a proxy removes, everything works without a setting", async () => {
+      await ui.submit("prefixed", WAITS);
+      const proxy = createServer((asked, answer) => {
+        const { method = "GET", url = "/", headers } = asked;
+        if (!url.startsWith("/some/prefix/")) {
+          answer.writeHead(404).end();
+          return;
+        }
+        const path = url.slice("/some/prefix".length);
+        const onward = request(ui.server.url + path, { method, headers }, (found) => {
+          answer.writeHead(found.statusCode ?? 500, found.headers);
+          found.pipe(answer);
+        });
+        onward.on("error", () => answer.destroy());
+        answer.on("close", () => onward.destroy());
+        asked.pipe(onward);
+      });
+      proxy.listen(0, "127.0.0.1");
+      await once(proxy, "listening");
+      const { port } = proxy.address() as AddressInfo;
+      ui.browser.troubles();
+      await ui.page.goto(`http://127.0.0.1:${port}/some/prefix/`);
+      await link("prefixed").click();
+      await ui.page.waitForURL(/\/some\/prefix\/workflows\/default\/prefixed$/);
+      await ui.page.reload();
+      await ui.page.locator("svg .step").waitFor();
+      await ui.page.getByText("The call that resumes it").click();
+      await shows(`http://127.0.0.1:${port}/some/prefix/api/v1/workflows/default/prefixed/resume`);
+      await link("Waiting").click();
+      await ui.page.waitForURL(/\/some\/prefix\/waiting$/);
+      await ui.page.getByRole("link", { name: /prefixed in default/ }).waitFor();
+      await link("Workflows").click();
+      await link("prefixed").waitFor();
+      expect(ui.browser.troubles()).toEqual([]);
+      await ui.page.goto("about:blank");
+      proxy.closeAllConnections();
+      proxy.close();
     });
   },
 );

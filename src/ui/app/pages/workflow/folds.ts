@@ -5,12 +5,12 @@ import { isFoldedFirst, pathTo, type TreeItem } from "../../model/tree.ts";
 export interface Folds {
   isOpen(item: TreeItem): boolean;
   toggle(item: TreeItem): void;
-  /** Tells whether anything is other than at first. */
-  isChanged: boolean;
+  /** What is other than at first; the same object as long as nothing changes. */
+  turned: ReadonlySet<string>;
   reset(): void;
 }
 
-/** @param areAllOpen items that are no loop and no retry are open at first */
+/** Loops and retries are closed at first, all else is open. */
 export function useFolds(tree: readonly TreeItem[], selected: string | undefined): Folds {
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
   // What lies above the chosen step is open, so that it can be seen.
@@ -24,7 +24,7 @@ export function useFolds(tree: readonly TreeItem[], selected: string | undefined
       if (!next.delete(id)) next.add(id);
       setTurned(next);
     },
-    isChanged: turned.size > 0,
+    turned,
     reset: () => setTurned(new Set()),
   };
 }

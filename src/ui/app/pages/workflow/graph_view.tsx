@@ -21,21 +21,29 @@ const NARROW = 700;
 
 export function GraphView({ workflow, tree, selected, select }: ViewProps): JSX.Element {
   const folds = useFolds(tree, undefined);
-  const nodes = nodesOf(workflow);
-  const graph = graphOf(nodes, tree, folds.isOpen);
+  const graph = useMemo(
+    () => graphOf(nodesOf(workflow), tree, folds.isOpen),
+    [tree, folds.turned],
+  );
   const box = useRef<HTMLDivElement>(null);
   const layout = useLayout(graph, box);
   const { view, handlers, zoom, fit } = usePanZoom(box, layout);
-  const items = useMemo(() => itemsById(tree), [tree]);
+  // Whoever moves a large graph moves what was drawn before.
+  const drawn = useMemo(
+    () =>
+      layout && (
+        <Drawing
+          graph={graph}
+          layout={layout}
+          tree={tree}
+          selected={selected}
+          select={select}
+          toggle={folds.toggle}
+        />
+      ),
+    [graph, layout, selected, folds.turned],
+  );
   if (graph.nodes.length === 0) return <Empty title={TEXTS.workflow.noSteps} />;
-  const held = new Set(selected === undefined ? [] : [selected, ...pathTo(tree, selected) ?? []]);
-  const isHeld = ({ id, counts }: GraphNode) =>
-    id === selected || (counts.length > 0 && held.has(id));
-  const open = (node: GraphNode) => {
-    const item = items.get(node.id);
-    if (item !== undefined && node.kind !== "node" && node.counts.length > 0) folds.toggle(item);
-    if (node.node !== undefined) select(node.id);
-  };
   return (
     <div class="graph">
       <Tools folds={folds} zoom={zoom} fit={fit} />
@@ -44,27 +52,46 @@ export function GraphView({ workflow, tree, selected, select }: ViewProps): JSX.
           ? <Loading />
           : (
             <svg role="group" aria-label={TEXTS.workflow.view.graph}>
-              <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
-                {layout.lines.map((points, index) => (
-                  <path key={index} class="edge" d={pathOf(points)} />
-                ))}
-                {graph.nodes.map((node) => {
-                  const place = layout.places[node.id];
-                  return place && (
-                    <Step
-                      key={node.id}
-                      node={node}
-                      place={place}
-                      isSelected={isHeld(node)}
-                      open={() => open(node)}
-                    />
-                  );
-                })}
-              </g>
+              <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>{drawn}</g>
             </svg>
           )}
       </div>
     </div>
+  );
+}
+
+interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select"> {
+  graph: Graph;
+  layout: LayoutAnswer;
+  toggle: (item: TreeItem) => void;
+}
+
+function Drawing({ graph, layout, tree, selected, select, toggle }: DrawingProps): JSX.Element {
+  const items = useMemo(() => itemsById(tree), [tree]);
+  const held = new Set(selected === undefined ? [] : [selected, ...pathTo(tree, selected) ?? []]);
+  const isHeld = ({ id, counts }: GraphNode) =>
+    id === selected || (counts.length > 0 && held.has(id));
+  const open = (node: GraphNode) => {
+    const item = items.get(node.id);
+    if (item !== undefined && node.kind !== "node" && node.counts.length > 0) toggle(item);
+    if (node.node !== undefined) select(node.id);
+  };
+  return (
+    <>
+      {layout.lines.map((points, index) => <path key={index} class="edge" d={pathOf(points)} />)}
+      {graph.nodes.map((node) => {
+        const place = layout.places[node.id];
+        return place && (
+          <Step
+            key={node.id}
+            node={node}
+            place={place}
+            isSelected={isHeld(node)}
+            open={() => open(node)}
+          />
+        );
+      })}
+    </>
   );
 }
 
@@ -82,7 +109,8 @@ function Tools(
       <button type="button" onClick={() => zoom(1.25)}>{graph.larger}</button>
       <button type="button" onClick={() => zoom(0.8)}>{graph.smaller}</button>
       <button type="button" onClick={fit}>{graph.fit}</button>
-      {folds.isChanged && <button type="button" onClick={folds.reset}>{graph.foldAll}</button>}
+      {folds.turned.size > 0 && <button type="button" onClick={folds.reset}>{graph.foldAll}
+      </button>}
     </div>
   );
 }
