@@ -30,6 +30,7 @@ export const TEXTS = {
   close: "Close",
   cancel: "Cancel",
   again: "Try again",
+  allWorkflows: "All workflows",
   notices: "Messages",
   units: { ms: "ms", s: "s", min: "min", h: "h", d: "d" },
   times: {

@@ -35,7 +35,7 @@ function withLoop(count: number): Nodes {
     node("w", "Steps", { children: ["g0"] }),
     node("g0", "StepGroup", { children: ["a"] }),
     node("a", "Pod", { children: ["g1"] }),
-    node("g1", "StepGroup", { children: items.map(({ id }) => id) }),
+    node("g1", "StepGroup", { children: items.map(({ id }) => id).reverse() }),
     ...items,
     node("g2", "StepGroup", { children: ["r"] }),
     node("r", "Retry", { name: "w[2].last", children: ["r0", "r1"] }),
@@ -58,7 +58,7 @@ describe("the tree", () => {
   });
 
   test("leaves two items of a loop where they are", () => {
-    expect(titles(treeOf(withLoop(2)))[0]).toEqual(["w", ["a", "each(0:x)", "each(1:x)", [
+    expect(titles(treeOf(withLoop(2)))[0]).toEqual(["w", ["a", "each(1:x)", "each(0:x)", [
       "last",
       ["last(0)", "last(1)"],
     ]]]);

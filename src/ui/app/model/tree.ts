@@ -120,6 +120,11 @@ function loopOf({ title, node }: TreeItem): string | undefined {
   return /^(.+)\([0-9]+(?::.*)?\)$/s.exec(title)?.[1];
 }
 
+/** The index in the title of a loop's item. Items are listed as they began, which says nothing. */
+function indexOf({ title }: TreeItem): number {
+  return Number(/\(([0-9]+)[^(]*\)$/s.exec(title)?.[1] ?? 0);
+}
+
 /** Puts the items of each loop below one entry, where the first of them stood. */
 function withLoops(items: TreeItem[]): TreeItem[] {
   const loops = new Map<string, TreeItem[]>();
@@ -140,7 +145,7 @@ function withLoops(items: TreeItem[]): TreeItem[] {
       title: loop,
       look: worstLook(members),
       kind: "loop",
-      children: members,
+      children: members.toSorted((a, b) => indexOf(a) - indexOf(b)),
     };
     return [entry];
   });

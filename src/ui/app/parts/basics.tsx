@@ -121,6 +121,8 @@ export function TroubleBox(
             {TEXTS.login.do}
           </a>
         )}
+        {kind === "missing" && <a class="button main" href={addressOf("/")}>{TEXTS.allWorkflows}
+        </a>}
         <button type="button" onClick={again}>{TEXTS.again}</button>
       </p>
     </div>

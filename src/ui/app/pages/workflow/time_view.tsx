@@ -24,7 +24,7 @@ export function TimeView({ workflow, tree, selected, select }: ViewProps): JSX.E
   const begin = timeOf(workflow.status?.startedAt) ?? timeOf(workflow.metadata.creationTimestamp);
   if (rows.length === 0 || begin === undefined) return <Empty title={TEXTS.workflow.noSteps} />;
   const end = Math.max(timeOf(workflow.status?.finishedAt) ?? now, begin + 1000);
-  const names = Math.min(260, Math.max(110, width * 0.3));
+  const names = Math.min(260, Math.max(140, width * 0.3));
   const x = scaleUtc().domain([begin, end]).range([names, Math.max(names + 80, width - 40)]);
   // Times of steps are whole seconds.
   const most = Math.min((width - names) / 110, (end - begin) / 1000);
