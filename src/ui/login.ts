@@ -17,6 +17,8 @@ type LoginContext = Context<{ Bindings: RequestEnv }>;
 /** Tokens of issuers with many claims have a few thousand characters; browsers keep cookies up to 4,096. */
 const MAX_TOKEN = 3_800;
 const MAX_BODY = 2 * MAX_TOKEN;
+/** A body that stalls is not waited for any longer, ms. */
+const BODY_TIMEOUT_MS = 10_000;
 
 /** Adds login and logout. */
 export function mountLogin(
@@ -76,12 +78,20 @@ async function readToken(request: Request): Promise<string> {
   return given.includes(" ") ? given : `Bearer ${given}`;
 }
 
-async function boundedText(request: Request): Promise<string> {
+/** A body that is not there in time is read as far as it came. */
+async function boundedText({ body }: Request): Promise<string> {
+  if (body === null) return "";
+  const reader = body.getReader();
+  const timer = setTimeout(() => void reader.cancel(), BODY_TIMEOUT_MS);
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of request.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_BODY) throw invalid("the body is too long for a token");
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += decoder.decode(part.value, { stream: true });
+      if (text.length > MAX_BODY) throw invalid("the body is too long for a token");
+    }
+  } finally {
+    clearTimeout(timer);
   }
   return text;
 }
