@@ -7,7 +7,7 @@ FROM node:24-bookworm-slim AS build
 RUN apt-get update && npm install --global --no-audit deno@2.9.6
 WORKDIR /sluice
 COPY package.json deno.json deno.lock ./
-COPY tools/image.ts tools/oci_archive.ts tools/
+COPY tools/image.ts tools/oci_archive.ts tools/build_ui.ts tools/
 COPY src src
 ARG TARGETARCH=amd64
 RUN deno run -A tools/image.ts --folder /image --arch "$TARGETARCH"

@@ -484,8 +484,10 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "The server's address in a browser",
     reference: "The user interface, on every path that is not the API's",
-    sluice: "Redirects to the page to try the API; other unknown paths are 404",
-    shown: `${HTTP_TESTS}: the address of the server leads to the page to try it`,
+    sluice:
+      "The list of workflows, with pages of its own (docs/ui.md); the reference's pages are below `/argo/`; unknown paths are 404",
+    shown:
+      `${HTTP_TESTS}: the address of the server shows the workflows, and unknown paths are not found`,
   },
   {
     place: "Limit on requests",

@@ -160,6 +160,7 @@ function appLayer(root: string): void {
   writeFileSync(join(app, "package.json"), JSON.stringify(pack, null, 2));
   writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "auto" }));
   cpSync("deno.lock", join(app, "deno.lock"));
+  run(process.execPath, ["run", "-A", "tools/build_ui.ts", join(app, "dist/ui")]);
   run(process.execPath, ["install", "--quiet"], app);
   // From here on nothing may be downloaded: only what is in node_modules is available.
   writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "manual" }));

@@ -56,6 +56,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     "platform",
   ],
   client: ["base", "spec (types)"],
+  ui: ["base", "spec", "client", "auth (types)", "http", "platform"],
   cli: [
     "auth",
     "base",
@@ -79,6 +80,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     "auth",
     "service",
     "http",
+    "ui",
     "kubernetes",
     "platform",
     "processes (types)",
@@ -149,6 +151,10 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
   http: {
     ".": [],
     routes: ["."],
+  },
+  ui: {
+    ".": ["app"],
+    app: [],
   },
 };
 

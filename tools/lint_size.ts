@@ -16,6 +16,7 @@ const TABLES = new Set([
   "src/spec/manifest.ts",
   "src/store/redis/scripts.ts",
   "src/store/redis/events/scripts.ts",
+  "src/ui/app/texts.ts",
 ]);
 
 /** Path from `src` on; undefined for tests and for everything outside `src`. */

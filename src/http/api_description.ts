@@ -18,8 +18,6 @@ export function mountDescription<E extends Env>(
 ): void {
   let description: string | undefined;
   app.get("/openapi.json", () => jsonText(description ??= writeJson(openApi(routes, version))));
-  // Whoever opens the address that the server prints finds a page.
-  app.get("/", (c) => c.redirect("/apidocs"));
   app.get("/apidocs", (c) => c.html(API_PAGE, 200, { "content-security-policy": PAGE_POLICY }));
   app.get("/apidocs/page.js", (c) =>
     c.body(API_PAGE_SCRIPT, 200, {

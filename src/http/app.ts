@@ -28,6 +28,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
   if (deps.argoUiDir !== undefined) mountArgoUi(app, deps.argoUiDir);
+  deps.pages?.(app);
   mountRoutes(app, deps, routes);
   refuseOtherMethods(app, routes);
   app.notFound((c) => {

@@ -1,7 +1,9 @@
 /** What the HTTP application gets: the service, authentication and bounds. */
+import type { Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
+import type { RequestEnv } from "./every_request.ts";
 import type { OriginRule } from "./origin.ts";
 import type { RateLimiter } from "./rate_limit.ts";
 
@@ -33,4 +35,6 @@ export interface AppDeps {
   seat?: { process: number; metricsPage: () => Promise<string> };
   /** Folder with built pages of the reference. Absent: there are none. */
   argoUiDir?: string;
+  /** Adds the pages. Absent: there are none. */
+  pages?: (app: Hono<{ Bindings: RequestEnv }>) => void;
 }

@@ -49,6 +49,11 @@ export function answerHeaders(requestId: string): Record<string, string> {
 /** Headers of answers other than JSON, which a browser may show as a page. An answer may have its own rule about frames. */
 const PAGE_HEADERS = { "referrer-policy": "no-referrer", "x-frame-options": "DENY" };
 
+/** What counts for the limit: the API, and attempts to log in. */
+function isCounted(path: string): boolean {
+  return path.startsWith("/api/") || path === "/login";
+}
+
 /** Wraps the routes in what every request needs. */
 export function wrapRoutes(
   { ids, rateLimiter, origin, targetOf, fetch }: EveryRequestOptions,
@@ -58,7 +63,7 @@ export function wrapRoutes(
     const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
     const target = targetOf(request, server);
     const env: RequestEnv = { server, target, requestId };
-    if (rateLimiter !== undefined && target.path.startsWith("/api/")) {
+    if (rateLimiter !== undefined && isCounted(target.path)) {
       env.counted = new CountedRequest(rateLimiter, server);
     }
     const response = env.counted?.refusal ?? refuseOrigin(request, origin) ??

@@ -7,6 +7,8 @@ import { ROUTES } from "../http/routes/all.ts";
 import { type Config, isLoopback } from "../platform/config.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { ServiceDeps } from "../service/deps.ts";
+import { createAssetSource } from "../ui/assets.ts";
+import { mountPages } from "../ui/pages.ts";
 import type { Access } from "./access.ts";
 import { listOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
@@ -16,7 +18,7 @@ const TASK_PATH = "/api/v1/tasks/";
 
 /** @param callback answers the calls of pods; absent where no pods run */
 export function createHandler(
-  { config, metrics, closing, seat }: ServerContext,
+  { config, log, metrics, closing, seat }: ServerContext,
   { store, clock, writesRefused }: Storage,
   { service, gatekeeper, callback }: {
     service: ServiceDeps;
@@ -24,6 +26,7 @@ export function createHandler(
     callback: ((request: Request) => Promise<Response>) | undefined;
   },
 ): FetchHandler {
+  const assets = createAssetSource(log);
   seat?.showMetrics(() => metrics.render());
   const app = createApp({
     service,
@@ -46,6 +49,7 @@ export function createHandler(
     ...(seat !== undefined &&
       { seat: { process: seat.number, metricsPage: () => seat.metricsPage() } }),
     ...(config.argoUiDir !== "" && { argoUiDir: config.argoUiDir }),
+    pages: (app) => mountPages(app, { assets, gatekeeper }),
   }, ROUTES);
   return (request, info) =>
     callback !== undefined && new URL(request.url).pathname.startsWith(TASK_PATH)

@@ -30,6 +30,8 @@ import { decode } from "../../src/spec/schema/decode.ts";
 import { ManifestKind, type Workflow } from "../../src/spec/manifest.ts";
 import { normalForm } from "../../src/spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../../src/spec/schema/kinds.ts";
+import { createAssetSource } from "../../src/ui/assets.ts";
+import { mountPages } from "../../src/ui/pages.ts";
 import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
@@ -142,9 +144,10 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     ...(options.callerOf === undefined ? {} : { callerOf: options.callerOf }),
   };
   const closing = new AbortController();
+  const gatekeeper = createGatekeeper(options.gatekeeper);
   const app = createApp({
     service,
-    gatekeeper: createGatekeeper(options.gatekeeper),
+    gatekeeper,
     metrics,
     maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
     maxBodiesBytes: options.maxBodiesBytes ?? 64 * 1024 * 1024,
@@ -155,6 +158,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     ready: () => store.ping(),
     closing: closing.signal,
     ...(options.argoUiDir === undefined ? {} : { argoUiDir: options.argoUiDir }),
+    pages: (app) => mountPages(app, { assets: createAssetSource(log), gatekeeper }),
     ...(options.rateLimit === undefined
       ? {}
       : { rateLimiter: createRateLimiter(options.rateLimit, systemClock) }),

@@ -12,6 +12,8 @@ export interface TcpGate {
   release(): void;
   /** From now on, nothing gets through in either direction, on old and new connections; nobody is notified. */
   silence(): void;
+  /** Breaks all connections, and every new one at once. */
+  refuse(): void;
   /** Breaks all silent connections; new ones work again. */
   heal(): void;
   close(): Promise<void>;
@@ -21,7 +23,13 @@ export async function openTcpGate(target: number): Promise<TcpGate> {
   const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[] | undefined }>();
   const silent = new Set<Socket>();
   let isSilent = false;
+  let isRefusing = false;
   const gate = createServer((client) => {
+    if (isRefusing) {
+      client.on("error", () => {});
+      client.destroy();
+      return;
+    }
     if (isSilent) {
       silent.add(client);
       client.on("error", () => {});
@@ -69,8 +77,16 @@ export async function openTcpGate(target: number): Promise<TcpGate> {
     silence() {
       isSilent = true;
     },
+    refuse() {
+      isRefusing = true;
+      for (const { client, server } of pairs) {
+        client.destroy();
+        server.destroy();
+      }
+    },
     heal() {
       isSilent = false;
+      isRefusing = false;
       for (const { client, server } of pairs) {
         client.destroy();
         server.destroy();

@@ -11,6 +11,7 @@ import {
   createTokenFileAuthenticator,
   parseTokenFile,
 } from "../../../src/auth/token_file.ts";
+import { PAGES } from "../../../src/ui/app/paths.ts";
 import { KINDS } from "../../../src/spec/schema/decode_manifest.ts";
 import { ROUTES } from "../../../src/http/routes/all.ts";
 import { startInstance } from "../../support/api_server.ts";
@@ -131,7 +132,11 @@ const UNDECLARED: Record<string, [without: number, withAll: number]> = {
   "GET /healthz": [200, 200],
   "GET /readyz": [200, 200],
   "GET /metrics": [403, 200],
-  "GET /": [302, 302],
+  ...Object.fromEntries(PAGES.map(({ path }) => [`GET ${path}`, [200, 200]])),
+  // A name that no build has.
+  "GET /ui/assets/:name": [404, 404],
+  "POST /login": [400, 400],
+  "POST /logout": [200, 200],
   "GET /openapi.json": [200, 200],
   "GET /apidocs": [200, 200],
   "GET /apidocs/page.js": [200, 200],
@@ -310,12 +315,15 @@ test("everything that is mounted has a rule", async () => {
 });
 
 test("where no route is, nothing is read and nothing is told", async () => {
-  const wanted = ROUTES.map((route) => `${route.method} ${pathOf(route)}`);
+  const wanted = [
+    ...ROUTES.map((route) => `${route.method} ${pathOf(route)}`),
+    ...Object.keys(UNDECLARED),
+  ];
   const methods = ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
   const paths = [
     ...NOWHERE,
     ...ROUTES.map(pathOf),
-    ...Object.keys(UNDECLARED).map((one) => one.slice(4)),
+    ...Object.keys(UNDECLARED).map((one) => one.replace(/^[A-Z]+ /, "")),
   ];
   for (const path of new Set(paths)) {
     for (const method of methods) {

@@ -248,10 +248,10 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect(await response.text()).toBe("");
   });
 
-  test("the address of the server leads to the page to try it", async () => {
+  test("the address of the server shows the workflows, and unknown paths are not found", async () => {
     const response = await send("/", { redirect: "manual" });
-    expect(response.status).toBe(302);
-    expect(response.headers.get("location")).toBe("/apidocs");
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("<title>Workflows · Sluice</title>");
     expect((await send("/nope")).status).toBe(404);
   });
 

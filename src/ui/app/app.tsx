@@ -1,0 +1,43 @@
+/** The open page, and what stands above all pages. */
+import type { ComponentType, JSX } from "preact";
+import { router } from "./data/router.ts";
+import { useStore } from "./data/use_store.ts";
+import { LoginPage } from "./pages/login.tsx";
+import { SubmitPage } from "./pages/submit.tsx";
+import { WaitingPage } from "./pages/waiting.tsx";
+import { WorkflowPage } from "./pages/workflow.tsx";
+import { WorkflowsPage } from "./pages/workflows.tsx";
+import { type PageEntry, type PageProps, placeOf } from "./paths.ts";
+import { Boundary } from "./parts/boundary.tsx";
+import { Empty } from "./parts/basics.tsx";
+import { KeyHelp, useKeys } from "./parts/keys.tsx";
+import { ConnectionLine, Notices } from "./parts/notices.tsx";
+import { TEXTS } from "./texts.ts";
+
+const COMPONENTS: Record<PageEntry["key"], ComponentType<PageProps>> = {
+  workflows: WorkflowsPage,
+  workflow: WorkflowPage,
+  waiting: WaitingPage,
+  submit: SubmitPage,
+  login: LoginPage,
+};
+
+export function App(): JSX.Element {
+  useKeys();
+  const path = useStore(router, (context) => context.path);
+  const search = useStore(router, (context) => context.search);
+  const place = placeOf(path);
+  const Page = place && COMPONENTS[place.key];
+  return (
+    <>
+      <ConnectionLine />
+      <Boundary about={path}>
+        {place !== undefined && Page !== undefined
+          ? <Page key={path} params={place.params} query={new URLSearchParams(search)} />
+          : <Empty title={TEXTS.pages.notFound} />}
+      </Boundary>
+      <Notices />
+      <KeyHelp />
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+/** Carries out what the visitor asks for, and says what became of it. */
+import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
+import type { Verb } from "../model/actions.ts";
+import { workflowPath } from "../paths.ts";
+import { TEXTS } from "../texts.ts";
+import { api, troubleOf } from "./api.ts";
+import { notify } from "./notices.ts";
+
+export interface ActionOptions {
+  /** Of a stop: why. */
+  message?: string;
+  /** Only these nodes. */
+  nodeFieldSelector?: string;
+  restartSuccessful?: boolean;
+  /** `NAME=VALUE`; override those of the workflow. */
+  parameters?: string[];
+}
+
+interface Ref {
+  namespace: string;
+  name: string;
+}
+
+export function refOf({ metadata }: Workflow): Ref {
+  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+}
+
+/** Calls the API; resolves with the name of the workflow that was changed or made. */
+async function call(verb: Verb, ref: Ref, options: ActionOptions): Promise<string> {
+  const params = { namespace: ref.namespace, name: ref.name };
+  const { message, nodeFieldSelector, restartSuccessful, parameters } = options;
+  switch (verb) {
+    case "suspend":
+      await api.callMinimal("WorkflowService_SuspendWorkflow", { params, body: {} });
+      return ref.name;
+    case "resume":
+      await api.callMinimal("WorkflowService_ResumeWorkflow", {
+        params,
+        body: { nodeFieldSelector },
+      });
+      return ref.name;
+    case "stop":
+      await api.callMinimal("WorkflowService_StopWorkflow", {
+        params,
+        body: { message, nodeFieldSelector },
+      });
+      return ref.name;
+    case "terminate":
+      await api.callMinimal("WorkflowService_TerminateWorkflow", { params, body: {} });
+      return ref.name;
+    case "retry":
+      await api.callMinimal("WorkflowService_RetryWorkflow", {
+        params,
+        body: { nodeFieldSelector, restartSuccessful, parameters },
+      });
+      return ref.name;
+    case "resubmit": {
+      const made = await api.callMinimal("WorkflowService_ResubmitWorkflow", {
+        params,
+        body: { parameters },
+      });
+      return made.metadata.name ?? ref.name;
+    }
+    case "delete":
+      await api.call("WorkflowService_DeleteWorkflow", { params });
+      return ref.name;
+  }
+}
+
+/** Does it to one workflow; resolves to the name of the workflow that was changed or made, undefined when it was refused. */
+export async function act(
+  verb: Verb,
+  ref: Ref,
+  options: ActionOptions = {},
+): Promise<string | undefined> {
+  try {
+    const name = await call(verb, ref, options);
+    notify(TEXTS.actions[verb].done(ref.name), {
+      link: name === ref.name ? undefined : { path: workflowPath(ref.namespace, name), text: name },
+    });
+    return name;
+  } catch (error) {
+    notify(TEXTS.actions[verb].failed(ref.name), {
+      isError: true,
+      details: [troubleOf(error).message],
+    });
+    return undefined;
+  }
+}
+
+/** Calls that run at a time. */
+const AT_ONCE = 4;
+/** Refusals that are told one by one. */
+const MOST_TOLD = 10;
+
+/** Does it to many workflows, and tells how many were refused and why. */
+export async function actOnMany(verb: Verb, refs: readonly Ref[], options: ActionOptions = {}) {
+  const rest = [...refs];
+  const refusals: string[] = [];
+  const work = async () => {
+    for (let ref = rest.shift(); ref !== undefined; ref = rest.shift()) {
+      try {
+        await call(verb, ref, options);
+      } catch (error) {
+        refusals.push(`${ref.name}: ${troubleOf(error).message}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const done = refs.length - refusals.length;
+  notify(TEXTS.actions[verb].many(done, refusals.length), {
+    isError: refusals.length > 0,
+    details: refusals.length > MOST_TOLD
+      ? [...refusals.slice(0, MOST_TOLD), TEXTS.list.moreRefused(refusals.length - MOST_TOLD)]
+      : refusals,
+  });
+}
+
+/** Gives a waiting step its outputs, if it takes any, and lets it go on. */
+export async function answerStep(
+  ref: Ref,
+  { id, displayName, name }: NodeStatus,
+  values: Record<string, string>,
+): Promise<void> {
+  const title = displayName || name;
+  const params = { namespace: ref.namespace, name: ref.name };
+  const nodeFieldSelector = `id=${id}`;
+  try {
+    if (Object.keys(values).length > 0) {
+      const outputParameters = JSON.stringify(values);
+      await api.callMinimal("WorkflowService_SetWorkflow", {
+        params,
+        body: { nodeFieldSelector, outputParameters },
+      });
+    }
+    await api.callMinimal("WorkflowService_ResumeWorkflow", {
+      params,
+      body: { nodeFieldSelector },
+    });
+    notify(TEXTS.wait.resumed(title));
+  } catch (error) {
+    notify(TEXTS.wait.notResumed(title), { isError: true, details: [troubleOf(error).message] });
+  }
+}

@@ -1,0 +1,27 @@
+/** The public API, as the pages call it. The browser sends the login itself, in a cookie. */
+import { createClient } from "../../../client/client.ts";
+import { ClientError } from "../../../client/transport.ts";
+import { TEXTS } from "../texts.ts";
+import { ROOT } from "./root.ts";
+
+export const api = createClient({ server: location.origin + ROOT.replace(/\/$/, "") });
+
+/** Why something could not be shown or done. */
+export interface Trouble {
+  kind: "login" | "forbidden" | "missing" | "unreachable" | "refused" | "server";
+  /** The server's own words. */
+  message: string;
+}
+
+/** What an error of a call means for the visitor. */
+export function troubleOf(error: unknown): Trouble {
+  if (!(error instanceof ClientError)) {
+    return { kind: "server", message: error instanceof Error ? error.message : String(error) };
+  }
+  const { status, message } = error;
+  if (status === 0) return { kind: "unreachable", message: TEXTS.troubles.unreachable.what };
+  if (status === 401) return { kind: "login", message };
+  if (status === 403) return { kind: "forbidden", message };
+  if (status === 404) return { kind: "missing", message };
+  return { kind: status >= 500 ? "server" : "refused", message };
+}

@@ -1,0 +1,54 @@
+/** Lines of logs. */
+import type { LogLine } from "../../../client/answer.ts";
+import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
+import { api } from "./api.ts";
+
+/** The name of a node's pod, by which logs and events know it. */
+export function podOf(workflow: Workflow, node: NodeStatus): string {
+  const { name = "" } = workflow.metadata;
+  if (node.name === name) return name;
+  const template = node.templateRef?.template ?? node.templateName ?? "";
+  const prefix = template === "" ? name : `${name}-${template}`;
+  return `${prefix.slice(0, 242)}-${node.id.slice(name.length + 1)}`;
+}
+
+export interface LogRequest {
+  /** Absent: all steps. */
+  podName?: string | undefined;
+  tailLines?: number;
+  follow?: boolean;
+}
+
+/** Lines as they come, until they end or the signal aborts. */
+export async function* logLines(
+  { metadata }: Workflow,
+  { podName, tailLines, follow }: LogRequest,
+  signal: AbortSignal,
+): AsyncIterable<LogLine> {
+  yield* api.stream("WorkflowService_WorkflowLogs", {
+    params: { namespace: metadata.namespace ?? "", name: metadata.name ?? "" },
+    query: {
+      podName,
+      "logOptions.container": "main",
+      "logOptions.tailLines": tailLines,
+      "logOptions.follow": follow,
+    },
+    signal,
+  });
+}
+
+/** The last lines of a step. */
+export async function tailOfLog(
+  workflow: Workflow,
+  node: NodeStatus,
+  tailLines: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for await (
+    const { content } of logLines(workflow, { podName: podOf(workflow, node), tailLines }, signal)
+  ) {
+    if (content !== undefined) lines.push(content);
+  }
+  return lines.slice(-tailLines);
+}

@@ -1,0 +1,176 @@
+/** The workflows that a list shows: pages of the API, kept up to date by a watch. */
+import { createStore } from "@xstate/store";
+import {
+  compareRows,
+  createdAfter,
+  type Filters,
+  labelSelector,
+  passes,
+  type Row,
+  ROW_FIELDS,
+  rowOf,
+} from "../model/rows.ts";
+import { api, type Trouble, troubleOf } from "./api.ts";
+import { session } from "./session.ts";
+import { openWatch, type WorkflowChange } from "./watch.ts";
+
+/** Rows of a page. */
+const PAGE = 100;
+
+interface ListState {
+  rows: readonly Row[];
+  /** Rows that may be shown; what is beyond them is asked for when somebody wants it. */
+  limit: number;
+  /** Where the next page begins; undefined: there is none. */
+  next: string | undefined;
+  isLoading: boolean;
+  trouble: Trouble | undefined;
+}
+
+const EMPTY: ListState = {
+  rows: [],
+  limit: PAGE,
+  next: undefined,
+  isLoading: true,
+  trouble: undefined,
+};
+
+function createListStore() {
+  return createStore({
+    context: EMPTY,
+    on: {
+      loading: (context) => ({ ...context, isLoading: true, trouble: undefined }),
+      loaded: (
+        context,
+        { rows, next, isFirst }: { rows: Row[]; next: string | undefined; isFirst: boolean },
+      ) => {
+        const kept = isFirst ? [] : context.rows;
+        const all = merged(kept, new Map(rows.map((row) => [row.key, row])), new Set());
+        const limit = isFirst ? PAGE : context.limit + PAGE;
+        return {
+          rows: all,
+          limit: Math.max(limit, all.length),
+          next,
+          isLoading: false,
+          trouble: undefined,
+        };
+      },
+      failed: (context, { trouble }: { trouble: Trouble }) => ({
+        ...context,
+        isLoading: false,
+        trouble,
+      }),
+      changed: (context, { put, gone }: { put: Map<string, Row>; gone: Set<string> }) => {
+        const all = merged(context.rows, put, gone);
+        // A change of what is beyond the last page does not come into the list before that page.
+        const last = context.next === undefined ? undefined : context.rows.at(-1);
+        const shown = last === undefined ? all : all.filter((row) => compareRows(row, last) <= 0);
+        return { ...context, rows: shown };
+      },
+    },
+  });
+}
+
+/** Rows with some replaced and others gone, in order. */
+function merged(
+  rows: readonly Row[],
+  put: ReadonlyMap<string, Row>,
+  gone: ReadonlySet<string>,
+): Row[] {
+  const kept = rows.filter(({ key }) => !put.has(key) && !gone.has(key));
+  return [...kept, ...put.values()].sort(compareRows);
+}
+
+/** A list under one set of filters. */
+export class WorkflowList {
+  readonly store: ReturnType<typeof createListStore> = createListStore();
+  readonly #filters: Filters;
+  readonly #selector: string;
+  readonly #after: number | undefined;
+  #closeWatch = () => {};
+  #isClosed = false;
+
+  constructor(filters: Filters) {
+    this.#filters = filters;
+    this.#selector = labelSelector(filters, session.getSnapshot().context.labelPrefix);
+    this.#after = createdAfter(filters, Date.now());
+    void this.load();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#closeWatch();
+  }
+
+  /** Loads the first page, and follows the changes from there. */
+  async load(): Promise<void> {
+    this.#closeWatch();
+    this.store.trigger.loading();
+    const version = await this.#page(undefined);
+    if (version === undefined || this.#isClosed) return;
+    const { namespace } = this.#filters;
+    this.#closeWatch = openWatch({
+      namespace,
+      labelSelector: this.#selector,
+      fields: ROW_FIELDS,
+      version,
+      onChanges: (changes) => this.#apply(changes),
+      onStale: () => void this.load(),
+    });
+  }
+
+  /** Loads the next page. */
+  async more(): Promise<void> {
+    const { next, isLoading } = this.store.getSnapshot().context;
+    if (next === undefined || isLoading) return;
+    this.store.trigger.loading();
+    await this.#page(next);
+  }
+
+  /** @returns the version of the page; undefined when it could not be loaded */
+  async #page(start: string | undefined): Promise<string | undefined> {
+    const { namespace, name } = this.#filters;
+    try {
+      const { metadata, items } = await api.call("WorkflowService_ListWorkflows", {
+        params: { namespace },
+        query: {
+          "listOptions.limit": PAGE,
+          "listOptions.labelSelector": this.#selector || undefined,
+          "listOptions.continue": start,
+          ...(name !== "" && {
+            "listOptions.fieldSelector": `metadata.name=${name}`,
+            nameFilter: "Contains",
+          }),
+          ...(this.#after !== undefined && { createdAfter: new Date(this.#after).toISOString() }),
+          fields: ["metadata", ...ROW_FIELDS.map((field) => `items.${field}`)].join(","),
+        },
+      });
+      if (this.#isClosed) return undefined;
+      const rows = (items ?? []).map(rowOf).filter((row) =>
+        passes(row, this.#filters, this.#after)
+      );
+      const isFirst = start === undefined;
+      this.store.trigger.loaded({ rows, next: metadata.continue || undefined, isFirst });
+      return metadata.resourceVersion ?? "";
+    } catch (error) {
+      if (!this.#isClosed) this.store.trigger.failed({ trouble: troubleOf(error) });
+      return undefined;
+    }
+  }
+
+  #apply(changes: WorkflowChange[]): void {
+    const put = new Map<string, Row>();
+    const gone = new Set<string>();
+    for (const { type, object } of changes) {
+      const row = rowOf(object);
+      if (type === "DELETED" || !passes(row, this.#filters, this.#after)) {
+        gone.add(row.key);
+        put.delete(row.key);
+      } else {
+        put.set(row.key, row);
+        gone.delete(row.key);
+      }
+    }
+    this.store.trigger.changed({ put, gone });
+  }
+}

@@ -1,0 +1,16 @@
+/** Begins in the browser: fills the shell that the server sent. */
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { startRouter } from "./data/router.ts";
+import { startSession } from "./data/session.ts";
+import { Account } from "./parts/account.tsx";
+
+startRouter();
+const page = document.getElementById("page");
+const account = document.getElementById("account");
+if (page !== null && account !== null) {
+  page.replaceChildren();
+  render(<App />, page);
+  render(<Account />, account);
+}
+void startSession();

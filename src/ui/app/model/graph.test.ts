@@ -1,0 +1,112 @@
+/** The tree and the graph of steps. */
+import { describe, expect, test } from "vitest";
+import type { NodeStatus } from "../../../spec/manifest.ts";
+import { graphOf } from "./graph.ts";
+import { countLooks, isFoldedFirst, type Nodes, pathTo, type TreeItem, treeOf } from "./tree.ts";
+
+function node(id: string, type: NodeStatus["type"], more: Partial<NodeStatus> = {}): NodeStatus {
+  const displayName = more.name?.split(".").at(-1) ?? id;
+  return {
+    id,
+    name: id,
+    displayName,
+    type,
+    phase: "Succeeded",
+    startedAt: null,
+    finishedAt: null,
+    ...(id !== "w" && { boundaryID: "w" }),
+    ...more,
+  };
+}
+
+function nodesFrom(...all: NodeStatus[]): Nodes {
+  return Object.fromEntries(all.map((one) => [one.id, one]));
+}
+
+/** Steps: a, then a loop of `count` items, then a step with two attempts. */
+function withLoop(count: number): Nodes {
+  const items = Array.from({ length: count }, (_, index) =>
+    node(`i${index}`, "Pod", {
+      name: `w[1].each(${index}:x)`,
+      children: ["g2"],
+      phase: index === 0 ? "Failed" : "Succeeded",
+    }));
+  return nodesFrom(
+    node("w", "Steps", { children: ["g0"] }),
+    node("g0", "StepGroup", { children: ["a"] }),
+    node("a", "Pod", { children: ["g1"] }),
+    node("g1", "StepGroup", { children: items.map(({ id }) => id).reverse() }),
+    ...items,
+    node("g2", "StepGroup", { children: ["r"] }),
+    node("r", "Retry", { name: "w[2].last", children: ["r0", "r1"] }),
+    node("r0", "Pod", { name: "w[2].last(0)", phase: "Failed" }),
+    node("r1", "Pod", { name: "w[2].last(1)" }),
+  );
+}
+
+const titles = (items: readonly TreeItem[]): unknown[] =>
+  items.map(({ title, children }) => children.length === 0 ? title : [title, titles(children)]);
+
+describe("the tree", () => {
+  test("has steps in the order of the manifest, items below their loop, attempts below their retry", () => {
+    expect(titles(treeOf(withLoop(3)))).toEqual([
+      ["w", ["a", ["each", ["each(0:x)", "each(1:x)", "each(2:x)"]], [
+        "last",
+        ["last(0)", "last(1)"],
+      ]]],
+    ]);
+  });
+
+  test("leaves two items of a loop where they are", () => {
+    expect(titles(treeOf(withLoop(2)))[0]).toEqual(["w", ["a", "each(1:x)", "each(0:x)", [
+      "last",
+      ["last(0)", "last(1)"],
+    ]]]);
+  });
+
+  test("shows a node whose parent is unknown, and ends with nodes that name each other", () => {
+    const odd = nodesFrom(
+      node("x", "Pod", { boundaryID: "gone" }),
+      node("y", "DAG", { boundaryID: "z", children: ["z"] }),
+      node("z", "DAG", { boundaryID: "y", children: ["y"] }),
+    );
+    expect(titles(treeOf(odd))).toEqual(["x"]);
+  });
+
+  test("knows what lies above a step, and counts looks with the worst first", () => {
+    const tree = treeOf(withLoop(3));
+    expect(pathTo(tree, "i1")).toEqual(["w", "loop:w:each"]);
+    const loop = tree[0]?.children[1];
+    expect(loop?.look).toBe("Failed");
+    expect(countLooks(loop?.children ?? [])).toEqual([["Failed", 1], ["Succeeded", 2]]);
+  });
+});
+
+describe("the graph", () => {
+  const drawn = (nodes: Nodes, isOpen: (item: TreeItem) => boolean) =>
+    graphOf(nodes, treeOf(nodes), isOpen);
+
+  test("folds loops and retries, and keeps what follows upon what", () => {
+    const graph = drawn(withLoop(200), (item) => !isFoldedFirst(item));
+    expect(graph.nodes.map(({ id }) => id)).toEqual(["a", "loop:w:each", "r"]);
+    expect(graph.nodes[1]?.counts).toEqual([["Failed", 1], ["Succeeded", 199]]);
+    expect(graph.edges).toEqual([["a", "loop:w:each"], ["loop:w:each", "r"]]);
+  });
+
+  test("shows every item of an open loop, and many to many through a point", () => {
+    const open = drawn(withLoop(20), (item) => item.kind === "loop");
+    expect(open.nodes).toHaveLength(22);
+    expect(open.edges).toHaveLength(40);
+    const items = ["p", "q", "s", "t"];
+    const crossed = nodesFrom(
+      node("w", "Steps", { children: ["g0"] }),
+      node("g0", "StepGroup", { children: items }),
+      ...items.map((id) => node(id, "Pod", { children: ["g1"] })),
+      node("g1", "StepGroup", { children: items.map((id) => `${id}2`) }),
+      ...items.map((id) => node(`${id}2`, "Pod")),
+    );
+    const graph = drawn(crossed, () => true);
+    expect(graph.nodes.filter(({ kind }) => kind === "joint").map(({ id }) => id)).toEqual(["g1"]);
+    expect(graph.edges).toHaveLength(8);
+  });
+});

@@ -1,0 +1,57 @@
+/** How phases are shown: an icon, a word and a colour each. */
+import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
+import { TEXTS } from "../texts.ts";
+
+/** What is shown. `Suspended` and `Waiting` are no phases of the API: they follow from more than the phase. */
+export type Look =
+  | "Pending"
+  | "Running"
+  | "Waiting"
+  | "Suspended"
+  | "Succeeded"
+  | "Failed"
+  | "Error"
+  | "Skipped"
+  | "Omitted";
+
+/** Phases of workflows, in the order of filters and bars. */
+export const WORKFLOW_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Error"] as const;
+export type WorkflowPhaseName = typeof WORKFLOW_PHASES[number];
+
+/** All looks, the worst first: the order in which folded nodes are counted. */
+export const LOOKS: readonly Look[] = [
+  "Error",
+  "Failed",
+  "Waiting",
+  "Running",
+  "Suspended",
+  "Pending",
+  "Succeeded",
+  "Skipped",
+  "Omitted",
+];
+
+/** The phase of a workflow, Pending before it has any. */
+export function phaseOf(workflow: Pick<Workflow, "status">): WorkflowPhaseName {
+  return workflow.status?.phase || "Pending";
+}
+
+export function lookOfWorkflow(workflow: Pick<Workflow, "spec" | "status">): Look {
+  const phase = phaseOf(workflow);
+  const isOpen = phase === "Running" || phase === "Pending";
+  return isOpen && workflow.spec?.suspend === true ? "Suspended" : phase;
+}
+
+export function lookOfNode({ type, phase }: Pick<NodeStatus, "type" | "phase">): Look {
+  if (type === "Suspend" && (phase === "Running" || phase === "Pending")) return "Waiting";
+  return phase || "Pending";
+}
+
+export function wordOf(look: Look): string {
+  return TEXTS.looks[look];
+}
+
+/** Tells whether nothing more will happen to it. */
+export function hasEnded(look: Look): boolean {
+  return ["Succeeded", "Failed", "Error", "Skipped", "Omitted"].includes(look);
+}

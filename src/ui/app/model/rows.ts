@@ -1,0 +1,153 @@
+/** Rows of the list of workflows: what a row needs, their order, and what the filters leave. */
+import type { Workflow } from "../../../spec/manifest.ts";
+import { phaseOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
+import { timeOf } from "./times.ts";
+
+/** Members of a workflow that a row needs. */
+export const ROW_FIELDS = [
+  "metadata.name",
+  "metadata.namespace",
+  "metadata.uid",
+  "metadata.creationTimestamp",
+  "metadata.resourceVersion",
+  "metadata.labels",
+  "spec.suspend",
+  "spec.arguments",
+  "spec.workflowTemplateRef",
+  "status.phase",
+  "status.startedAt",
+  "status.finishedAt",
+  "status.progress",
+  "status.message",
+] as const;
+
+export interface Row {
+  /** Namespace and name. */
+  key: string;
+  workflow: Workflow;
+}
+
+export function rowOf(workflow: Workflow): Row {
+  const { namespace = "", name = "" } = workflow.metadata;
+  return { key: `${namespace}/${name}`, workflow };
+}
+
+/** What the filters of the list ask for; "" and empty lists ask for nothing. */
+export interface Filters {
+  namespace: string;
+  phases: readonly WorkflowPhaseName[];
+  /** Part of the name. */
+  name: string;
+  /** A label selector. */
+  labels: string;
+  /** Name of a workflow template. */
+  template: string;
+  /** Only workflows that were made so long ago at most: `1h`, `24h`, `7d`. */
+  since: string;
+  /** `NAME=VALUE` of a parameter; found among the rows that are loaded. */
+  parameter: string;
+}
+
+/** Reads the filters from the query of the page. */
+export function filtersFrom(query: URLSearchParams): Filters {
+  const text = (key: string) => query.get(key) ?? "";
+  return {
+    namespace: text("namespace"),
+    phases: text("phase").split(",").filter((one): one is WorkflowPhaseName =>
+      (WORKFLOW_PHASES as readonly string[]).includes(one)
+    ),
+    name: text("name"),
+    labels: text("label"),
+    template: text("template"),
+    since: text("since"),
+    parameter: text("parameter"),
+  };
+}
+
+const SINCE_MS: Record<string, number> = {
+  "1h": 3600e3,
+  "24h": 24 * 3600e3,
+  "7d": 7 * 24 * 3600e3,
+};
+/** Choices of the filter by time. */
+export const SINCE_CHOICES: readonly string[] = Object.keys(SINCE_MS);
+
+/** The oldest creation that is shown, epoch ms; undefined: any. */
+export function createdAfter({ since }: Filters, now: number): number | undefined {
+  const span = SINCE_MS[since];
+  return span === undefined ? undefined : now - span;
+}
+
+/** The label selector that the server is asked with. */
+export function labelSelector({ phases, labels, template }: Filters, prefix: string): string {
+  const terms: string[] = [];
+  if (phases.length > 0 && phases.length < WORKFLOW_PHASES.length) {
+    // A workflow that has not begun has no such label yet, so it is found by what it is not.
+    const others = WORKFLOW_PHASES.filter((phase) => !phases.includes(phase));
+    terms.push(
+      phases.includes("Pending")
+        ? `${prefix}phase notin (${others.join(",")})`
+        : `${prefix}phase in (${phases.join(",")})`,
+    );
+  }
+  if (template !== "") terms.push(`${prefix}workflow-template=${template}`);
+  if (labels !== "") terms.push(labels);
+  return terms.join(",");
+}
+
+/** Tells whether a row passes those filters that a watch does not apply itself. */
+export function passes({ workflow }: Row, filters: Filters, after: number | undefined): boolean {
+  const { name = "", creationTimestamp } = workflow.metadata;
+  if (filters.name !== "" && !name.includes(filters.name)) return false;
+  if (after !== undefined && (timeOf(creationTimestamp) ?? 0) < after) return false;
+  return hasParameter(workflow, filters.parameter);
+}
+
+function hasParameter({ spec }: Workflow, wanted: string): boolean {
+  if (wanted === "") return true;
+  const at = wanted.indexOf("=");
+  const [name, value] = at < 0 ? [wanted, undefined] : [wanted.slice(0, at), wanted.slice(at + 1)];
+  return (spec?.arguments?.parameters ?? []).some((one) =>
+    one.name === name && (value === undefined || String(one.value ?? "") === value)
+  );
+}
+
+/** Newest first, as the server lists them; the key decides between those of the same second. */
+export function compareRows(a: Row, b: Row): number {
+  const [left, right] = [createdText(a), createdText(b)];
+  if (left !== right) return left > right ? -1 : 1;
+  return a.key === b.key ? 0 : a.key > b.key ? -1 : 1;
+}
+
+function createdText({ workflow }: Row): string {
+  return workflow.metadata.creationTimestamp ?? "";
+}
+
+/** One bar: how many rows of each phase were made in its span. */
+export interface Bar {
+  from: number;
+  to: number;
+  counts: Partial<Record<WorkflowPhaseName, number>>;
+  total: number;
+}
+
+/** Counts rows over the time in which they were made. @param most number of bars */
+export function barsOf(rows: readonly Row[], most: number): Bar[] {
+  const times = rows.map(({ workflow }) => timeOf(workflow.metadata.creationTimestamp) ?? 0);
+  if (times.length === 0) return [];
+  const from = times.reduce((a, b) => Math.min(a, b));
+  const to = times.reduce((a, b) => Math.max(a, b)) + 1000;
+  const width = Math.max(1000, Math.ceil((to - from) / most / 1000) * 1000);
+  const bars: Bar[] = [];
+  for (let at = from; at < to; at += width) {
+    bars.push({ from: at, to: at + width, counts: {}, total: 0 });
+  }
+  for (const [index, row] of rows.entries()) {
+    const bar = bars[Math.floor(((times[index] ?? 0) - from) / width)];
+    if (bar === undefined) continue;
+    const phase = phaseOf(row.workflow);
+    bar.counts[phase] = (bar.counts[phase] ?? 0) + 1;
+    bar.total++;
+  }
+  return bars;
+}

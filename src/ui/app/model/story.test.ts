@@ -1,0 +1,167 @@
+/** What happened, in sentences. */
+import { describe, expect, test } from "vitest";
+import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
+import { causesOf, storyOf, wakesAt } from "./story.ts";
+
+const START = "2026-01-01T10:00:00Z";
+const END = "2026-01-01T10:00:30Z";
+const NOW = Date.parse("2026-01-01T10:02:05Z");
+
+type NodeInput = Partial<NodeStatus> & Pick<NodeStatus, "id" | "type" | "phase">;
+
+function workflowOf(
+  phase: "Running" | "Succeeded" | "Failed" | "Error",
+  nodes: NodeInput[],
+  more: Partial<Workflow["spec"]> = {},
+  message?: string,
+): Workflow {
+  const isOver = phase !== "Running";
+  const all = nodes.map((node): [string, NodeStatus] => [node.id, {
+    name: node.id,
+    displayName: node.id,
+    boundaryID: node.id === "w" ? "" : "w",
+    startedAt: START,
+    finishedAt: node.phase === "Running" ? null : END,
+    ...node,
+  }]);
+  return {
+    metadata: { name: "w", namespace: "n" },
+    spec: { templates: [], ...more } as Workflow["spec"],
+    status: {
+      phase,
+      startedAt: START,
+      finishedAt: isOver ? END : null,
+      nodes: Object.fromEntries(all),
+      ...(message !== undefined && { message }),
+    },
+  };
+}
+
+describe("a failure", () => {
+  const broken = workflowOf(
+    "Failed",
+    [
+      { id: "w", type: "Steps", phase: "Failed", children: ["r"] },
+      { id: "r", type: "Retry", phase: "Failed", children: ["a0", "a1"], templateName: "t" },
+      { id: "a0", type: "Pod", phase: "Failed", outputs: { exitCode: "3" } },
+      {
+        id: "a1",
+        type: "Pod",
+        phase: "Failed",
+        outputs: { exitCode: "3" },
+        message: "main: Error (exit code 3)",
+      },
+      { id: "later", type: "Skipped", phase: "Omitted" },
+    ],
+    { templates: [{ name: "t", retryStrategy: { limit: 1 } }] },
+    "child 'r' failed",
+  );
+
+  test("names the step, its exit code, the attempts and the rule, and not the child that failed", () => {
+    const [first, last, ...none] = storyOf(broken, NOW);
+    expect(first).toMatchObject({
+      kind: "failure",
+      text: "Step “r” failed with exit code 3.",
+      hasLog: true,
+      more: [
+        "It was tried 2 times; its retry strategy allows 1 more after the first.",
+        "Nothing lets “w” continue after a failure (no continueOn), so it ended.",
+      ],
+    });
+    expect(first?.node?.id).toBe("a1");
+    expect(last).toMatchObject({
+      text: "The workflow failed after 30 s.",
+      more: ["1 step was not run."],
+    });
+    expect(none).toEqual([]);
+  });
+
+  test("of a task says what its DAG does about it", () => {
+    const dag = (failFast?: boolean) =>
+      storyOf(
+        workflowOf("Failed", [
+          { id: "w", type: "DAG", phase: "Failed", children: ["a"], templateName: "d" },
+          { id: "a", type: "Pod", phase: "Failed", message: "out of memory" },
+        ], {
+          templates: [{
+            name: "d",
+            dag: { tasks: [], ...(failFast !== undefined && { failFast }) },
+          }],
+        }),
+        NOW,
+      )[0]?.more;
+    expect(dag()).toEqual([
+      "out of memory",
+      "“w” starts no further tasks after a failure (failFast), so it ended.",
+    ]);
+    expect(dag(false)?.[1]).toMatch(/finished its other branches/);
+  });
+
+  test("without a failed step is told in the workflow's own words", () => {
+    const stopped = workflowOf("Failed", [], {}, "Stopped with strategy 'Stop'");
+    expect(storyOf(stopped, NOW)).toEqual([{
+      kind: "failure",
+      text: "The workflow failed after 30 s.",
+      more: ["Stopped with strategy 'Stop'"],
+    }]);
+  });
+
+  test("that a later attempt made good is no cause", () => {
+    const good = workflowOf("Running", [
+      { id: "r", type: "Retry", phase: "Succeeded", children: ["a0", "a1"] },
+      { id: "a0", type: "Pod", phase: "Failed" },
+      { id: "a1", type: "Pod", phase: "Succeeded" },
+    ]);
+    expect(causesOf(good)).toEqual([]);
+  });
+});
+
+describe("a wait", () => {
+  const waiting = (suspend: { duration?: string }) =>
+    workflowOf("Running", [
+      { id: "w", type: "Steps", phase: "Running", children: ["s"] },
+      { id: "s", type: "Suspend", phase: "Running", templateName: "t" },
+    ], { templates: [{ name: "t", suspend }] });
+
+  test("for a call says since when, and that somebody must call", () => {
+    expect(storyOf(waiting({}), NOW)[0]).toMatchObject({
+      kind: "wait",
+      isCall: true,
+      text:
+        "Step “s” has been waiting for a call for 2 min 5 s. It goes on when somebody resumes it.",
+    });
+  });
+
+  test("for a time says how long it still lasts", () => {
+    const workflow = waiting({ duration: "5m" });
+    const [step] = Object.values(workflow.status?.nodes ?? {}).filter(({ id }) => id === "s");
+    expect(step && wakesAt(workflow, step)).toBe(Date.parse(START) + 300_000);
+    expect(storyOf(workflow, NOW)[0]?.text).toContain("It goes on by itself in 2 min 55 s");
+  });
+
+  test("for a lock names the lock", () => {
+    const workflow = workflowOf("Running", [{
+      id: "a",
+      type: "Pod",
+      phase: "Pending",
+      synchronizationStatus: { waiting: "n/Mutex/db" },
+    }]);
+    expect(storyOf(workflow, NOW)[0]?.text).toBe("Step “a” waits for the lock n/Mutex/db.");
+  });
+});
+
+test("a run says what runs, a success how long it took, and a missing member hurts nobody", () => {
+  const running = workflowOf("Running", [
+    { id: "a", type: "Pod", phase: "Running" },
+    { id: "b", type: "Pod", phase: "Pending", message: "Unschedulable" },
+  ]);
+  expect(storyOf(running, NOW)).toMatchObject([{
+    kind: "running",
+    text: "Running for 2 min 5 s: “a”, “b”.",
+    more: ["Unschedulable"],
+  }]);
+  const done = workflowOf("Succeeded", [{ id: "a", type: "Pod", phase: "Succeeded" }]);
+  expect(storyOf(done, NOW)[0]?.text).toBe("Succeeded after 30 s: 1 step done.");
+  const bare = { metadata: {}, spec: {} } as Workflow;
+  expect(storyOf(bare, NOW)[0]?.text).toBe("It has not begun yet.");
+});

@@ -1,0 +1,131 @@
+/** The inbox: every step that waits for a call, oldest first. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { addressOf } from "../data/root.ts";
+import { setQuery } from "../data/router.ts";
+import { session } from "../data/session.ts";
+import { useStore } from "../data/use_store.ts";
+import { type WaitingEntry, WaitingList } from "../data/waiting_list.ts";
+import { useNow } from "../data/clock.ts";
+import { wakesAt } from "../model/story.ts";
+import { durationText } from "../model/times.ts";
+import { titleOf } from "../model/tree.ts";
+import { Ago, Empty, Loading, PhaseBadge, TroubleBox } from "../parts/basics.tsx";
+import { type PageProps, workflowPath } from "../paths.ts";
+import { TEXTS } from "../texts.ts";
+import { WaitingActions } from "./workflow/waiting_actions.tsx";
+
+/** Entries that are drawn; more are asked for. */
+const STEP = 50;
+
+export function WaitingPage({ query }: PageProps): JSX.Element {
+  const namespace = query.get("namespace") ?? "";
+  const template = query.get("template") ?? "";
+  const list = useList(namespace);
+  const entries = useStore(list.store, (context) => context.entries);
+  const isLoading = useStore(list.store, (context) => context.isLoading);
+  const isPart = useStore(list.store, (context) => context.isPart);
+  const trouble = useStore(list.store, (context) => context.trouble);
+  const [limit, setLimit] = useState(STEP);
+  const templates = [...new Set(entries.map(templateOf))].sort();
+  const shown = template === "" ? entries : entries.filter((one) => templateOf(one) === template);
+  const { inbox } = TEXTS;
+  return (
+    <div class="page">
+      <div class="headline">
+        <h1>{TEXTS.pages.waiting}</h1>
+        {shown.length > 0 && <span class="faint" role="status">{inbox.count(shown.length)}</span>}
+      </div>
+      <div class="filter-line">
+        <label class="field">
+          <span>{TEXTS.list.fields.namespace}</span>
+          <input
+            value={namespace}
+            data-keys-search=""
+            onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
+          />
+        </label>
+        <label class="field">
+          <span>{inbox.template}</span>
+          <select
+            value={template}
+            onChange={({ currentTarget }) => setQuery({ template: currentTarget.value })}
+          >
+            <option value="">{inbox.allTemplates}</option>
+            {templates.map((one) => <option key={one} value={one}>{one}</option>)}
+          </select>
+        </label>
+      </div>
+      {isPart && <p class="notice-line">{inbox.part}</p>}
+      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
+      <ol class="inbox">
+        {shown.slice(0, limit).map((entry) => <Entry key={entry.key} entry={entry} />)}
+      </ol>
+      {shown.length > limit && (
+        <p class="more">
+          <button type="button" onClick={() => setLimit(limit + STEP)}>{inbox.more}</button>
+        </p>
+      )}
+      {isLoading && shown.length === 0 && <Loading />}
+      {!isLoading && shown.length === 0 && trouble === undefined && (
+        <Empty title={inbox.none.title}>
+          <p>{inbox.none.next}</p>
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+function useList(namespace: string): WaitingList {
+  const prefix = useStore(session, (context) => context.labelPrefix);
+  const list = useMemo(() => new WaitingList(namespace), [namespace, prefix]);
+  useEffect(() => () => list.close(), [list]);
+  return list;
+}
+
+/** What the step comes from: the stored template, else the workflow's own. */
+function templateOf({ workflow, node }: WaitingEntry): string {
+  const { spec } = workflow;
+  return spec?.workflowTemplateRef?.name ?? node.templateRef?.name ?? node.templateName ?? "";
+}
+
+function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
+  const { workflow, node } = entry;
+  const now = useNow();
+  const { name = "", namespace = "" } = workflow.metadata;
+  const wakes = wakesAt(workflow, node);
+  const inputs = node.inputs?.parameters ?? [];
+  return (
+    <li>
+      <div class="entry-head">
+        <PhaseBadge look="Waiting" />
+        <h2>
+          <a href={addressOf(workflowPath(namespace, name, { node: node.id }))} data-keys-row="">
+            <span class="wide-name">{titleOf(node)}</span>
+            <span class="faint">{TEXTS.inbox.of(name, namespace)}</span>
+          </a>
+        </h2>
+        <span class="right">
+          <Ago at={node.startedAt} />
+        </span>
+      </div>
+      {node.message && <p class="server-words">{node.message}</p>}
+      {wakes !== undefined && (
+        <p class="faint">{TEXTS.inbox.wakes(durationText(Math.max(0, wakes - now)))}</p>
+      )}
+      {inputs.length > 0 && (
+        <dl class="values">
+          {inputs.map((input) => (
+            <div key={input.name}>
+              <dt>{input.name}</dt>
+              <dd>
+                <pre>{String(input.value ?? "")}</pre>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <WaitingActions workflow={workflow} node={node} />
+    </li>
+  );
+}

@@ -1,0 +1,153 @@
+/** One workflow: what happened, its steps in several views, and what can be done. */
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import type { Workflow } from "../../../spec/manifest.ts";
+import { OneWorkflow } from "../data/one_workflow.ts";
+import { addressOf } from "../data/root.ts";
+import { setQuery } from "../data/router.ts";
+import { useStore } from "../data/use_store.ts";
+import { lookOfWorkflow } from "../model/phases.ts";
+import { causesOf, waitingSteps } from "../model/story.ts";
+import { nodesOf, treeOf } from "../model/tree.ts";
+import { Ago, CopyButton, Fact, Loading, PhaseBadge, Span, TroubleBox } from "../parts/basics.tsx";
+import { Boundary } from "../parts/boundary.tsx";
+import type { PageProps } from "../paths.ts";
+import { TEXTS } from "../texts.ts";
+import { ActionBar } from "./workflow/action_bar.tsx";
+import { GraphView } from "./workflow/graph_view.tsx";
+import { LogView } from "./workflow/log_view.tsx";
+import { ManifestView } from "./workflow/manifest_view.tsx";
+import { SidePanel } from "./workflow/side_panel.tsx";
+import { Story } from "./workflow/story.tsx";
+import { TimeView } from "./workflow/time_view.tsx";
+import { TreeView } from "./workflow/tree_view.tsx";
+import type { ViewProps } from "./workflow/view_props.ts";
+
+const VIEWS = ["graph", "tree", "time", "logs", "manifest"] as const;
+type View = typeof VIEWS[number];
+
+export function WorkflowPage({ params, query }: PageProps): JSX.Element {
+  const { namespace = "", name = "" } = params;
+  const one = useMemo(() => new OneWorkflow(namespace, name), [namespace, name]);
+  useEffect(() => () => one.close(), [one]);
+  const workflow = useStore(one.store, (context) => context.workflow);
+  const isDeleted = useStore(one.store, (context) => context.isDeleted);
+  const trouble = useStore(one.store, (context) => context.trouble);
+  if (workflow === undefined) {
+    return (
+      <div class="page">
+        <h1 class="wide-name">{name}</h1>
+        {trouble === undefined
+          ? <Loading />
+          : <TroubleBox trouble={trouble} again={() => void one.load()} />}
+      </div>
+    );
+  }
+  return (
+    <div class="page">
+      {isDeleted && <p class="notice-line" role="status">{TEXTS.workflow.deleted}</p>}
+      <Head workflow={workflow} isDeleted={isDeleted} />
+      <Boundary about={workflow.metadata.resourceVersion ?? ""}>
+        <Story workflow={workflow} />
+      </Boundary>
+      <Views workflow={workflow} query={query} />
+    </div>
+  );
+}
+
+function Head({ workflow, isDeleted }: { workflow: Workflow; isDeleted: boolean }): JSX.Element {
+  const { metadata, spec, status } = workflow;
+  const { name = "", namespace = "" } = metadata;
+  const { facts } = TEXTS.workflow;
+  const template = spec.workflowTemplateRef?.name;
+  const link = (query: Record<string, string>) => addressOf(`/?${new URLSearchParams(query)}`);
+  return (
+    <>
+      <div class="headline">
+        <h1 class="wide-name">{name}</h1>
+        <CopyButton text={name} what={TEXTS.copy.name} />
+        <PhaseBadge look={lookOfWorkflow(workflow)} />
+        {!isDeleted && <ActionBar workflow={workflow} />}
+      </div>
+      <dl class="facts">
+        <Fact name={facts.namespace}>
+          <a href={link({ namespace })}>{namespace}</a>
+        </Fact>
+        {template !== undefined && (
+          <Fact name={facts.template}>
+            <a href={link({ namespace, template })} title={facts.previous}>{template}</a>
+          </Fact>
+        )}
+        <Fact name={facts.created}>
+          <Ago at={metadata.creationTimestamp} isFull />
+        </Fact>
+        <Fact name={facts.duration}>
+          <Span of={status} />
+        </Fact>
+        {status?.progress !== undefined && (
+          <Fact name={facts.progress}>
+            <span class="number">{status.progress}</span>
+          </Fact>
+        )}
+      </dl>
+    </>
+  );
+}
+
+/** The step whose panel is open: the chosen one, else the one that needs somebody. */
+function chosenNode(workflow: Workflow, chosen: string | null): string | undefined {
+  if (chosen !== null) return chosen === "" ? undefined : chosen;
+  return waitingSteps(workflow)[0]?.id ?? causesOf(workflow)[0]?.id;
+}
+
+function Views({ workflow, query }: { workflow: Workflow; query: URLSearchParams }): JSX.Element {
+  const asked = query.get("view") as View;
+  const view = VIEWS.includes(asked) ? asked : "graph";
+  const nodes = nodesOf(workflow);
+  const tree = useMemo(() => treeOf(nodes), [nodes]);
+  const selected = chosenNode(workflow, query.get("node"));
+  const props: ViewProps = {
+    workflow,
+    tree,
+    selected,
+    select: (node) => setQuery({ node }, { isReplacing: true }),
+  };
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={TEXTS.workflow.views}>
+        {VIEWS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`tab-${one}`}
+            aria-selected={one === view}
+            aria-controls="view"
+            onClick={() => setQuery({ view: one === "graph" ? undefined : one })}
+          >
+            {TEXTS.workflow.view[one]}
+          </button>
+        ))}
+      </div>
+      <div class="split">
+        <section
+          id="view"
+          role="tabpanel"
+          aria-labelledby={`tab-${view}`}
+          class={`view view-${view}`}
+        >
+          <Boundary about={view}>
+            {view === "graph" && <GraphView {...props} />}
+            {view === "tree" && <TreeView {...props} />}
+            {view === "time" && <TimeView {...props} />}
+            {view === "logs" && <LogView workflow={workflow} />}
+            {view === "manifest" && <ManifestView workflow={workflow} />}
+          </Boundary>
+        </section>
+        <Boundary about={selected ?? ""}>
+          <SidePanel {...props} />
+        </Boundary>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+/** What happened, as sentences, with what can be done about it. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
+import { useNow } from "../../data/clock.ts";
+import { tailOfLog } from "../../data/logs.ts";
+import { setQuery } from "../../data/router.ts";
+import type { Look } from "../../model/phases.ts";
+import { type Sentence, storyOf } from "../../model/story.ts";
+import { LookIcon } from "../../parts/icons.tsx";
+import { TEXTS } from "../../texts.ts";
+import { WaitingActions } from "./waiting_actions.tsx";
+
+const LOOKS: Record<Sentence["kind"], Look> = {
+  failure: "Failed",
+  wait: "Waiting",
+  running: "Running",
+  done: "Succeeded",
+  note: "Omitted",
+};
+
+export function Story({ workflow }: { workflow: Workflow }): JSX.Element {
+  const now = useNow();
+  return (
+    <section class="story" aria-labelledby="story-title">
+      <h2 id="story-title">{TEXTS.story.title}</h2>
+      <ol>
+        {storyOf(workflow, now).map((sentence) => (
+          <li key={`${sentence.kind} ${sentence.node?.id ?? sentence.text}`} class={sentence.kind}>
+            <LookIcon look={LOOKS[sentence.kind]} />
+            <div>
+              <Words sentence={sentence} />
+              {sentence.more.map((line) => <p key={line} class="more">{line}</p>)}
+              {sentence.hasLog && sentence.node !== undefined && (
+                <LogTail workflow={workflow} node={sentence.node} />
+              )}
+              {sentence.isCall && sentence.node !== undefined && (
+                <WaitingActions workflow={workflow} node={sentence.node} />
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Words({ sentence: { text, node } }: { sentence: Sentence }): JSX.Element {
+  return (
+    <p class="words">
+      {text} {node !== undefined && (
+        <button
+          type="button"
+          class="quiet small"
+          onClick={() => setQuery({ node: node.id }, { isReplacing: true })}
+        >
+          {TEXTS.story.show}
+        </button>
+      )}
+    </p>
+  );
+}
+
+const LINES = 5;
+
+/** The end of what a step has written. */
+function LogTail({ workflow, node }: { workflow: Workflow; node: NodeStatus }): JSX.Element | null {
+  const [lines, setLines] = useState<string[]>([]);
+  useEffect(() => {
+    const stop = new AbortController();
+    void tailOfLog(workflow, node, LINES, stop.signal).then(setLines, () => {});
+    return () => stop.abort();
+  }, [node.id]);
+  if (lines.length === 0) return null;
+  return (
+    <figure class="log-tail">
+      <figcaption>{TEXTS.story.lastLines}</figcaption>
+      <pre tabIndex={0}>{lines.join("\n")}</pre>
+    </figure>
+  );
+}

@@ -1,0 +1,11 @@
+/** What every view of a workflow's steps gets. */
+import type { Workflow } from "../../../../spec/manifest.ts";
+import type { TreeItem } from "../../model/tree.ts";
+
+export interface ViewProps {
+  workflow: Workflow;
+  tree: readonly TreeItem[];
+  /** Id of the node whose panel is open. */
+  selected: string | undefined;
+  select: (id: string) => void;
+}

@@ -1,0 +1,174 @@
+/** What a waiting step waits for: resume it here, make it fail, or copy the call. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
+import { act, answerStep, refOf } from "../../data/actions.ts";
+import { ROOT } from "../../data/root.ts";
+import { session } from "../../data/session.ts";
+import { useStore } from "../../data/use_store.ts";
+import { curlFor } from "../../model/curl.ts";
+import { titleOf } from "../../model/tree.ts";
+import { CopyButton } from "../../parts/basics.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { TEXTS } from "../../texts.ts";
+
+export function WaitingActions(
+  { workflow, node }: { workflow: Workflow; node: NodeStatus },
+): JSX.Element {
+  const hasLogin = useStore(session, ({ who }) => who !== undefined);
+  const [asked, setAsked] = useState<"resume" | "fail" | undefined>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const { wait } = TEXTS;
+  const ref = refOf(workflow);
+  const step = { namespace: ref.namespace, workflow: ref.name, nodeId: node.id };
+  const server = { server: location.origin + ROOT.replace(/\/$/, ""), hasLogin };
+  const command = curlFor("resume", step, server);
+  const outputs = suppliedOutputs(node);
+  const resume = async (values: Record<string, string>) => {
+    setAsked(undefined);
+    setBusy(true);
+    await answerStep(ref, node, values);
+    setBusy(false);
+  };
+  const fail = async (message: string) => {
+    setAsked(undefined);
+    await act("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
+  };
+  return (
+    <div class="wait">
+      <p class="buttons">
+        <button
+          type="button"
+          class="main"
+          disabled={isBusy}
+          onClick={() => outputs.length > 0 ? setAsked("resume") : void resume({})}
+        >
+          {wait.resume}
+        </button>
+        <button type="button" disabled={isBusy} onClick={() => setAsked("fail")}>
+          {wait.fail}
+        </button>
+      </p>
+      <Call command={command} />
+      {asked === "resume" && (
+        <Dialog
+          title={wait.resumeTitle(titleOf(node))}
+          onClose={() => setAsked(undefined)}
+        >
+          <OutputForm outputs={outputs} send={(values) => void resume(values)} />
+        </Dialog>
+      )}
+      {asked === "fail" && (
+        <Dialog
+          title={wait.failTitle(titleOf(node))}
+          onClose={() => setAsked(undefined)}
+        >
+          <FailForm send={(message) => void fail(message)} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+/** The call, to copy into a terminal or a program. */
+function Call({ command }: { command: string }): JSX.Element {
+  return (
+    <details class="curl">
+      <summary>{TEXTS.wait.call}</summary>
+      <pre class="code" tabIndex={0}><code>{command}</code></pre>
+      <CopyButton text={command} what={TEXTS.copy.command} />
+    </details>
+  );
+}
+
+interface SuppliedOutput {
+  name: string;
+  value: string;
+  choices: string[];
+}
+
+/** The outputs that whoever resumes the step supplies. */
+function suppliedOutputs({ inputs, outputs }: NodeStatus): SuppliedOutput[] {
+  return (outputs?.parameters ?? [])
+    .filter(({ valueFrom }) => valueFrom?.supplied !== undefined)
+    .map(({ name, value }) => {
+      const input = inputs?.parameters?.find((one) => one.name === name);
+      return {
+        name,
+        value: String(value ?? input?.value ?? ""),
+        choices: (input?.enum ?? []).map(String),
+      };
+    });
+}
+
+function OutputForm(
+  { outputs, send }: {
+    outputs: readonly SuppliedOutput[];
+    send: (values: Record<string, string>) => void;
+  },
+): JSX.Element {
+  const [values, setValues] = useState<Record<string, string>>(
+    Object.fromEntries(outputs.map(({ name, value }) => [name, value])),
+  );
+  const set = (name: string, value: string) => setValues({ ...values, [name]: value });
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send(values);
+      }}
+    >
+      <p>{TEXTS.wait.supply}</p>
+      {outputs.map(({ name, choices }) => (
+        <label key={name} class="field">
+          <span>{name}</span>
+          {choices.length > 0
+            ? (
+              <select
+                value={values[name]}
+                onChange={({ currentTarget }) => set(name, currentTarget.value)}
+              >
+                {choices.map((one) => <option key={one} value={one}>{one}</option>)}
+              </select>
+            )
+            : (
+              <input
+                value={values[name]}
+                onInput={({ currentTarget }) => set(name, currentTarget.value)}
+              />
+            )}
+        </label>
+      ))}
+      <p class="buttons">
+        <button type="submit" class="main">{TEXTS.wait.resume}</button>
+      </p>
+    </form>
+  );
+}
+
+function FailForm({ send }: { send: (message: string) => void }): JSX.Element {
+  const [message, setMessage] = useState("");
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send(message);
+      }}
+    >
+      <p>{TEXTS.wait.failWhat}</p>
+      <label class="field">
+        <span>{TEXTS.actions.message}</span>
+        <input
+          value={message}
+          maxLength={1000}
+          onInput={({ currentTarget }) => setMessage(currentTarget.value)}
+        />
+      </label>
+      <p class="buttons">
+        <button type="submit" class="danger">{TEXTS.wait.fail}</button>
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,88 @@
+/** The list of workflows: what runs, what waits, what failed. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { addressOf } from "../data/root.ts";
+import { session } from "../data/session.ts";
+import { useStore } from "../data/use_store.ts";
+import { WorkflowList } from "../data/workflow_list.ts";
+import { type Filters, filtersFrom } from "../model/rows.ts";
+import { Empty, Loading, TroubleBox } from "../parts/basics.tsx";
+import type { PageProps } from "../paths.ts";
+import { TEXTS } from "../texts.ts";
+import { Bars } from "./workflows/bars.tsx";
+import { Batch } from "./workflows/batch.tsx";
+import { columnsFrom } from "./workflows/columns.ts";
+import { FilterBar } from "./workflows/filters.tsx";
+import { Table } from "./workflows/table.tsx";
+
+export function WorkflowsPage({ query }: PageProps): JSX.Element {
+  const text = query.toString();
+  const filters = useMemo(() => filtersFrom(query), [text]);
+  const columns = useMemo(() => columnsFrom(query.get("columns") ?? ""), [text]);
+  const list = useList(filters);
+  const rows = useStore(list.store, (context) => context.rows);
+  const isLoading = useStore(list.store, (context) => context.isLoading);
+  const trouble = useStore(list.store, (context) => context.trouble);
+  const hasMore = useStore(list.store, (context) => context.next !== undefined);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const chosen = rows.filter(({ key }) => selected.has(key));
+  return (
+    <div class="page">
+      <div class="headline">
+        <h1>{TEXTS.pages.workflows}</h1>
+        <a class="button main" href={addressOf("/submit")}>{TEXTS.submit.button}</a>
+      </div>
+      <FilterBar filters={filters} columns={query.get("columns") ?? ""} query={text} />
+      {rows.length > 0 && <Bars rows={rows} isPart={hasMore} />}
+      <Batch rows={chosen} clear={() => setSelected(new Set())} />
+      {rows.length > 0 && (
+        <Table rows={rows} columns={columns} selected={selected} select={setSelected} />
+      )}
+      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
+      {trouble === undefined && isLoading && rows.length === 0 && <Loading />}
+      {trouble === undefined && !isLoading && rows.length === 0 && (
+        <NoRows filters={filters} hasMore={hasMore} />
+      )}
+      {trouble === undefined && hasMore && (
+        <p class="more">
+          <button type="button" disabled={isLoading} onClick={() => void list.more()}>
+            {isLoading ? TEXTS.loading : TEXTS.list.more}
+          </button>
+          <span class="faint">{TEXTS.list.shown(rows.length)}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The list under these filters. Another replaces it when they change. */
+function useList(filters: Filters): WorkflowList {
+  const prefix = useStore(session, (context) => context.labelPrefix);
+  const key = `${prefix} ${JSON.stringify(filters)}`;
+  const list = useMemo(() => new WorkflowList(filters), [key]);
+  useEffect(() => () => list.close(), [list]);
+  return list;
+}
+
+function NoRows({ filters, hasMore }: { filters: Filters; hasMore: boolean }): JSX.Element {
+  const isFiltered = Object.values(filters).some(({ length }) => length > 0);
+  if (!isFiltered) {
+    return (
+      <Empty title={TEXTS.list.none.title}>
+        <p>{TEXTS.list.none.next}</p>
+        <pre class="code"><code>{TEXTS.list.none.command}</code></pre>
+        <p class="buttons">
+          <a class="button main" href={addressOf("/submit")}>{TEXTS.submit.button}</a>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={TEXTS.list.noMatch.title}>
+      <p>{hasMore ? TEXTS.list.noMatch.more : TEXTS.list.noMatch.next}</p>
+      <p class="buttons">
+        <a class="button" href={addressOf("/")}>{TEXTS.list.noMatch.clear}</a>
+      </p>
+    </Empty>
+  );
+}

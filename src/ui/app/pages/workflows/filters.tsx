@@ -1,0 +1,125 @@
+/** What the list shows: all of it stands in the address, so a view can be sent and kept. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { setQuery } from "../../data/router.ts";
+import { wordOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "../../model/phases.ts";
+import { type Filters, SINCE_CHOICES } from "../../model/rows.ts";
+import { LookIcon } from "../../parts/icons.tsx";
+import { TEXTS } from "../../texts.ts";
+import { Views } from "./views.tsx";
+
+/** The list follows what is typed after this pause, ms. */
+const PAUSE_MS = 250;
+
+export function FilterBar(
+  { filters, columns, query }: { filters: Filters; columns: string; query: string },
+): JSX.Element {
+  const { fields } = TEXTS.list;
+  const isMore = [filters.labels, filters.template, filters.parameter, columns].some(Boolean);
+  return (
+    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      <div class="filter-line">
+        <TextFilter name="name" value={filters.name} label={fields.name} isSearch />
+        <TextFilter name="namespace" value={filters.namespace} label={fields.namespace} />
+        <label class="field">
+          <span>{fields.since}</span>
+          <select
+            value={filters.since}
+            onChange={({ currentTarget }) => setQuery({ since: currentTarget.value })}
+          >
+            <option value="">{fields.anyTime}</option>
+            {SINCE_CHOICES.map((one) => (
+              <option key={one} value={one}>{TEXTS.list.since[one] ?? one}</option>
+            ))}
+          </select>
+        </label>
+        <PhaseFilter phases={filters.phases} />
+      </div>
+      <details class="more-filters" open={isMore}>
+        <summary>{TEXTS.list.moreFilters}</summary>
+        <div class="filter-line">
+          <TextFilter
+            name="label"
+            value={filters.labels}
+            label={fields.labels}
+            hint={fields.labelsHint}
+          />
+          <TextFilter name="template" value={filters.template} label={fields.template} />
+          <TextFilter
+            name="parameter"
+            value={filters.parameter}
+            label={fields.parameter}
+            hint={fields.parameterHint}
+          />
+          <TextFilter
+            name="columns"
+            value={columns}
+            label={fields.columns}
+            hint={fields.columnsHint}
+          />
+        </div>
+      </details>
+      <Views query={query} />
+    </form>
+  );
+}
+
+function TextFilter(
+  { name, value, label, hint, isSearch = false }: {
+    name: string;
+    value: string;
+    label: string;
+    hint?: string;
+    isSearch?: boolean;
+  },
+): JSX.Element {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(
+      () => setQuery({ [name]: text.trim() }, { isReplacing: true }),
+      PAUSE_MS,
+    );
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        value={text}
+        placeholder={hint}
+        spellcheck={false}
+        autocomplete="off"
+        {...(isSearch && { "data-keys-search": "" })}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function PhaseFilter({ phases }: { phases: readonly WorkflowPhaseName[] }): JSX.Element {
+  const toggle = (phase: WorkflowPhaseName) => {
+    const chosen = WORKFLOW_PHASES.filter((one) => phases.includes(one) !== (one === phase));
+    setQuery({ phase: chosen.join(",") });
+  };
+  return (
+    <div class="field" role="group" aria-labelledby="phases-label">
+      <span id="phases-label">{TEXTS.list.fields.phases}</span>
+      <div class="chips">
+        {WORKFLOW_PHASES.map((phase) => (
+          <button
+            key={phase}
+            type="button"
+            class={`chip look-${phase}`}
+            aria-pressed={phases.includes(phase)}
+            onClick={() => toggle(phase)}
+          >
+            <LookIcon look={phase} />
+            {wordOf(phase)}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+/** Views: filters and columns under a name. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { addressOf } from "../../data/root.ts";
+import { TEXTS } from "../../texts.ts";
+
+const STORED = "sluice-views";
+
+interface View {
+  name: string;
+  query: string;
+}
+
+function readViews(): View[] {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");
+    return Array.isArray(found) ? found as View[] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Filters under a name, kept by this browser. */
+export function Views({ query }: { query: string }): JSX.Element | null {
+  const [views, setViews] = useState(readViews);
+  const [name, setName] = useState<string | undefined>(undefined);
+  const keep = (next: View[]) => {
+    setViews(next);
+    localStorage.setItem(STORED, JSON.stringify(next));
+  };
+  const known = views.find((view) => view.query === query);
+  if (views.length === 0 && query === "") return null;
+  return (
+    <div class="views">
+      {views.map((view) => (
+        <a
+          key={view.name}
+          class="chip"
+          href={addressOf(`/?${view.query}`)}
+          {...(view === known && { "aria-current": "true" as const })}
+        >
+          {view.name}
+        </a>
+      ))}
+      {known !== undefined && (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => keep(views.filter((view) => view !== known))}
+        >
+          {TEXTS.list.views.remove(known.name)}
+        </button>
+      )}
+      {known === undefined && query !== "" && name === undefined && (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setName("")}
+        >
+          {TEXTS.list.views.save}
+        </button>
+      )}
+      {query !== "" && <a class="button quiet" href={addressOf("/")}>{TEXTS.list.noMatch.clear}</a>}
+      {name !== undefined && known === undefined && (
+        <NameForm
+          name={name}
+          setName={setName}
+          save={(saved) => {
+            keep([...views.filter((view) => view.name !== saved), { name: saved, query }]);
+            setName(undefined);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function NameForm(
+  { name, setName, save }: {
+    name: string;
+    setName: (name: string) => void;
+    save: (name: string) => void;
+  },
+): JSX.Element {
+  const wanted = name.trim();
+  return (
+    <span class="inline-form">
+      <input
+        aria-label={TEXTS.list.views.name}
+        placeholder={TEXTS.list.views.name}
+        value={name}
+        maxLength={40}
+        onInput={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <button type="button" disabled={wanted === ""} onClick={() => save(wanted)}>
+        {TEXTS.list.views.keep}
+      </button>
+    </span>
+  );
+}

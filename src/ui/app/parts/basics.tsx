@@ -1,0 +1,147 @@
+/** What all pages are made of: phases, times, things to copy, and what to say when there is nothing or something is wrong. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Trouble } from "../data/api.ts";
+import { useNow } from "../data/clock.ts";
+import { addressOf } from "../data/root.ts";
+import { router } from "../data/router.ts";
+import { useStore } from "../data/use_store.ts";
+import { type Look, wordOf } from "../model/phases.ts";
+import { absoluteText, durationText, relativeText, timeOf } from "../model/times.ts";
+import { TEXTS } from "../texts.ts";
+import { Icon, LookIcon } from "./icons.tsx";
+
+export function PhaseBadge({ look }: { look: Look }): JSX.Element {
+  return (
+    <span class={`phase look-${look}`}>
+      <LookIcon look={look} />
+      {wordOf(look)}
+    </span>
+  );
+}
+
+/** How long ago something was; the exact time stands in its tip, and beside it if asked for. */
+export function Ago(
+  { at, isFull = false }: { at: string | null | undefined; isFull?: boolean },
+): JSX.Element {
+  const now = useNow();
+  const time = timeOf(at);
+  if (time === undefined) return <span class="faint">{TEXTS.none}</span>;
+  const absolute = absoluteText(time);
+  return (
+    <time dateTime={new Date(time).toISOString()} title={absolute}>
+      {relativeText(time, now)}
+      {isFull && <span class="faint">{` · ${absolute}`}</span>}
+    </time>
+  );
+}
+
+/** How long something took, or takes so far. */
+export function Span(
+  { of }: { of: { startedAt?: string | null; finishedAt?: string | null } | undefined },
+): JSX.Element {
+  const now = useNow();
+  const start = timeOf(of?.startedAt);
+  if (start === undefined) return <span class="faint">{TEXTS.none}</span>;
+  const end = timeOf(of?.finishedAt);
+  return <span class="number">{durationText((end ?? now) - start)}</span>;
+}
+
+/** How long a button says that it has copied, ms. */
+const COPIED_MS = 1_500;
+
+/** @param isNamed says what is copied, where that is not plain from its place */
+export function CopyButton(
+  { text, what, isNamed = false }: { text: string; what: string; isNamed?: boolean },
+): JSX.Element {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await copyText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <button type="button" class="quiet small" onClick={copy} title={TEXTS.copy.title(what)}>
+      <Icon name="copy" />
+      <span aria-live="polite">{isCopied ? TEXTS.copy.done : TEXTS.copy.do}</span>
+      <span class={isNamed ? undefined : "unseen"}>{what}</span>
+    </button>
+  );
+}
+
+/** Pages without TLS on another machine's address have no clipboard of the new kind. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const field = document.createElement("textarea");
+  field.value = text;
+  (document.querySelector("dialog[open]") ?? document.body).append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+/** Nothing is there: says so, and what to do next. */
+export function Empty(
+  { title, children }: { title: string; children?: ComponentChildren },
+): JSX.Element {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** The server is asked again after this time when it could not be reached, ms. */
+const AGAIN_MS = 4_000;
+
+/** Something could not be shown: why, and what to do next. */
+export function TroubleBox(
+  { trouble, again }: { trouble: Trouble; again: () => void },
+): JSX.Element {
+  const { kind, message } = trouble;
+  const texts = TEXTS.troubles[kind];
+  const from = useStore(router, ({ path, search }) => path + search);
+  useEffect(() => {
+    if (kind !== "unreachable") return;
+    const timer = setTimeout(again, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [trouble]);
+  return (
+    <div class="state trouble" role="alert">
+      <h2>{texts.title}</h2>
+      <p>{texts.next}</p>
+      {kind !== "unreachable" && <p class="server-words">{message}</p>}
+      <p class="buttons">
+        {kind === "login" && (
+          <a class="button main" href={addressOf(`/login?from=${encodeURIComponent(from)}`)}>
+            {TEXTS.login.do}
+          </a>
+        )}
+        {kind === "missing" && <a class="button main" href={addressOf("/")}>{TEXTS.allWorkflows}
+        </a>}
+        <button type="button" onClick={again}>{TEXTS.again}</button>
+      </p>
+    </div>
+  );
+}
+
+/** Waits a moment before it says that something loads, so that it does not flicker. */
+export function Loading(): JSX.Element {
+  return <p class="loading" role="status">{TEXTS.loading}</p>;
+}
+
+/** A name and its value. */
+export function Fact(
+  { name, children }: { name: string; children: ComponentChildren },
+): JSX.Element {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

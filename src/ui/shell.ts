@@ -1,0 +1,84 @@
+/** The document around every page: its head, the navigation, and the place that the script fills. */
+import { html } from "hono/html";
+import type { HtmlEscapedString } from "hono/utils/html";
+import { NAVIGATION, PAGES } from "./app/paths.ts";
+import { TEXTS } from "./app/texts.ts";
+import type { BuiltAssets } from "./assets.ts";
+
+type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
+
+export interface ShellFacts {
+  /** From the page to the root of the server, such as `../../`. */
+  root: string;
+  /** Path of the page as the router has it. */
+  here: string;
+  /** What the visitor chose; anything but `light` and `dark` follows the system. */
+  theme: string | undefined;
+}
+
+/**
+ * From a path to the root of the server. All addresses in a page are relative, so the pages work under whatever prefix a proxy
+ * puts before them, and need not know it.
+ */
+export function rootFrom(path: string): string {
+  return "../".repeat(path.split("/").length - 2) || "./";
+}
+
+/** The document of a page. */
+export function shell(built: BuiltAssets, { root, here, theme }: ShellFacts): Html {
+  const page = PAGES.find(({ path }) => path === here);
+  const asset = (name: string) => `${root}ui/assets/${name}`;
+  const chosen = theme === "light" || theme === "dark" ? theme : "system";
+  return html`
+    <!doctype html>
+    <html lang="en" data-theme="${chosen}" data-root="${root}" data-layout="${asset(built.worker)}">
+      <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>${page?.title ?? TEXTS.name} · ${TEXTS.name}</title>
+    <link rel="icon" href="${asset(built.icon)}" type="image/svg+xml">
+    <link rel="stylesheet" href="${asset(built.style)}">
+    ${built.preloads.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
+    <script type="module" src="${asset(built.script)}"></script>
+      </head>
+      <body>
+        <a class="skip" href="#page">${TEXTS.skip}</a>
+        <header class="top">
+          <a class="brand" href="${root}">${TEXTS.name}</a>
+          <nav aria-label="${TEXTS.navigation}">
+    ${NAVIGATION.map(({ path, title }) =>
+      html`
+        <a href="${root}${path.slice(1)}" ${path === here
+          ? html`
+            aria-current="page"
+          `
+          : ""}>${title}</a>
+      `
+    )}
+          </nav>
+          <div id="account"></div>
+        </header>
+        <main id="page" tabindex="-1">
+          <p class="loading">${TEXTS.loading}</p>
+        </main>
+        <noscript><p class="noscript">${TEXTS.noScript}</p></noscript>
+      </body>
+    </html>
+  `;
+}
+
+/** What a visitor sees when the scripts were never built. */
+export function unbuiltPage(): Html {
+  return html`
+    <!doctype html>
+    <html lang="en">
+      <meta charset="utf-8">
+      <title>${TEXTS.name}</title>
+      <h1>${TEXTS.unbuilt.title}</h1>
+      <p>${TEXTS.unbuilt.what}</p>
+      <pre>deno run -A tools/build_ui.ts</pre>
+      <p><a href="./apidocs">${TEXTS.unbuilt.api}</a></p>
+    </html>
+  `;
+}

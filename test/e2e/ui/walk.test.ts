@@ -1,0 +1,157 @@
+/** The asynchronous job by clicks alone, and everything that can be done with a workflow. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { browserMissing } from "../../support/argo_pages.ts";
+import { ASYNC_JOB, FAILS, LONG, openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
+
+const missing = browserMissing();
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+describe.skipIf(missing !== undefined)(
+  `what people do with the pages${missing ? ` (skipped: ${missing})` : ""}`,
+  () => {
+    let ui: Ui;
+    const phase = async (name: string) =>
+      (await ui.call<{ status: { phase?: string } }>("GET", `workflows/default/${name}`)).status
+        .phase;
+    const link = (name: string) => ui.page.getByRole("link", { name, exact: true });
+    const shows = (text: string | RegExp) => ui.page.getByText(text).first().waitFor();
+    /** The phase in the head of a workflow's page. */
+    const head = (word: string) => ui.page.locator(".headline .phase", { hasText: word }).waitFor();
+
+    beforeAll(async () => {
+      ui = await openUi();
+    });
+    afterAll(() => ui?.close());
+    afterEach(() => expect(ui.browser.troubles()).toEqual([]));
+
+    test("the asynchronous job: submitted, seen waiting, found in the inbox, resumed, seen to its end", async () => {
+      await ui.open("/");
+      await shows("No workflows yet");
+      await link("Submit a workflow").first().click();
+      await ui.button("A manifest").click();
+      const manifest = { metadata: { name: "job" }, spec: ASYNC_JOB };
+      await ui.page.getByLabel("Manifest (YAML or JSON)").fill(JSON.stringify(manifest));
+      await shows("The manifest is valid.");
+      await ui.button("Submit").click();
+      await ui.page.waitForURL(/\/workflows\/default\/job$/);
+      // Nothing is clicked: the step that waits shows itself, with what it got and how to call.
+      await shows(/Step “wait” has been waiting for a call/);
+      const panel = ui.page.getByRole("complementary");
+      await panel.getByText("job-4711").waitFor();
+      await ui.page.getByText("The call that resumes it").click();
+      await shows(/curl -X PUT .*\/api\/v1\/workflows\/default\/job\/resume/);
+      await link("Waiting").click();
+      await link("wait job in default").waitFor();
+      await ui.button("Resume").click();
+      await shows("Nobody has to do anything");
+      await link("Workflows").click();
+      await link("job").click();
+      await head("Succeeded");
+      await shows(/Succeeded after .*: 3 steps done\./);
+      await ui.page.getByRole("tab", { name: "Logs" }).click();
+      await shows("finished");
+    });
+
+    test("the copied call resumes the step", async () => {
+      await ui.submit("called", WAITS);
+      await ui.open("/workflows/default/called");
+      await ui.page.getByText("The call that resumes it").click();
+      const command = await ui.page.locator(".curl code").innerText();
+      const { execFile } = await import("node:child_process");
+      const status = await new Promise((resolve) => {
+        execFile("sh", ["-c", command], (error) => resolve(error?.code ?? 0));
+      });
+      expect(status).toBe(0);
+      await head("Succeeded");
+    });
+
+    test("a failure is told with step, exit code, attempts, rule and last lines; a retry runs again what failed", async () => {
+      await ui.submit("broken", FAILS);
+      await ui.open("/workflows/default/broken");
+      await shows("Step “break” failed with exit code 3.");
+      await shows(/It was tried 2 times/);
+      await shows(/Nothing lets “broken” continue after a failure/);
+      await ui.page.locator(".log-tail", { hasText: "the printer burns" }).waitFor();
+      await ui.page.getByRole("tab", { name: "Tree" }).click();
+      await ui.page.locator(".tree li", { hasText: "2 attempts" }).waitFor();
+      await ui.button("Retry").click();
+      await ui.page.getByRole("dialog").getByText(/^break/).waitFor();
+      await ui.page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
+      await shows("broken runs again from where it failed.");
+      await head("Failed");
+    });
+
+    test("suspend, resume, stop with a message, resubmit, terminate, delete", async () => {
+      await ui.submit("acted", LONG);
+      await ui.open("/workflows/default/acted");
+      const actions = ui.page.getByRole("toolbar", { name: "Actions" });
+      const dialog = ui.page.getByRole("dialog");
+      const act = (name: string) => actions.getByRole("button", { name }).click();
+      await act("Suspend");
+      await head("Suspended");
+      expect(await actions.getByRole("button", { name: "Suspend" }).count()).toBe(0);
+      await act("Resume");
+      await head("Running");
+      await act("Stop");
+      await dialog.getByLabel("Message (optional)").fill("not today");
+      await dialog.getByRole("button", { name: "Stop" }).click();
+      await head("Failed");
+      await act("Resubmit");
+      await dialog.getByRole("button", { name: "Resubmit" }).click();
+      await ui.page.waitForURL(/\/acted-\w+$/);
+      const copy = ui.page.url().split("/").at(-1) ?? "";
+      await act("Terminate");
+      await dialog.getByRole("button", { name: "Terminate" }).click();
+      await expect.poll(() => phase(copy), PATIENCE).toBe("Failed");
+      await act("Delete");
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await shows(`${copy} is deleted.`);
+      const rows = ui.page.getByRole("row");
+      await rows.getByRole("link", { name: "acted", exact: true }).waitFor();
+      expect(await rows.getByRole("link", { name: copy, exact: true }).count()).toBe(0);
+    });
+
+    test("several at once: what does not fit is disabled, and each refusal is told", async () => {
+      await ui.submit("ends", QUICK);
+      await ui.submit("waits-1", WAITS);
+      await ui.submit("waits-2", WAITS);
+      await ui.open("/?name=waits");
+      await link("waits-2").waitFor();
+      await ui.page.getByLabel("Choose all that are shown").check();
+      const batch = ui.page.getByRole("toolbar", { name: "With the chosen workflows" });
+      expect(await batch.getByRole("button", { name: "Retry" }).isDisabled()).toBe(true);
+      await batch.getByRole("button", { name: "Terminate" }).click();
+      await ui.page.getByRole("dialog").getByRole("button", { name: "Terminate" }).click();
+      await shows("2 workflows terminated.");
+      await expect.poll(() => Promise.all([phase("waits-1"), phase("waits-2")]), PATIENCE)
+        .toEqual(["Failed", "Failed"]);
+    });
+
+    test("a form is made from the parameters of a template", async () => {
+      await ui.call("POST", "workflow-templates/default", {
+        template: {
+          metadata: { name: "greet" },
+          spec: {
+            ...QUICK,
+            arguments: {
+              parameters: [
+                { name: "who", enum: ["ada", "bob"], description: "Whom" },
+                { name: "how", value: "loudly" },
+              ],
+            },
+          },
+        },
+      });
+      await ui.open("/submit");
+      await ui.page.locator("select").filter({ hasText: "Choose a template" }).selectOption(
+        "greet",
+      );
+      await ui.page.locator("select[name=who]").selectOption("bob");
+      expect(await ui.page.locator("input[name=how]").inputValue()).toBe("loudly");
+      await ui.button("Submit").click();
+      await ui.page.waitForURL(/\/workflows\/default\/greet-\w+$/);
+      await head("Succeeded");
+      await shows("bob");
+    });
+  },
+);
