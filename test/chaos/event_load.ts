@@ -22,6 +22,8 @@ const MAX_RESUMES = 200;
 const MAX_LISTED = 300;
 /** The workflows that wait to be resumed. */
 const WAITING = "workflows.argoproj.io/phase=Running";
+/** How long an answer that was sent before a loss may take to be heard, ms. Until then nothing new may be acknowledged. */
+export const LATE_MS = 300;
 /** The share of events that carry an Idempotency-Key and are repeated until the answer is 200. */
 const KEYED = 2;
 
@@ -90,7 +92,8 @@ export class EventLoad {
 
   #mayBeLost(answeredAt = -Infinity): boolean {
     const { lossWindowMs = 0 } = this.#options;
-    return this.#losses.some((at) => answeredAt <= at && answeredAt > at - lossWindowMs);
+    if (lossWindowMs === 0) return false;
+    return this.#losses.some((at) => answeredAt <= at + LATE_MS && answeredAt > at - lossWindowMs);
   }
 
   /** Events answered with 200 so far. */
@@ -268,9 +271,10 @@ export class EventLoad {
       );
       if (status === 200) {
         if (this.#mayBeLost(this.#resumedAt.get(name))) this.#resumedTwice.add(name);
-        this.#resumedAt.set(name, performance.now());
+        const now = performance.now();
+        this.#resumedAt.set(name, now);
         this.#resumed.set(name, (this.#resumed.get(name) ?? 0) + 1);
-        this.#settled.add(name);
+        if (!this.#mayBeLost(now)) this.#settled.add(name);
       } else if (status >= 500 && status !== 503 && status !== 504) {
         this.#violations.push(`resume of ${name}: ${status} ${JSON.stringify(answer)}`);
       }

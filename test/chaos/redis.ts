@@ -7,7 +7,7 @@ import { ask, startRedisSentinels, until } from "../support/redis_cluster.ts";
 import type { RedisServer } from "../support/redis_server.ts";
 import { openTcpGate } from "../support/tcp_gate.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis, EVERYSEC } from "./arena.ts";
-import { EventLoad } from "./event_load.ts";
+import { EventLoad, LATE_MS } from "./event_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
 
 const SETTLE_MS = 120_000;
@@ -37,7 +37,7 @@ async function redisEnds(
     await end(redis);
     ends++;
     load.noteLoss();
-    await wait(downMs * run.random());
+    await wait(LATE_MS + (downMs - LATE_MS) * run.random());
     await redis.start();
     run.say(`Redis ended ${ends} times; ${load.accepted} events accepted`);
   }
