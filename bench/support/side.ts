@@ -51,12 +51,19 @@ function spentBy(pid: number): number {
   let sum = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     const folder = `/proc/${pid}/task/${thread}`;
-    sum += Number(readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1000;
-    for (const child of readFileSync(`${folder}/children`, "utf8").split(" ")) {
-      if (child !== "") sum += spentBy(Number(child));
-    }
+    sum += Number(wordsOf(`${folder}/schedstat`)[0] ?? 0) / 1000;
+    for (const child of wordsOf(`${folder}/children`)) sum += spentBy(Number(child));
   }
   return sum;
+}
+
+/** Words of a file of a thread; none when the thread has just ended. */
+function wordsOf(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split(" ").filter((word) => word !== "");
+  } catch {
+    return [];
+  }
 }
 
 /** Starts a server with an empty Redis (`appendfsync everysec`); resolves when it is ready. */
