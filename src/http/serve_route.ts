@@ -47,8 +47,6 @@ export interface ServedRoute {
 
 /** Answers a request. If the manifests have changed since its sender was judged by them, it is judged again, once. */
 export async function serveRoute(served: ServedRoute, c: RouteContext): Promise<Response> {
-  // Whoever sends an event reads no workflow, and holds nothing.
-  if (served.route.body === "json") return await serveWithBody(served, c);
   const { large } = served.deps.service.workflows;
   const hold = c.env.hold = new Hold(large);
   try {

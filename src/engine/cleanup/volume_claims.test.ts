@@ -1,19 +1,11 @@
 import { expect, test } from "vitest";
+import { ENGINE_ENV as ENV } from "../../../test/support/engine_env.ts";
 import type { WorkflowSpec } from "../../spec/manifest.ts";
 import { accept } from "../accept.ts";
 import { advance } from "../advance.ts";
 import { takeChanges } from "../codec.ts";
 import { createWorkflow } from "../create.ts";
 import { deletionEffects } from "./deletion.ts";
-import type { EngineEnv } from "../engine.ts";
-
-const ENV: EngineEnv = {
-  now: Date.UTC(2026, 0, 1),
-  randomSuffix: (length) => "x".repeat(length),
-  findManifest: () => null,
-  labelPrefix: "workflows.argoproj.io/",
-  apiGroup: "argoproj.io",
-};
 
 /** Effects of a workflow whose only step ends in this phase. */
 function ended(phase: "Succeeded" | "Failed", spec: Partial<WorkflowSpec>) {

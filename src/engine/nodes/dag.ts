@@ -21,6 +21,7 @@ import {
   createWithoutRun,
   failFast,
   loopFault,
+  openBoundary,
   startCalls,
   startMember,
   succeed,
@@ -195,21 +196,17 @@ function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {
 
 /** Continues the group of a loop: works out its calls, and begins them. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
-  if (hasEnded(group) || isUntouched(group)) return;
-  const node = getNode(turn, group.owner);
-  if (hasEnded(node)) return;
-  const memory = memoryOf(turn.state.runtime, group.id);
-  if (memory.calls === undefined) {
-    try {
-      const calls = taskCalls(turn, node, frameOf(turn, node), group.step ?? "");
-      keepCalls(turn, memory, calls, [group.name]);
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      end(turn, group, "Error", error.message);
-      return;
-    }
-  }
+  if (openBoundary(turn, group, workOutElements, messageOf) === undefined) return;
   startElements(turn, group);
+}
+
+function messageOf({ message }: Error): string {
+  return message;
+}
+
+function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
+  const calls = taskCalls(turn, node, frameOf(turn, node), group.step ?? "");
+  keepCalls(turn, memoryOf(turn.state.runtime, group.id), calls, [group.name]);
 }
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */

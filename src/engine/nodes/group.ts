@@ -2,7 +2,7 @@
 import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
-import type { NodeRecord } from "../records.ts";
+import { hasEnded, type NodeRecord } from "../records.ts";
 import {
   boundaryCount,
   type ExpandedCall,
@@ -13,7 +13,7 @@ import {
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
-import { nodeByName } from "../tree.ts";
+import { getNode, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, noteWork } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
@@ -21,7 +21,7 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { newNode } from "./new_node.ts";
 import { collectOutputs } from "./outputs.ts";
-import { beginIfUntouched, startCall } from "./start.ts";
+import { beginIfUntouched, isUntouched, startCall } from "./start.ts";
 
 /** Calls to pass over between two looks at the clock. */
 const STRIDE = 256;
@@ -77,6 +77,33 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
     if (opened.length > 0) return;
   }
   releaseCalls(turn.state.runtime, memory);
+}
+
+/**
+ * The node of a group that may go on, once the calls of the group are worked out; undefined while it may not. When they
+ * cannot be worked out, the group ends.
+ *
+ * @param workOut puts the calls into the memory of the group
+ * @param reasonOf what the group then says
+ */
+export function openBoundary(
+  turn: Turn,
+  group: NodeRecord,
+  workOut: (turn: Turn, node: NodeRecord, group: NodeRecord) => void,
+  reasonOf: (error: Error) => string,
+): NodeRecord | undefined {
+  if (hasEnded(group) || isUntouched(group)) return undefined;
+  const node = getNode(turn, group.owner);
+  if (hasEnded(node)) return undefined;
+  if (memoryOf(turn.state.runtime, group.id).calls !== undefined) return node;
+  try {
+    workOut(turn, node, group);
+    return node;
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    end(turn, group, "Error", reasonOf(error));
+    return undefined;
+  }
 }
 
 /** Begins a step, a task or an element of a loop. Undefined when the gate is closed. */

@@ -1,6 +1,6 @@
 /** Steps nodes and their groups. Groups run one after another, the steps of a group side by side. */
 import { addNode, end } from "../change.ts";
-import { isFailure, NodeFailure } from "../failure.ts";
+import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
 import { frameOf } from "../scope/call.ts";
@@ -17,6 +17,7 @@ import {
   createWithoutRun,
   failFast,
   loopFault,
+  openBoundary,
   startCalls,
   succeed,
 } from "./group.ts";
@@ -107,28 +108,23 @@ function addGroup(
 
 /** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
-  if (hasEnded(group) || isUntouched(group)) return;
-  const node = getNode(turn, group.owner);
-  if (hasEnded(node)) return;
+  const node = openBoundary(turn, group, workOutSteps, reasonOf);
+  if (node === undefined) return;
   const memory = memoryOf(turn.state.runtime, group.id);
-  if (memory.calls === undefined) {
-    try {
-      const frame = frameOf(turn, node);
-      const calls = groupCalls(turn, node, frame, group);
-      keepCalls(turn, memory, calls, groupBaseNames(frame, group));
-      memory.unmade = 0;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      end(turn, group, "Error", reasonOf(error));
-      return;
-    }
-  }
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
     createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
     memory.unmade++;
   }
   if (!failFast(turn, node, group)) startSteps(turn, group);
+}
+
+function workOutSteps(turn: Turn, node: NodeRecord, group: NodeRecord): void {
+  const frame = frameOf(turn, node);
+  const memory = memoryOf(turn.state.runtime, group.id);
+  const calls = groupCalls(turn, node, frame, group);
+  keepCalls(turn, memory, calls, groupBaseNames(frame, group));
+  memory.unmade = 0;
 }
 
 /** The message says so when references cannot be resolved. Other messages are clear by themselves. */

@@ -170,13 +170,15 @@ function soon(act: () => void): void {
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
     const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      removeEventListener("online", end);
       resolve();
     };
-    signal.addEventListener("abort", end, { once: true });
-    addEventListener("online", end, { once: true });
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    addEventListener("online", end);
   });
 }
 
