@@ -13,7 +13,8 @@ import process from "node:process";
 import { startFlags } from "../test/support/start_flags.ts";
 import { type Cost, line, measure, startSteps, storeTemplate, total } from "./support/core_load.ts";
 import { partsOfProfile, recordProfile } from "./support/profile.ts";
-import { freePort, quantile, type Side, startSide } from "./support/side.ts";
+import { freePort } from "../test/support/free_port.ts";
+import { quantile, type Side, startSide } from "./support/side.ts";
 
 /** Jobs that are made at once to fill a store. */
 const FILL = 1_000;

@@ -13,12 +13,18 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { shardOf } from "../src/actors/actor_ids.ts";
 import { continueToken } from "../src/service/workflows/continue_token.ts";
 import { comparePositions, continueAfter } from "../src/store/list_query.ts";
-import type { ActorChange, Store } from "../src/store/port.ts";
+import type { Store } from "../src/store/port.ts";
 import { openRedisStore } from "../src/store/redis/store.ts";
 import { openSqliteStore } from "../src/store/sqlite/store.ts";
+import {
+  finishedJob,
+  jobCreatedAt,
+  jobName,
+  jobTeam,
+  storeWorkflows,
+} from "../test/support/stored_workflows.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 import {
   heapAfterCollection,
@@ -32,8 +38,6 @@ const STORED = Number(process.env["STORED"] ?? 100_000);
 const REQUESTS = Number(process.env["REQUESTS"] ?? 40);
 const ONLY = process.env["QUERY"];
 const LIMIT = 50;
-const SHARDS = 64;
-const COMMIT = 200;
 const LABELS = "workflows.argoproj.io/";
 const START = Date.UTC(2026, 0, 1);
 /** Clock ticks of /proc are 10 ms. */
@@ -78,83 +82,10 @@ const ADAPTERS: Record<string, (stored: number) => Promise<Setting>> = {
   },
 };
 
-const nameOf = (i: number) => `async-job-${i}`;
-const createdAt = (i: number) => START + 1_000 * Math.floor(i / 20);
-/** One workflow in twenty has each. */
-const teamOf = (i: number) => `t${i % 20}`;
-
-/** A finished workflow of three steps, as the engine stores it. */
-function change(i: number): ActorChange {
-  const name = nameOf(i);
-  const uid = `0b5d3c1e-7d0f-4f5b-9a53-${String(i).padStart(12, "0")}`;
-  const startedAt = createdAt(i);
-  const finishedAt = startedAt + 60_000;
-  const labels = {
-    [`${LABELS}phase`]: "Succeeded",
-    [`${LABELS}completed`]: "true",
-    team: teamOf(i),
-  };
-  const node = (id: string, type: string, order: number) =>
-    JSON.stringify({
-      schema: 1,
-      ...{ id, name: id, displayName: id, type, phase: "Succeeded", role: "member", order },
-      ...{ templateName: "wait", templateScope: `local/${name}`, startedAt, finishedAt },
-      inputs: { parameters: [{ name: "uuid", value: `job-of-${name}` }] },
-    });
-  const creationTimestamp = new Date(startedAt).toISOString().replace(".000", "");
-  const header = {
-    schema: 1,
-    metadata: { name, namespace: "bench", uid, labels, generation: 1, creationTimestamp },
-    phase: "Succeeded",
-    progress: "3/3",
-    conditions: [{ type: "PodRunning", status: "False" }, { type: "Completed", status: "True" }],
-    ...{ startedAt, finishedAt, sequence: 4, isPrepared: true, machine: "succeeded" },
-  };
-  const templates = ["trigger", "wait", "finish"].map((template) => ({
-    name: template,
-    inputs: { parameters: [{ name: "uuid" }] },
-    container: { image: "alpine:3.20", command: ["sh", "-c"], args: [`echo ${template}`] },
-  }));
-  return {
-    id: `wf/bench/${name}`,
-    put: {
-      h: JSON.stringify(header),
-      s: JSON.stringify({ schema: 1, spec: { entrypoint: "wait", templates, arguments: {} } }),
-      [`n:${name}`]: node(name, "Pod", 1),
-      [`n:${name}-1`]: node(`${name}-1`, "Suspend", 2),
-      [`n:${name}-2`]: node(`${name}-2`, "Pod", 3),
-    },
-    drop: [],
-    index: {
-      ...{ namespace: "bench", name, uid, labels, phase: "Succeeded" },
-      ...{ createdAt: startedAt, startedAt, finishedAt },
-    },
-  };
-}
-
-/** Writes workflows through the store's own commits, then closes it. */
+/** Writes workflows, then closes the store. */
 async function fillWith(store: Store, count: number): Promise<void> {
   const startedAt = performance.now();
-  const shards = await store.membership.shardCount(SHARDS);
-  const byShard = new Map<number, number[]>();
-  for (let i = 0; i < count; i++) {
-    const shard = shardOf(`wf/bench/${nameOf(i)}`, shards);
-    const all = byShard.get(shard) ?? [];
-    byShard.set(shard, all);
-    all.push(i);
-  }
-  for (const [shard, all] of byShard) {
-    const lease = await store.membership.acquire(shard, "bench", 60_000);
-    if (lease === undefined) throw new Error(`Shard ${shard} is held by another replica`);
-    while (all.length > 0) {
-      await store.shards.commit({
-        ...lease,
-        actors: all.splice(0, COMMIT).map(change),
-        ...{ outboxPut: {}, outboxDrop: [], timersSet: {}, timersClear: [], answers: [] },
-      });
-    }
-    await store.membership.release(lease);
-  }
+  await storeWorkflows(store, count, (i) => finishedJob(i));
   await store.close();
   const seconds = (performance.now() - startedAt) / 1_000;
   console.log(`stored ${count} workflows in ${seconds.toFixed(1)} s`);
@@ -182,22 +113,22 @@ const QUERIES: Query[] = [
   { name: "completed!=true", text: selector(`${LABELS}completed!=true`), selects: () => false },
   { name: "phase in (…)", text: selector(`${LABELS}phase in (Succeeded,Failed)`), selects: all },
   { name: "phase=Failed", text: selector(`${LABELS}phase=Failed`), selects: () => false },
-  { name: "team=t7", text: selector("team=t7"), selects: (i) => teamOf(i) === "t7" },
+  { name: "team=t7", text: selector("team=t7"), selects: (i) => jobTeam(i) === "t7" },
   {
     name: "completed=true,team=t7",
     text: selector(`${LABELS}completed=true,team=t7`),
-    selects: (i) => teamOf(i) === "t7",
+    selects: (i) => jobTeam(i) === "t7",
   },
-  { name: "team!=t7", text: selector("team!=t7"), selects: (i) => teamOf(i) !== "t7" },
+  { name: "team!=t7", text: selector("team!=t7"), selects: (i) => jobTeam(i) !== "t7" },
   {
     name: "created after",
     text: "createdAfter=2026-01-01T00:00:40Z",
-    selects: (i) => createdAt(i) >= START + 40_000,
+    selects: (i) => jobCreatedAt(i) >= START + 40_000,
   },
   {
     name: "finished before",
     text: "finishedBefore=2026-01-01T00:01:04Z",
-    selects: (i) => createdAt(i) <= START + 4_000,
+    selects: (i) => jobCreatedAt(i) <= START + 4_000,
   },
   {
     name: "name prefix",
@@ -216,7 +147,7 @@ const QUERIES: Query[] = [
 /** Tokens of the first and of the last full page. */
 function tokensOf({ selects }: Query, stored: number): [which: string, token: string][] {
   const places = Array.from({ length: stored }, (_, i) => i).filter(selects)
-    .map((i) => ({ createdAt: createdAt(i), id: `wf/bench/${nameOf(i)}` }))
+    .map((i) => ({ createdAt: jobCreatedAt(i), id: `wf/bench/${jobName(i)}` }))
     .sort(comparePositions);
   const before = places.at(-LIMIT - 1);
   if (before === undefined) return [["only", ""]];

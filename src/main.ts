@@ -2,21 +2,13 @@
 import process from "node:process";
 import { errorText } from "./base/error_text.ts";
 import { ARGO_UI_BASE, checkArgoUi } from "./http/argo_ui.ts";
-import { starting } from "./http/starting.ts";
-import {
-  type Config,
-  ConfigError,
-  describeConfig,
-  isLoopback,
-  parseConfig,
-} from "./platform/config.ts";
-import { createLogger, flushLog, type Logger, maskUrl } from "./platform/log.ts";
-import { type FetchHandler, serve, type Server } from "./platform/serve.ts";
+import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
+import { ListenError } from "./platform/listen_error.ts";
+import { createLogger, flushLog, type Logger } from "./platform/log.ts";
 import { stopSignal } from "./platform/stop_signal.ts";
 import { type Seat, takeSeat } from "./processes/seat.ts";
 import { processCount, startProcesses } from "./processes/start.ts";
-import { shutDown } from "./wiring/shut_down.ts";
-import { startSystem, type System } from "./wiring/system.ts";
+import { type Running, startRunning } from "./wiring/running.ts";
 
 /** Runs a server, or the parent of several processes of it, until it is told to stop; resolves with the exit status. */
 export async function runServer(
@@ -52,54 +44,27 @@ export async function runServer(
 
 async function run(config: Config, log: Logger, seat: Seat | undefined): Promise<number> {
   const stop = AbortSignal.any([stopSignal(log), ...(seat === undefined ? [] : [seat.left])]);
-  let handler: FetchHandler = starting;
-  const listen = () => startListening((request, info) => handler(request, info), config, log, seat);
-  // While the others serve, nobody is sent to a process that is still starting.
-  const early = seat?.isReplacement ? undefined : await listen();
-  if (early === "failed") return 1;
-  let system: System;
+  let running: Running;
   try {
-    system = await startSystem(config, log, stop, seat);
+    running = await startRunning(config, log, { stop, seat });
   } catch (cause) {
-    await early?.close(0);
+    if (cause instanceof ListenError) {
+      process.stderr.write(`sluice: ${cause.message}: ${errorText(cause.cause)}\n`);
+      return 1;
+    }
     if (stop.aborted) return 0;
     log.fatal({ err: cause }, "cannot start");
     return 1;
   }
-  handler = system.handler;
-  const server = early ?? await listen();
-  if (server === "failed") return 1;
-  seat?.ready();
-  log.info({ shards: system.host.shards }, "ready");
   if (config.argoUiDir !== "") {
-    log.info(`pages of Argo Workflows on http://${server.hostname}:${server.port}${ARGO_UI_BASE}`);
+    log.info(`pages of Argo Workflows on ${running.url}${ARGO_UI_BASE}`);
   }
   await new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     else stop.addEventListener("abort", () => resolve());
   });
-  await shutDown(system, server, config, log);
+  await running.close();
   return 0;
-}
-
-async function startListening(
-  handler: FetchHandler,
-  config: Config,
-  log: Logger,
-  seat: Seat | undefined,
-): Promise<Server | "failed"> {
-  const { host, port, headerTimeout } = config;
-  try {
-    const headerTimeoutMs = isLoopback(host) ? undefined : headerTimeout;
-    const server = await serve(handler, host, port, headerTimeoutMs, seat !== undefined);
-    const shown = { store: maskUrl(config.store), artifacts: maskUrl(config.artifacts) };
-    log.info({ ...config, ...shown }, "configuration");
-    log.info(`listening on http://${server.hostname}:${server.port}`);
-    return server;
-  } catch (cause) {
-    process.stderr.write(`sluice: cannot listen on ${host}:${port}: ${errorText(cause)}\n`);
-    return "failed";
-  }
 }
 
 if (import.meta.main) process.exit(await runServer(process.argv.slice(2), process.env));

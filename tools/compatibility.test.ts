@@ -3,20 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import type { Json, JsonObject } from "../src/base/json.ts";
 import { podFor } from "../src/executors/kubernetes/pod.ts";
+import { shortName } from "../src/spec/members.ts";
 import type { Schema } from "../src/spec/schema/schema.ts";
 import type { Template, WorkflowSpec } from "../src/spec/manifest.ts";
 import { startApiServer } from "../test/support/api_server.ts";
 import { taskSpec } from "../test/support/task_spec.ts";
-import {
-  COMPATIBILITY_PAGE,
-  compatibilityPage,
-  type Row,
-  rows,
-  shortName,
-  structs,
-} from "./compatibility.ts";
+import { COMPATIBILITY_PAGE, compatibilityPage, type Row, rows, structs } from "./compatibility.ts";
 import { API_DECISIONS, QUIRK_DECISIONS } from "./decisions.ts";
-import { CLAIMS } from "./support.ts";
+import { CLAIMS } from "../src/spec/support.ts";
 
 const SRC = join(import.meta.dirname, "../src");
 const all = rows();

@@ -1,10 +1,11 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]`: builds the OCI image without a daemon, from
- * Debian's packages (libc, busybox, certificates, time zones) and registry packages (Deno, the service's own
- * dependencies). The same inputs give the same bytes: names sorted, owner 0, times 0. Writes OUT.sbom.json (CycloneDX
- * 1.6) beside OUT.tar. With `--folder DIR` instead of the two arguments it lays the image's files into a folder, from
- * which the Dockerfile takes them. Needs Debian with apt-get, dpkg-deb and tar.
+ * `deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64] [--arch arm64] [--revision SHA] [--deno VERSION]`: builds the
+ * OCI image without a daemon, from Debian's packages (libc, busybox, certificates, time zones) and registry packages (Deno,
+ * the service's own dependencies). The same inputs give the same bytes: names sorted, owner 0, times 0. Several
+ * architectures become one image with an index; the layer with the service is the same in all. Writes OUT.sbom.json
+ * (CycloneDX 1.6) beside OUT.tar. With `--folder DIR` instead of the two arguments it lays the image's files into a folder,
+ * from which the Dockerfile takes them. Needs Debian with apt-get, dpkg-deb and tar.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -21,23 +22,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import pack from "../package.json" with { type: "json" };
+import { buildPages } from "../src/ui/build.ts";
+import { createSbom, type Part, partsOfFiles, partsOfLock } from "./image_sbom.ts";
 import { writeImageArchive } from "./oci_archive.ts";
 
 const DENO_VERSION = "2.9.6";
 const DEBIAN_PACKAGES = ["libc6", "libgcc-s1", "busybox-static", "ca-certificates", "tzdata"];
-const ARCHITECTURES: Record<string, { deno: string; debian: string }> = {
-  amd64: { deno: "@deno/linux-x64-glibc", debian: "amd64" },
-  arm64: { deno: "@deno/linux-arm64-glibc", debian: "arm64" },
+/** Deno's package for each architecture; Debian names them as images do. */
+const DENO_PACKAGES: Record<string, string> = {
+  amd64: "@deno/linux-x64-glibc",
+  arm64: "@deno/linux-arm64-glibc",
 };
-/** What the server may do inside its container: no subprocesses, no writes except to its temporary folder. */
-const PERMISSIONS: readonly string[] = [
-  "--no-prompt",
-  "--allow-net",
-  "--allow-env",
-  "--allow-sys",
-  "--allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc",
-  "--allow-write=/tmp",
-];
 
 /**
  * The heap of the server, MiB, below the chart's limit of 1 GiB: without it, V8 takes what the machine has before it
@@ -45,9 +41,47 @@ const PERMISSIONS: readonly string[] = [
  */
 const HEAP = "--v8-flags=--max-old-space-size=704";
 
+/** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
+export const SERVER_COMMAND: readonly string[] = [
+  "/usr/local/bin/deno",
+  "run",
+  "--cached-only",
+  "--no-lock",
+  HEAP,
+  "--no-prompt",
+  "--allow-net",
+  "--allow-env",
+  "--allow-sys",
+  "--allow-read=/app,/data,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc",
+  "--allow-write=/data,/tmp",
+  "/app/src/main.ts",
+];
+
 /** The command line reads whatever files it is given, and writes only token files. */
-const CLI_PERMISSIONS =
-  "--no-prompt --allow-net --allow-env --allow-sys --allow-read --allow-write=/tmp";
+const CLI_COMMAND: readonly string[] = [
+  "/usr/local/bin/deno",
+  "run",
+  "--cached-only",
+  "--no-lock",
+  "--no-prompt",
+  "--allow-net",
+  "--allow-env",
+  "--allow-sys",
+  "--allow-read",
+  "--allow-write=/data,/tmp",
+  "/app/src/cli/main.ts",
+];
+
+/** The command `sluice`. `exec` makes the server process 1, so that it is the one that is told to stop. */
+const SLUICE = `#!/bin/busybox sh
+case "\${1-server}" in
+  server)
+    [ $# = 0 ] || shift
+    exec ${SERVER_COMMAND.join(" ")} "$@"
+    ;;
+  *) exec ${CLI_COMMAND.join(" ")} "$@" ;;
+esac
+`;
 
 /** How a container of the image starts; the Dockerfile says the same. */
 export const IMAGE_CONFIG = {
@@ -59,18 +93,34 @@ export const IMAGE_CONFIG = {
     "DENO_DIR=/tmp/deno",
     "DENO_NO_UPDATE_CHECK=1",
     "SLUICE_HOST=0.0.0.0",
+    "SLUICE_STORE=sqlite:/data",
+    "SLUICE_EXECUTOR=none",
+    "SLUICE_AUTH_MODE=client",
     "SLUICE_WORK_DIR=/tmp/work",
   ],
-  Entrypoint: [
-    "/usr/local/bin/deno",
-    "run",
-    "--cached-only",
-    "--no-lock",
-    HEAP,
-    ...PERMISSIONS,
-    "/app/src/main.ts",
-  ],
+  Entrypoint: ["/usr/local/bin/sluice"],
   ExposedPorts: { "2746/tcp": {} },
+  Volumes: { "/data": {} },
+  /** Read by Docker; Kubernetes has probes of its own. Times in nanoseconds. */
+  Healthcheck: {
+    Test: [
+      "CMD",
+      "/bin/busybox",
+      "sh",
+      "-c",
+      "exec busybox wget -q -O /dev/null http://127.0.0.1:${SLUICE_PORT:-2746}/readyz",
+    ],
+    Interval: 10e9,
+    Timeout: 5e9,
+    StartPeriod: 30e9,
+    Retries: 3,
+  },
+  Labels: {
+    "org.opencontainers.image.title": "sluice",
+    "org.opencontainers.image.description": pack.description,
+    "org.opencontainers.image.version": pack.version,
+    "org.opencontainers.image.licenses": pack.license,
+  },
 };
 
 function run(command: string, args: string[], cwd?: string): string {
@@ -82,19 +132,37 @@ function run(command: string, args: string[], cwd?: string): string {
   });
 }
 
-/** Debian packages of one architecture, unpacked into `root`; returns names and versions. */
-function addDebian(root: string, work: string, arch: string): { name: string; version: string }[] {
-  const own = run("dpkg", ["--print-architecture"]).trim();
-  const names = DEBIAN_PACKAGES.map((name) => arch === own ? name : `${name}:${arch}`);
-  run("apt-get", ["download", "-qq", ...names], work);
+/** Options with which apt-get loads packages of another architecture, beside the lists of this machine. */
+function foreignApt(arch: string, work: string): string[] {
+  const state = join(work, "apt");
+  for (const folder of ["lists/partial", "cache/archives/partial"]) {
+    mkdirSync(join(state, folder), { recursive: true });
+  }
+  writeFileSync(join(state, "status"), "");
+  const settings = [
+    `APT::Architecture=${arch}`,
+    `APT::Architectures=${arch}`,
+    `Dir::State=${state}`,
+    `Dir::State::status=${join(state, "status")}`,
+    `Dir::Cache=${join(state, "cache")}`,
+  ];
+  return settings.flatMap((setting) => ["-o", setting]);
+}
+
+/** Debian packages of one architecture, unpacked into `root`. */
+function addDebian(root: string, work: string, arch: string): Part[] {
+  const isOwn = run("dpkg", ["--print-architecture"]).trim() === arch;
+  const options = ["-qq", "-o", "APT::Sandbox::User=", ...(isOwn ? [] : foreignApt(arch, work))];
+  if (!isOwn) run("apt-get", [...options, "update"]);
+  run("apt-get", [...options, "download", ...DEBIAN_PACKAGES], work);
   return readdirSync(work).filter((file) => file.endsWith(".deb")).sort().map((file) => {
     run("dpkg-deb", ["-x", join(work, file), root]);
-    const [name = "", version = ""] = run("dpkg-deb", [
+    const [name = "", version = "", built = ""] = run("dpkg-deb", [
       "-W",
-      "--showformat=${Package} ${Version}",
+      "--showformat=${Package} ${Version} ${Architecture}",
       join(work, file),
     ]).split(" ");
-    return { name, version };
+    return { type: "deb", name, version, arch: built };
   });
 }
 
@@ -107,15 +175,16 @@ function bundleCertificates(root: string): void {
   writeFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), all);
 }
 
-function baseLayer(root: string, work: string, arch: string): { name: string; version: string }[] {
+/** What the service stands on: another layer for each architecture. */
+function baseLayer(root: string, work: string, arch: string, deno: string): Part[] {
   mkdirSync(work, { recursive: true });
-  const target = ARCHITECTURES[arch];
-  if (target === undefined) {
-    throw new Error(
-      `Unknown architecture ${arch}: choose ${Object.keys(ARCHITECTURES).join(" or ")}`,
-    );
+  mkdirSync(root, { recursive: true });
+  const packageName = DENO_PACKAGES[arch];
+  if (packageName === undefined) {
+    const known = Object.keys(DENO_PACKAGES).join(" or ");
+    throw new Error(`Unknown architecture ${arch}: choose ${known}`);
   }
-  const packages = addDebian(root, work, target.debian);
+  const packages = addDebian(root, work, arch);
   bundleCertificates(root);
   for (
     const gone of [
@@ -127,122 +196,118 @@ function baseLayer(root: string, work: string, arch: string): { name: string; ve
   ) {
     rmSync(join(root, gone), { recursive: true, force: true });
   }
-  run("npm", ["pack", "--silent", `${target.deno}@${DENO_VERSION}`], work);
+  run("npm", ["pack", "--silent", `${packageName}@${deno}`], work);
   const archive = readdirSync(work).find((file) => file.endsWith(".tgz"));
-  if (archive === undefined) throw new Error(`npm pack left no archive of ${target.deno}`);
+  if (archive === undefined) throw new Error(`npm pack left no archive of ${packageName}`);
   run("tar", ["-xzf", archive], work);
   mkdirSync(join(root, "usr/local/bin"), { recursive: true });
   cpSync(join(work, "package/deno"), join(root, "usr/local/bin/deno"));
   chmodSync(join(root, "usr/local/bin/deno"), 0o755);
-  for (const folder of ["tmp", "app", "tls", "manifests", "etc"]) {
+  for (const folder of ["tmp", "data", "app", "tls", "manifests", "etc"]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
-  chmodSync(join(root, "tmp"), 0o1777);
+  // A new volume takes the folder's mode: whichever user the container runs as may write to it.
+  for (const folder of ["tmp", "data"]) chmodSync(join(root, folder), 0o1777);
   writeFileSync(
     join(root, "etc/passwd"),
     "root:x:0:0:root:/:/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/nologin\n",
   );
   writeFileSync(join(root, "etc/group"), "root:x:0:\nnonroot:x:65532:\n");
   writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
-  return packages;
+  return [{ type: "npm", name: packageName, version: deno }, ...packages];
 }
 
-/** The service with its production dependencies. */
-function appLayer(root: string): void {
+/** The service with its production dependencies: the same for all architectures. */
+async function appLayer(root: string): Promise<Part[]> {
   const app = join(root, "app");
   mkdirSync(app, { recursive: true });
   cpSync("src", join(app, "src"), {
     recursive: true,
+    dereference: true,
     filter: (path) => !path.endsWith(".test.ts"),
   });
-  const pack = JSON.parse(readFileSync("package.json", "utf8"));
-  delete pack.devDependencies;
-  writeFileSync(join(app, "package.json"), JSON.stringify(pack, null, 2));
+  const { devDependencies: _, ...production } = pack;
+  writeFileSync(join(app, "package.json"), JSON.stringify(production, null, 2));
   writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "auto" }));
-  cpSync("deno.lock", join(app, "deno.lock"));
-  run(process.execPath, ["run", "-A", "tools/build_ui.ts", join(app, "dist/ui")]);
+  // Intentionally no copy of a link: the installation writes to it.
+  writeFileSync(join(app, "deno.lock"), readFileSync("deno.lock"));
+  const bundled = await buildPages(join(app, "dist/ui"));
   run(process.execPath, ["install", "--quiet"], app);
   // From here on nothing may be downloaded: only what is in node_modules is available.
   writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "manual" }));
   const bin = join(root, "usr/local/bin");
   mkdirSync(bin, { recursive: true });
-  const cli =
-    `#!/bin/busybox sh\nexec /usr/local/bin/deno run --cached-only --no-lock ${CLI_PERMISSIONS} /app/src/cli/main.ts "$@"\n`;
-  writeFileSync(join(bin, "sluice"), cli, { mode: 0o755 });
+  writeFileSync(join(bin, "sluice"), SLUICE, { mode: 0o755 });
+  return [
+    ...partsOfLock(readFileSync(join(app, "deno.lock"), "utf8")),
+    ...partsOfFiles(bundled),
+  ];
 }
 
-/** CycloneDX list of everything inside. */
-function sbom(
-  name: string,
-  debian: { name: string; version: string }[],
-  lock: { npm?: Record<string, unknown> },
-): unknown {
-  const npm = Object.keys(lock.npm ?? {}).map((key) => {
-    const at = key.lastIndexOf("@", key.includes("_") ? key.indexOf("_") : key.length);
-    const [pkg, version] = [key.slice(0, at), key.slice(at + 1).split("_")[0] ?? ""];
-    return {
-      type: "library",
-      name: pkg,
-      version,
-      purl: `pkg:npm/${pkg.replace("@", "%40")}@${version}`,
-    };
-  });
-  return {
-    bomFormat: "CycloneDX",
-    specVersion: "1.6",
-    version: 1,
-    metadata: { component: { type: "container", name } },
-    components: [
-      {
-        type: "application",
-        name: "deno",
-        version: DENO_VERSION,
-        purl: `pkg:npm/deno@${DENO_VERSION}`,
-      },
-      ...debian.map((p) => ({
-        type: "library",
-        name: p.name,
-        version: p.version,
-        purl: `pkg:deb/debian/${p.name}@${encodeURIComponent(p.version)}`,
-      })),
-      ...npm,
-    ],
-  };
-}
-
-function main(argv: string[]): void {
-  const { values: { arch, folder }, positionals: [out, name] } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { arch: { type: "string", default: "amd64" }, folder: { type: "string" } },
-  });
-  if (folder === undefined && (out === undefined || name === undefined)) {
-    console.error(
-      "usage: deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64|arm64]\n" +
-        "       deno run -A tools/image.ts --folder DIR [--arch amd64|arm64]",
-    );
-    process.exit(2);
-  }
+async function buildArchive(
+  { out, name, archs, revision, deno }: Record<"out" | "name" | "revision" | "deno", string> & {
+    archs: readonly string[];
+  },
+): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), "sluice-image-"));
   try {
-    const base = folder ?? join(work, "base");
-    const app = folder ?? join(work, "app");
-    mkdirSync(base, { recursive: true });
-    const debian = baseLayer(base, join(work, "download"), arch);
-    appLayer(app);
-    if (out === undefined || name === undefined) return;
-    const lock = JSON.parse(readFileSync(join(app, "app/deno.lock"), "utf8"));
-    const config = IMAGE_CONFIG;
-    const { digest, sizes } = writeImageArchive({ out, name, arch, layers: [base, app], config });
-    writeFileSync(
-      `${resolve(out).replace(/\.tar$/, "")}.sbom.json`,
-      JSON.stringify(sbom(name, debian, lock), null, 2),
-    );
-    const mib = sizes.map((size) => (size / (1 << 20)).toFixed(0));
-    console.log(`${name} (${arch}): ${digest}, layers ${mib.join(" + ")} MiB`);
+    const app = join(work, "app");
+    const parts = await appLayer(app);
+    const images = archs.map((arch) => {
+      const base = join(work, `base-${arch}`);
+      parts.push(...baseLayer(base, join(work, `download-${arch}`), arch, deno));
+      return { arch, layers: [base, app] };
+    });
+    const Labels = {
+      ...IMAGE_CONFIG.Labels,
+      ...(revision !== "" && { "org.opencontainers.image.revision": revision }),
+    };
+    const written = writeImageArchive({ out, name, images, config: { ...IMAGE_CONFIG, Labels } });
+    const sbom = createSbom(name, pack, parts);
+    writeFileSync(`${resolve(out).replace(/\.tar$/, "")}.sbom.json`, JSON.stringify(sbom, null, 2));
+    for (const { arch, digest, layers } of written) {
+      const mib = layers.map(({ size }) => (size / (1 << 20)).toFixed(0));
+      console.log(`${name} (${arch}): ${digest}, layers ${mib.join(" + ")} MiB`);
+    }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-if (import.meta.main) main(process.argv.slice(2));
+/** Everything in one folder, for the Dockerfile. */
+async function layFolder(folder: string, arch: string, deno: string): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), "sluice-image-"));
+  try {
+    await appLayer(folder);
+    baseLayer(folder, work, arch, deno);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function main(args: string[]): Promise<number> {
+  const { values: { arch: archs, folder, revision, deno }, positionals: [out, name] } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      arch: { type: "string", multiple: true, default: ["amd64"] },
+      folder: { type: "string" },
+      revision: { type: "string", default: "" },
+      deno: { type: "string", default: DENO_VERSION },
+    },
+  });
+  const [arch = "", ...others] = archs;
+  if (folder !== undefined && others.length === 0) await layFolder(folder, arch, deno);
+  else if (out !== undefined && name !== undefined) {
+    await buildArchive({ out, name, archs, revision, deno });
+  } else {
+    console.error(
+      "usage: deno run -A tools/image.ts OUT.tar NAME:TAG [--arch amd64] [--arch arm64] [--revision SHA] [--deno VERSION]\n" +
+        "       deno run -A tools/image.ts --folder DIR [--arch amd64|arm64]",
+    );
+    return 2;
+  }
+  return 0;
+}
+
+if (import.meta.main) process.exit(await main(process.argv.slice(2)));

@@ -68,6 +68,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     "client",
     "platform",
     "events",
+    "kubernetes",
   ],
   wiring: [
     "base",
@@ -139,11 +140,12 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     workflow: ["."],
   },
   service: {
-    ".": ["artifacts", "cluster", "cron", "events", "logs", "manifests", "workflows"],
+    ".": ["artifacts", "callbacks", "cluster", "cron", "events", "logs", "manifests", "workflows"],
     manifests: ["."],
     workflows: [".", "manifests"],
     artifacts: [".", "manifests", "workflows"],
     cluster: [".", "manifests", "workflows"],
+    callbacks: [".", "workflows"],
     cron: [".", "manifests", "workflows"],
     logs: [".", "artifacts", "workflows"],
     events: [".", "manifests", "workflows"],
@@ -155,6 +157,10 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
   ui: {
     ".": ["app"],
     app: [],
+  },
+  cli: {
+    ".": ["migrate"],
+    migrate: ["."],
   },
 };
 

@@ -14,6 +14,7 @@ const TABLES = new Set([
   "src/client/operations.ts",
   "src/platform/config.ts",
   "src/spec/manifest.ts",
+  "src/spec/support.ts",
   "src/store/redis/scripts.ts",
   "src/store/redis/events/scripts.ts",
   "src/ui/app/texts.ts",

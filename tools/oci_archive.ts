@@ -14,18 +14,34 @@ interface Blob {
   mediaType: string;
 }
 
+/** The image for one kind of machine. */
+export interface PlatformImage {
+  /** `amd64` or `arm64`. */
+  arch: string;
+  /** Folders, each the contents of one layer, in order. */
+  layers: readonly string[];
+}
+
 export interface ImageArchive {
   /** The archive to write. */
   out: string;
   /** `NAME:TAG`; without a registry's host it belongs to docker.io/library. */
   name: string;
-  /** `amd64` or `arm64`. */
-  arch: string;
-  /** Folders, each the contents of one layer, in order. */
-  layers: readonly string[];
+  /** Several become one image with an index; a folder that several name is stored once. */
+  images: readonly PlatformImage[];
   /** `Entrypoint`, `Env`, `User` and so on. */
   config: Record<string, unknown>;
 }
+
+export interface WrittenImage {
+  arch: string;
+  /** Digest of its manifest. */
+  digest: string;
+  layers: { digest: string; size: number }[];
+}
+
+const INDEX_TYPE = "application/vnd.oci.image.index.v1+json";
+const MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json";
 
 /** Reproducible tar of a folder. */
 function tar(folder: string, out: string): void {
@@ -33,50 +49,62 @@ function tar(folder: string, out: string): void {
   execFileSync("tar", [...order, "--format=gnu", "-C", folder, "-cf", out, "."]);
 }
 
-/** Writes the archive; returns the digest of its manifest and the layers' sizes in bytes. */
-export function writeImageArchive(
-  { out, name, arch, layers, config }: ImageArchive,
-): { digest: string; sizes: number[] } {
+/** Writes the archive; returns what it holds for each platform. */
+export function writeImageArchive({ out, name, images, config }: ImageArchive): WrittenImage[] {
   const layout = mkdtempSync(join(tmpdir(), "sluice-oci-"));
   try {
     const blobs = join(layout, "blobs/sha256");
     mkdirSync(blobs, { recursive: true });
-    const packed = layers.map((folder) => {
+    const packed = new Map<string, Blob>();
+    for (const folder of images.flatMap(({ layers }) => layers)) {
+      if (packed.has(folder)) continue;
       const file = join(layout, "layer.tmp");
       tar(folder, file);
-      const blob = store(readFileSync(file), "application/vnd.oci.image.layer.v1.tar", blobs);
+      const data = readFileSync(file);
+      packed.set(folder, store(data, "application/vnd.oci.image.layer.v1.tar", blobs));
       rmSync(file);
-      return blob;
+    }
+    const manifests = images.map(({ arch, layers }) => {
+      const own = layers.flatMap((folder) => packed.get(folder) ?? []);
+      return { ...storeManifest(arch, own, config, blobs), arch, layers: own };
     });
-    const described = storeJson(
-      {
-        architecture: arch,
-        os: "linux",
-        config,
-        rootfs: { type: "layers", diff_ids: packed.map(({ digest }) => digest) },
-      },
-      "application/vnd.oci.image.config.v1+json",
-      blobs,
-    );
-    const mediaType = "application/vnd.oci.image.manifest.v1+json";
-    const manifest = storeJson(
-      { schemaVersion: 2, mediaType, config: described, layers: packed },
+    const described = manifests.map(({ digest, size, mediaType, arch }) => ({
+      digest,
+      size,
       mediaType,
-      blobs,
-    );
+      platform: { architecture: arch, os: "linux" },
+    }));
     const annotations = {
       "io.containerd.image.name": name.includes("/") ? name : `docker.io/library/${name}`,
       "org.opencontainers.image.ref.name": name,
     };
-    const platform = { architecture: arch, os: "linux" };
-    const index = { schemaVersion: 2, manifests: [{ ...manifest, platform, annotations }] };
+    const index = { schemaVersion: 2, mediaType: INDEX_TYPE, manifests: described };
+    const [only, ...others] = described;
+    const top = others.length === 0 ? only : storeJson(index, INDEX_TYPE, blobs);
+    const entry = { schemaVersion: 2, manifests: [{ ...top, annotations }] };
     writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-    writeFileSync(join(layout, "index.json"), JSON.stringify(index));
+    writeFileSync(join(layout, "index.json"), JSON.stringify(entry));
     tar(layout, resolve(out));
-    return { digest: manifest.digest, sizes: packed.map(({ size }) => size) };
+    return manifests.map(({ arch, digest, layers }) => ({ arch, digest, layers }));
   } finally {
     rmSync(layout, { recursive: true, force: true });
   }
+}
+
+function storeManifest(
+  arch: string,
+  layers: readonly Blob[],
+  config: Record<string, unknown>,
+  blobs: string,
+): Blob {
+  const rootfs = { type: "layers", diff_ids: layers.map(({ digest }) => digest) };
+  const described = storeJson(
+    { architecture: arch, os: "linux", config, rootfs },
+    "application/vnd.oci.image.config.v1+json",
+    blobs,
+  );
+  const manifest = { schemaVersion: 2, mediaType: MANIFEST_TYPE, config: described, layers };
+  return storeJson(manifest, MANIFEST_TYPE, blobs);
 }
 
 function storeJson(value: unknown, mediaType: string, blobs: string): Blob {

@@ -9,6 +9,9 @@ const NAMESPACE = "core";
 const TRIES = 100;
 const PAUSE_MS = 20;
 
+/** A server that takes requests. */
+export type Sender = Pick<Side, "send">;
+
 /** What jobs cost on the average. */
 export interface Cost {
   start: Spent;
@@ -27,13 +30,14 @@ export async function startSteps(): Promise<{ steps: Server; stepPort: number }>
 }
 
 /** Stores the template of the jobs. */
-export async function storeTemplate({ send }: Side, stepPort: number): Promise<void> {
+export async function storeTemplate({ send }: Sender, stepPort: number): Promise<void> {
   await send("POST", `/api/v1/workflow-templates/${NAMESPACE}`, {
     template: coreTemplate(stepPort),
   });
 }
 
-function submit({ send }: Side, name: string): Promise<string> {
+/** Starts a job. */
+export function submit({ send }: Sender, name: string): Promise<string> {
   return send("POST", `/api/v1/workflows/${NAMESPACE}/submit`, {
     resourceKind: "WorkflowTemplate",
     resourceName: "job",
@@ -41,7 +45,8 @@ function submit({ send }: Side, name: string): Promise<string> {
   });
 }
 
-async function resume({ send }: Side, name: string): Promise<void> {
+/** Resumes a job, as soon as it waits. */
+export async function resume({ send }: Sender, name: string): Promise<void> {
   const body = { nodeFieldSelector: `inputs.parameters.uuid.value=${name}` };
   for (let attempt = 1;; attempt++) {
     try {

@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { freePort } from "../../test/support/free_port.ts";
 
 /** Requests in flight at a time. */
 const CONNECTIONS = 32;
@@ -35,15 +35,6 @@ export interface Side {
 export interface Program {
   folder: string;
   args(port: number, redisUrl: string, data: string): string[];
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => done(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Processor time of a process with its threads and the processes that it has started, microseconds. */

@@ -137,7 +137,9 @@ export class ActorCache {
 
   /** @param last stays whatever it weighs: the next command is likely to be for it */
   #evict(now: number, last?: Slot): void {
-    const [pausing, resting, busy] = [this.#pausing, this.#resting, this.#busy];
+    const pausing = this.#pausing;
+    const resting = this.#resting;
+    const busy = this.#busy;
     for (const [id, slot] of this.#kept.slots) if (!this.#mustStay(id)) this.#move(id, slot, busy);
     const before = now - PAUSE_MS;
     for (const [id, slot] of pausing.slots) {
@@ -147,7 +149,9 @@ export class ActorCache {
     }
     this.#shrink(resting, last, () => resting.weight - this.#limit * RESTING_SHARE);
     const excess = () => pausing.weight + resting.weight + busy.weight - this.#limit;
-    for (const group of [resting, pausing, busy]) this.#shrink(group, last, excess);
+    if (excess() > 0) {
+      for (const group of [resting, pausing, busy]) this.#shrink(group, last, excess);
+    }
     if (pausing.slots.size === 0) return;
     this.#cancelLook ??= this.#clock.after(PAUSE_MS, () => {
       this.#cancelLook = undefined;

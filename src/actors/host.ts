@@ -2,7 +2,7 @@
  * The host: runs the actors of the shards that this replica owns, and brings commands to actors wherever they live. It joins
  * the parts of this folder; what a command means is the engine's business.
  */
-import type { Json } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import type { UnwantedArtifacts } from "../engine/effect.ts";
 import type { WorkflowLimits } from "../engine/engine.ts";
 import type { Executor } from "../executors/port.ts";
@@ -28,16 +28,17 @@ import { MailboxReader } from "./mailbox_reader.ts";
 import { Membership } from "./membership.ts";
 import { type Neighbours, serveNeighbours } from "./neighbours.ts";
 import { OwnedShards } from "./owned_shards.ts";
-import type { ExecuteOptions, WorkflowCommand, WorkflowHost } from "./port.ts";
+import type { ExecuteOptions, ReplicaReport, WorkflowCommand, WorkflowHost } from "./port.ts";
 import { RemoteCalls } from "./remote_calls.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { type AboutOwner, ReplicaChannel } from "./replica_channel.ts";
+import { ReplicaSurvey } from "./replica_survey.ts";
 import { toProblem } from "./result.ts";
 import type { Reply } from "./shard/answers.ts";
 import { ShardWorker, type WorkerDeps } from "./shard/serial_worker.ts";
-import { Tasks } from "./tasks.ts";
+import { type TaskDeps, Tasks } from "./tasks.ts";
 import { parseTimerRowId, Timers } from "./timers.ts";
-import { WorkflowMetrics } from "./workflow/custom_metrics.ts";
+import { observeSamples } from "./workflow/custom_metrics.ts";
 
 /** Actors that are loaded from the store at once, three quarters of them of one namespace. */
 const MAX_LOADS = 88;
@@ -69,7 +70,7 @@ export interface HostOptions {
   frozen?: boolean;
 }
 
-export interface HostDeps {
+export interface HostDeps extends Pick<TaskDeps, "callbacks"> {
   store: Store;
   /** In order of preference. */
   executors: readonly Executor[];
@@ -82,6 +83,8 @@ export interface HostDeps {
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
   /** Replicas on the same machine. Absent: there are none. */
   neighbours?: Neighbours;
+  /** What the program says of itself to those who ask how its replicas are. @default nothing */
+  about?(): JsonObject;
 }
 
 export class Host implements WorkflowHost {
@@ -99,6 +102,7 @@ export class Host implements WorkflowHost {
   readonly #tasks: Tasks;
   readonly #effects: Effects;
   readonly #membership: Membership;
+  readonly #survey: ReplicaSurvey;
   readonly #stop = new AbortController();
   #reading: Promise<void> = Promise.resolve();
   /** Commands whose callers wait. */
@@ -136,6 +140,18 @@ export class Host implements WorkflowHost {
     });
     this.#effects = this.#createEffects();
     this.#membership = this.#createMembership();
+    this.#survey = new ReplicaSurvey({
+      clock,
+      replica,
+      channel: this.#channel,
+      replicas: () => this.replicas,
+      describe: () => ({
+        shards: [...workers.keys()].sort((a, b) => a - b),
+        actors: this.#cache.size,
+        tasks: this.#tasks.size,
+        about: deps.about?.() ?? {},
+      }),
+    });
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
     metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
     metrics.gauge(
@@ -178,6 +194,8 @@ export class Host implements WorkflowHost {
       onNotRunning: (tasks) => this.#effects.notRunning(tasks),
       onWhoOwns: (asked) => this.#tellOwner(asked),
       onOwner: (told) => this.#calls.owned(told),
+      onDescribe: (from, question) => this.#survey.answer(from, question),
+      onDescription: (from, question, facts) => this.#survey.hear(from, question, facts),
     }, this.#stop.signal);
     const { neighbours, clock } = this.#deps;
     if (neighbours !== undefined) serveNeighbours(neighbours, { shards: this.#shards, clock });
@@ -223,6 +241,10 @@ export class Host implements WorkflowHost {
     }
     if (Object.keys(limits).length === 0) return;
     await this.deliver(this.#deps.ids.uuid(), LOCKS_ACTOR, { type: "resize", limits });
+  }
+
+  survey(): Promise<ReplicaReport[]> {
+    return this.#survey.ask();
   }
 
   /** Brings a command to an actor and resolves when it is durable, see {@link Delivery.deliver}. @throws {Problem} */
@@ -274,7 +296,7 @@ export class Host implements WorkflowHost {
       recover: (worker, rows) => {
         if (!frozen) this.#effects.recover(worker, rows);
       },
-      observe: createSampleObserver(this.#deps),
+      observe: observeSamples(this.#deps),
       reply: (to, answers) => this.#reply(to, answers),
       onLost: ({ lease }, cause) => {
         log.warn({ shard: lease.shard, epoch: lease.epoch, err: cause }, "shard lost");
@@ -374,22 +396,4 @@ export class Host implements WorkflowHost {
       arrivedAt: this.#deps.clock.monotonic(),
     });
   }
-}
-
-/** Takes in what workflows measure, and shows it with the metrics. */
-function createSampleObserver({ metrics, clock, log }: HostDeps): WorkerDeps["observe"] {
-  const dropped = metrics.counter(
-    "sluice_workflow_metric_series_dropped_total",
-    "Series of metrics of workflows that went to make room for others",
-  );
-  const registry = new WorkflowMetrics({ onDrop: () => dropped.inc() });
-  metrics.append(() => registry.render(clock.now()));
-  return (samples) => {
-    for (const { actor, sample } of samples) {
-      const problem = registry.observe(sample);
-      if (problem === undefined) continue;
-      const { name, help } = sample;
-      log.warn({ actor, metric: name, help, reason: problem }, "metric refused");
-    }
-  };
 }

@@ -84,7 +84,7 @@ export interface ActorKind {
   /** Tells commands whose sender is told that they were refused, from what has happened and can't be refused. */
   mayRefuse?(body: Json): boolean;
   /** The same for an actor with many parts, so that others get their turn. @default `hydrate` */
-  hydrateInTurns?(stored: StoredActor): Promise<HotActor>;
+  hydrateInTurns?(stored: StoredActor): Steps<HotActor>;
   /** How much of an actor is enough to carry out a command; undefined: all of it. Absent: all for every command. */
   enough?(body: Json): LoadBounds | undefined;
   /**

@@ -3,12 +3,13 @@
  * is decided by the table in the engine; here are only its commands, its storage and its messages.
  */
 import type { Json } from "../base/json.ts";
+import type { EngineEnv } from "../engine/engine.ts";
 import { holderName, type WorkflowHolders } from "../engine/locks/holder.ts";
 import {
   acquireLocks,
   emptyLockTable,
+  type LockDemand,
   type LockNews,
-  type LockRequest,
   type LockTable,
   releaseLocks,
   releaseWorkflow,
@@ -21,7 +22,7 @@ import type { ActorKind, HotActor, SendCommand, Taken } from "./hot_actor.ts";
 
 /** What the actor understands. All of it may be repeated. */
 export type LocksCommand =
-  | ({ type: "acquire" } & LockRequest)
+  | ({ type: "acquire" } & LockDemand)
   | { type: "release"; holder: string }
   /** All that a workflow and its nodes have or wait for. */
   | ({ type: "release-all" } & WorkflowHolders)
@@ -30,6 +31,12 @@ export type LocksCommand =
 
 const TABLE_PART = "t";
 
+/** The table as it is stored; empty when nobody has asked for a lock yet. Changing it changes nothing else. */
+export function lockTableOf(stored: StoredActor | undefined): LockTable {
+  const text = stored?.parts[TABLE_PART];
+  return text === undefined ? emptyLockTable() : JSON.parse(text) as LockTable;
+}
+
 class LocksActor implements HotActor {
   readonly id = LOCKS_ACTOR;
   readonly #table: LockTable;
@@ -37,29 +44,28 @@ class LocksActor implements HotActor {
   #sends: SendCommand[] = [];
 
   constructor(stored: StoredActor | undefined) {
-    const text = stored?.parts[TABLE_PART];
-    this.#table = text === undefined ? emptyLockTable() : JSON.parse(text) as LockTable;
+    this.#table = lockTableOf(stored);
   }
 
   exists(): boolean {
     return true;
   }
 
-  receive(body: Json): undefined {
+  receive(body: Json, { now }: Pick<EngineEnv, "now">): undefined {
     const command = body as unknown as LocksCommand;
     switch (command.type) {
       case "acquire":
-        return this.#acquire(command);
+        return this.#acquire(command, now);
       case "release":
-        return this.#tell(releaseLocks(this.#table, command.holder));
+        return this.#tell(releaseLocks(this.#table, command.holder, now));
       case "release-all":
-        return this.#tell(releaseWorkflow(this.#table, command));
+        return this.#tell(releaseWorkflow(this.#table, command, now));
       case "resize":
         for (const [key, limit] of Object.entries(command.limits)) {
           const isWanted = this.#table.waiting.some(({ keys }) =>
             keys.some((one) => one.key === key)
           );
-          if (isWanted) this.#tell(resizeLock(this.#table, key, limit));
+          if (isWanted) this.#tell(resizeLock(this.#table, key, limit, now));
         }
         return;
       default:
@@ -91,8 +97,8 @@ class LocksActor implements HotActor {
     return false;
   }
 
-  #acquire({ type: _, ...request }: LockRequest & { type: "acquire" }): undefined {
-    return this.#tell(acquireLocks(this.#table, request));
+  #acquire({ type: _, ...demand }: LockDemand & { type: "acquire" }, now: number): undefined {
+    return this.#tell(acquireLocks(this.#table, demand, now));
   }
 
   #tell(news: LockNews[]): undefined {

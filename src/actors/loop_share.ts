@@ -2,6 +2,7 @@
  * How the actors of a replica share its one thread. A turn of one actor is short, and after some turns everybody else, from
  * requests to the renewal of leases, gets the thread before the next.
  */
+import type { Steps } from "../base/steps.ts";
 import type { Clock } from "../platform/clock.ts";
 
 /** Longest turn of one actor, ms. It is as much longer as the piece of work that it ends with. */
@@ -35,6 +36,15 @@ export class LoopShare {
       return work();
     } finally {
       this.#worked += this.#clock.monotonic() - begun;
+    }
+  }
+
+  /** Does long work of one actor; others are let in between its steps as between turns. */
+  async runInTurns<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      const { done, value } = this.run(() => steps.next());
+      if (done === true) return value;
+      if (this.isTired) await this.rest();
     }
   }
 

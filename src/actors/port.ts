@@ -2,7 +2,9 @@
  * The host as the service layer sees it: commands to actors, whoever owns them. A command is applied exactly once; its
  * answer is what the actor looked like when the command was applied, after a durable commit.
  */
+import type { JsonObject } from "../base/json.ts";
 import type { ControlRequest } from "../engine/command.ts";
+import type { CallbackUse } from "../engine/orders/callback.ts";
 import type { Workflow } from "../spec/manifest.ts";
 
 /** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
@@ -33,6 +35,10 @@ export type WorkflowCommand =
     labels?: Record<string, string | null>;
     isBrief?: boolean;
   }
+  /** Another system ends the wait of a step. */
+  | { type: "callback"; use: CallbackUse }
+  /** Writes the index entry, for one that an older program wrote with less. */
+  | { type: "reindex" }
   /** `forGood`: it does not stay in the archive either. */
   | { type: "delete"; force?: boolean; uid?: string; forGood?: boolean };
 
@@ -48,9 +54,34 @@ export interface ExecuteOptions {
   timeoutMs?: number;
 }
 
+/** What a replica says of itself. Older programs say nothing. */
+export interface ReplicaFacts {
+  /** Shards that it runs. */
+  shards: number[];
+  /** Actors in memory. */
+  actors: number;
+  /** Tasks under way. */
+  tasks: number;
+  /** What the program adds about itself. */
+  about: JsonObject;
+}
+
+/** A live replica and its answer. */
+export interface ReplicaReport {
+  replica: string;
+  /** Absent: it did not answer in time. */
+  facts?: ReplicaFacts;
+  /** How long it took to answer, ms. */
+  answeredAfterMs?: number;
+}
+
 export interface WorkflowHost {
   /** Live replicas, as of the last look. */
   readonly replicas: readonly string[];
+  /** Number of shards of the deployment. */
+  readonly shards: number;
+  /** Asks all live replicas how they are; takes up to 1.5 s if one does not answer. */
+  survey(): Promise<ReplicaReport[]>;
   /**
    * Sends a command to the workflow `namespace/name` and waits for the answer: the object after the command, before the
    * engine went on (as the reference's answers show it), with its new resourceVersion.

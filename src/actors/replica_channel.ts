@@ -15,6 +15,8 @@ const Topic = {
   NotRunning: "@not-running",
   WhoOwns: "@who-owns",
   Owner: "@owner",
+  Describe: "@describe",
+  Description: "@description",
 } as const;
 
 /** What becomes of a message. */
@@ -33,6 +35,10 @@ export interface ReplicaListener {
   onWhoOwns(asked: AboutOwner): void;
   /** Another replica owns a shard, as it was asked. */
   onOwner(told: AboutOwner): void;
+  /** Another replica asks how this one is. */
+  onDescribe(from: string, question: number): void;
+  /** Another replica says how it is, as it was asked. */
+  onDescription(from: string, question: number, facts: Json): void;
 }
 
 /** A question about the owner of a shard, or its answer. */
@@ -42,6 +48,13 @@ export interface AboutOwner {
   shard: number;
   /** Number of the question. */
   question: number;
+}
+
+interface Described {
+  from: string;
+  /** Number of the question. */
+  question: number;
+  facts: Json;
 }
 
 export interface ReplicaChannelDeps {
@@ -77,6 +90,14 @@ export class ReplicaChannel {
           return listener.onWhoOwns(body as unknown as AboutOwner);
         case Topic.Owner:
           return listener.onOwner(body as unknown as AboutOwner);
+        case Topic.Describe: {
+          const { from, question } = body as unknown as Described;
+          return listener.onDescribe(from, question);
+        }
+        case Topic.Description: {
+          const { from, question, facts } = body as unknown as Described;
+          return listener.onDescription(from, question, facts);
+        }
         default:
           return listener.onAnswer(topic, body);
       }
@@ -119,6 +140,16 @@ export class ReplicaChannel {
   /** Answers that question. */
   tellOwner(replica: string, shard: number, question: number): void {
     this.#tell(replica, Topic.Owner, { replica: this.#deps.replica, shard, question });
+  }
+
+  /** Asks a replica how it is. */
+  askHow(replica: string, question: number): void {
+    this.#tell(replica, Topic.Describe, { from: this.#deps.replica, question });
+  }
+
+  /** Answers that question. */
+  tellHow(replica: string, question: number, facts: Json): void {
+    this.#tell(replica, Topic.Description, { from: this.#deps.replica, question, facts });
   }
 
   #tell(replica: string, topic: string, body: Json): void {

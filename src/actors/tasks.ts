@@ -3,6 +3,7 @@
  * time, and turns what they report into facts for their workflow. A report goes to the workflow wherever it lives by
  * then, so a task may outlive the ownership of its shard.
  */
+import { withoutCallbackTokens } from "../base/callback_tokens.ts";
 import { errorText } from "../base/error_text.ts";
 import type { Json } from "../base/json.ts";
 import type { Fact } from "../engine/command.ts";
@@ -28,6 +29,14 @@ export interface TaskDeps {
   post(actor: ActorId, body: Json): Promise<void>;
   clock: Clock;
   log: Logger;
+  /** Absent: marks of callbacks stay marks. */
+  callbacks?: TaskCallbacks | undefined;
+}
+
+/** Puts the URLs of callbacks into tasks, and out of what tasks report. */
+interface TaskCallbacks {
+  /** The task as its executor gets it. */
+  fill(task: TaskSpec): Promise<TaskSpec>;
 }
 
 export class Tasks {
@@ -113,11 +122,16 @@ export class Tasks {
   }
 
   async #startWith(executor: Executor, actor: ActorId, task: TaskSpec): Promise<void> {
+    const { callbacks } = this.#deps;
+    const isMarked = callbacks !== undefined && task.mayHoldMarks === true;
     try {
-      await executor.start(task, (fact) => this.#report(actor, fact));
+      if (isMarked) {
+        const filled = await callbacks.fill(task);
+        await executor.start(filled, (fact) => this.#report(actor, withoutTokens(fact)));
+      } else await executor.start(task, (fact) => this.#report(actor, fact));
     } catch (cause) {
       this.#deps.log.error({ task: task.id, executor: executor.name, err: cause }, "start failed");
-      const message = errorText(cause);
+      const message = withoutCallbackTokens(errorText(cause));
       this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
     }
   }
@@ -142,6 +156,13 @@ export class Tasks {
       })
     );
   }
+}
+
+/** What a task reports may repeat its template, such as an address that it could not reach. */
+function withoutTokens<T extends Fact>(fact: T): T {
+  const text = JSON.stringify(fact);
+  const shown = withoutCallbackTokens(text);
+  return shown === text ? fact : JSON.parse(shown) as T;
 }
 
 function error(message: string): { phase: "Error"; message: string } {

@@ -102,7 +102,27 @@ export function callerByRules(
     identity,
     apiGroup,
     may: (access) => Promise.resolve(allows(rules(), identity, access, apiGroup)),
+    namespaces: (right) => namespacesOf(rules(), identity, right, apiGroup),
   };
+}
+
+/**
+ * The namespaces that the rules about somebody name, in their order; `*` alone if one of them means all.
+ * @param right only rules that grant it without a name
+ */
+export function namespacesOf(
+  rules: AccessRules,
+  identity: Identity,
+  right?: Omit<Access, "namespace" | "name">,
+  group: string = STANDARD_NAMING.apiGroup,
+): string[] {
+  const found = new Set(
+    rules.filter((rule) =>
+      concerns(rule, identity) &&
+      (right === undefined || (rule.resourceNames.length === 0 && covers(rule, right, group)))
+    ).flatMap(({ namespaces }) => namespaces),
+  );
+  return found.has("*") ? ["*"] : [...found];
 }
 
 /**
@@ -137,8 +157,17 @@ function grants(rule: AccessRule, access: Access, group: string): boolean {
     : has(rule.namespaces, access.namespace);
   const named = rule.resourceNames.length === 0 ||
     (access.name !== undefined && rule.resourceNames.includes(access.name));
-  return inNamespace && named && has(rule.apiGroups, access.group ?? group) &&
-    has(rule.resources, access.resource) && has(rule.verbs, access.verb);
+  return inNamespace && named && covers(rule, access, group);
+}
+
+/** Tells whether the rule is about the verb on the resource, wherever that is. */
+function covers(
+  rule: AccessRule,
+  access: Omit<Access, "namespace" | "name">,
+  group: string,
+): boolean {
+  return has(rule.apiGroups, access.group ?? group) && has(rule.resources, access.resource) &&
+    has(rule.verbs, access.verb);
 }
 
 function has(list: readonly string[], value: string): boolean {

@@ -28,32 +28,36 @@ describe("createGatekeeper()", () => {
   test("mode server accepts anything and keeps the claimed subject for labels", async () => {
     const gatekeeper = createGatekeeper({ server: true, authenticators: [] });
     const token = `Bearer x.${btoa(JSON.stringify({ sub: "bob" }))}.y`;
-    const caller = await gatekeeper(new Headers({ authorization: token }));
+    const caller = await gatekeeper(credentialsOf(new Headers({ authorization: token })));
     expect(caller.identity).toEqual({ subject: "bob" });
     await expect(caller.may({ verb: "get", resource: "workflows", namespace: "a" }))
       .resolves.toBe(true);
-    expect((await gatekeeper(new Headers())).identity).toEqual({});
+    expect((await gatekeeper([])).identity).toEqual({});
   });
 
   test("without mode server a missing or unknown credential is Unauthenticated", async () => {
     const gatekeeper = createGatekeeper({ server: false, authenticators: [bearer] });
-    await expect(gatekeeper(new Headers())).rejects.toMatchObject({ status: 401, code: 16 });
-    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toBeInstanceOf(
-      Problem,
-    );
-    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toThrow(
+    await expect(gatekeeper([])).rejects.toMatchObject({ status: 401, code: 16 });
+    await expect(gatekeeper(credentialsOf(new Headers({ authorization: "junk" })))).rejects
+      .toBeInstanceOf(
+        Problem,
+      );
+    await expect(gatekeeper(credentialsOf(new Headers({ authorization: "junk" })))).rejects.toThrow(
       "token not valid: send a token that this server knows in the Authorization header",
     );
-    const caller = await gatekeeper(new Headers({ cookie: "authorization=Bearer good" }));
+    const caller = await gatekeeper(
+      credentialsOf(new Headers({ cookie: "authorization=Bearer good" })),
+    );
     expect(caller.identity.subject).toBe("ann");
   });
 
   test("in hybrid mode a credential that no authenticator accepts is refused", async () => {
     const gatekeeper = createGatekeeper({ server: true, authenticators: [bearer] });
-    await expect(gatekeeper(new Headers({ authorization: "junk" }))).rejects.toMatchObject({
-      status: 401,
-    });
-    const anonymous = await gatekeeper(new Headers());
+    await expect(gatekeeper(credentialsOf(new Headers({ authorization: "junk" })))).rejects
+      .toMatchObject({
+        status: 401,
+      });
+    const anonymous = await gatekeeper([]);
     await expect(anonymous.may({ verb: "delete", resource: "workflows", namespace: "" }))
       .resolves.toBe(true);
   });

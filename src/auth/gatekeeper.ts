@@ -5,7 +5,6 @@
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { unrestrictedCaller } from "./caller.ts";
 import { claimedIdentity } from "./claims.ts";
-import { credentialsOf } from "./credentials.ts";
 import type { Authenticator, Caller } from "./port.ts";
 
 /** Text of the refusal when no mode accepts the credential. */
@@ -22,8 +21,8 @@ export interface GatekeeperOptions {
 /** A caller of whom nothing is known: always the same one, so that what follows from it is worked out once. */
 const NOBODY: Caller = { ...unrestrictedCaller(), isAnyone: true };
 
-/** Resolves to the caller of a request. */
-export type Gatekeeper = (headers: Headers) => Promise<Caller>;
+/** Resolves to the caller of a request that has these credentials (`credentialsOf`). */
+export type Gatekeeper = (credentials: readonly string[]) => Promise<Caller>;
 
 /**
  * Creates a gatekeeper. With mode server alone, every request has the server's rights. Together with other modes, only a request
@@ -31,8 +30,7 @@ export type Gatekeeper = (headers: Headers) => Promise<Caller>;
  */
 export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
   const { server, authenticators } = options;
-  return async function gatekeeper(headers) {
-    const credentials = credentialsOf(headers);
+  return async function gatekeeper(credentials) {
     if (server && (authenticators.length === 0 || credentials.length === 0)) {
       const [credential] = credentials;
       if (credential === undefined) return NOBODY;

@@ -17,7 +17,8 @@ export interface Identity {
 }
 
 /** Verbs of access rules, as in Kubernetes. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+export const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
+export type Verb = typeof VERBS[number];
 
 /** A right that is asked for. */
 export interface Access {
@@ -43,6 +44,11 @@ export interface Caller {
   readonly isAnyone?: true;
   /** Resolves to true when the access is granted. Does not reject when it is refused. */
   may(access: Access): Promise<boolean>;
+  /**
+   * Namespaces in which it may do something, or have the given right without a name; `*`: all. Absent: not known, because
+   * others keep the rules.
+   */
+  namespaces?(right?: Omit<Access, "namespace" | "name">): readonly string[];
 }
 
 /** Turns one credential into a caller. */

@@ -12,7 +12,7 @@ export interface SsoOptions {
   /** `iss` of accepted tokens. */
   issuer: string;
   /** `aud` of accepted tokens. */
-  audience: string;
+  audience: string | string[];
   /** Where the keys are; "" asks the issuer's discovery document. */
   jwksUrl: string;
   rules: () => AccessRules;

@@ -14,7 +14,9 @@ export function cloneJson<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (Array.isArray(value)) return value.map(cloneJson) as T;
   const copy: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
+  // No list of the entries: this is called for each node.
+  for (const key in value) {
+    const member: unknown = value[key];
     if (member === undefined) continue;
     if (key === "__proto__") {
       Object.defineProperty(copy, key, {

@@ -44,6 +44,11 @@ const HTTP_STATUS: Record<ProblemCode, number> = {
   16: 401,
 };
 
+/** The HTTP status that follows from a code. */
+export function problemStatus(code: ProblemCode): number {
+  return HTTP_STATUS[code];
+}
+
 export interface ProblemOptions {
   /** HTTP status where it differs from the code's own, for example 413 or 422. */
   status?: number;
@@ -65,7 +70,7 @@ export class Problem extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";
     this.code = code;
-    this.status = options.status ?? HTTP_STATUS[code];
+    this.status = options.status ?? problemStatus(code);
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.mayBeDone = options.mayBeDone === true;
   }

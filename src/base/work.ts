@@ -20,7 +20,10 @@ export function workingOn(kind: WorkKind, name: string): void {
   observer?.(kind, name);
 }
 
-/** Sets the observer; undefined for none. */
-export function observeWork(next: typeof observer): void {
+/** Sets the observer, in place of the one before. @returns ends it, unless another took its place meanwhile */
+export function observeWork(next: NonNullable<typeof observer>): () => void {
   observer = next;
+  return () => {
+    if (observer === next) observer = undefined;
+  };
 }

@@ -1,7 +1,8 @@
 /** How commands print: data on stdout (tables, JSON, YAML, names), everything else on stderr. */
+import { createRequire } from "node:module";
 import process from "node:process";
 import { Option } from "commander";
-import { Document, type Pair, Scalar, visit } from "yaml";
+import type { Pair } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
 
 export type Format = "json" | "yaml" | "wide" | "short" | "name";
@@ -38,11 +39,15 @@ export function hasColour(): boolean {
   return process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
 }
 
+type YamlModule = typeof import("yaml");
+
 /**
  * YAML as Kubernetes' tools write it: keys in natural order, lists not indented, double quotes around text that YAML 1.1 would
  * read as another type, and single quotes where only the characters need them.
  */
 export function yamlText(value: Json): string {
+  // Loaded when it is needed: most commands print none, and it would take a third of their start.
+  const { Document, Scalar, visit } = createRequire(import.meta.url)("yaml") as YamlModule;
   const document = new Document(value, {
     version: "1.1",
     aliasDuplicateObjects: false,
@@ -78,9 +83,10 @@ function byNaturalKey(a: Pair, b: Pair): number {
   return left.length - right.length;
 }
 
-/** A key split into numbers and other characters. */
+/** A key split into numbers and other characters. A key is a node that has its value, or the value itself. */
 function keyParts({ key }: Pair): string[] {
-  return String(key instanceof Scalar ? key.value : key).match(/\d+|\D/gu) ?? [];
+  const text = typeof key === "object" && key !== null && "value" in key ? key.value : key;
+  return String(text).match(/\d+|\D/gu) ?? [];
 }
 
 /** Prints an object as JSON or YAML. */

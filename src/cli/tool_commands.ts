@@ -1,7 +1,7 @@
-/** Other commands: version, server, credentials, sync limits, local tools. */
+/** Other commands: credentials, sync limits, local tools. */
 import { readFile, rename, writeFile } from "node:fs/promises";
-import process from "node:process";
 import { type Command, Option } from "commander";
+import { inNewForm } from "../spec/older_forms.ts";
 import { parse, stringify } from "yaml";
 import { createToken, parseTokenFile } from "../auth/token_file.ts";
 import { defined } from "../base/defined.ts";
@@ -19,6 +19,7 @@ interface TokenOptions {
   groups?: string;
   expires?: string;
   file?: string;
+  replace?: boolean;
 }
 
 /** Prints a new token on stdout. Its entry goes to stderr, or into the file, which is replaced in one step. */
@@ -37,9 +38,10 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
       throw error;
     });
     parseTokenFile(old);
-    const { tokens } = parse(old) as { tokens: unknown[] };
+    const { tokens } = parse(old) as { tokens: { subject: string }[] };
+    const kept = tokens.filter(({ subject }) => !options.replace || subject !== options.subject);
     const next = `${options.file}.new`;
-    await writeFile(next, stringify({ tokens: [...tokens, made.entry] }), { mode: 0o600 });
+    await writeFile(next, stringify({ tokens: [...kept, made.entry] }), { mode: 0o600 });
     await rename(next, options.file);
     say(`added ${options.subject} to ${options.file}; the token is shown only now:`);
   }
@@ -66,6 +68,7 @@ function addCredentials(program: Command): void {
     .option("--groups <a,b>", "groups for access rules")
     .option("--expires <days>", "days until it expires")
     .option("--file <file>", "token file to add it to; without it the entry is printed")
+    .option("--replace", "with --file: other tokens of this subject are no longer valid")
     .addHelpText(
       ...example("sluice token create --subject ci --groups builders --file tokens.yaml"),
     )
@@ -145,7 +148,8 @@ function statusOf(kind: string, status: Json | undefined): JsonObject | undefine
 }
 
 async function convert(files: string[], { output }: OutputOptions): Promise<void> {
-  for (const object of await readManifests(await expandFolders(files), false)) {
+  for (const given of await readManifests(await expandFolders(files), false)) {
+    const { manifest: object } = inNewForm(given);
     const { kind, manifest } = decodeAny(object);
     const schema = KIND_SCHEMAS.get(kind);
     if (schema === undefined) throw new Error(`Cannot convert kind ${kind}`);
@@ -180,27 +184,7 @@ async function evaluate(expression: string, options: ExprOptions): Promise<void>
 }
 
 /** Registers the remaining commands. */
-export function addToolCommands(program: Command, exit: (status: number) => void): void {
-  program.command("version").description("version of this program and of the server")
-    .option("--short", "version of this program only")
-    .addHelpText(...example("sluice version --short"))
-    .action(async (options: { short?: boolean }, command: Command) => {
-      const { default: own } = await import("../../package.json", { with: { type: "json" } });
-      print(`sluice: ${own.version}`);
-      if (options.short) return;
-      const answer = await contextOf(command).client.call("InfoService_GetVersion", {});
-      print(`server: ${answer["version"]}`);
-    });
-  program.command("server").description(
-    "run the service in the foreground; its options are those of `deno task start`",
-  )
-    .allowUnknownOption().helpOption(false).argument("[flags...]")
-    .action(async () => {
-      const at = process.argv.indexOf("server");
-      // Intentionally a dynamic import: only this command needs the whole service.
-      const { runServer } = await import("../main.ts");
-      exit(await runServer(process.argv.slice(at + 1), process.env));
-    });
+export function addToolCommands(program: Command): void {
   addCredentials(program);
   addSync(program);
   program.command("convert <files...>").description(

@@ -1,6 +1,9 @@
 /** Draws the node tree of a workflow for `get` and `watch`, with a line for each node. */
-import type { FieldTerm } from "../expr/selectors/field_selector.ts";
-import { matchesNode, parseNodeFieldSelector } from "../expr/selectors/node_field_selector.ts";
+import {
+  matchesNode,
+  type NodeTerm,
+  parseNodeFieldSelector,
+} from "../expr/selectors/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { tableLines } from "./output.ts";
 import { durationMs, span } from "./times.ts";
@@ -132,7 +135,7 @@ class TreeDrawing {
   readonly rows: string[][] = [];
   readonly #workflow: string;
   readonly #options: TreeOptions;
-  readonly #terms: readonly FieldTerm[];
+  readonly #terms: readonly NodeTerm[];
   readonly #lines: typeof LINES;
 
   constructor(workflow: string, options: TreeOptions) {

@@ -4,7 +4,7 @@
  * `deno run -A tools/client_operations.ts`; a test compares it with them.
  */
 import type { Json, JsonObject } from "../base/json.ts";
-import type { ClusterWorkflowTemplate, CronWorkflow, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
+import type { ClusterWorkflowTemplate, ConfigMap, CronWorkflow, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
 import type { Change, List, LogLine } from "./answer.ts";
 
 /** Path parameters, query, body and answer of each operation; of a stream, `answer` is one frame. */
@@ -21,7 +21,7 @@ export interface Operations {
   ArchivedWorkflowService_GetArchivedWorkflow: {
     kind: "unary";
     params: { uid: string };
-    query: { "namespace"?: string | undefined; "name"?: string | undefined };
+    query: { "namespace"?: string | undefined; "name"?: string | undefined; "exactTimes"?: boolean | undefined };
     body: undefined;
     answer: Workflow;
   };
@@ -45,7 +45,7 @@ export interface Operations {
   ArchivedWorkflowService_ListArchivedWorkflows: {
     kind: "unary";
     params: Record<never, never>;
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namespace"?: string | undefined; "namePrefix"?: string | undefined; "nameFilter"?: string | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namespace"?: string | undefined; "namePrefix"?: string | undefined; "nameFilter"?: string | undefined; "exactTimes"?: boolean | undefined };
     body: undefined;
     answer: List<Workflow>;
   };
@@ -121,6 +121,30 @@ export interface Operations {
     params: { namespace: string; templateName: string; artifactName: string };
     query: Record<never, never>;
     body: undefined;
+    answer: JsonObject;
+  };
+  /** Let the timeout of a step begin anew. */
+  CallbackService_Heartbeat: {
+    kind: "unary";
+    params: { token: string };
+    query: Record<never, never>;
+    body: { outputs?: Json | undefined; message?: string | undefined };
+    answer: JsonObject;
+  };
+  /** End the wait of a step, with its outputs. */
+  CallbackService_Resume: {
+    kind: "unary";
+    params: { token: string };
+    query: Record<never, never>;
+    body: { outputs?: Json | undefined; message?: string | undefined };
+    answer: JsonObject;
+  };
+  /** Fail a step that waits, with a message. */
+  CallbackService_Stop: {
+    kind: "unary";
+    params: { token: string };
+    query: Record<never, never>;
+    body: { outputs?: Json | undefined; message?: string | undefined };
     answer: JsonObject;
   };
   /** Store a new cluster workflow template. */
@@ -251,6 +275,22 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
+  /** Get the event of a delivery if it is kept, and why each binding selects it or not. */
+  EventService_ExplainEventDelivery: {
+    kind: "unary";
+    params: { namespace: string; id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Say what event bindings have done with the newest events. */
+  EventService_GetEventBindingActivity: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
   /** Get what became of an accepted event. */
   EventService_GetEventDelivery: {
     kind: "unary";
@@ -279,7 +319,7 @@ export interface Operations {
   EventService_ListEventDeliveries: {
     kind: "unary";
     params: { namespace: string };
-    query: { "state"?: string | undefined; "limit"?: number | undefined; "continue"?: string | undefined };
+    query: { "state"?: string | undefined; "discriminator"?: string | undefined; "binding"?: string | undefined; "limit"?: number | undefined; "continue"?: string | undefined };
     body: undefined;
     answer: JsonObject;
   };
@@ -313,6 +353,14 @@ export interface Operations {
     params: { namespace: string; id: string };
     query: Record<never, never>;
     body: undefined;
+    answer: JsonObject;
+  };
+  /** Say what a given or a stored event binding would do with an event, without doing it. */
+  EventService_TestWorkflowEventBinding: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string | undefined; event?: { discriminator?: string | undefined; payload?: Json | undefined; metadata?: Record<string, string[]> | undefined } | undefined; binding?: WorkflowEventBinding | undefined; name?: string | undefined };
     answer: JsonObject;
   };
   /** Replace an event binding; it must have the resourceVersion that it is based on. */
@@ -379,12 +427,44 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
+  /** Take a config map that workflows refer to. */
+  ImportService_ImportConfigMap: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string | undefined; overwrite?: boolean | undefined; dryRun?: boolean | undefined; configMap?: ConfigMap | undefined };
+    answer: { outcome?: string | undefined; message?: string | undefined };
+  };
+  /** Take a finished workflow of another installation into the archive. */
+  ImportService_ImportWorkflow: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { namespace?: string | undefined; overwrite?: boolean | undefined; dryRun?: boolean | undefined; workflow?: Workflow | undefined };
+    answer: { outcome?: string | undefined; message?: string | undefined };
+  };
   /** Accepted and ignored: nothing is tracked here. */
   InfoService_CollectEvent: {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
     body: { name?: string | undefined };
+    answer: JsonObject;
+  };
+  /** Examine what the server stands on: store, clock, replicas, cluster, artifacts, webhooks. */
+  InfoService_Examine: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** What the caller may do in a namespace, or with one object of it; without one, in all. */
+  InfoService_GetAccess: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "resource"?: string[] | undefined; "name"?: string | undefined };
+    body: undefined;
     answer: JsonObject;
   };
   /** Settings that user interfaces ask for. */
@@ -410,6 +490,14 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: JsonObject;
+  };
+  /** List mutexes and semaphores that somebody holds or waits for. */
+  LockService_ListLocks: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "limit"?: number | undefined; "continue"?: string | undefined };
+    body: undefined;
+    answer: { metadata?: { continue?: string | undefined } | undefined; items?: { id?: string | undefined; kind?: string | undefined; namespace?: string | undefined; name?: string | undefined; type?: string | undefined; cmName?: string | undefined; limit?: number | undefined; holderCount?: number | undefined; waitingCount?: number | undefined; holders?: { namespace?: string | undefined; workflow?: string | undefined; nodeId?: string | undefined; since?: string | undefined; priority?: number | undefined }[] | undefined; waiting?: { namespace?: string | undefined; workflow?: string | undefined; nodeId?: string | undefined; since?: string | undefined; priority?: number | undefined }[] | undefined }[] | undefined };
   };
   /** Refused: there are no sensors here. */
   SensorService_CreateSensor: {
@@ -499,6 +587,22 @@ export interface Operations {
     body: { type?: Json | undefined; namespace?: string | undefined; cmName?: string | undefined; key?: string | undefined; limit?: number | undefined };
     answer: JsonObject;
   };
+  /** How the deployment is: replicas, shards, store, queue of events. */
+  SystemService_GetSystem: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: { version?: string | undefined; shards?: number | undefined; replicas?: { name?: string | undefined; answeredAfterMs?: number | undefined; shards?: number[] | undefined; actors?: number | undefined; tasks?: number | undefined; about?: JsonObject | undefined }[] | undefined; store?: { kind?: string | undefined; durability?: { asked?: string | undefined; promised?: string | undefined } | undefined; answeredAfterMs?: number | undefined; trouble?: string | undefined } | undefined; events?: { queued?: number | undefined; capacity?: number | undefined } | undefined };
+  };
+  /** How many workflows of each phase were created when. */
+  WorkflowService_CountWorkflows: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "bars"?: number | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
   /** Create a workflow from a manifest. */
   WorkflowService_CreateWorkflow: {
     kind: "unary";
@@ -520,7 +624,7 @@ export interface Operations {
   WorkflowService_GetWorkflow: {
     kind: "unary";
     params: { namespace: string; name: string };
-    query: { "getOptions.resourceVersion"?: string | undefined; "fields"?: string | undefined; "uid"?: string | undefined };
+    query: { "getOptions.resourceVersion"?: string | undefined; "fields"?: string | undefined; "uid"?: string | undefined; "exactTimes"?: boolean | undefined };
     body: undefined;
     answer: Workflow;
   };
@@ -536,9 +640,25 @@ export interface Operations {
   WorkflowService_ListWorkflows: {
     kind: "unary";
     params: { namespace: string };
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "parameter"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined };
     body: undefined;
     answer: List<Workflow>;
+  };
+  /** Make URLs that end the wait of the steps that a selector names, now or later. */
+  WorkflowService_MakeCallbacks: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string | undefined; namespace?: string | undefined; nodeFieldSelector?: string | undefined; expires?: string | undefined };
+    answer: JsonObject;
+  };
+  /** Which steps a retry would run again; nothing is changed. */
+  WorkflowService_PlanRetry: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string | undefined; namespace?: string | undefined; restartSuccessful?: boolean | undefined; nodeFieldSelector?: string | undefined; parameters?: string[] | undefined };
+    answer: JsonObject;
   };
   /** Log lines of one step; use the route above with `podName`. */
   WorkflowService_PodLogs: {
@@ -632,7 +752,7 @@ export interface Operations {
   WorkflowService_WatchWorkflows: {
     kind: "stream";
     params: { namespace: string };
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined };
     body: undefined;
     answer: Change<Workflow>;
   };
@@ -710,6 +830,9 @@ export const OPERATIONS = {
   ArtifactService_GetOutputArtifact: {"kind":"download","method":"GET","path":"/artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
   ArtifactService_GetOutputArtifactByUID: {"kind":"download","method":"GET","path":"/artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
   ArtifactService_UploadArtifact: {"kind":"upload","method":"POST","path":"/upload-artifacts/{namespace}/{templateName}/{artifactName}"},
+  CallbackService_Heartbeat: {"kind":"unary","method":"POST","path":"/callback/heartbeat/{token}"},
+  CallbackService_Resume: {"kind":"unary","method":"POST","path":"/callback/resume/{token}"},
+  CallbackService_Stop: {"kind":"unary","method":"POST","path":"/callback/stop/{token}"},
   ClusterWorkflowTemplateService_CreateClusterWorkflowTemplate: {"kind":"unary","method":"POST","path":"/api/v1/cluster-workflow-templates"},
   ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate: {"kind":"unary","method":"DELETE","path":"/api/v1/cluster-workflow-templates/{name}"},
   ClusterWorkflowTemplateService_GetClusterWorkflowTemplate: {"kind":"unary","method":"GET","path":"/api/v1/cluster-workflow-templates/{name}"},
@@ -726,6 +849,8 @@ export const OPERATIONS = {
   CronWorkflowService_UpdateCronWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/cron-workflows/{namespace}/{name}"},
   EventService_CreateWorkflowEventBinding: {"kind":"unary","method":"POST","path":"/api/v1/workflow-event-bindings/{namespace}"},
   EventService_DeleteWorkflowEventBinding: {"kind":"unary","method":"DELETE","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
+  EventService_ExplainEventDelivery: {"kind":"unary","method":"GET","path":"/api/v1/event-deliveries/{namespace}/{id}/event"},
+  EventService_GetEventBindingActivity: {"kind":"unary","method":"GET","path":"/api/v1/event-binding-activity/{namespace}"},
   EventService_GetEventDelivery: {"kind":"unary","method":"GET","path":"/api/v1/event-deliveries/{namespace}/{id}"},
   EventService_GetWorkflowEventBinding: {"kind":"unary","method":"GET","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
   EventService_LintWorkflowEventBinding: {"kind":"unary","method":"POST","path":"/api/v1/workflow-event-bindings/{namespace}/lint"},
@@ -734,6 +859,7 @@ export const OPERATIONS = {
   EventService_ReceiveEvent: {"kind":"unary","method":"POST","path":"/api/v1/events/{namespace}/{discriminator}"},
   EventService_ReplayEventDeliveries: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/replay"},
   EventService_ReplayEventDelivery: {"kind":"unary","method":"POST","path":"/api/v1/event-deliveries/{namespace}/{id}/replay"},
+  EventService_TestWorkflowEventBinding: {"kind":"unary","method":"POST","path":"/api/v1/workflow-event-bindings/{namespace}/test"},
   EventService_UpdateWorkflowEventBinding: {"kind":"unary","method":"PUT","path":"/api/v1/workflow-event-bindings/{namespace}/{name}"},
   EventSourceService_CreateEventSource: {"kind":"unary","method":"POST","path":"/api/v1/event-sources/{namespace}"},
   EventSourceService_DeleteEventSource: {"kind":"unary","method":"DELETE","path":"/api/v1/event-sources/{namespace}/{name}"},
@@ -742,10 +868,15 @@ export const OPERATIONS = {
   EventSourceService_ListEventSources: {"kind":"unary","method":"GET","path":"/api/v1/event-sources/{namespace}"},
   EventSourceService_UpdateEventSource: {"kind":"unary","method":"PUT","path":"/api/v1/event-sources/{namespace}/{name}"},
   EventSourceService_WatchEventSources: {"kind":"stream","method":"GET","path":"/api/v1/stream/event-sources/{namespace}"},
+  ImportService_ImportConfigMap: {"kind":"unary","method":"POST","path":"/api/v1/imports/{namespace}/config-map"},
+  ImportService_ImportWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/imports/{namespace}/workflow"},
   InfoService_CollectEvent: {"kind":"unary","method":"POST","path":"/api/v1/tracking/event"},
+  InfoService_Examine: {"kind":"unary","method":"POST","path":"/api/v1/doctor"},
+  InfoService_GetAccess: {"kind":"unary","method":"GET","path":"/api/v1/access/{namespace}"},
   InfoService_GetInfo: {"kind":"unary","method":"GET","path":"/api/v1/info"},
   InfoService_GetUserInfo: {"kind":"unary","method":"GET","path":"/api/v1/userinfo"},
   InfoService_GetVersion: {"kind":"unary","method":"GET","path":"/api/v1/version"},
+  LockService_ListLocks: {"kind":"unary","method":"GET","path":"/api/v1/locks/{namespace}"},
   SensorService_CreateSensor: {"kind":"unary","method":"POST","path":"/api/v1/sensors/{namespace}"},
   SensorService_DeleteSensor: {"kind":"unary","method":"DELETE","path":"/api/v1/sensors/{namespace}/{name}"},
   SensorService_GetSensor: {"kind":"unary","method":"GET","path":"/api/v1/sensors/{namespace}/{name}"},
@@ -757,11 +888,15 @@ export const OPERATIONS = {
   SyncService_DeleteSyncLimit: {"kind":"unary","method":"DELETE","path":"/api/v1/sync/{namespace}/{key}"},
   SyncService_GetSyncLimit: {"kind":"unary","method":"GET","path":"/api/v1/sync/{namespace}/{key}"},
   SyncService_UpdateSyncLimit: {"kind":"unary","method":"PUT","path":"/api/v1/sync/{namespace}/{key}"},
+  SystemService_GetSystem: {"kind":"unary","method":"GET","path":"/api/v1/system"},
+  WorkflowService_CountWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/workflow-counts/{namespace}"},
   WorkflowService_CreateWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}"},
   WorkflowService_DeleteWorkflow: {"kind":"unary","method":"DELETE","path":"/api/v1/workflows/{namespace}/{name}"},
   WorkflowService_GetWorkflow: {"kind":"unary","method":"GET","path":"/api/v1/workflows/{namespace}/{name}"},
   WorkflowService_LintWorkflow: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}/lint"},
   WorkflowService_ListWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/workflows/{namespace}"},
+  WorkflowService_MakeCallbacks: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}/{name}/callbacks"},
+  WorkflowService_PlanRetry: {"kind":"unary","method":"POST","path":"/api/v1/workflows/{namespace}/{name}/retry/plan"},
   WorkflowService_PodLogs: {"kind":"stream","method":"GET","path":"/api/v1/workflows/{namespace}/{name}/{podName}/log"},
   WorkflowService_ResubmitWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/resubmit"},
   WorkflowService_ResumeWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/workflows/{namespace}/{name}/resume"},

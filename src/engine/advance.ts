@@ -157,6 +157,6 @@ function reportWaiting(turn: Turn): void {
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined || header.closing !== undefined) return;
   if (turn.budget?.isCut === true) return;
-  const waits = runtime.waitingSteps > 0 && runtime.activeTasks === 0;
+  const waits = runtime.waits.since !== undefined && runtime.activeTasks === 0;
   if (waits !== (header.machine === "suspended")) report(turn, waits ? "waits" : "goesOn");
 }

@@ -23,6 +23,7 @@ export function prepare(turn: Turn): boolean {
   const { state } = turn;
   const { header, specs } = state;
   if (header.isPrepared === true) return true;
+  const isChecked = state.runtime.isChecked || turn.env.isChecked === true;
   const ref = specs.spec.workflowTemplateRef;
   if (ref !== undefined && specs.storedWorkflowTemplateSpec === undefined) {
     const isCluster = ref.clusterScope === true;
@@ -34,10 +35,10 @@ export function prepare(turn: Turn): boolean {
       complete(turn, "Error", `${resource} "${ref.name ?? ""}" not found`);
       return false;
     }
-    if (!isValid(turn)) return false;
+    if (!isChecked && !isValid(turn)) return false;
     specs.storedWorkflowTemplateSpec = mergedSpec(specs.spec, manifest.spec);
     state.pending.specs = true;
-  } else if (!state.runtime.isChecked && !isValid(turn)) return false;
+  } else if (!isChecked && !isValid(turn)) return false;
   try {
     readParameterValues(turn);
   } catch (error) {

@@ -9,14 +9,7 @@ import { checkTurn, noteWork } from "./turn_budget.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { account, attach, isCounted, releaseCalls, setMember, wake } from "./runtime.ts";
-import {
-  hasEnded,
-  isExecutable,
-  isFulfilled,
-  isTask,
-  type NodeRecord,
-  parseProgress,
-} from "./records.ts";
+import { hasEnded, isExecutable, isFulfilled, type NodeRecord, parseProgress } from "./records.ts";
 import { executedSpec } from "./state.ts";
 import { taskId } from "./task_id.ts";
 import { createdAt, type Turn } from "./turn.ts";
@@ -108,7 +101,6 @@ export function end(
     hasProgress(node);
   const isGroup = node.type === "Steps" || node.type === "DAG";
   const { lock, dueAt } = node;
-  const wasTask = isTask(node.type) && (node.starts ?? 0) > 0;
   const patch: NodePatch = {
     phase,
     message: message === "" ? undefined : message,
@@ -121,7 +113,7 @@ export function end(
   const { runtime } = turn.state;
   if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.memories.get(node.id));
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
-  if (dueAt !== undefined || wasTask) clearTimer(turn, node);
+  if (dueAt !== undefined) clearTimer(turn, node);
   if (isGroup) stopDaemons(turn, node.id);
 }
 

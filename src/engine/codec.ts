@@ -44,6 +44,7 @@ import {
   type StoredSpecs,
 } from "./records.ts";
 import { specText } from "./scope/spec_text.ts";
+import { waitsSince } from "./waits.ts";
 import { isArguments, isHeader, isSpecs, nodeOf } from "./stored_form.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
@@ -129,13 +130,16 @@ function* stateSteps(
     parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isArguments),
   );
   header.machine = adoptedLife(header, specs);
+  const runtime = yield* runtimeSteps(nodes.values(), header.isCut);
   return {
     header,
     specs,
     nodes,
-    runtime: yield* runtimeSteps(nodes.values(), header.isCut),
+    runtime,
     pending: emptyPending(),
     sizes,
+    // An older program may have written the entry of a workflow that waits.
+    shownWait: runtime.waits.since === undefined ? undefined : "unknown",
     headText: undefined,
   };
 }
@@ -222,6 +226,11 @@ export function encodePart(value: object): string {
   return text === "{}" ? `{"schema":${SCHEMA}}` : PREFIX + text.slice(1);
 }
 
+/** A part that is not empty without its last bracket. Put together without a copy, as texts of the runtime are. */
+function openPart(value: object): string {
+  return PREFIX + JSON.stringify(value).slice(1, -1);
+}
+
 /** Arguments of the specs, by the member that has them. */
 type StoredArguments = { [K in typeof SPEC_MEMBERS[number]]?: Arguments };
 
@@ -292,8 +301,10 @@ export function takeChanges(state: WorkflowState): Changes {
   }
   const { effects } = pending;
   const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
-  return pending.index
-    ? { put, drop, index: indexEntry(state), effects, needs }
+  // What was loaded and did not change is not written.
+  const isOtherWait = !isEmpty(put) && hasOtherWait(state);
+  return pending.index || isOtherWait
+    ? { put, drop, index: shownEntry(state), effects, needs }
     : { put, drop, effects, needs };
 }
 
@@ -303,7 +314,7 @@ function nodeText(part: NodePart, node: NodeRecord): string {
   if (node.isImported === true || (part.size > 0 && part.of === undefined)) return encodePart(node);
   let { head } = part;
   if (head === undefined || part.of !== node || part.inputs !== node.inputs) {
-    head = encodePart(fixedMembers(node)).slice(0, -1);
+    head = openPart(fixedMembers(node));
     part.of = node;
     part.inputs = node.inputs;
   }
@@ -318,7 +329,7 @@ function headerText(state: WorkflowState, hasOtherChanges: boolean): string {
     state.headText = undefined;
     return encodePart(header);
   }
-  state.headText ??= encodePart({ ...header, progress: undefined }).slice(0, -1);
+  state.headText ??= openPart({ ...header, progress: undefined });
   return `${state.headText},"progress":${JSON.stringify(header.progress)}}`;
 }
 
@@ -326,7 +337,23 @@ function droppedParts({ nodes, sizes }: WorkflowState, dropped: ReadonlySet<stri
   return [...dropped].filter((id) => !nodes.has(id)).map((id) => dropNodeSize(sizes, id));
 }
 
-/** What lists show of a workflow. */
+/** Tells whether the index entry says something else about steps that wait than is true now. */
+function hasOtherWait({ runtime: { waits }, shownWait, nodes }: WorkflowState): boolean {
+  return waits.since !== shownWait && waitsSince(waits, nodes) !== shownWait;
+}
+
+function isEmpty(parts: Record<string, string>): boolean {
+  for (const _ in parts) return false;
+  return true;
+}
+
+function shownEntry(state: WorkflowState): IndexEntry {
+  const since = state.shownWait = waitsSince(state.runtime.waits, state.nodes);
+  const entry = indexEntry(state);
+  return since === undefined ? entry : { ...entry, waitsSince: since };
+}
+
+/** What lists show of a workflow, as far as its header tells. */
 export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntry {
   const { metadata, phase, startedAt, finishedAt } = header;
   const { creationTimestamp } = metadata;

@@ -46,7 +46,16 @@ export function createWorkflow(
   for (const id of nodes.keys()) pending.nodes.add(id);
   const runtime = buildRuntime(nodes.values());
   runtime.isChecked = isChecked;
-  return { header, specs, nodes, runtime, pending, sizes: noSizes(), headText: undefined };
+  return {
+    header,
+    specs,
+    nodes,
+    runtime,
+    pending,
+    sizes: noSizes(),
+    shownWait: undefined,
+    headText: undefined,
+  };
 }
 
 function checkCount({ status }: Workflow, { limits }: EngineEnv): void {

@@ -22,7 +22,7 @@ export interface TaskSpec {
   /** Epoch ms after which the executor must end the task with the deadline message. */
   deadline?: number;
   deadlineMessage?: string;
-  /** Pod settings of the workflow (volumes, service account, pod metadata, …): its spec without templates. */
+  /** Pod settings of the workflow (volumes, service account, pod metadata, …): its spec without templates. Empty for http. */
   podSpec: Omit<WorkflowSpec, "templates">;
   /** Where output artifacts without a location go, below the namespace: `<workflow>/<pod>`. */
   artifactPrefix: string;
@@ -31,6 +31,8 @@ export interface TaskSpec {
   archiveLogs?: boolean;
   /** Keys of inputs that belong to the workflow although they do not begin with its namespace. */
   formerKeys?: string[];
+  /** The template may hold marks of callbacks, see `writeMark`. */
+  mayHoldMarks?: true;
 }
 
 /** Artifacts that a workflow gives up, and what says where they are. */

@@ -58,6 +58,8 @@ export interface EngineEnv extends Naming {
   artifactKeys?: ArtifactKeys;
   /** What a workflow may grow to. @default no limits */
   limits?: WorkflowLimits;
+  /** Whoever creates a workflow has checked it with the manifests that `findManifest` gives. */
+  isChecked?: boolean;
   /**
    * Asked after every few pieces of work. When it is false, `advance` leaves the rest to a later call, for which the timer
    * `go-on` asks. The tree does not depend on where turns end. @default a call does everything that can be done

@@ -14,4 +14,6 @@ export interface IndexEntry {
   /** Epoch ms, as the object shows them. */
   startedAt?: number;
   finishedAt?: number;
+  /** Since when the suspend step waits that waits longest, epoch ms; absent when none waits. */
+  waitsSince?: number;
 }

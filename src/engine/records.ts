@@ -101,6 +101,21 @@ export interface NodeRecord {
   isImported?: boolean | undefined;
   /** Part of an exit handler or hook: survives a stop and the deadline of the workflow. */
   isExit?: boolean | undefined;
+  /** What a callback has done to this suspend node. */
+  callback?: CallbackNote | undefined;
+}
+
+/** A callback that was taken. */
+export interface CallbackNote {
+  verb: "resume" | "stop";
+  /** Identifies the request, so that a repeat is known. */
+  digest: string;
+}
+
+/** A callback that came before its step waits. */
+export interface EarlyCallback extends CallbackNote {
+  outputs?: Record<string, string>;
+  message?: string;
 }
 
 /** A node of which little is known yet, with room for the members that most nodes get. Its order comes when it is added. */
@@ -196,6 +211,7 @@ export function movingMembers(node: NodeRecord): { [K in keyof Required<Moving>]
     isLostDaemon: node.isLostDaemon,
     isImported: node.isImported,
     isExit: node.isExit,
+    callback: node.callback,
   };
 }
 
@@ -233,6 +249,10 @@ export interface Header {
   imported?: Record<string, unknown>;
   /** An imported workflow has continued here. */
   hasMoved?: boolean;
+  /** A step was given a URL of a callback, so tasks may hold marks of them. */
+  makesCallbacks?: true;
+  /** Callbacks that came before their step waits, by the name of its node. */
+  earlyCallbacks?: Record<string, EarlyCallback>;
   /** State of its life. Changed by `life/` only. */
   machine: LifeState;
 }

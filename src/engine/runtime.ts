@@ -7,6 +7,7 @@ import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { StepLike, Template, WorkflowSpec } from "../spec/manifest.ts";
 import type { GivenArguments } from "./scope/arguments.ts";
 import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
+import { countWait, noWaits, type Waits } from "./waits.ts";
 
 /** Counters of the nodes inside one Steps or DAG node. */
 export interface BoundaryCount {
@@ -137,8 +138,7 @@ export interface Runtime {
   activePods: number;
   /** How many tasks are under way, without those that wait for a lock. */
   activeTasks: number;
-  /** How many suspend nodes wait. */
-  waitingSteps: number;
+  waits: Waits;
   progressDone: number;
   progressTotal: number;
   /** Running daemons by boundary; "": without one. */
@@ -200,7 +200,7 @@ function emptyRuntime(): Runtime {
     memories: new Map(),
     activePods: 0,
     activeTasks: 0,
-    waitingSteps: 0,
+    waits: noWaits(),
     progressDone: 0,
     progressTotal: 0,
     daemons: undefined,
@@ -291,7 +291,7 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
   const counts = isPod || node.type === "Steps" || node.type === "DAG";
   if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
   if (isOpen && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
-  if (node.type === "Suspend" && node.phase === "Running") runtime.waitingSteps += sign;
+  if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
   if (counts && node.boundary !== undefined) {
     const boundary = boundaryCount(runtime, node.boundary);
     if (isOpen) boundary.activeChildren += sign;

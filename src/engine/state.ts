@@ -15,6 +15,8 @@ export interface WorkflowState {
   runtime: Runtime;
   pending: Pending;
   sizes: PartSizes;
+  /** What the index entry says about `waitsSince`. */
+  shownWait: number | undefined | "unknown";
   /** The stored text of the header without its progress; undefined when that has changed since. */
   headText: string | undefined;
   /** A manual retry that is under way. The workflow does nothing else until it is done. */

@@ -24,6 +24,8 @@ import {
 } from "./shape.ts";
 import {
   blankNode,
+  type CallbackNote,
+  type EarlyCallback,
   type Header,
   type LockNote,
   type NodeRecord,
@@ -66,6 +68,11 @@ const HEADER: Members<Header> = {
   sequence: isCount,
   imported: isJsonObject,
   hasMoved: isTruth,
+  makesCallbacks: isTruth,
+  earlyCallbacks: isMap(isRecord<EarlyCallback>(
+    { verb: isText, digest: isText, outputs: isMap(isText), message: isText },
+    ["verb", "digest"],
+  )),
   machine: isAny,
 };
 
@@ -138,6 +145,7 @@ const NODE: Members<NodeRecord> = {
   isLostDaemon: isTruth,
   isImported: isTruth,
   isExit: isTruth,
+  callback: isRecord<CallbackNote>({ verb: isText, digest: isText }, ["verb", "digest"]),
 };
 
 const NODE_CHECKS = new Map<string, Check>([

@@ -7,11 +7,13 @@ import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./node
 import { addResources, SumsBelow } from "./nodes/progress.ts";
 import type { WorkflowState } from "./state.ts";
 import { hasEnded, isExecutable, type LockNote, type NodeRecord } from "./records.ts";
-import { rfc3339 } from "./scope/time_text.ts";
+import { rfc3339, rfc3339WithMs } from "./scope/time_text.ts";
 
 export interface ViewOptions {
   /** Leaves out `status.nodes`: for lists, and for workflows that would be too large. */
   withoutNodes?: boolean;
+  /** Shows when the workflow and its nodes started and finished in milliseconds, not in whole seconds. */
+  exactTimes?: boolean;
 }
 
 /** The object as the API shows it. It shares parts with the state, so it must not be changed. */
@@ -33,11 +35,12 @@ export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Ste
 
 function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<WorkflowStatus> {
   const { header, specs, runtime } = state;
+  const show = options.exactTimes === true ? rfc3339WithMs : rfc3339;
   const status: WorkflowStatus = {
     ...header.imported,
     phase: header.phase,
-    startedAt: timeText(header.startedAt),
-    finishedAt: timeText(header.finishedAt),
+    startedAt: timeText(header.startedAt, show),
+    finishedAt: timeText(header.finishedAt, show),
   };
   // The estimate is made before the start, but shown from the start on.
   if (header.startedAt === undefined) delete status.estimatedDuration;
@@ -61,15 +64,18 @@ function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<Workflow
   const resources = totalResources(state);
   if (resources !== undefined) status.resourcesDuration = resources;
   if (options.withoutNodes !== true && state.nodes.size > 0) {
-    status.nodes = yield* viewNodes(state);
+    status.nodes = yield* viewNodes(state, show);
     const synced = yield* taskResults(state);
     if (synced !== undefined) status.taskResultsCompletionStatus = synced;
   }
   return status;
 }
 
-function timeText(at: number | undefined): string | null {
-  return at === undefined ? null : rfc3339(at);
+/** How a time is written. */
+type Show = (at: number) => string;
+
+function timeText(at: number | undefined, show: Show): string | null {
+  return at === undefined ? null : show(at);
 }
 
 function totalResources(state: WorkflowState): Record<string, number> | undefined {
@@ -92,7 +98,7 @@ function* taskResults(state: WorkflowState): Steps<Record<string, boolean> | und
   return count === 0 ? undefined : results;
 }
 
-function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
+function* viewNodes(state: WorkflowState, show: Show): Steps<Record<string, NodeStatus>> {
   if (state.nodes.size > STEP_SIZE) yield;
   const known = nothingKnown();
   const { children } = yield* edgeSteps(state, known);
@@ -101,25 +107,26 @@ function* viewNodes(state: WorkflowState): Steps<Record<string, NodeStatus>> {
   const sums = yield* SumsBelow.over(state, children, known);
   let count = 0;
   for (const node of state.nodes.values()) {
-    nodes[node.id] = viewNode({ state, sums, known }, node, children.get(node.id));
+    nodes[node.id] = viewNode({ state, sums, known, show }, node, children.get(node.id));
     if (++count % STEP_SIZE === 0) yield;
   }
   return nodes;
 }
 
-/** What the views of nodes are derived from. */
+/** What the views of nodes are derived from, and how they show times. */
 interface Derived {
   state: WorkflowState;
   sums: SumsBelow;
   known: KnownOutbound;
+  show: Show;
 }
 
 function viewNode(
-  { state, sums, known }: Derived,
+  { state, sums, known, show }: Derived,
   node: NodeRecord,
   children: string[] | undefined,
 ): NodeStatus {
-  const view = ownMembers(node);
+  const view = ownMembers(node, show);
   if (children !== undefined && children.length > 0) view.children = children;
   const isGroup = node.type === "Steps" || node.type === "DAG";
   const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
@@ -141,7 +148,7 @@ function viewNode(
 }
 
 /** What a node shows as it is stored. Written out member by member: this is much of the work of an answer. */
-function ownMembers(node: NodeRecord): NodeStatus {
+function ownMembers(node: NodeRecord, show: Show): NodeStatus {
   const { id, name, displayName, type } = node;
   const view = { id, name, displayName, type } as NodeStatus;
   if (node.templateName !== undefined) view.templateName = node.templateName;
@@ -161,8 +168,8 @@ function ownMembers(node: NodeRecord): NodeStatus {
   }
   if (node.taskResultSynced !== undefined) view.taskResultSynced = node.taskResultSynced;
   if (node.boundary !== undefined) view.boundaryID = node.boundary;
-  view.startedAt = timeText(node.startedAt);
-  view.finishedAt = timeText(node.finishedAt);
+  view.startedAt = timeText(node.startedAt, show);
+  view.finishedAt = timeText(node.finishedAt, show);
   return view;
 }
 

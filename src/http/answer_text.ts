@@ -1,6 +1,7 @@
 /** Texts of answers. Those of large ones are written piece by piece, so that others get their turn. */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
+import { isShared } from "../base/shared_json.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { Turns } from "../platform/turns.ts";
 
@@ -8,11 +9,16 @@ import { Turns } from "../platform/turns.ts";
 const MAX_MEMBERS = 250;
 /** How deep large objects and lists are searched for: `items`, one of them, its `status`, its `nodes`. */
 const DEPTH = 4;
+/** The same in an object that is no list: its `status`, its `nodes`. */
+const OBJECT_DEPTH = 2;
 
 /** Tells whether an answer is large enough to be written in pieces. */
-export function isLargeAnswer(answer: Json | undefined, depth: number = DEPTH): boolean {
-  // Plain loops, because every answer comes through here.
-  if (typeof answer !== "object" || answer === null) return false;
+export function isLargeAnswer(
+  answer: Json | undefined,
+  depth: number = isJsonObject(answer) && answer.items ? DEPTH : OBJECT_DEPTH,
+): boolean {
+  // Plain loops, because every answer comes through here. What is shared is small.
+  if (typeof answer !== "object" || answer === null || isShared(answer)) return false;
   if (Array.isArray(answer)) {
     if (answer.length > MAX_MEMBERS) return true;
     if (depth === 0) return false;

@@ -68,9 +68,16 @@ export class RequestBody {
    * `HeldBytes.add` when all bodies together hold too much
    */
   bytes(): Promise<Uint8Array> {
-    return this.#bytes ??= this.#text === undefined
-      ? this.#read((length, held) => readBytes(this.#request, length, held, this.#limits.maxBytes))
-      : this.#text.then((text) => bytesOf(text, this.#request));
+    if (this.#bytes !== undefined) return this.#bytes;
+    if (this.#text !== undefined) {
+      return this.#bytes = this.#text.then((text) => bytesOf(text, this.#request));
+    }
+    const length = this.#length();
+    const { maxBytes } = this.#limits;
+    return this.#bytes = this.#read(
+      length,
+      (held) => readBytes(this.#request, length, held, maxBytes),
+    );
   }
 
   /**
@@ -79,10 +86,11 @@ export class RequestBody {
    * @throws {Problem} as of `bytes`
    */
   text(): Promise<string> {
-    const isText = this.#bytes === undefined && this.#length() !== undefined;
-    return this.#text ??= isText
-      ? this.#read(() => this.#request.text())
-      : this.bytes().then(textOf);
+    if (this.#text !== undefined) return this.#text;
+    const length = this.#bytes === undefined ? this.#length() : undefined;
+    return this.#text = length === undefined
+      ? this.bytes().then(textOf)
+      : this.#read(length, () => this.#request.text());
   }
 
   /** The length that was announced; undefined when there is none. */
@@ -92,15 +100,15 @@ export class RequestBody {
   }
 
   async #read<T>(
-    read: (length: number | undefined, held: HeldBytes) => Promise<T>,
+    length: number | undefined,
+    read: (held: HeldBytes) => Promise<T>,
   ): Promise<T> {
     const { maxBytes } = this.#limits;
-    const length = this.#length();
     // The HTTP server accepts no more than was announced.
     if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
     const held = this.#held = this.#ledger.open(this.#sender);
     if (length !== undefined) held.add(length);
-    return await inTime(read(length, held).catch(brokenOff), this.#limits);
+    return await inTime(read(held).catch(brokenOff), this.#limits);
   }
 }
 

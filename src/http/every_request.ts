@@ -4,10 +4,10 @@
  */
 import type { Ids } from "../platform/ids.ts";
 import type { Hold } from "../service/workflows/large_reads.ts";
-import type { OriginRule } from "./origin.ts";
+import { CALLBACK_GRANT, callbackPreflight, type OriginRule } from "./origin.ts";
 import { problemResponse } from "./problems.ts";
 import { CountedRequest, type RateLimiter } from "./rate_limit.ts";
-import { cleanPath } from "./request_path.ts";
+import { cleanPath, isCallbackPath } from "./request_path.ts";
 
 /** What routes find in their environment. */
 export interface RequestEnv {
@@ -49,9 +49,10 @@ export function answerHeaders(requestId: string): Record<string, string> {
 /** Headers of answers other than JSON, which a browser may show as a page. An answer may have its own rule about frames. */
 const PAGE_HEADERS = { "referrer-policy": "no-referrer", "x-frame-options": "DENY" };
 
-/** What counts for the limit: the API, and attempts to log in. */
+/** What counts for the limit: the API, callbacks, and attempts to log in. */
 function isCounted(path: string): boolean {
-  return path.startsWith("/api/") || path === "/login";
+  return path.startsWith("/api/") || isCallbackPath(path) || path === "/login" ||
+    path.startsWith("/oauth2/");
 }
 
 /** Wraps the routes in what every request needs. */
@@ -66,11 +67,16 @@ export function wrapRoutes(
     if (rateLimiter !== undefined && isCounted(target.path)) {
       env.counted = new CountedRequest(rateLimiter, server);
     }
-    const response = env.counted?.refusal ?? refuseOrigin(request, origin) ??
-      refuseTarget(request.method, target) ?? await fetch(request, env);
     // Intentionally not `has`: on Deno that lists all headers, while one is read by itself.
-    if (request.headers.get("origin") !== null) {
-      for (const [name, value] of Object.entries(origin.grant(request.headers) ?? {})) {
+    const page = request.headers.get("origin");
+    const isCallback = isCallbackPath(target.path);
+    const preflight = isCallback ? callbackPreflight(request) : undefined;
+    const refusal = isCallback ? undefined : refuseOrigin(request, page, origin);
+    const response = env.counted?.refusal ?? preflight ?? refusal ??
+      refuseTarget(request.method, target) ?? await fetch(request, env);
+    if (page !== null) {
+      const granted = isCallback ? CALLBACK_GRANT : origin.grant(page) ?? {};
+      for (const [name, value] of Object.entries(granted)) {
         response.headers.set(name, value);
       }
     }
@@ -90,9 +96,14 @@ export function wrapRoutes(
   };
 }
 
-function refuseOrigin({ method, headers }: Request, origin: OriginRule): Response | undefined {
-  const refusal = origin.refusal(method, headers);
-  return refusal === undefined ? origin.preflight(method, headers) : problemResponse(refusal);
+function refuseOrigin(
+  { method, headers }: Request,
+  origin: string | null,
+  rule: OriginRule,
+): Response | undefined {
+  const sent = { method, headers, origin };
+  const refusal = rule.refusal(sent);
+  return refusal === undefined ? rule.preflight(sent) : problemResponse(refusal);
 }
 
 function refuseTarget(

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { createOriginRule, type HostRule } from "./origin.ts";
 
+const sentTo = (host: string) => ({ method: "GET", headers: new Headers({ host }), origin: null });
+
 const statusOf = (host: string, hosts: HostRule | undefined): number =>
-  createOriginRule({ allowed: [], hosts }).refusal("GET", new Headers({ host }))?.status ?? 200;
+  createOriginRule({ allowed: [], hosts }).refusal(sentTo(host))?.status ?? 200;
 
 const OF_THIS_MACHINE = ["localhost", "localhost:2746", "a.localhost", "127.0.0.1:1", "[::1]:1"];
 const STRANGE = [
@@ -52,7 +54,7 @@ test("a name without a dot is refused by a server that serves only its own machi
 
 test("the refusal says what to do", () => {
   const rule = createOriginRule({ allowed: [], hosts: [] });
-  expect(rule.refusal("GET", new Headers({ host: "a.example:80" }))?.message).toContain(
+  expect(rule.refusal(sentTo("a.example:80"))?.message).toContain(
     "--allowed-hosts a.example",
   );
 });

@@ -6,13 +6,20 @@
  */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 
+export interface SentByPage {
+  method: string;
+  headers: Headers;
+  /** The page's origin, from the headers; null when no page sends it. */
+  origin: string | null;
+}
+
 export interface OriginRule {
   /** The refusal of a request because of the page that sends it; undefined when it is allowed. */
-  refusal(method: string, headers: Headers): Problem | undefined;
-  /** Headers that let the page read the answer; undefined when it may not. */
-  grant(headers: Headers): Record<string, string> | undefined;
+  refusal(request: SentByPage): Problem | undefined;
+  /** Headers that let a page of this origin read the answer; undefined when it may not. */
+  grant(origin: string): Record<string, string> | undefined;
   /** The answer to a preflight request; undefined for other requests. */
-  preflight(method: string, headers: Headers): Response | undefined;
+  preflight(request: SentByPage): Response | undefined;
 }
 
 /**
@@ -77,9 +84,8 @@ function hostRefusal(host: string, rule: HostRule): Problem | undefined {
 /** Creates the rule. */
 export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule {
   const isAllowed = (origin: string) => allowed.includes("*") || allowed.includes(origin);
-  function grant(headers: Headers): Record<string, string> | undefined {
-    const origin = headers.get("origin");
-    if (origin === null || !isAllowed(origin)) return undefined;
+  function grant(origin: string): Record<string, string> | undefined {
+    if (!isAllowed(origin)) return undefined;
     return {
       "access-control-allow-origin": allowed.includes("*") ? "*" : origin,
       "access-control-expose-headers": ANSWER_HEADERS,
@@ -88,14 +94,13 @@ export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule 
   }
   return {
     grant,
-    refusal(method, headers) {
+    refusal({ method, headers, origin }) {
       const host = headers.get("host");
       if (hosts !== undefined && host !== null) {
         const refused = hostRefusal(host, hosts);
         if (refused !== undefined) return refused;
       }
       if (method === "GET" || method === "HEAD") return undefined;
-      const origin = headers.get("origin");
       if (origin === null || isAllowed(origin)) return undefined;
       const own = [host, headers.get("x-forwarded-host")];
       if (URL.canParse(origin) && own.includes(new URL(origin).host)) return undefined;
@@ -104,9 +109,9 @@ export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule 
         `pages of ${origin} may not change anything here; --access-control-allow-origin allows them`,
       );
     },
-    preflight(method, headers) {
+    preflight({ method, headers, origin }) {
       if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return undefined;
-      const granted = grant(headers);
+      const granted = origin === null ? undefined : grant(origin);
       return granted && new Response(null, {
         status: 204,
         headers: {
@@ -118,4 +123,24 @@ export function createOriginRule({ allowed, hosts }: OriginOptions): OriginRule 
       });
     },
   };
+}
+
+/** Headers of answers to callbacks: whoever has a callback URL needs no other credential, so any page may use it. */
+export const CALLBACK_GRANT: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": ANSWER_HEADERS,
+};
+
+/** The answer to a preflight request for a callback URL; undefined for other requests. */
+export function callbackPreflight({ method, headers }: Request): Response | undefined {
+  if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return undefined;
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...CALLBACK_GRANT,
+      "access-control-allow-methods": "POST",
+      "access-control-allow-headers": "content-type, idempotency-key, x-request-id",
+      "access-control-max-age": MAX_AGE,
+    },
+  });
 }

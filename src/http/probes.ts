@@ -1,4 +1,5 @@
 /** Probes: is the server alive, can it work, how is it doing. */
+import { credentialsOf } from "../auth/credentials.ts";
 import { unavailable } from "../base/problem.ts";
 import type { AppDeps } from "./deps.ts";
 import { asProblem } from "./problems.ts";
@@ -25,7 +26,7 @@ export function mountProbes(app: RouteApp, deps: AppDeps): void {
   });
   app.get("/metrics", async (c) => {
     try {
-      await deps.gatekeeper(c.req.raw.headers);
+      await deps.gatekeeper(credentialsOf(c.req.raw.headers));
     } catch {
       return new Response(null, { status: 403 });
     }

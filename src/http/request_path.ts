@@ -35,3 +35,15 @@ export function cleanPath(path: string): string {
   const ends = last === "" || last === "." || last === "..";
   return ends && path.endsWith("/") && clean !== "/" ? `${clean}/` : clean;
 }
+
+const CALLBACKS = "/callback/";
+
+/** Tells whether a path is that of a callback URL. */
+export function isCallbackPath(path: string): boolean {
+  return path.startsWith(CALLBACKS);
+}
+
+/** A path for logs: that of a callback without what may be its token. */
+export function shownPath(path: string): string {
+  return isCallbackPath(path) ? `${CALLBACKS}…` : path;
+}

@@ -2,12 +2,14 @@
 import type { Json } from "../base/json.ts";
 import type { SubmitOptions } from "../service/workflows/submit.ts";
 import {
+  always,
   boolean,
   closed,
   type FieldInput,
   int32,
   json,
   list,
+  namedString,
   string,
   struct,
   type StructSchema,
@@ -15,6 +17,7 @@ import {
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { OWNER_REFERENCE } from "../spec/schema/kubernetes.ts";
 import type {
+  ConfigMap,
   CronWorkflow,
   Workflow,
   WorkflowEventBinding,
@@ -119,6 +122,25 @@ export const WORKFLOW_STOP: StructSchema = controlRequest("WorkflowStopRequest",
   ...named,
   nodeFieldSelector: string,
   message: string,
+});
+
+export interface CallbackUseBody {
+  outputs?: Json;
+  message?: string;
+}
+export const CALLBACK_USE: StructSchema = struct("CallbackUse", () => ({
+  outputs: json,
+  message: string,
+}));
+
+export interface CallbackMakeBody {
+  nodeFieldSelector?: string;
+  expires?: string;
+}
+export const CALLBACK_MAKE: StructSchema = controlRequest("WorkflowCallbackRequest", {
+  ...named,
+  nodeFieldSelector: string,
+  expires: string,
 });
 
 export interface WorkflowSetBody {
@@ -237,6 +259,35 @@ export interface TrackingBody {
 export const TRACKING: StructSchema = struct("CollectEventRequest", () => ({
   name: string,
 }), "info");
+
+export interface WorkflowImportBody {
+  workflow?: Workflow;
+  overwrite?: boolean;
+  dryRun?: boolean;
+}
+const importFields = { namespace: string, overwrite: boolean, dryRun: boolean };
+export const WORKFLOW_IMPORT: StructSchema = controlRequest("ImportWorkflowRequest", {
+  ...importFields,
+  workflow: kindSchema("Workflow"),
+}, "sluice");
+
+export interface ConfigMapImportBody {
+  configMap?: ConfigMap;
+  overwrite?: boolean;
+  dryRun?: boolean;
+}
+export const CONFIG_MAP_IMPORT: StructSchema = controlRequest("ImportConfigMapRequest", {
+  ...importFields,
+  configMap: kindSchema("ConfigMap"),
+}, "sluice");
+
+/** What an import did. */
+export const IMPORTED: StructSchema = struct("Imported", () => ({
+  outcome: always(
+    namedString("string", ["created", "unchanged", "differs", "replaced", "left"]),
+  ),
+  message: string,
+}), "sluice");
 
 /** Options of log streams, as query parameters. */
 export const LOG_OPTIONS = {

@@ -47,6 +47,10 @@ interface RouteBase {
   requiredQuery?: readonly string[];
   /** Absent: the route takes no body and ignores one. */
   body?: StructSchema | "json";
+  /** Largest body, bytes, if that is less than for other routes. */
+  maxBodyBytes?: number;
+  /** The body is an event or holds one: it has the bounds of events. */
+  holdsEvent?: true;
   /** Examines a request before its credentials are checked. */
   guard?: (guarded: GuardedRequest) => Promise<GuardVerdict | undefined>;
   /** The form of a successful answer. Absent: an object that the description does not specify. */
@@ -60,6 +64,8 @@ export interface GuardedRequest {
   service: ServiceDeps;
   params: Record<string, string>;
   headers: Headers;
+  /** As `credentialsOf` lists them. */
+  credentials: readonly string[];
   body: RequestBody;
   /** Its earlier finding no longer holds: the request was refused with `StaleManifests`. */
   isAgain: boolean;

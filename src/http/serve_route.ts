@@ -3,6 +3,7 @@
  * then the caller (from the headers) and the rate limit, and only then the body and the use case.
  */
 import type { Context, Hono } from "hono";
+import { credentialsOf } from "../auth/credentials.ts";
 import type { Caller } from "../auth/port.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
@@ -23,6 +24,7 @@ import { asProblem, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import { addressOf } from "./rate_limit.ts";
+import { shownPath } from "./request_path.ts";
 import type { Call, Route } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
@@ -93,11 +95,13 @@ async function attempt(
   try {
     const params = paramsOf(path);
     const values = readQuery(query, route.query);
-    const verdict = body && await route.guard?.({ service, params, headers, body, isAgain });
+    const credentials = credentialsOf(headers);
+    const guarded = { service, params, headers, credentials, isAgain };
+    const verdict = body && await route.guard?.({ ...guarded, body });
     framing = route.kind === "stream" ? framingOf(headers) : undefined;
     const caller = verdict !== undefined && "caller" in verdict
       ? verdict.caller
-      : await deps.gatekeeper(headers);
+      : await deps.gatekeeper(credentials);
     if (!isAgain) c.env.counted?.identify(caller);
     const tooFast = c.env.counted?.refusal;
     if (tooFast !== undefined) return tooFast;
@@ -171,12 +175,15 @@ async function readBody(
   body.sentBy(isAnyone === true ? { type: "anyone" } : { type: "identity", key });
   const text = await body.text();
   workingOn("request", requestId);
-  const members = route.body === "json" ? EVENT_SHARE * deps.maxBodyMembers : deps.maxBodyMembers;
+  const members = route.holdsEvent === true
+    ? EVENT_SHARE * deps.maxBodyMembers
+    : deps.maxBodyMembers;
   return await decodeBody(text, route.body, members);
 }
 
 function bodyLimit(route: Route, deps: AppDeps): number {
-  return route.body === "json" ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
+  const most = route.holdsEvent === true ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
+  return Math.min(most, route.maxBodyBytes ?? Infinity);
 }
 
 async function answerResponse(
@@ -237,7 +244,8 @@ function refuse(
 export function logDefect(error: unknown, deps: AppDeps, c: RouteContext): void {
   const problem = asProblem(error);
   if (problem === error) return;
-  const { method, path } = c.req;
+  const { method } = c.req;
+  const path = shownPath(c.req.path);
   deps.service.log.error(
     { err: error, requestId: c.env.requestId, method, path },
     "request failed",

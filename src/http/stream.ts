@@ -20,14 +20,30 @@ export function framingOf(headers: Headers): Framing {
   return headers.get("accept") === "text/event-stream" ? "sse" : "ndjson";
 }
 
+/** Longer frames are encoded for each receiver, so that their bytes are not held beside their text. */
+const MAX_KEPT_FRAME = 16_384;
+
 /** A whole frame that has already been filtered and written, once for all receivers. */
 export class FrameText {
   readonly text: string;
+  readonly #encoded: Partial<Record<Framing, Uint8Array>> = {};
+
   /** @param text as `writeJson` makes it */
   constructor(text: string) {
     this.text = text;
   }
+
+  /** As it goes on the wire, not as the last frame: the same bytes for all receivers, not to be changed. */
+  bytes(framing: Framing): Uint8Array {
+    const known = this.#encoded[framing];
+    if (known !== undefined) return known;
+    const bytes = encoder.encode(frameText(this.text, framing, false));
+    if (this.text.length <= MAX_KEPT_FRAME) this.#encoded[framing] = bytes;
+    return bytes;
+  }
 }
+
+const encoder = new TextEncoder();
 
 /** A message, or several that are there at the same time and are sent together. */
 export type Messages = JsonObject | FrameText | readonly (JsonObject | FrameText)[];
@@ -84,7 +100,6 @@ export function streamResponse(
   options: StreamOptions,
 ): Response {
   const { framing, projection, clock } = options;
-  const encoder = new TextEncoder();
   const iterator = source[Symbol.asyncIterator]();
   let cancelHeartbeat = () => {};
   let ended = false;
@@ -113,10 +128,8 @@ export function streamResponse(
           return;
         }
         const messages = next.value instanceof Array ? next.value : [next.value];
-        const frames = messages.map((one) =>
-          frameText(messageJson(one, projection), framing, false)
-        );
-        controller.enqueue(encoder.encode(frames.join("")));
+        const frames = messages.map((one) => frameOf(one, projection).bytes(framing));
+        controller.enqueue(joined(frames));
       } catch (error) {
         if (ended) return;
         end();
@@ -135,10 +148,23 @@ export function streamResponse(
   return new Response(body, { status: 200, headers: streamHeaders(framing) });
 }
 
-function messageJson(message: JsonObject | FrameText, projection: Projection | undefined): string {
-  if (message instanceof FrameText) return message.text;
+function frameOf(message: JsonObject | FrameText, projection: Projection | undefined): FrameText {
+  if (message instanceof FrameText) return message;
   const frame: JsonObject = { result: message };
-  return writeJson(projection === undefined ? frame : project(frame, projection));
+  return new FrameText(writeJson(projection === undefined ? frame : project(frame, projection)));
+}
+
+/** Several pieces as one; a single one as it is. */
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const whole = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 /** Makes messages from the values of a stream. */

@@ -1,5 +1,4 @@
 /** Senders of events that prove who they are by a signature instead of a credential. */
-import { credentialsOf } from "../auth/credentials.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import {
   knownWithoutSenders,
@@ -16,9 +15,9 @@ import type { GuardedRequest, GuardVerdict } from "./route.ts";
  * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read
  */
 export async function webhookGuard(
-  { service, params, headers, body, isAgain }: GuardedRequest,
+  { service, params, headers, credentials, body, isAgain }: GuardedRequest,
 ): Promise<GuardVerdict | undefined> {
-  if (credentialsOf(headers).length > 0) return undefined;
+  if (credentials.length > 0) return undefined;
   const namespace = params.namespace ?? "";
   if (!isAgain && !service.settings.authRequired) {
     const manifests = knownWithoutSenders(service, namespace);

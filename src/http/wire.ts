@@ -1,6 +1,6 @@
 /** Objects as answers show them: without `kind`, and with the members that clients of the reference rely on. */
 import { defined } from "../base/defined.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
 import { decode } from "../spec/schema/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
@@ -95,16 +95,18 @@ function completed(filtered: JsonObject): JsonObject {
   return { ...decoded, status: statusWire(isJsonObject(status) ? status : undefined) };
 }
 
-function statusWire(status: JsonObject | undefined, areNodesWhole = false): JsonObject {
-  const { nodes, ...rest } = status ?? {};
-  const shown: JsonObject = { startedAt: null, finishedAt: null, ...rest };
-  if (shown.phase === "") delete shown.phase;
-  for (const [key, value] of Object.entries(shown)) {
-    if (isJsonObject(value) && Object.keys(value).length === 0) {
-      // Empty objects stay if they are pointers in the reference.
-      if (key !== "artifactRepositoryRef" && key !== "artifactGCStatus") delete shown[key];
-    }
+/** Members that are shown even if they are empty, because they are pointers in the reference. */
+const POINTERS: readonly string[] = ["artifactRepositoryRef", "artifactGCStatus"];
+
+function statusWire(status: JsonObject = {}, areNodesWhole = false): JsonObject {
+  const shown: JsonObject = { startedAt: null, finishedAt: null };
+  for (const key of Object.keys(status)) {
+    const value = status[key];
+    if (key === "nodes" || (key === "phase" && value === "")) continue;
+    if (value === undefined || (isEmpty(value) && !POINTERS.includes(key))) continue;
+    shown[key] = value;
   }
+  const { nodes } = status;
   if (!isJsonObject(nodes) || Object.keys(nodes).length === 0) return shown;
   shown.nodes = areNodesWhole ? nodes : Object.fromEntries(
     Object.entries(nodes).map(([id, node]) => [
@@ -115,6 +117,12 @@ function statusWire(status: JsonObject | undefined, areNodesWhole = false): Json
     ]),
   );
   return shown;
+}
+
+function isEmpty(value: Json): boolean {
+  if (!isJsonObject(value)) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 /** A template or binding as answers show it. */

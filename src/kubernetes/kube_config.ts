@@ -28,13 +28,15 @@ export interface KubeConfig {
 /**
  * Reads the configuration: in a pod the service account, else `KUBECONFIG`, else `~/.kube/config`.
  *
+ * @param context of the kubeconfig. @default its current one
  * @throws {Problem} FailedPrecondition when there is none, or it logs in by a program.
  */
 export async function loadKubeConfig(
   env: Record<string, string | undefined>,
+  context?: string,
 ): Promise<KubeConfig> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
-  if (host !== undefined && env["KUBECONFIG"] === undefined) {
+  if (host !== undefined && env["KUBECONFIG"] === undefined && context === undefined) {
     return {
       server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
       ca: await readFile(`${ACCOUNT_DIR}/ca.crt`, "utf8"),
@@ -48,17 +50,21 @@ export async function loadKubeConfig(
   if (text === undefined) {
     throw fault(`Found no Kubernetes: not in a pod, and there is no kubeconfig at ${path}`);
   }
-  return await fromKubeconfig(parse(text) as Json, dirname(resolve(path)));
+  return await fromKubeconfig(parse(text) as Json, dirname(resolve(path)), context);
 }
 
-async function fromKubeconfig(config: Json, folder: string): Promise<KubeConfig> {
+async function fromKubeconfig(
+  config: Json,
+  folder: string,
+  wanted: string | undefined,
+): Promise<KubeConfig> {
   if (!isJsonObject(config)) throw fault("The kubeconfig is not an object");
-  const context = named(config["contexts"], config["current-context"], "context");
+  const context = named(config["contexts"], wanted ?? config["current-context"], "context");
   const cluster = named(config["clusters"], context["cluster"], "cluster");
   const user = named(config["users"], context["user"], "user");
   if (user["exec"] !== undefined || user["auth-provider"] !== undefined) {
     throw fault(
-      "The kubeconfig logs in by a program, which the server doesn't run; use a service account's token or a client certificate",
+      "The kubeconfig logs in by a program, which is not run here; use a service account's token or a client certificate",
     );
   }
   const pem = async (holder: JsonObject, name: string): Promise<string | undefined> => {

@@ -8,8 +8,11 @@ export interface Clock {
   now(): number;
   /** Milliseconds that only grow; for measuring and for trusting leases. */
   monotonic(): number;
-  /** Runs `run` once after `ms` (0 … `MAX_TIMER_MS`, clamped); the result cancels it. */
-  after(ms: number, run: () => void): () => void;
+  /**
+   * Runs `run` once after `ms` (0 … `MAX_TIMER_MS`, clamped); the result cancels it.
+   * @param isIdle the timer alone keeps no process alive
+   */
+  after(ms: number, run: () => void, isIdle?: boolean): () => void;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -18,8 +21,9 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, run) {
+  after(ms, run, isIdle = false) {
     const handle = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+    if (isIdle) handle.unref();
     return () => clearTimeout(handle);
   },
   sleep: (ms, signal) => sleepOn(systemClock, ms, signal),

@@ -48,7 +48,7 @@ test("parseConfig() collects a repeated list flag", () => {
 });
 
 test("parseConfig() reports all problems at once, each with its source", () => {
-  expect(problemsOf(["--port", "x", "--nope", "--store=mysql:x"], { SLUICE_LEASE_TTL: "3" }))
+  expect(problemsOf(["--port", "x", "--nope", "y", "--store=mysql:x"], { SLUICE_LEASE_TTL: "3" }))
     .toEqual([
       'SLUICE_LEASE_TTL is "3", expected a duration from 300ms to 10m, like 3s or 500ms',
       'Unknown flag "--nope"; --help lists all',
@@ -88,12 +88,25 @@ test.each([
 });
 
 test("parseConfig() wants what an authentication mode needs", () => {
-  expect(problemsOf(["--auth-mode", "client"])).toEqual([
-    "--auth-mode client needs --token-file; make a token with: sluice token create --file FILE",
-  ]);
+  const missing =
+    "--auth-mode client needs --token-file; make a token with: sluice token create --file FILE";
+  expect(problemsOf(["--auth-mode", "client", "--store=redis://x"])).toEqual([missing]);
+  expect(problemsOf(["--auth-mode", "client", "--store=memory:"])).toEqual([missing]);
+  expect(problemsOf(["--auth-mode", "client", "--access-file", "a"])).toEqual([missing]);
+  // An embedded store keeps its own.
+  expect(problemsOf(["--auth-mode", "client"])).toEqual([]);
   expect(problemsOf(["--auth-mode", "client", "--token-file", "t"])).toHaveLength(1);
   expect(problemsOf(["--auth-mode", "client", "--executor", "kubernetes"])).toEqual([]);
   expect(problemsOf(["--auth-mode", "sso", "--access-file", "a"])).toHaveLength(1);
+  const sso = ["--auth-mode=sso", "--access-file=a", "--sso-issuer=https://i", "--sso-audience=a"];
+  const url = "--sso-redirect-url=https://sluice.example.com/below/oauth2/callback";
+  expect(problemsOf([...sso, "--sso-client-id=pages", url])).toEqual([]);
+  expect(problemsOf([...sso, "--sso-client-id=pages"])).toHaveLength(1);
+  expect(problemsOf([...sso, "--sso-client-id=pages", "--sso-redirect-url=https://x/"]))
+    .toHaveLength(1);
+  expect(problemsOf(["--sso-client-id=pages", url])).toEqual([
+    "--sso-client-id and --sso-redirect-url need --auth-mode sso",
+  ]);
 });
 
 test("parseConfig() takes a number of processes, or auto, with a store that they can share", () => {

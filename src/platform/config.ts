@@ -3,7 +3,8 @@
  * of the environment's variables. Every other part takes its own small options.
  */
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
-import { LogLevel } from "./log.ts";
+import { LogLevel } from "./log_level.ts";
+import { ownAccess } from "./own_access.ts";
 
 export const AuthMode = ["server", "client", "sso"] as const;
 export type AuthMode = typeof AuthMode[number];
@@ -116,7 +117,8 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "TOKEN_FILE",
     default: "",
-    doc: "File of hashed bearer tokens for --auth-mode client; sluice token create makes entries",
+    doc:
+      "File of hashed bearer tokens for --auth-mode client; sluice token create makes entries. Without it and --access-file, an embedded store keeps both in its folder, and the first start shows a token for everything",
   },
   accessFile: {
     type: "text",
@@ -141,6 +143,37 @@ export const CONFIG_TABLE = {
     env: "SSO_JWKS_URL",
     default: "",
     doc: "Where the issuer's keys are; without it the issuer's discovery document says",
+  },
+  ssoClientId: {
+    type: "text",
+    env: "SSO_CLIENT_ID",
+    default: "",
+    doc:
+      "With --auth-mode sso: people log in at the issuer, as users of this client of it; also an accepted audience",
+  },
+  ssoClientSecret: {
+    type: "text",
+    env: "SSO_CLIENT_SECRET",
+    default: "",
+    doc:
+      "Secret of --sso-client-id; empty for a public client. Set the variable: flags show in the list of processes",
+  },
+  ssoRedirectUrl: {
+    type: "text",
+    env: "SSO_REDIRECT_URL",
+    default: "",
+    pattern: /^https?:\/\/[^/?#\s]+(\/[^?#\s;,]*)?\/oauth2\/callback$/,
+    expected: "an address like https://sluice.example.com/oauth2/callback",
+    doc:
+      "Where the issuer sends people back: the address of this server as browsers reach it, and /oauth2/callback. The issuer must know it for --sso-client-id",
+  },
+  ssoScopes: {
+    type: "text",
+    env: "SSO_SCOPES",
+    default: "openid profile email",
+    pattern: /^openid( [\x21-\x7e]+)*$/,
+    expected: "openid, and others after it with spaces between them",
+    doc: "What the issuer is asked to put into tokens; add groups if the rules need them",
   },
   allowedHosts: {
     type: "text",
@@ -268,6 +301,15 @@ export const CONFIG_TABLE = {
     max: 366 * 86_400_000,
     doc: "How long delivery records of events are kept",
   },
+  keptEventRate: {
+    type: "integer",
+    env: "KEPT_EVENT_RATE",
+    default: 1,
+    min: 0,
+    max: 1_000,
+    doc:
+      "Events a second, of each namespace and on each replica, that are kept with their delivery records; 0 keeps only dead letters",
+  },
   labelPrefix: {
     type: "text",
     env: "LABEL_PREFIX",
@@ -357,6 +399,22 @@ export const CONFIG_TABLE = {
     env: "CALLBACK_URL",
     default: "http://sluice:2746",
     doc: "How pods reach the server, by plain http inside the cluster",
+  },
+  publicUrl: {
+    type: "text",
+    env: "PUBLIC_URL",
+    default: "",
+    pattern: /^https?:\/\/[^/?#\s"\\]+(\/[^?#\s"\\]*)?$/,
+    expected: "an address like https://sluice.example.com/path",
+    doc:
+      "Address of this server for systems outside: callback URLs begin with it. Empty: the address that the server listens on",
+  },
+  callbackKeys: {
+    type: "text",
+    env: "CALLBACK_KEYS",
+    default: "",
+    doc:
+      "File with keys of callback URLs, one on each line: the first signs, all are accepted. Empty: one key that the store keeps",
   },
   workflowServiceAccount: {
     type: "text",
@@ -546,13 +604,42 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
   return Object.freeze(config);
 }
 
+/** A setting as people read it. */
+export interface ConfigRow {
+  /** `--lease-ttl`. */
+  flag: string;
+  /** What it takes, such as `N` or `a|b`; empty for a switch. */
+  value: string;
+  fallback: string;
+  /** `SLUICE_LEASE_TTL`. */
+  variable: string;
+  doc: string;
+}
+
+/** All settings, in the order of the table. */
+export function configRows(): ConfigRow[] {
+  return Object.entries<Row>(CONFIG_TABLE).map(([name, row]) => ({
+    flag: flagOf(name),
+    value: row.type === "switch" ? "" : placeholder(row),
+    fallback: row.type === "duration" ? durationText(row.default) : String(row.default),
+    variable: `SLUICE_${row.env}`,
+    doc: row.doc,
+  }));
+}
+
+/** A setting as a flag, with a value of the type that it has in {@link Config}. */
+export function flagText(name: keyof Config, value: unknown): string {
+  const { type } = CONFIG_TABLE[name];
+  const text = type === "duration" && typeof value === "number" ? `${value}ms` : String(value);
+  return `${flagOf(name)}=${text}`;
+}
+
 /** The table as help text. */
 export function describeConfig(): string {
-  return Object.entries<Row>(CONFIG_TABLE).map(([name, row]) => {
-    const fallback = row.type === "duration" ? durationText(row.default) : String(row.default);
-    return `  ${flagOf(name)}${row.type === "switch" ? "" : ` ${placeholder(row)}`}\n` +
-      `      ${row.doc}.\n      Default ${fallback}; variable SLUICE_${row.env}`;
-  }).join("\n");
+  return configRows().map(({ flag, value, fallback, variable, doc }) =>
+    `  ${[flag, value].join(" ").trimEnd()}\n` +
+    `      ${doc}.\n      Default ${fallback}; variable ${variable}`
+  ).join("\n");
 }
 
 /** Tells whether an address can only be reached from this machine. */
@@ -593,6 +680,8 @@ function readFlags(
     const row = name === undefined ? undefined : rows.get(name);
     if (name === undefined || !row) {
       problems.push(`Unknown flag "${flag}"; --help lists all`);
+      // What follows is its value and no second mistake.
+      if (inline === undefined && args[index + 1]?.startsWith("-") === false) index++;
       continue;
     }
     let text = inline;
@@ -671,7 +760,7 @@ function durationText(ms: number): string {
 /** Rules over several settings: what must not be open to the network by accident. */
 function checkTogether(config: Config, problems: string[]): void {
   const needsFiles = config.authMode.includes("client") && config.executor !== "kubernetes";
-  if (needsFiles && config.tokenFile === "") {
+  if (needsFiles && config.tokenFile === "" && ownAccess(config) === undefined) {
     problems.push(
       "--auth-mode client needs --token-file; make a token with: sluice token create --file FILE",
     );
@@ -679,6 +768,7 @@ function checkTogether(config: Config, problems: string[]): void {
   if (config.authMode.includes("sso") && (config.ssoIssuer === "" || config.ssoAudience === "")) {
     problems.push("--auth-mode sso needs --sso-issuer and --sso-audience");
   }
+  if (config.ssoClientId !== "" || config.ssoRedirectUrl !== "") checkLogin(config, problems);
   if (config.manifests !== "" && config.manifestSource === "kubernetes") {
     problems.push(
       "--manifests is for --manifest-source store; with kubernetes: kubectl apply -f " +
@@ -703,6 +793,16 @@ function checkTogether(config: Config, problems: string[]): void {
       `--auth-mode server on ${config.host} would let anybody who can reach the port do everything; ` +
         "choose client or sso, or say --allow-remote-without-auth",
     );
+  }
+}
+
+/** What people need to log in at the issuer. */
+function checkLogin(config: Config, problems: string[]): void {
+  if (!config.authMode.includes("sso")) {
+    problems.push("--sso-client-id and --sso-redirect-url need --auth-mode sso");
+  }
+  if (config.ssoClientId === "" || config.ssoRedirectUrl === "") {
+    problems.push("a login at the issuer needs both --sso-client-id and --sso-redirect-url");
   }
 }
 

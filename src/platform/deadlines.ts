@@ -61,7 +61,7 @@ export class Deadlines {
   }
 
   #arm(ms: number): void {
-    this.#disarm = this.#clock.after(Math.ceil(ms), () => {
+    const look = () => {
       this.#disarm = undefined;
       const now = this.#clock.monotonic();
       const late: Wait[] = [];
@@ -75,6 +75,8 @@ export class Deadlines {
         late.push(wait);
       }
       for (const { onLate } of late) onLate();
-    });
+    };
+    // The timer may outlast its wait: it must not keep a program alive whose server has stopped.
+    this.#disarm = this.#clock.after(Math.ceil(ms), look, true);
   }
 }

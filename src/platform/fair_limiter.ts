@@ -45,7 +45,8 @@ export class FairLimiter {
    * @throws {unknown} the reason of the signal when that aborts before; then nothing was run
    */
   async run<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    await this.enter(name, signal);
+    const place = this.enter(name, signal);
+    if (place !== undefined) await place;
     try {
       return await work();
     } finally {

@@ -3,15 +3,14 @@ import process from "node:process";
 import { pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { DestinationStream, Logger, LoggerOptions } from "pino";
+import { withoutCallbackTokens } from "../base/callback_tokens.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "./clock.ts";
 import { openStdout } from "./log_destination.ts";
+import type { LogLevel } from "./log_level.ts";
 import { Seldom } from "./seldom.ts";
 
 export type { Logger };
-
-export const LogLevel = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = typeof LogLevel[number];
 
 /** Names of fields that never reach a log line, up to three levels deep. */
 const SECRET_FIELDS = [
@@ -60,6 +59,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
         if (passedOver > 0) Object.assign(args, [{ ...args[0] as object, passedOver }]);
         method.apply(this, args);
       },
+      streamWrite: withoutCallbackTokens,
     },
     base: null,
     redact: {

@@ -22,6 +22,13 @@ export interface Server {
   close(graceMs: number): Promise<void>;
 }
 
+export interface ServeOptions {
+  /** Other processes that say so too may listen on the same port: Linux spreads new connections over them. */
+  sharesPort?: boolean;
+  /** The process is somebody else's: its `Request` and `Response` stay as they are, although others were faster on Node. */
+  isGuest?: boolean;
+}
+
 interface DenoServer {
   addr: { hostname: string; port: number };
   shutdown(): Promise<void>;
@@ -46,7 +53,6 @@ interface DenoRuntime {
  * the one of `node:http`, which takes three times its work for a request.
  *
  * @param headerTimeoutMs how long the head of a request may take to arrive; then the connection is cut off
- * @param sharesPort other processes that say so too may listen on the same port: Linux spreads new connections over them
  * @throws {Error} with code EADDRINUSE and friends when the address cannot be had.
  */
 export function serve(
@@ -54,13 +60,13 @@ export function serve(
   hostname: string,
   port: number,
   headerTimeoutMs?: number,
-  sharesPort = false,
+  { sharesPort = false, isGuest = false }: ServeOptions = {},
 ): Promise<Server> {
   const deno = (globalThis as { Deno?: DenoRuntime }).Deno;
   const address = { hostname, port, reusePort: sharesPort };
   return deno && headerTimeoutMs === undefined
     ? serveDeno(deno, handler, address)
-    : serveNode(handler, address, headerTimeoutMs);
+    : serveNode(handler, address, !isGuest, headerTimeoutMs);
 }
 
 interface Address {
@@ -112,12 +118,13 @@ function ending(): Response {
 async function serveNode(
   handler: FetchHandler,
   { hostname, port, reusePort }: Address,
+  mayReplaceGlobals: boolean,
   headerTimeoutMs = HEADER_TIMEOUT_MS,
 ): Promise<Server> {
   const { createAdaptorServer } = await import("@hono/node-server");
   const server = createAdaptorServer({
     fetch: handler,
-    overrideGlobalObjects: !("Deno" in globalThis),
+    overrideGlobalObjects: mayReplaceGlobals && !("Deno" in globalThis),
     serverOptions: {
       headersTimeout: headerTimeoutMs,
       // The bodies have limits of their own.

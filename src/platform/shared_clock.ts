@@ -30,8 +30,8 @@ export class SharedClock implements Clock {
     return this.#own.monotonic();
   }
 
-  after(ms: number, run: () => void): () => void {
-    return this.#own.after(ms, run);
+  after(ms: number, run: () => void, isIdle?: boolean): () => void {
+    return this.#own.after(ms, run, isIdle);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

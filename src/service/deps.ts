@@ -1,6 +1,7 @@
 /** What every use case gets: the ports that it uses and the settings of the deployment. */
 import type { WorkflowHost } from "../actors/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
+import type { LockTable } from "../engine/locks/locks.ts";
 import type { Caller, Identity } from "../auth/port.ts";
 import type { Executor } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -8,12 +9,17 @@ import type { Ids } from "../platform/ids.ts";
 import type { WorkThread } from "../platform/work_thread.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
+import type { MissingRight } from "../kubernetes/needed_rights.ts";
 import type { ClusterEvents } from "../kubernetes/pod_events.ts";
 import type { Naming } from "../spec/naming.ts";
-import type { Store } from "../store/port.ts";
+import type { Durability, Store } from "../store/port.ts";
+import type { CallbackUrls } from "./callbacks/urls.ts";
+import type { KnownCounts } from "./workflows/known_counts.ts";
 import type { DurationEstimates } from "./workflows/duration_estimates.ts";
+import type { OlderWaits } from "./workflows/older_waits.ts";
 import type { EventFeed } from "./events/stream/feed.ts";
 import type { EventMetrics } from "./events/metrics.ts";
+import type { SystemFacts } from "./system_facts.ts";
 import type { WatchHub } from "./workflows/watch_hub.ts";
 import type { ObjectRemover } from "./cluster/object_calls.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
@@ -46,6 +52,8 @@ export interface ServiceSettings {
   archive: boolean;
   /** Finished workflows stay in the archive when they are deleted. @default {false} */
   archiveDeleted?: boolean;
+  /** How long after its end a workflow that only the archive has stays there, ms. @default for ever */
+  archiveTtlMs?: number;
   /** Only workflows with these labels are archived. @default all */
   archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */
@@ -64,6 +72,19 @@ export type LogSource = Pick<Executor, "logs">;
 /** Where the bytes of artifacts are read and written. */
 export type ArtifactSource = Pick<ArtifactStore, "open" | "entries" | "write">;
 
+/** What the use cases do not see of the server that they run in. */
+export interface Surroundings {
+  /** What `--durability` asks for. */
+  durability: Durability;
+  artifacts: Pick<ArtifactStore, "write" | "open" | "remove">;
+  /** This machine's time of day, epoch ms; the service's clock follows the store's. */
+  machineTime(): number;
+  /** Why the store refuses writes now. */
+  writesRefused(): string | undefined;
+  /** Rights in the cluster that the server needs and does not have. Absent where it uses no cluster. */
+  missingRights?(): Promise<MissingRight[]>;
+}
+
 export interface ServiceDeps {
   host: WorkflowHost;
   store: Store;
@@ -75,6 +96,10 @@ export interface ServiceDeps {
   /** Called for records that cannot be read. @default nothing */
   onUnreadable?: ReportUnreadable;
   watches: WatchHub;
+  /** Who holds and who waits for locks, at most a second ago. */
+  lockTable(): Promise<LockTable>;
+  /** How the deployment is, at most a second ago. */
+  system(): Promise<SystemFacts>;
   events: EventFeed;
   /** The cluster's events about pods; absent if no cluster runs them. */
   clusterEvents?: ClusterEvents;
@@ -87,12 +112,20 @@ export interface ServiceDeps {
   eventMetrics?: EventMetrics;
   /** The thread that checks large manifests. Absent: the event loop checks them, like all others. */
   checks?: WorkThread;
+  /** How many workflows were created when, as far as somebody has asked lately. */
+  counts: KnownCounts;
+  /** Absent if no older program has written to the store. */
+  olderWaits?: OlderWaits;
   /** How long workflows will take; absent if nobody asks. */
   estimates?: DurationEstimates;
   /** Log lines of tasks; absent if no tasks run here. */
   logs?: LogSource;
   /** Bytes of artifacts; absent if none can be kept. */
   artifacts?: ArtifactSource;
+  /** What the server stands on, for `sluice doctor`; absent: nothing of it is examined. */
+  surroundings?: Surroundings;
+  /** Makes and checks callback URLs; absent: there are none. */
+  callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */
   objects?: ObjectRemover;
 }

@@ -4,6 +4,9 @@ import type { ResourceKind } from "./object_names.ts";
 
 export const WORKFLOW: ResourceKind = resource("Workflow", "workflows");
 
+/** How the deployment is. */
+export const SYSTEM: ResourceKind = resource("System", "system");
+
 /** Resource of a stored manifest kind. */
 export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = {
   WorkflowTemplate: resource("WorkflowTemplate", "workflowtemplates"),

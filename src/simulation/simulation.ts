@@ -268,11 +268,11 @@ export class Simulation {
         this.#timers.delete(`${workflow} ${effect.id}`);
         return false;
       case "acquire-locks":
-        return this.#tell(acquireLocks(this.#locks, effect));
+        return this.#tell(acquireLocks(this.#locks, effect, this.now));
       case "release-locks":
-        return this.#tell(releaseLocks(this.#locks, effect.holder));
+        return this.#tell(releaseLocks(this.#locks, effect.holder, this.now));
       case "release-all-locks":
-        return this.#tell(releaseWorkflow(this.#locks, effect));
+        return this.#tell(releaseWorkflow(this.#locks, effect, this.now));
       case "save-memo": {
         const key = manifestKey("ConfigMap", effect.namespace, effect.configMap);
         const known = this.#manifests.get(key) as ConfigMap | undefined;

@@ -235,6 +235,15 @@ export interface DataTemplate {
 
 export interface SuspendTemplate {
   duration?: string;
+  /** URLs that end the wait. */
+  callback?: SuspendCallback;
+}
+
+export interface SuspendCallback {
+  /** How long a URL is good, as a duration. @default {"24h"} */
+  expires?: string;
+  /** Supplied output parameters that a caller may give. @default all of them */
+  outputs?: string[];
 }
 
 export interface Backoff {

@@ -49,11 +49,13 @@ function formOf(value: Json, schema: Schema): Json {
 
 function normalizedStruct(value: JsonObject, schema: StructSchema): JsonObject {
   const out: JsonObject = {};
-  for (const [key, member] of Object.entries(value)) {
-    const field = schema.fields().get(key);
-    if (field === undefined || member === undefined) {
-      if (member !== undefined) out[key] = member;
-    } else if (field.always || !isEmpty(member, field.schema)) {
+  const fields = schema.fields();
+  for (const key in value) {
+    const member = value[key];
+    if (member === undefined) continue;
+    const field = fields.get(key);
+    if (field === undefined) out[key] = member;
+    else if (field.always || !isEmpty(member, field.schema)) {
       out[key] = normalized(member, field.schema);
     }
   }

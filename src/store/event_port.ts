@@ -43,8 +43,10 @@ export interface Delivery {
     /** With outcome "error": the event is tried again for this binding. */
     transient?: true;
   }[];
-  /** The event, kept for dead letters so that they can be replayed. */
+  /** The event: kept for dead letters, so that they can be replayed, and for a sample of the others. */
   event?: string;
+  /** Of a queued event that was tried: when it is tried again, epoch ms. */
+  retryAt?: number;
   /**
    * The bytes of a stored event, or of this record itself, that can't be read. Such a dead letter can't be replayed.
    */
@@ -98,9 +100,9 @@ export interface EventStore {
   amend(delivery: Delivery): Promise<void>;
   /** Events queued, in work or waiting for a retry. */
   depth(): Promise<number>;
-  /** Newest first. */
+  /** Newest first. Without a namespace, those of all namespaces. */
   deliveries(
-    query: { namespace: string; state?: Delivery["state"]; limit: number; continue?: string },
+    query: { namespace?: string; state?: Delivery["state"]; limit: number; continue?: string },
   ): Promise<{ items: Delivery[]; continue?: string }>;
   delivery(namespace: string, id: string): Promise<Delivery | undefined>;
   /**

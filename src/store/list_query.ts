@@ -6,13 +6,27 @@
 import { invalid } from "../base/problem.ts";
 import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
+import type { CountedEntries } from "./entry_counts.ts";
 import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 
-/** Place of an entry in the order of lists: newest first, then by id descending. */
+/**
+ * Place of an entry in the order of lists: newest first, then by id descending. In a list of those that are waiting, the
+ * negative of `waitsSince` stands in for the time of creation, so that the oldest wait comes first.
+ */
 export interface ListPosition {
   createdAt: number;
   id: string;
+}
+
+/** By what a list with this query orders an entry. */
+export function placeOf(entry: IndexEntry, { waiting }: Pick<ListQuery, "waiting">): number {
+  return waiting === true ? waitPlace(entry) ?? 0 : entry.createdAt;
+}
+
+/** By what an entry is ordered among those that are waiting; undefined when it is not. */
+export function waitPlace({ waitsSince }: IndexEntry): number | undefined {
+  return waitsSince === undefined ? undefined : -waitsSince;
 }
 
 /** Negative when `a` comes before `b` in a list. */
@@ -27,6 +41,7 @@ export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
   return (query.namespace === undefined || entry.namespace === query.namespace) &&
     (query.notNamespace === undefined || entry.namespace !== query.notNamespace) &&
     (query.name === undefined || matchesName(entry.name, query.name)) &&
+    (query.waiting !== true || entry.waitsSince !== undefined) &&
     (query.phases === undefined || query.phases.includes(entry.phase)) &&
     isAtLeast(createdAt, query.createdAfter) &&
     isAtLeast(startedAt, query.startedAfter) && isAtMost(startedAt, query.startedBefore) &&
@@ -47,9 +62,10 @@ export function unreadableEntry({ id, createdAt }: ListPosition): IndexEntry {
 export function isIndexEntry(value: unknown): value is IndexEntry {
   if (typeof value !== "object" || value === null) return false;
   const { namespace, name, uid, phase, createdAt, labels } = value as Partial<IndexEntry>;
-  const { startedAt = 0, finishedAt = 0 } = value as Partial<IndexEntry>;
+  const { startedAt = 0, finishedAt = 0, waitsSince = 0 } = value as Partial<IndexEntry>;
   return typeof namespace === "string" && typeof name === "string" && typeof uid === "string" &&
-    typeof phase === "string" && [createdAt, startedAt, finishedAt].every(isEntryTime) &&
+    typeof phase === "string" &&
+    [createdAt, startedAt, finishedAt, waitsSince].every(isEntryTime) &&
     areLabels(labels);
 }
 
@@ -83,11 +99,19 @@ export function wantsPart(key: string, query: ListQuery): boolean {
  */
 export function beginningOf(query: ListQuery): ListPosition | undefined {
   const after = parseContinue(query.continue);
+  if (query.waiting === true) return after;
   const bound = Math.min(query.startedBefore ?? Infinity, query.finishedBefore ?? Infinity);
   if (bound === Infinity) return after;
   const top = { createdAt: bound + 1, id: "" };
   return after === undefined || comparePositions(after, top) < 0 ? top : after;
 }
+
+/** The last place that a list can have, since nothing that was created earlier is selected. */
+export function endOf({ waiting, createdAfter }: ListQuery): number {
+  return waiting === true ? EARLIEST_MS : createdAfter ?? EARLIEST_MS;
+}
+
+const EARLIEST_MS = -8.64e15;
 
 /** The token that continues after this position. */
 export function continueAfter(position: ListPosition): string {
@@ -117,6 +141,9 @@ export const ALL_TERM = "*";
 /** Name of the term for entries that are not labelled as completed: a few among many that are. */
 export const OPEN_TERM = "o";
 
+/** Name of the term for entries that are waiting. They are ordered in it by `waitPlace`. */
+export const WAIT_TERM = "w";
+
 /**
  * The terms under which an entry is filed.
  * @param completedLabel the label that says whether a workflow has ended
@@ -125,14 +152,17 @@ export function indexTerms(entry: IndexEntry, completedLabel: string): string[] 
   const terms = [ALL_TERM, namespaceTerm(entry.namespace), phaseTerm(entry.phase)];
   for (const [key, value] of Object.entries(entry.labels)) terms.push(labelTerm(key, value));
   if (entry.labels[completedLabel] !== "true") terms.push(OPEN_TERM);
+  if (entry.waitsSince !== undefined) terms.push(WAIT_TERM);
   return terms;
 }
 
 /**
  * Ways to find all entries that a query selects. Each way is a set of terms whose entries together include every
- * selected one; a selected entry has exactly one of these terms. The last way is ALL_TERM alone.
+ * selected one; a selected entry has exactly one of these terms. The last way is ALL_TERM alone. Those that are waiting
+ * can be found in one way only, because of their order.
  */
 export function drivingTerms(query: ListQuery, completedLabel: string): string[][] {
+  if (query.waiting === true) return [[WAIT_TERM]];
   const ways: string[][] = [];
   for (const { key, operator, values } of query.labels ?? []) {
     if (operator === "=" || operator === "in") {
@@ -144,9 +174,19 @@ export function drivingTerms(query: ListQuery, completedLabel: string): string[]
   return [...ways, [ALL_TERM]];
 }
 
+/** The query for the entries that are counted; the first of its ways is the whole of it. */
+export function countedQuery({ namespace, phase }: CountedEntries): ListQuery {
+  return {
+    kind: "wf",
+    limit: 0,
+    ...(namespace !== undefined && { namespace }),
+    ...(phase !== undefined && { phases: [phase] }),
+  };
+}
+
 /** The only id that a query for a name in a namespace can select. */
-export function exactId({ kind, namespace, name }: ListQuery): string | undefined {
-  if (namespace === undefined || name?.match !== "exact") return undefined;
+export function exactId({ kind, namespace, name, waiting }: ListQuery): string | undefined {
+  if (waiting === true || namespace === undefined || name?.match !== "exact") return undefined;
   return `${kind}/${namespace}/${name.value}`;
 }
 
@@ -169,7 +209,7 @@ export function isWholeQuery(way: readonly string[], query: ListQuery): boolean 
   );
   if (given.length === 0) return true;
   const isOne = given.length === 1 && (query.labels?.length ?? 0) < 2;
-  return isOne && way[0] !== ALL_TERM && way[0] !== OPEN_TERM;
+  return isOne && ![ALL_TERM, OPEN_TERM, WAIT_TERM].includes(way[0] ?? ALL_TERM);
 }
 
 /** Tells whether a term about a label leaves out the value "true". */
@@ -178,7 +218,7 @@ function isWithoutTrue(operator: LabelTerm["operator"], values: string[]): boole
   return operator === "!exists";
 }
 
-function namespaceTerm(namespace: string): string {
+export function namespaceTerm(namespace: string): string {
   return `n:${namespace}`;
 }
 

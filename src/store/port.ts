@@ -12,6 +12,7 @@
 import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
+import type { CountedEntries, EntryCounts } from "./entry_counts.ts";
 import type { ManifestStore } from "./manifest_port.ts";
 import type { EventStore } from "./event_port.ts";
 import type { Version } from "./version.ts";
@@ -254,6 +255,8 @@ export interface ListQuery {
   startedBefore?: number;
   finishedBefore?: number;
   finishedAfter?: number;
+  /** Only entries with `waitsSince`, in another order: oldest first. */
+  waiting?: boolean;
   /** 0 = all. */
   limit: number;
   /**
@@ -282,7 +285,9 @@ export interface ListQuery {
 
 /**
  * Newest first: by `createdAt`, then by id, both descending. The position of an object never changes, so pages neither
- * skip nor repeat objects, whatever changes in between. Callers that show another order sort within the page.
+ * skip nor repeat objects, whatever changes in between. Callers that show another order sort within the page. A list of
+ * those that are waiting begins with the earliest `waitsSince`. An object that waits anew moves towards the end, so it may
+ * come twice.
  */
 export interface ListPage {
   items: (StoredActor & { index: IndexEntry })[];
@@ -323,6 +328,12 @@ export class VersionTooOld extends Error {
 
 export interface QueryStore {
   list(query: ListQuery): Promise<ListPage>;
+  /**
+   * How many entries were created in each span of time. Reads their order alone, never an entry, and lets others have their
+   * turn.
+   * @param bounds epoch ms, ascending: a span goes from one up to, and not including, the next
+   */
+  count(of: CountedEntries, bounds: readonly number[]): Promise<EntryCounts>;
   /** Finds the actor id by object uid, for `…-by-uid` routes; undefined if it is unknown. */
   findByUid(uid: string): Promise<ActorId | undefined>;
   /** Current version of the feed. */

@@ -34,8 +34,11 @@ async function sourceHash(): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Builds into a folder. @throws what esbuild reports */
-export async function buildPages(folder: string): Promise<void> {
+/**
+ * Builds into a folder; resolves with the files that went into the bundles, as paths from the repository's root.
+ * @throws what esbuild reports
+ */
+export async function buildPages(folder: string): Promise<string[]> {
   const esbuild = await import("esbuild");
   await mkdir(folder, { recursive: true });
   try {
@@ -48,7 +51,7 @@ export async function buildPages(folder: string): Promise<void> {
       },
       outdir: folder,
       entryNames: "[name]-[hash]",
-      chunkNames: "part-[hash]",
+      chunkNames: "[name]-[hash]",
       bundle: true,
       splitting: true,
       format: "esm",
@@ -62,6 +65,7 @@ export async function buildPages(folder: string): Promise<void> {
     });
     await cp(join(APP, "style", ICON), join(folder, ICON));
     await writeFile(join(folder, INDEX_FILE), JSON.stringify(indexOf(result), null, 2));
+    return Object.keys(result.metafile.inputs);
   } finally {
     await esbuild.stop();
   }

@@ -15,7 +15,7 @@ export interface LoginOptions {
 type LoginContext = Context<{ Bindings: RequestEnv }>;
 
 /** Tokens of issuers with many claims have a few thousand characters; browsers keep cookies up to 4,096. */
-const MAX_TOKEN = 3_800;
+export const MAX_TOKEN = 3_800;
 const MAX_BODY = 2 * MAX_TOKEN;
 /** A body that stalls is not waited for any longer, ms. */
 const BODY_TIMEOUT_MS = 10_000;
@@ -28,7 +28,7 @@ export function mountLogin(
   app.post("/login", async (c) => {
     try {
       const credential = await readToken(c.req.raw);
-      await gatekeeper(new Headers({ authorization: credential }));
+      await gatekeeper([credential]);
       return answer(`authorization=${encodeURIComponent(credential)}${attributes(c)}`);
     } catch (cause) {
       if (cause instanceof Problem) return problemResponse(cause);
@@ -52,9 +52,14 @@ function answer(cookie: string): Response {
  * Without a path, the cookie is valid below the folder of `/login`: the root of the server, also under the prefix of a proxy.
  */
 function attributes(c: LoginContext): string {
+  return `; HttpOnly; SameSite=Strict${safety(c)}`;
+}
+
+/** The attribute that keeps a cookie on encrypted connections, where there are any. */
+export function safety(c: LoginContext): string {
   const { headers, url } = c.req.raw;
   const scheme = headers.get("x-forwarded-proto") ?? new URL(url).protocol;
-  return `; HttpOnly; SameSite=Strict${scheme.startsWith("https") ? "; Secure" : ""}`;
+  return scheme.startsWith("https") ? "; Secure" : "";
 }
 
 /** @throws {Problem} InvalidArgument */

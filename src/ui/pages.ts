@@ -7,7 +7,8 @@ import { getCookie } from "hono/cookie";
 import type { RequestEnv } from "../http/every_request.ts";
 import { PAGES } from "./app/paths.ts";
 import { type AssetSource, serveAsset } from "./assets.ts";
-import { type LoginOptions, mountLogin } from "./login.ts";
+import { mountLogin } from "./login.ts";
+import { mountSso, type SsoPagesOptions } from "./sso.ts";
 import { rootFrom, shell, unbuiltPage } from "./shell.ts";
 
 /** Where scripts and styles are. */
@@ -21,13 +22,13 @@ export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'se
   "img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-export interface PagesOptions extends LoginOptions {
+export interface PagesOptions extends SsoPagesOptions {
   assets: AssetSource;
 }
 
 /** Adds the pages. */
 export function mountPages(app: Hono<{ Bindings: RequestEnv }>, options: PagesOptions): void {
-  const { assets } = options;
+  const { assets, sso } = options;
   for (const { path } of PAGES) {
     app.get(path, async (c) => {
       const headers = { "content-security-policy": PAGE_POLICY, "cache-control": "no-cache" };
@@ -36,7 +37,9 @@ export function mountPages(app: Hono<{ Bindings: RequestEnv }>, options: PagesOp
       const facts = {
         root: rootFrom(c.env.target.path),
         here: path,
+        path: c.env.target.path,
         theme: getCookie(c, "sluice-theme"),
+        hasSso: sso !== undefined,
       };
       return c.html(shell(built, facts), 200, headers);
     });
@@ -46,4 +49,5 @@ export function mountPages(app: Hono<{ Bindings: RequestEnv }>, options: PagesOp
     return asset === undefined ? c.notFound() : serveAsset(asset, c.req.raw.headers);
   });
   mountLogin(app, options);
+  mountSso(app, options);
 }

@@ -1,7 +1,7 @@
 /** The document around every page: its head, the navigation, and the place that the script fills. */
 import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import { NAVIGATION, PAGES } from "./app/paths.ts";
+import { belongsTo, NAVIGATION, PAGES } from "./app/paths.ts";
 import { TEXTS } from "./app/texts.ts";
 import type { BuiltAssets } from "./assets.ts";
 
@@ -12,8 +12,12 @@ export interface ShellFacts {
   root: string;
   /** Path of the page as the router has it. */
   here: string;
+  /** As it was asked for, from the root of the server on. */
+  path: string;
   /** What the visitor chose; anything but `light` and `dark` follows the system. */
   theme: string | undefined;
+  /** People can log in through an identity provider. */
+  hasSso: boolean;
 }
 
 /**
@@ -25,13 +29,18 @@ export function rootFrom(path: string): string {
 }
 
 /** The document of a page. */
-export function shell(built: BuiltAssets, { root, here, theme }: ShellFacts): Html {
+export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: ShellFacts): Html {
   const page = PAGES.find(({ path }) => path === here);
   const asset = (name: string) => `${root}ui/assets/${name}`;
   const chosen = theme === "light" || theme === "dark" ? theme : "system";
   return html`
     <!doctype html>
-    <html lang="en" data-theme="${chosen}" data-root="${root}" data-layout="${asset(built.worker)}">
+    <html lang="en" data-theme="${chosen}" data-root="${root}" data-layout="${asset(built.worker)}"
+      ${hasSso
+        ? html`
+          data-sso
+        `
+        : ""}>
       <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -40,24 +49,26 @@ export function shell(built: BuiltAssets, { root, here, theme }: ShellFacts): Ht
     <link rel="icon" href="${asset(built.icon)}" type="image/svg+xml">
     <link rel="stylesheet" href="${asset(built.style)}">
     ${built.preloads.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
+    ${page?.hasDataAtPath === true
+      ? html`<link rel="preload" as="fetch" crossorigin="anonymous" href="${root}api/v1${path}">`
+      : ""}
     <script type="module" src="${asset(built.script)}"></script>
       </head>
       <body>
         <a class="skip" href="#page">${TEXTS.skip}</a>
         <header class="top">
           <a class="brand" href="${root}">${TEXTS.name}</a>
-          <nav aria-label="${TEXTS.navigation}">
+          <button type="button" class="menu-button" popovertarget="menu">${TEXTS.menu}</button>
+          <div id="menu" popover>
+            <nav aria-label="${TEXTS.navigation}">
     ${NAVIGATION.map(({ path, title }) =>
       html`
-        <a href="${root}${path.slice(1)}" ${path === here
-          ? html`
-            aria-current="page"
-          `
-          : ""}>${title}</a>
+        <a href="${root}${path.slice(1)}" ${current(path, here)}>${title}</a>
       `
     )}
-          </nav>
-          <div id="account"></div>
+            </nav>
+            <div id="account"></div>
+          </div>
         </header>
         <main id="page" tabindex="-1">
           <p class="loading">${TEXTS.loading}</p>
@@ -65,6 +76,14 @@ export function shell(built: BuiltAssets, { root, here, theme }: ShellFacts): Ht
         <noscript><p class="noscript">${TEXTS.noScript}</p></noscript>
       </body>
     </html>
+  `;
+}
+
+/** Marks the entry of the navigation to which the page belongs. */
+function current(entry: string, here: string): Html | string {
+  if (!belongsTo(entry, here)) return "";
+  return html`
+    aria-current="${entry === here ? "page" : "true"}"
   `;
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../auth/kubernetes_tokens.ts";
 import type { Authenticator, Caller, Identity } from "../auth/port.ts";
 import { createSsoAuthenticator } from "../auth/sso.ts";
+import { createSsoLogin, type SsoLogin } from "../auth/sso_login.ts";
 import { createTokenFileAuthenticator, parseTokenFile } from "../auth/token_file.ts";
 import { unavailable } from "../base/problem.ts";
 import { KubeClient, KubeError } from "../kubernetes/kube_client.ts";
@@ -16,17 +17,22 @@ import { loadKubeConfig } from "../kubernetes/kube_config.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
+import { ownAccess } from "../platform/own_access.ts";
 import { watchFile } from "../platform/watched_file.ts";
 import type { ServerContext } from "./context.ts";
 
 export interface Access {
   gatekeeper: Gatekeeper;
+  /** How people log in at the issuer; undefined where they can't. */
+  sso: SsoLogin | undefined;
   /** The rights of an identity that was proved before. */
   callerOf(identity: Identity): Caller;
 }
 
 /** Reads the files of tokens and rules now, so that a wrong one ends the start. */
-export async function openAccess({ config, log }: ServerContext): Promise<Access> {
+export async function openAccess(context: ServerContext): Promise<Access> {
+  const { log } = context;
+  const config = { ...context.config, ...ownAccess(context.config) };
   const server = config.authMode.includes("server");
   const rules = accessRules(config, log);
   const reviews = await clusterReviews(config);
@@ -34,6 +40,7 @@ export async function openAccess({ config, log }: ServerContext): Promise<Access
   const byRules = callersByRules(server, authenticators.length > 0, rules, config.apiGroup);
   return {
     gatekeeper: createGatekeeper({ server, authenticators }),
+    sso: ssoLogin(config),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
   };
 }
@@ -62,6 +69,17 @@ async function clusterReviews(config: Config): Promise<KubernetesTokensOptions |
   };
 }
 
+function ssoLogin(config: Config): SsoLogin | undefined {
+  if (config.ssoClientId === "") return undefined;
+  return createSsoLogin({
+    issuer: config.ssoIssuer,
+    clientId: config.ssoClientId,
+    clientSecret: config.ssoClientSecret,
+    scopes: config.ssoScopes,
+    redirectUrl: config.ssoRedirectUrl,
+  }, systemClock.now);
+}
+
 /** What the authentication modes besides `server` accept. */
 function createAuthenticators(
   config: Config,
@@ -80,7 +98,7 @@ function createAuthenticators(
   if (config.authMode.includes("sso")) {
     authenticators.push(createSsoAuthenticator({
       issuer: config.ssoIssuer,
-      audience: config.ssoAudience,
+      audience: [config.ssoAudience, config.ssoClientId].filter((one) => one !== ""),
       jwksUrl: config.ssoJwksUrl,
       rules,
       apiGroup,

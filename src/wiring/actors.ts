@@ -17,11 +17,13 @@ import type { Storage } from "./storage.ts";
 export function createHost(
   { config, log, metrics, replica, seat }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, archiveSelector }: {
+  { executor, artifacts, callbacks, archiveSelector, about }: {
     executor: Executor;
     artifacts: ArtifactStore;
+    callbacks: NonNullable<HostDeps["callbacks"]>;
     /** Labels of the workflows that the archive has. */
     archiveSelector: LabelTerm[];
+    about: NonNullable<HostDeps["about"]>;
   },
 ): Host {
   const naming = namingOf(config);
@@ -36,6 +38,8 @@ export function createHost(
     log,
     metrics,
     collectArtifacts: artifactCollector(artifacts, log),
+    about,
+    callbacks,
     ...(seat !== undefined && { neighbours: seat.link }),
   }, {
     replica,

@@ -9,6 +9,8 @@ export interface ServerContext {
   config: Config;
   log: Logger;
   metrics: Metrics;
+  /** Where it listens, as a URL without a slash at the end. */
+  address: string;
   /** Name of this process, unlike that of any other replica. */
   replica: string;
   /** Aborts when the server begins to stop. */

@@ -4,6 +4,7 @@ import { createApp } from "../http/app.ts";
 import { createOriginRule, type HostRule, parseOrigins } from "../http/origin.ts";
 import { createRateLimiter } from "../http/rate_limit.ts";
 import { ROUTES } from "../http/routes/all.ts";
+import { mountCallbackPages } from "../http/routes/callback_pages.ts";
 import { type Config, isLoopback } from "../platform/config.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { ServiceDeps } from "../service/deps.ts";
@@ -20,9 +21,9 @@ const TASK_PATH = "/api/v1/tasks/";
 export function createHandler(
   { config, log, metrics, closing, seat }: ServerContext,
   { store, clock, writesRefused }: Storage,
-  { service, gatekeeper, callback }: {
+  { service, access: { gatekeeper, sso }, callback }: {
     service: ServiceDeps;
-    gatekeeper: Access["gatekeeper"];
+    access: Access;
     callback: ((request: Request) => Promise<Response>) | undefined;
   },
 ): FetchHandler {
@@ -49,7 +50,10 @@ export function createHandler(
     ...(seat !== undefined &&
       { seat: { process: seat.number, metricsPage: () => seat.metricsPage() } }),
     ...(config.argoUiDir !== "" && { argoUiDir: config.argoUiDir }),
-    pages: (app) => mountPages(app, { assets, gatekeeper }),
+    pages: (app) => {
+      mountPages(app, { assets, gatekeeper, sso, log });
+      mountCallbackPages(app, service);
+    },
   }, ROUTES);
   return (request, info) =>
     callback !== undefined && new URL(request.url).pathname.startsWith(TASK_PATH)

@@ -2,24 +2,30 @@
 import process from "node:process";
 import type { Host } from "../actors/host.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
+import { VERSION } from "../base/version.ts";
 import type { Executor } from "../executors/port.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import { KubeClient } from "../kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../kubernetes/kube_config.ts";
+import { findMissingRights, type MissingRight } from "../kubernetes/needed_rights.ts";
 import { createClusterEvents } from "../kubernetes/pod_events.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import type { ServiceDeps, ServiceSettings } from "../service/deps.ts";
+import type { CallbackUrls } from "../service/callbacks/urls.ts";
+import { createSharedLooks } from "../service/shared_looks.ts";
 import { EventFeed } from "../service/events/stream/feed.ts";
 import { createEventMetrics } from "../service/events/metrics.ts";
 import { createCheckThread } from "../service/manifests/check.ts";
+import { KnownCounts } from "../service/workflows/known_counts.ts";
+import { OlderWaits } from "../service/workflows/older_waits.ts";
 import { DurationEstimates } from "../service/workflows/duration_estimates.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { WatchHub } from "../service/workflows/watch_hub.ts";
-import facts from "../../package.json" with { type: "json" };
 import type { Access } from "./access.ts";
-import { namingOf, type ServerContext } from "./context.ts";
+import { listOf, namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
 /** What the use cases get from elsewhere. */
@@ -28,6 +34,7 @@ export interface ServiceParts {
   workflows: WorkflowSource;
   executor: Executor;
   artifacts: ArtifactStore;
+  callbacks: CallbackUrls;
   callerOf: Access["callerOf"];
   /** Labels of the workflows that the archive has. */
   archiveSelector: LabelTerm[];
@@ -35,19 +42,19 @@ export interface ServiceParts {
 
 export async function createService(
   context: ServerContext,
-  { store, clock, onUnreadable, cluster }: Storage,
-  { host, workflows, executor, artifacts, callerOf, archiveSelector }: ServiceParts,
+  { store, clock, onUnreadable, writesRefused, cluster }: Storage,
+  { host, workflows, executor, artifacts, callbacks, callerOf, archiveSelector }: ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
   const naming = namingOf(config);
   const runsPods = config.executor === "kubernetes";
+  const settings = settingsOf(config, archiveSelector);
+  const looked = { host, store, clock, settings, workflows };
   return {
-    host,
-    store,
-    clock,
+    ...looked,
+    ...createSharedLooks(looked, { store: storeKind(config), durability: config.durability }),
     ids: systemIds,
     log,
-    workflows,
     onUnreadable,
     watches: new WatchHub(store, workflows, onUnreadable),
     events: new EventFeed({ store, clock, log, naming }),
@@ -61,13 +68,38 @@ export async function createService(
     }),
     eventMetrics: createEventMetrics(metrics),
     callerOf,
-    settings: settingsOf(config, archiveSelector),
     checks: createCheckThread(),
+    counts: new KnownCounts(clock),
+    olderWaits: new OlderWaits({ store, host, clock, log }),
     estimates: new DurationEstimates(store, clock, naming.labelPrefix),
     logs: executor,
     artifacts,
+    callbacks,
+    surroundings: {
+      durability: config.durability,
+      artifacts,
+      machineTime: systemClock.now,
+      writesRefused,
+      ...(usesCluster(config) && { missingRights: () => missingRights(config) }),
+    },
     ...(cluster !== undefined && { objects: new ObjectCalls(cluster.client, config.apiGroup) }),
   };
+}
+
+function usesCluster({ executor, manifestSource }: Config): boolean {
+  return executor === "kubernetes" || manifestSource === "kubernetes";
+}
+
+/** A connection of its own, so that it tells about the credentials as they are now. */
+async function missingRights(config: Config): Promise<MissingRight[]> {
+  const client = new KubeClient(await loadKubeConfig(process.env));
+  return await findMissingRights(client, {
+    runsPods: config.executor === "kubernetes",
+    hasManifests: config.manifestSource === "kubernetes",
+    reviewsTokens: config.executor === "kubernetes" && config.authMode.includes("client"),
+    group: config.apiGroup,
+    namespaces: listOf(config.namespace),
+  });
 }
 
 function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettings {
@@ -80,6 +112,8 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     idempotencyTtlMs: config.idempotencyTtl,
     archive: config.archive,
     archiveDeleted: config.archiveDeleted,
+    // Without --archive-deleted nothing is swept.
+    ...(config.archiveDeleted && { archiveTtlMs: config.archiveTtl }),
     syncApi: config.syncApi,
     userNamespace: config.userNamespace,
     archiveSelector,
@@ -87,9 +121,14 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
   };
 }
 
+/** `memory`, `sqlite` or `redis`; the rest of the setting may hold a password. */
+function storeKind({ store }: Config): string {
+  return store.split(":", 1)[0]?.replace(/^redis.*/, "redis") ?? "";
+}
+
 function buildFacts(): ServiceSettings["build"] {
   return {
-    version: facts.version,
+    version: VERSION,
     buildDate: "",
     gitCommit: "",
     gitTag: "",

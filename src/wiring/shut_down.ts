@@ -10,10 +10,10 @@ const REQUESTS_SHARE = 0.5;
 /** Longest wait for executors and store to let go, ms. */
 const CLOSE_MS = 2_000;
 
-/** Takes no more requests, finishes what was begun, gives the shards to others; gives up on what takes too long. */
+/** Takes no more requests (`server` is absent where it took none), finishes what was begun, gives the shards to others; gives up on what takes too long. */
 export async function shutDown(
   system: System,
-  server: Server,
+  server: Server | undefined,
   { drainTimeout }: Config,
   log: Logger,
 ): Promise<void> {
@@ -22,7 +22,7 @@ export async function shutDown(
   const deadline = systemClock.monotonic() + drainTimeout;
   const inTime = (step: Promise<unknown>) =>
     endsWithin(systemClock, deadline - systemClock.monotonic(), step);
-  await server.close(drainTimeout * REQUESTS_SHARE);
+  await server?.close(drainTimeout * REQUESTS_SHARE);
   await inTime(
     Promise.all([system.events.stop(), system.cron.stop(), system.clusterSource?.stop()]),
   );

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import process from "node:process";
 import type { CronRunner } from "../actors/cron_runner.ts";
 import type { Host } from "../actors/host.ts";
+import { replicaName } from "../base/replica_name.ts";
 import { observeWork } from "../base/work.ts";
 import type { Executor } from "../executors/port.ts";
 import { parseLabelSelector } from "../expr/selectors/label_selector.ts";
@@ -11,6 +12,7 @@ import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { createMetrics } from "../platform/metrics.ts";
+import { ownAccess } from "../platform/own_access.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
 import { Watchdog } from "../platform/watchdog.ts";
@@ -22,9 +24,12 @@ import { followManifestFolder } from "../service/manifest_folder.ts";
 import { sweepArchive } from "../service/workflows/archive_sweep.ts";
 import { createWorkflowSource } from "../service/workflows/source.ts";
 import type { Store } from "../store/port.ts";
+import { createAbout } from "./about.ts";
 import { openAccess } from "./access.ts";
 import { createHost } from "./actors.ts";
+import { openCallbacks } from "./callbacks.ts";
 import { listOf, type ServerContext } from "./context.ts";
+import { makeFirstToken } from "./first_token.ts";
 import { createHandler } from "./http.ts";
 import { createService } from "./service.ts";
 import { openStorage, type Storage } from "./storage.ts";
@@ -52,37 +57,70 @@ interface Background {
   clusterSource: ClusterSource | undefined;
 }
 
-/** Opens the store and joins the parts; keeps trying while the store cannot be reached. */
+/**
+ * Opens the store and joins the parts; keeps trying while the store cannot be reached. What was opened is closed again when
+ * a later part fails.
+ */
 export async function startSystem(
   config: Config,
   log: Logger,
   stop: AbortSignal,
-  seat?: Seat,
+  { address, seat }: { address: string; seat?: Seat | undefined },
 ): Promise<System> {
   const closing = new AbortController();
   const context: ServerContext = {
     config,
     log,
+    address,
     metrics: createMetrics(),
-    replica: `${hostname()}-${process.pid}-${systemIds.suffix(4)}`,
+    replica: replicaName(hostname(), process.pid, systemIds.suffix(4)),
     closing: closing.signal,
     seat,
   };
+  const close: (() => unknown)[] = [];
+  try {
+    return { ...await openParts(context, stop, (one) => close.push(one)), closing };
+  } catch (cause) {
+    closing.abort();
+    for (const one of close.reverse()) await Promise.resolve(one()).catch(() => {});
+    throw cause;
+  }
+}
+
+/** @param onFailure keeps what must be closed if a later part fails; the last comes first */
+async function openParts(
+  context: ServerContext,
+  stop: AbortSignal,
+  onFailure: (close: () => unknown) => void,
+): Promise<Omit<System, "closing">> {
+  const { config, replica, seat } = context;
   startWatchdog(context);
-  await seat?.join(context.replica);
+  await seat?.join(replica);
+  const own = ownAccess(config);
+  // Given files are read before the store is waited for; its own only by the process that holds it.
+  const given = own === undefined ? await openAccess(context) : undefined;
   const storage = await openStorage(context, stop);
   const { store } = storage;
+  onFailure(() => store.close());
+  if (own !== undefined) makeFirstToken(own, config.port);
+  const access = given ?? await openAccess(context);
+  const { callerOf } = access;
   const workflows = createWorkflowSource(store, systemClock);
   const { executor, artifacts, callback } = await openTasks(context, storage, workflows);
+  onFailure(() => executor.close());
   const archiveSelector = parseLabelSelector(config.archiveSelector);
-  const host = createHost(context, storage, { executor, artifacts, archiveSelector });
+  const about = createAbout(context, storage);
+  const callbacks = openCallbacks(context, storage);
+  const tasks = { executor, artifacts, callbacks };
+  const host = createHost(context, storage, { ...tasks, archiveSelector, about });
+  onFailure(() => host.halt());
   await host.start();
-  const { gatekeeper, callerOf } = await openAccess(context);
-  const parts = { host, workflows, executor, artifacts, callerOf, archiveSelector };
+  const parts = { ...tasks, host, workflows, callerOf, archiveSelector };
   const service = await createService(context, storage, parts);
-  const handler = createHandler(context, storage, { service, gatekeeper, callback });
+  onFailure(() => service.watches.close());
+  const handler = createHandler(context, storage, { service, access, callback });
   const background = await startBackground(context, storage, service, stop);
-  return { ...background, handler, host, store, executor, service, closing };
+  return { ...background, handler, host, store, executor, service };
 }
 
 async function startBackground(
@@ -107,13 +145,14 @@ async function startBackground(
     claimAfterMs: Math.max(MIN_CLAIM_MS, config.leaseTtl),
     deliveryCount: config.deliveryCount,
     deliveryAgeMs: config.deliveryAge,
+    keptEventRate: config.keptEventRate,
   });
   return { events, cron, clusterSource };
 }
 
 function startWatchdog({ log, metrics, closing }: ServerContext): void {
   const watchdog = new Watchdog({ clock: systemClock, log, metrics, cpuMs });
-  observeWork(watchdog.note);
+  closing.addEventListener("abort", observeWork(watchdog.note), { once: true });
   watchdog.start(closing);
 }
 

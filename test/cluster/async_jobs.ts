@@ -54,7 +54,8 @@ export async function asyncJobs(
   }
 }
 
-function job(name: string) {
+/** A pod that tells the job's name, and a step that waits for it. */
+export function job(name: string) {
   return {
     metadata: { name },
     spec: {

@@ -14,6 +14,8 @@ export interface Cluster {
   client: KubeClient;
   /** The version of Kubernetes, such as `v1.33.1`. */
   version: string;
+  /** The command that imports an image archive; empty where none is known. */
+  loader: readonly string[];
   /** Imports image archives. */
   load(files: readonly string[]): void;
   /** Takes down a cluster that `openCluster` started. */
@@ -33,13 +35,14 @@ export async function openCluster(env: NodeJS.ProcessEnv): Promise<Cluster> {
   kubeconfig ??= run([tool ?? "", "up"]).trim().split("\n").at(-1) ?? "";
   const client = new KubeClient(await loadKubeConfig({ KUBECONFIG: kubeconfig }));
   const { gitVersion } = await client.call<{ gitVersion: string }>({ path: "/version" });
-  const command = loader?.split(" ") ?? (tool === undefined ? undefined : [tool, "load"]);
+  const command = loader?.split(" ") ?? (tool === undefined ? [] : [tool, "load"]);
   return {
     kubeconfig,
     client,
     version: gitVersion,
+    loader: command,
     load(files) {
-      if (command === undefined) {
+      if (command.length === 0) {
         throw new Error("Images can't be imported: set SLUICE_CLUSTER_LOAD or SLUICE_CLUSTER_TOOL");
       }
       for (const file of files) run([...command, file]);
@@ -64,19 +67,33 @@ export function run([command = "", ...args]: readonly string[], env = process.en
 }
 
 /** Runs a program without blocking. @throws {Error} with its last output if it failed */
-export function runBeside(
-  [command = "", ...args]: readonly string[],
+export async function runBeside(
+  command: readonly string[],
   env: Record<string, string>,
 ): Promise<string> {
+  const { status, out } = await outcomeOf(command, env);
+  if (status === 0) return out;
+  throw new Error(`${command.join(" ")} failed:\n${out.trim().slice(-4_000)}`);
+}
+
+/** Runs this checkout's command line without blocking. */
+export function sluice(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<{ status: number; out: string }> {
+  return outcomeOf([process.execPath, "run", "-A", "src/cli/main.ts", ...args], env);
+}
+
+function outcomeOf(
+  [command = "", ...args]: readonly string[],
+  env: Record<string, string>,
+): Promise<{ status: number; out: string }> {
   const child = spawn(command, args, { env: { ...process.env, ...env } });
-  let words = "";
-  child.stdout.on("data", (part) => (words += String(part)));
-  child.stderr.on("data", (part) => (words += String(part)));
+  let out = "";
+  child.stdout.on("data", (part) => (out += String(part)));
+  child.stderr.on("data", (part) => (out += String(part)));
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (status) => {
-      if (status === 0) resolve(words);
-      else reject(new Error(`${command} ${args.join(" ")} failed:\n${words.trim().slice(-4_000)}`));
-    });
+    child.once("close", (status) => resolve({ status: status ?? -1, out }));
   });
 }

@@ -22,7 +22,17 @@ interface Summary {
 }
 
 /** Runs the step; returns the ledger in words. @throws {Error} if an event was lost or made two workflows */
-export async function eventsWhileReplicasGo(
+export function eventsWhileReplicasGo(
+  release: Release,
+  setting: EventsSetting,
+  transcript: Transcript,
+): Promise<string> {
+  return eventsDuring(() => trouble(release, transcript), release, setting, transcript);
+}
+
+/** Sends events as long as something else takes; returns the ledger in words. @throws {Error} if one was lost or made two workflows */
+export async function eventsDuring(
+  act: () => Promise<void>,
   release: Release,
   { rate, seconds }: EventsSetting,
   transcript: Transcript,
@@ -51,7 +61,7 @@ export async function eventsWhileReplicasGo(
     },
   });
   let isTrouble = true;
-  const troubled = trouble(release, transcript).finally(() => (isTrouble = false));
+  const troubled = act().finally(() => (isTrouble = false));
   troubled.catch(() => {});
   const rounds: Round[] = [];
   const from = performance.now();

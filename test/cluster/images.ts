@@ -32,16 +32,15 @@ function addBusybox(root: string, programs: readonly string[]): void {
   for (const name of programs) symlinkSync("busybox", join(root, "bin", name));
 }
 
-/** Writes the archive of {@link BOX_IMAGE}. */
-export function writeBoxImage(out: string): void {
+/** Writes an image of this machine's busybox. */
+export function writeBoxImage(out: string, name = BOX_IMAGE): void {
   inFolder((root) => {
     const programs = execFileSync(busybox(), ["--list"], { encoding: "utf8" }).trim().split("\n");
     addBusybox(root, programs.filter((name) => name !== "busybox"));
     writeImageArchive({
       out,
-      name: BOX_IMAGE,
-      arch: architecture(),
-      layers: [root],
+      name,
+      images: [{ arch: architecture(), layers: [root] }],
       config: { Env: ENV },
     });
   });
@@ -61,7 +60,8 @@ export function writeRedisImage(out: string, name: string): void {
         cpSync(file, target, { dereference: true });
       }
     }
-    writeImageArchive({ out, name, arch: architecture(), layers: [root], config: { Env: ENV } });
+    const images = [{ arch: architecture(), layers: [root] }];
+    writeImageArchive({ out, name, images, config: { Env: ENV } });
   });
 }
 

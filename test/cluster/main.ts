@@ -1,10 +1,11 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--transcript FILE]`: everything that only a
- * real cluster shows, in one run. It covers the contracts of the executor and of objects, `helm install` and `helm
- * test`, latencies, asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade
- * rolls, and what is left after `helm uninstall`. `cluster.ts` says how it finds or starts a cluster. It needs helm, k6
- * (or Go to build them), redis-server and a static busybox. It exits with status 1 if a check fails.
+ * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--from COMMIT] [--transcript FILE]`: everything
+ * that only a real cluster shows, in one run. It covers the contracts of the executor and of objects, `helm install` and
+ * `helm test`, latencies, asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade
+ * rolls, `sluice doctor`, an upgrade from an earlier commit and back, the tutorial as it is written, and what is left after
+ * `helm uninstall`. `cluster.ts` says how it finds or starts a cluster. It needs helm, k6 (or Go to build them),
+ * kubectl for the tutorial, redis-server and a static busybox. It exits with status 1 if a check fails.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,6 +15,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { asyncJobs } from "./async_jobs.ts";
 import { type Cluster, openCluster, run } from "./cluster.ts";
+import { doctorFindsRights } from "./doctor.ts";
 import { eventsWhileReplicasGo } from "./events.ts";
 import { fanOut } from "./fan_out.ts";
 import { architecture, writeBoxImage, writeRedisImage } from "./images.ts";
@@ -21,9 +23,24 @@ import { podLatency } from "./latency.ts";
 import { needProgram } from "./programs.ts";
 import { Release } from "./release.ts";
 import { must, Transcript, until } from "./transcript.ts";
+import { tutorial } from "./tutorial.ts";
 import { filesByValues } from "./values.ts";
+import { upgradeAndBack } from "./versions.ts";
 
-const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events", "values"];
+const STEPS = [
+  "contract",
+  "kinds",
+  "migrate",
+  "test",
+  "latency",
+  "jobs",
+  "pods",
+  "events",
+  "values",
+  "doctor",
+  "upgrade",
+  "tutorial",
+];
 /**
  * Bounds on a quiet machine, p50. Here they may double, and grow further with the number of programs that want each
  * core.
@@ -31,6 +48,8 @@ const STEPS = ["contract", "kinds", "test", "latency", "jobs", "pods", "events",
 const BOUNDS = { createdMs: 50, endSeenMs: 100 };
 const IMAGE = "sluice:0.1.0";
 const REDIS_IMAGE = "docker.io/library/redis:7.4";
+/** What the tutorial's steps run in. */
+const BUSYBOX_IMAGE = "docker.io/library/busybox:1.37";
 
 const { values: options } = parseArgs({
   options: {
@@ -38,6 +57,7 @@ const { values: options } = parseArgs({
     "event-seconds": { type: "string", default: "60" },
     "event-rate": { type: "string", default: "30" },
     pods: { type: "string", default: "100" },
+    from: { type: "string", default: "HEAD^" },
     transcript: { type: "string" },
   },
 });
@@ -52,8 +72,8 @@ if (unknown.length > 0) {
 function loadImages(cluster: Cluster): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-images-"));
   try {
-    const [own, redis, box] = ["sluice.tar", "redis.tar", "box.tar"].map((name) =>
-      join(folder, name)
+    const [own, redis, box, busybox] = ["sluice.tar", "redis.tar", "box.tar", "busybox.tar"].map(
+      (name) => join(folder, name),
     );
     const told = run([
       process.execPath,
@@ -67,23 +87,29 @@ function loadImages(cluster: Cluster): string {
     ]);
     writeRedisImage(redis ?? "", REDIS_IMAGE);
     writeBoxImage(box ?? "");
-    cluster.load([own ?? "", redis ?? "", box ?? ""]);
+    writeBoxImage(busybox ?? "", BUSYBOX_IMAGE);
+    cluster.load([own ?? "", redis ?? "", box ?? "", busybox ?? ""]);
     return told.trim().replace(/^.*?: /, "");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Runs files of `test/contract` against this cluster, limited to the tests that need one. */
-function suites({ kubeconfig }: Cluster, files: readonly string[], titles: string): string {
+/** Runs files of a folder of tests against this cluster, limited to the tests that need one. */
+function suites(
+  { kubeconfig }: Cluster,
+  files: readonly string[],
+  titles: string,
+  project: "contract" | "e2e" = "contract",
+): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     "run",
     "-A",
     "npm:vitest",
     "run",
     "--project",
-    "contract",
-    ...files.map((file) => `test/contract/${file}.test.ts`),
+    project,
+    ...files.map((file) => `test/${project}/${file}.test.ts`),
     "-t",
     titles,
   ], {
@@ -144,6 +170,11 @@ async function main(): Promise<void> {
           "on a real cluster",
         ),
     );
+    await step(
+      "migrate",
+      "sixty objects of an installation of Argo Workflows brought along",
+      () => suites(cluster, ["migrate"], "from a cluster", "e2e"),
+    );
     const values = await installValues(cluster);
     await release.prepare();
     await transcript.step(
@@ -181,7 +212,18 @@ async function main(): Promise<void> {
         }, transcript),
     );
     await step("values", "files and settings by values", () => filesByValues(release, client));
+    await step("doctor", "`sluice doctor`", () => doctorFindsRights(release, client));
     await transcript.step("`sluice delete --all`, `helm uninstall`", () => uninstall(release));
+    await step(
+      "upgrade",
+      "upgrade from an earlier commit, and back",
+      () =>
+        upgradeAndBack(cluster, { revision: options.from, values }, {
+          rate: Number(options["event-rate"]),
+          seconds: Number(options["event-seconds"]),
+        }, transcript),
+    );
+    await step("tutorial", "docs/tutorials/kubernetes.md as written", () => tutorial(cluster));
   } catch (error) {
     for (const { metadata } of await release.replicas().catch(() => [])) {
       const path = `/api/v1/namespaces/${release.namespace}/pods/${metadata.name}/log`;
@@ -206,13 +248,8 @@ async function main(): Promise<void> {
 
 /** Removes workflows with their pods, then the release; nothing may be left. */
 async function uninstall(release: Release): Promise<string> {
-  const cli = [process.execPath, "run", "-A", "src/cli/main.ts"];
-  run([...cli, "delete", "--all"], {
-    ...process.env,
-    SLUICE_SERVER: release.url,
-    SLUICE_TOKEN: release.token,
-    SLUICE_NAMESPACE: release.namespace,
-  });
+  const { status, out } = await release.sluice(["delete", "--all"]);
+  must(status === 0, `sluice delete --all: ${out}`);
   // The servers remove the pods after the answer, and the next command removes the servers.
   await until(
     "end of the workflows' pods",

@@ -1,4 +1,4 @@
-/** Programs that the cluster tests need and that are not npm packages: from PATH, else built once with `go install`. */
+/** Programs that tests and releases need and that are not npm packages: from PATH, else built once with `go install`. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +6,8 @@ import { join } from "node:path";
 import process from "node:process";
 
 const MODULES = {
+  actionlint: "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7",
+  crane: "github.com/google/go-containerregistry/cmd/crane@v0.20.6",
   helm: "helm.sh/helm/v3/cmd/helm@v3.19.0",
   k6: "go.k6.io/k6@v1.3.0",
   kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0",
@@ -14,7 +16,7 @@ const MODULES = {
 /** The program's path, or why it is missing. */
 export function findProgram(
   name: keyof typeof MODULES,
-): { path: string; missing?: undefined } | { missing: string } {
+): { path: string; missing?: undefined } | { path?: undefined; missing: string } {
   const bin = join(tmpdir(), "sluice-programs");
   const built = join(bin, name);
   for (const path of [name, built]) if (runs(path)) return { path };

@@ -6,11 +6,13 @@ import type { Pod } from "../../src/executors/kubernetes/outcome.ts";
 import { INSTANCE_LABEL } from "../../src/executors/kubernetes/pod_marks.ts";
 import { KubeError } from "../../src/kubernetes/kube_client.ts";
 import type { Workflow } from "../../src/spec/manifest.ts";
-import { type Cluster, run, runBeside } from "./cluster.ts";
+import { type Cluster, run, runBeside, sluice } from "./cluster.ts";
 import { needProgram } from "./programs.ts";
 import { must, until } from "./transcript.ts";
 
 const CHART = "helm/sluice";
+/** Names of what rights of the caller are kept in, besides its service account. */
+const RBAC = "rbac.authorization.k8s.io";
 const CALLER = "walker";
 const ACTIONS = ["create", "get", "list", "watch", "update", "patch", "delete"];
 
@@ -32,6 +34,7 @@ export class Release {
   readonly #cluster: Cluster;
   readonly #helm = needProgram("helm");
   #values: string[] = [];
+  #chart = CHART;
   token = "";
   /** The address of the service. */
   url = "";
@@ -56,14 +59,12 @@ export class Release {
     const standard = { "pod-security.kubernetes.io/enforce": "restricted" };
     await post("/api/v1/namespaces", { metadata: { name: this.namespace, labels: standard } });
     await post(`${this.#core}/serviceaccounts`, { metadata: { name: CALLER } });
-    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${this.namespace}`;
-    await post(`${rbac}/roles`, {
-      metadata: { name: CALLER },
-      rules: [{ apiGroups: ["argoproj.io"], resources: ["*"], verbs: ACTIONS }],
-    });
+    const rbac = `/apis/${RBAC}/v1/namespaces/${this.namespace}`;
+    const rules = [{ apiGroups: ["argoproj.io"], resources: ["*"], verbs: ACTIONS }];
+    await post(`${rbac}/roles`, { metadata: { name: CALLER }, rules });
     await post(`${rbac}/rolebindings`, {
       metadata: { name: CALLER },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: CALLER },
+      roleRef: { apiGroup: RBAC, kind: "Role", name: CALLER },
       subjects: [{ kind: "ServiceAccount", name: CALLER, namespace: this.namespace }],
     });
     const answer = await post(`${this.#core}/serviceaccounts/${CALLER}/token`, {
@@ -73,9 +74,10 @@ export class Release {
   }
 
   /** Installs the chart and finds its address. */
-  async install(values: readonly string[]): Promise<void> {
+  async install(values: readonly string[], chart = CHART): Promise<void> {
+    this.#chart = chart;
     this.#values = values.flatMap((value) => ["--set", value]);
-    this.helm("install", this.name, CHART, "--wait", "--timeout", "3m", ...this.#values);
+    this.helm("install", this.name, chart, "--wait", "--timeout", "3m", ...this.#values);
     const { items } = await this.#cluster.client.call<{
       items: { status: { addresses: { type: string; address: string }[] } }[];
     }>({ path: "/api/v1/nodes" });
@@ -99,9 +101,35 @@ export class Release {
   /** Changes values, which rolls the replicas. */
   async upgrade(...values: string[]): Promise<void> {
     this.#values.push(...values.flatMap((value) => ["--set", value]));
-    const args = ["upgrade", this.name, CHART, "--wait", "--timeout", "3m", ...this.#values];
+    await this.#roll("upgrade", this.name, this.#chart, ...this.#values);
+  }
+
+  /** Changes to this checkout's chart, and values. */
+  async upgradeChart(...values: string[]): Promise<void> {
+    this.#chart = CHART;
+    await this.upgrade(...values);
+  }
+
+  /** Goes back to the revision before the last change. */
+  async rollback(): Promise<void> {
+    await this.#roll("rollback", this.name);
+  }
+
+  async #roll(...args: string[]): Promise<void> {
     const { kubeconfig } = this.#cluster;
-    await runBeside([this.#helm, ...args, "-n", this.namespace], { KUBECONFIG: kubeconfig });
+    await runBeside(
+      [this.#helm, ...args, "--wait", "--timeout", "3m", "-n", this.namespace],
+      { KUBECONFIG: kubeconfig },
+    );
+  }
+
+  /** Runs a command of this checkout's command line against the service; returns its status and output. */
+  sluice(args: readonly string[], token = this.token): Promise<{ status: number; out: string }> {
+    return sluice(args, {
+      SLUICE_SERVER: this.url,
+      SLUICE_TOKEN: token,
+      SLUICE_NAMESPACE: this.namespace,
+    });
   }
 
   /** Calls the service as that caller. @throws {Error} for any answer other than 200 */
@@ -207,6 +235,30 @@ export class Release {
       }
     }
     return found;
+  }
+
+  /** Lets the caller act in all namespaces; the result takes that back. */
+  async letExamine(): Promise<() => Promise<void>> {
+    const { client } = this.#cluster;
+    const name = `${this.namespace}-${CALLER}`;
+    const rules = [{ apiGroups: ["argoproj.io"], resources: ["*"], verbs: ACTIONS }];
+    const objects: [kind: string, body: JsonObject][] = [
+      ["clusterroles", { metadata: { name }, rules }],
+      ["clusterrolebindings", {
+        metadata: { name },
+        roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
+        subjects: [{ kind: "ServiceAccount", name: CALLER, namespace: this.namespace }],
+      }],
+    ];
+    const path = (kind: string) => `/apis/${RBAC}/v1/${kind}`;
+    for (const [kind, body] of objects) {
+      await client.call({ method: "POST", path: path(kind), body });
+    }
+    return async () => {
+      for (const [kind] of objects) {
+        await client.call({ method: "DELETE", path: `${path(kind)}/${name}` });
+      }
+    };
   }
 
   /** Removes the namespace with its contents and waits until it is gone. */

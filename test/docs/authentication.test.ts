@@ -6,12 +6,13 @@ import { allows, parseAccessRules } from "../../src/auth/access_rules.ts";
 import type { Access, Identity } from "../../src/auth/port.ts";
 import { parseTokenFile } from "../../src/auth/token_file.ts";
 import { parseConfig } from "../../src/platform/config.ts";
+import { ownAccess } from "../../src/platform/own_access.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/authentication.md"), "utf8");
 
-/** The code block with this info string. */
-function block(info: string): string {
-  const [, text = ""] = PAGE.split(`\`\`\`${info}\n`);
+/** A code block with this info string. */
+function block(info: string, index = 0): string {
+  const text = PAGE.split(`\`\`\`${info}\n`)[index + 1] ?? "";
   expect(text).not.toBe("");
   return text.slice(0, text.indexOf("```"));
 }
@@ -23,9 +24,20 @@ test("the token file is one", () => {
 });
 
 test("the server takes the flags", () => {
-  const [line = ""] = block("sh").split("\n").filter((text) => text.startsWith("sluice server "));
-  const config = parseConfig(line.split(/\s+/).slice(2), {});
-  expect([config.authMode, config.tokenFile]).toEqual([["client"], "tokens.yaml"]);
+  const files = [0, 2].map((index) => {
+    const lines = block("sh", index).split("\n");
+    const [line = ""] = lines.filter((text) => text.startsWith("sluice server "));
+    const config = parseConfig(line.trim().split(/\s+/).slice(2), {});
+    expect(config.authMode).toEqual(["client"]);
+    return [config.tokenFile, ownAccess(config)?.tokenFile];
+  });
+  expect(files).toEqual([["", join(".sluice", "tokens.yaml")], ["tokens.yaml", undefined]]);
+});
+
+test("the server takes the flags of a login through a provider", () => {
+  const words = block("sh", 3).replaceAll("\\\n", " ").trim().split(/\s+/);
+  const config = parseConfig(words.slice(words.indexOf("server") + 1), {});
+  expect([config.authMode, config.ssoClientId]).toEqual([["sso"], "sluice-pages"]);
 });
 
 describe("the rules", () => {

@@ -5,10 +5,13 @@ import { createClient } from "../../src/client/client.ts";
 import { OPERATIONS } from "../../src/client/operations.ts";
 import { ClientError } from "../../src/client/transport.ts";
 import * as sluice from "../../src/mod.ts";
+import { startServer } from "../../src/server.ts";
 import { OPERATIONS_FILE, operationsFile } from "../../tools/client_operations.ts";
 import { startApiServer } from "../support/api_server.ts";
 
-const SOURCE = readFileSync(new URL("../../src/mod.ts", import.meta.url), "utf8");
+const SOURCE = ["mod.ts", "server.ts"].map((name) =>
+  readFileSync(new URL(`../../src/${name}`, import.meta.url), "utf8")
+).join("\n");
 const PAGE = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
 const SERVER = "http://127.0.0.1:2746";
 
@@ -20,24 +23,25 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-describe("the examples of mod.ts and docs/clients.md", () => {
+describe("the examples of mod.ts, server.ts and docs/clients.md", () => {
   const examples = [
     ...[...SOURCE.matchAll(/^ \* ```ts\n([^]*?)^ \* ```$/gm)].map(([, block = ""]) =>
       block.replaceAll(/^ \* ?/gm, "")
     ),
     ...[...PAGE.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = ""]) => block),
   ];
-  it("are found", () => expect(examples.length).toBe(6));
+  it("are found", () => expect(examples.length).toBe(7));
 
   it.each(examples)("example %#", async (example) => {
     const body = example
       .replace(/^import (\{[^}]*\}) from "sluice";$/m, "const $1 = sluice;")
+      .replace(/^import .* from "sluice\/server";$/m, "const { startServer } = inside;")
       .replaceAll(SERVER, url);
     expect(body).toContain("= sluice;");
     const AsyncFunction = (async () => {}).constructor as new (
       ...args: string[]
-    ) => (library: typeof sluice) => Promise<void>;
-    await new AsyncFunction("sluice", body)(sluice);
+    ) => (library: typeof sluice, inside: { startServer: typeof startServer }) => Promise<void>;
+    await new AsyncFunction("sluice", "inside", body)(sluice, { startServer });
   });
 });
 

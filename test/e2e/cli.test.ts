@@ -1,39 +1,22 @@
 /** The command line as a person uses it, against a real server: its output and its exit status. */
-import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { type Outcome, runCommand, runSluice, SLUICE } from "../support/sluice_cli.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-const RUNTIME = "Deno" in globalThis ? ["run", "-A", "-q"] : [];
 let folder: string;
 let server: ServerProcess;
 
-interface Outcome {
-  out: string;
-  err: string;
-  status: number | null;
-}
-
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn(command, args, {
-    cwd: folder,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], NO_COLOR: "1", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => (out += chunk));
-  child.stderr.on("data", (chunk) => (err += chunk));
-  return new Promise((resolve) => child.once("close", (status) => resolve({ out, err, status })));
+  return runCommand(command, args, { cwd: folder, env });
 }
 
 function sluice(...args: string[]): Promise<Outcome> {
-  return run(process.execPath, [...RUNTIME, MAIN, ...args], { SLUICE_SERVER: server.url });
+  return runSluice(args, { cwd: folder, env: { SLUICE_SERVER: server.url } });
 }
 
 const WORKFLOW = `
@@ -213,7 +196,7 @@ spec:
 
   test("a reader that leaves early is no failure", async () => {
     const script = '"$@" completion bash | head -1; echo "${PIPESTATUS[0]}"';
-    const command = [process.execPath, ...RUNTIME, MAIN];
+    const command = SLUICE;
     for (const args of [["completion", "bash"], ["--help"], ["list"]]) {
       const piped = script.replace("completion bash", args.join(" "));
       const { out, err } = await run("bash", ["-c", piped, "bash", ...command], {
@@ -238,7 +221,8 @@ spec:
 
   test("lengths of time are readable in the help of the server", async () => {
     const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-    const { out } = await run(process.execPath, [...RUNTIME, main, "--help"]);
+    const [program, ...first] = SLUICE;
+    const { out } = await run(program, [...first.slice(0, -1), main, "--help"]);
     expect(out).toContain("Default 7d; variable SLUICE_DELIVERY_AGE");
     expect(out).not.toMatch(/Default \d{4,}ms/);
   });
@@ -260,6 +244,60 @@ describe("cron workflows", () => {
       "CronWorkflow 'nightly' deleted\n",
     );
   });
+});
+
+describe("open", () => {
+  test(
+    "prints the address of a page that is there, and opens it where there is a browser",
+    async () => {
+      await sluice("submit", "hello.yaml", "-o", "name");
+      const address = `${server.url}/workflows/default/hello`;
+      expect(await sluice("open", "hello")).toMatchObject({
+        status: 0,
+        out: `${address}\n`,
+        err: "",
+      });
+      const page = await fetch(address);
+      expect([page.status, page.headers.get("content-type")]).toEqual([
+        200,
+        expect.stringContaining("text/html"),
+      ]);
+
+      const bin = join(folder, "bin");
+      await mkdir(bin);
+      const browser = (text: string) =>
+        writeFile(join(bin, "xdg-open"), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      const opened = join(folder, "opened");
+      const open = (...args: string[]) =>
+        runSluice(["open", ...args], {
+          cwd: folder,
+          env: {
+            SLUICE_SERVER: server.url,
+            DISPLAY: ":0",
+            PATH: `${bin}:${process.env["PATH"]}`,
+          },
+        });
+      await browser(`echo "$1" > ${opened}`);
+      expect(await open("@latest")).toMatchObject({
+        status: 0,
+        out: "",
+        err: `Opened ${address}\n`,
+      });
+      expect(await readFile(opened, "utf8")).toBe(`${address}\n`);
+      await rm(opened);
+      expect(await open("hello", "--print")).toMatchObject({ status: 0, out: `${address}\n` });
+      await expect(readFile(opened)).rejects.toThrow();
+      await browser("exit 3");
+      expect(await open("hello")).toMatchObject({ status: 0, out: `${address}\n` });
+      expect(await open("gone")).toMatchObject({
+        status: 1,
+        out: "",
+        err: expect.stringContaining('"gone" not found'),
+      });
+      await sluice("delete", "hello");
+    },
+    60_000,
+  );
 });
 
 describe("lint", () => {
@@ -297,7 +335,7 @@ test("bash completes commands, options and names that are on the server", async 
     source <("$@" completion bash)
     try() { COMP_WORDS=(sluice "$@"); COMP_CWORD=$#; _sluice; echo "\${COMPREPLY[*]}"; }
     try te; try list --compl; try list -o js; try template get p; complete -p sluice`;
-  const command = [process.execPath, ...RUNTIME, MAIN];
+  const command = SLUICE;
   const { out } = await run("bash", ["-c", script, "bash", ...command], {
     SLUICE_SERVER: server.url,
   });
@@ -318,3 +356,41 @@ async function template(): Promise<string> {
   await writeFile(file, text);
   return file;
 }
+
+test("callback prints the URLs of a step that waits", async () => {
+  await writeFile(
+    join(folder, "wait.yaml"),
+    "metadata: { name: called }\nspec: { entrypoint: main, templates: [{ name: main, suspend: {} }] }\n",
+  );
+  await sluice("submit", "wait.yaml");
+  const selector = ["--node-field-selector", "displayName=called"];
+  const shown = await sluice("callback", "called", ...selector, "--expires", "1h");
+  expect(shown).toMatchObject({ status: 0, err: "" });
+  const url = /^ {2}resume {4}(\S+)$/m.exec(shown.out)?.[1] ?? "";
+  expect(url).toMatch(new RegExp(`^${server.url}/callback/resume/cb1\\.`));
+  expect((await fetch(url, { method: "POST" })).status).toBe(200);
+  const late = await sluice("callback", "called", ...selector);
+  expect(late).toMatchObject({ status: 1, err: expect.stringContaining("no step that waits") });
+});
+
+test("doctor shows what is wrong and what to do, and its exit status tells", async () => {
+  const shown = await sluice("doctor");
+  expect(shown.status).toBe(1);
+  expect(shown.out).toMatch(/^✔ store: it answers in \d+ ms and takes writes$/m);
+  expect(shown.out).toMatch(/^✖ durability: .*\n {4}→ use sqlite:FOLDER/m);
+  expect(shown.out).toMatch(/^✔ version: server and command line are /m);
+  const asJson = await sluice("doctor", "-o", "json");
+  expect(asJson.status).toBe(1);
+  const { findings } = JSON.parse(asJson.out) as { findings: { check: string }[] };
+  expect(findings.map(({ check }) => check)).toEqual([
+    "store",
+    "durability",
+    "clock",
+    "replicas",
+    "cluster",
+    "artifacts",
+    "webhooks",
+    "version",
+    "own clock",
+  ]);
+});

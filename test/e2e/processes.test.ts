@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { call } from "../support/event_ledger.ts";
-import { freePort, startRedisServer } from "../support/redis_server.ts";
+import { freePort } from "../support/free_port.ts";
+import { startRedisServer } from "../support/redis_server.ts";
 import { isAlive, ProcessGroup, until } from "../support/server_processes.ts";
 import { nodeStartFlags, startFlags } from "../support/start_flags.ts";
 

@@ -4,13 +4,13 @@
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { freePort } from "../support/free_port.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RUNTIME = "Deno" in globalThis ? ["run", "-A"] : [];
@@ -18,15 +18,6 @@ const cleanUp: (() => unknown)[] = [];
 let folder: string;
 let server: ServerProcess;
 let jobs: string;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" ? address?.port ?? 0 : 0));
-    });
-  });
-}
 
 /** Runs the command line; resolves with its output and its exit status. */
 function sluice(...args: string[]): Promise<{ out: string; err: string; status: number | null }> {

@@ -314,9 +314,9 @@ class World {
         this.timers.delete(effect.id);
         return false;
       case "acquire-locks":
-        return this.tell(acquireLocks(this.locks, effect));
+        return this.tell(acquireLocks(this.locks, effect, this.now));
       case "release-locks":
-        return this.tell(releaseLocks(this.locks, effect.holder));
+        return this.tell(releaseLocks(this.locks, effect.holder, this.now));
       default:
         return false;
     }

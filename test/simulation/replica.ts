@@ -6,10 +6,12 @@ import { workflowKind } from "../../src/actors/workflow/actor.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { SharedClock } from "../../src/platform/shared_clock.ts";
-import type { ServiceDeps } from "../../src/service/deps.ts";
+import type { ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
 import { startCronRunner } from "../../src/service/cron/runs.ts";
 import { EventFeed } from "../../src/service/events/stream/feed.ts";
 import { type EventProcessing, startEventProcessing } from "../../src/service/events/processing.ts";
+import { KnownCounts } from "../../src/service/workflows/known_counts.ts";
+import { createSharedLooks } from "../../src/service/shared_looks.ts";
 import { WatchHub } from "../../src/service/workflows/watch_hub.ts";
 import { createWorkflowSource } from "../../src/service/workflows/source.ts";
 import type { Executor } from "../../src/executors/port.ts";
@@ -30,6 +32,24 @@ const EVENT_QUEUE = 3;
 
 const log = createLogger("silent");
 const kinds = [{ ...tallyKind, prefix: `wf/${TALLIES}/` }, workflowKind, locksKind];
+
+const SETTINGS: ServiceSettings = {
+  naming: STANDARD_NAMING,
+  build: {
+    version: "",
+    buildDate: "",
+    gitCommit: "",
+    gitTag: "",
+    gitTreeState: "",
+    goVersion: "",
+    compiler: "",
+    platform: "",
+  },
+  eventQueueSize: EVENT_QUEUE,
+  maxEventBytes: 1_000_000,
+  archive: false,
+  authRequired: false,
+};
 
 export interface Replica {
   process: SimProcess;
@@ -68,31 +88,14 @@ export function createReplica(
     naming: STANDARD_NAMING,
   });
   const workflows = createWorkflowSource(store, clock);
+  const looked = { host, store, clock, settings: SETTINGS, workflows };
   const service: ServiceDeps = {
-    host,
-    store,
-    clock,
+    ...looked,
+    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     ids,
     log,
-    settings: {
-      naming: STANDARD_NAMING,
-      build: {
-        version: "",
-        buildDate: "",
-        gitCommit: "",
-        gitTag: "",
-        gitTreeState: "",
-        goVersion: "",
-        compiler: "",
-        platform: "",
-      },
-      eventQueueSize: EVENT_QUEUE,
-      maxEventBytes: 1_000_000,
-      archive: false,
-      authRequired: false,
-    },
-    workflows,
     watches: new WatchHub(store, workflows),
+    counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
   return { process, host, service, events: undefined, cron: undefined, isLeaving: false, clock };
@@ -113,6 +116,7 @@ export async function startReplica(replica: Replica, hasCron: boolean): Promise<
     claimAfterMs: CLAIM_MS,
     deliveryCount: 1_000,
     deliveryAgeMs: 3_600_000,
+    keptEventRate: 1,
   });
   if (hasCron) replica.cron = startCronRunner(replica.service, replica.process.name);
 }

@@ -12,6 +12,7 @@ import { createApp } from "../../src/http/app.ts";
 import { createOriginRule, type HostRule } from "../../src/http/origin.ts";
 import { createRateLimiter } from "../../src/http/rate_limit.ts";
 import { ROUTES } from "../../src/http/routes/all.ts";
+import { mountCallbackPages } from "../../src/http/routes/callback_pages.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemIds } from "../../src/platform/ids.ts";
 import { unreadableReporter } from "../../src/platform/unreadable.ts";
@@ -19,6 +20,11 @@ import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource, ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
+import { storedCallbackKeys } from "../../src/service/callbacks/keys.ts";
+import { CallbackUrls } from "../../src/service/callbacks/urls.ts";
+import { KnownCounts } from "../../src/service/workflows/known_counts.ts";
+import { OlderWaits } from "../../src/service/workflows/older_waits.ts";
+import { createSharedLooks } from "../../src/service/shared_looks.ts";
 import { DurationEstimates } from "../../src/service/workflows/duration_estimates.ts";
 import { createCheckThread } from "../../src/service/manifests/check.ts";
 import { EventFeed } from "../../src/service/events/stream/feed.ts";
@@ -63,6 +69,8 @@ export interface ApiServerOptions {
   hosts?: HostRule;
   /** Storage for artifacts. @default none */
   artifacts?: ArtifactSource;
+  /** With what callback URLs begin. @default {"http://localhost"} */
+  publicUrl?: string;
   /** Folder with pages. @default none are served */
   argoUiDir?: string;
   /** The rights of queued events. @default all rights if authentication is off, else none */
@@ -129,17 +137,24 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
   );
   await host.start();
   const workflows = createWorkflowSource(store, shared.clock);
+  const settings = { ...TEST_SETTINGS, ...options.settings };
+  const looked = { ...shared, host, workflows, settings };
   const service: ServiceDeps = {
-    ...shared,
-    host,
-    workflows,
+    ...looked,
+    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     watches: new WatchHub(store, workflows),
     events: new EventFeed({ ...shared, naming: STANDARD_NAMING }),
     eventMetrics: createEventMetrics(metrics),
     onUnreadable: unreadableReporter(metrics, log, systemClock),
     checks: createCheckThread(),
+    counts: new KnownCounts(shared.clock),
+    olderWaits: new OlderWaits({ ...shared, host }),
+    callbacks: new CallbackUrls({
+      keys: storedCallbackKeys(store.blobs),
+      base: options.publicUrl ?? "http://localhost",
+      clock: shared.clock,
+    }),
     estimates: new DurationEstimates(store, shared.clock, STANDARD_NAMING.labelPrefix),
-    settings: { ...TEST_SETTINGS, ...options.settings },
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     ...(options.callerOf === undefined ? {} : { callerOf: options.callerOf }),
   };
@@ -158,7 +173,10 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     ready: () => store.ping(),
     closing: closing.signal,
     ...(options.argoUiDir === undefined ? {} : { argoUiDir: options.argoUiDir }),
-    pages: (app) => mountPages(app, { assets: createAssetSource(log), gatekeeper }),
+    pages: (app) => {
+      mountPages(app, { assets: createAssetSource(log), gatekeeper, log });
+      mountCallbackPages(app, service);
+    },
     ...(options.rateLimit === undefined
       ? {}
       : { rateLimiter: createRateLimiter(options.rateLimit, systemClock) }),
@@ -169,6 +187,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     claimAfterMs: 60_000,
     deliveryCount: 1_000,
     deliveryAgeMs: 3600_000,
+    keptEventRate: 1,
   });
   return {
     fetch: (request, env) => app.fetch(request, env as object),

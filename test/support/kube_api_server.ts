@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.ts";
+import { matchesLabels, parseLabelSelector } from "../../src/expr/selectors/label_selector.ts";
 
 interface Meta extends JsonObject {
   name: string;
@@ -281,6 +282,9 @@ function placeOf(path: string): Place {
 
 /** Field selectors with terms `a.b=c`; no others are supported here. */
 function isSelected(object: JsonObject, query: URLSearchParams): boolean {
+  const { labels } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
+  const own = isJsonObject(labels) ? labels as Record<string, string> : {};
+  if (!matchesLabels(parseLabelSelector(query.get("labelSelector") ?? ""), own)) return false;
   const terms = (query.get("fieldSelector") ?? "").split(",").filter((term) => term !== "");
   return terms.every((term) => {
     const [path = "", wanted] = term.split("=");

@@ -76,3 +76,40 @@ export function manyNodes(
   };
   return { parts, index };
 }
+
+/**
+ * Parts and index entry of a finished workflow: a DAG of the given number of layers, each with so many tasks. Every task depends
+ * on one or two of the layer before.
+ */
+export function layeredDag(
+  name: string,
+  layers: number,
+  width: number,
+  namespace = "default",
+): { parts: Record<string, string>; index: IndexEntry } {
+  const { parts, index } = manyNodes(name, 0, 0, namespace);
+  const times = { phase: "Failed", startedAt: AT, finishedAt: AT + 1_000 };
+  const part = (value: object) => JSON.stringify({ schema: 2, ...times, ...value });
+  const idOf = (layer: number, at: number) => `${name}-${3_000_000_000 + layer * width + at}`;
+  const group = `n:${name}-group`;
+  const root = { id: name, name, displayName: name, type: "DAG", role: "root", order: 0 };
+  parts[`n:${name}`] = part({ ...root, templateName: "main", templateScope: `local/${name}` });
+  delete parts[group];
+  for (let layer = 0; layer < layers; layer++) {
+    for (let at = 0; at < width; at++) {
+      const id = idOf(layer, at);
+      const display = `task-${layer}-${at}`;
+      const before = layer === 0 ? [name] : [idOf(layer - 1, at)];
+      if (layer > 0 && (layer + at) % 3 === 0) before.push(idOf(layer - 1, (at + 1) % width));
+      parts[`n:${id}`] = part({
+        ...{ id, name: `${name}.${display}`, displayName: display, templateScope: `local/${name}` },
+        ...{ type: "Pod", role: "member", order: layer * width + at + 1, owner: name },
+        ...{ boundary: name, parents: before, step: display, templateName: "work" },
+        ...{ phase: (layer + at) % 10 === 0 ? "Failed" : "Succeeded", starts: 1 },
+        inputs: { parameters: [{ name: "item", value: display }] },
+        outputs: { exitCode: "0" },
+      });
+    }
+  }
+  return { parts, index };
+}

@@ -25,7 +25,7 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
-  after(ms: number, run: () => void): () => void {
+  after(ms: number, run: () => void, _isIdle?: boolean): () => void {
     const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
     const alarm = { at: this.#now + wait, order: this.#order++, run };
     this.#alarms.push(alarm);

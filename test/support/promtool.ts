@@ -1,17 +1,11 @@
 /** Prometheus' own parser, to check what `/metrics` answers. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import process from "node:process";
+import { installPackages } from "./debian_package.ts";
 
 /** Why the parser is unavailable here; undefined if it is available. Installs it if possible. */
 export function promtoolMissing(): string | undefined {
   if (isThere()) return undefined;
-  if (process.getuid?.() === 0 && existsSync("/etc/debian_version")) {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    const args = ["install", "-y", "-q", "--no-install-recommends", "prometheus"];
-    spawnSync("apt-get", ["update", "-q"], { env, stdio: "ignore" });
-    spawnSync("apt-get", args, { env, stdio: "ignore" });
-  }
+  installPackages(["prometheus"]);
   return isThere() ? undefined : "promtool is not installed (Debian: apt-get install prometheus)";
 }
 

@@ -1,11 +1,11 @@
 /** Real Redis servers for tests: on free ports, in separate folders, removed with the test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
 import process from "node:process";
+import { freePort } from "./free_port.ts";
 
 export interface RedisServer {
   url: string;
@@ -80,23 +80,4 @@ export async function startRedisServer(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** A port that nothing listens on now; a cluster node also uses the port 10,000 above it. */
-export async function freePort(): Promise<number> {
-  while (true) {
-    const port = await anyFreePort();
-    if (port < 55_000) return port;
-  }
-}
-
-async function anyFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("No free port");
-  return address.port;
 }

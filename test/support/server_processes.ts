@@ -1,6 +1,6 @@
 /** A server of several processes, as `--processes` starts it, and its processes one by one. */
 import process from "node:process";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
 
 const START_TIMEOUT_MS = 60_000;

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Locator, Page } from "playwright-core";
+import type { Locator, Page, Request } from "playwright-core";
 import { type Browser, openBrowser } from "./argo_pages.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
 import { openTcpGate, type TcpGate } from "./tcp_gate.ts";
@@ -24,9 +24,17 @@ export interface Ui {
   close(): Promise<void>;
 }
 
-/** @param token for calls of the test itself, where the server asks for one */
-export async function openUi(flags: string[] = [], token?: string): Promise<Ui> {
+/**
+ * @param token for calls of the test itself, where the server asks for one
+ * @param prepare fills the server's folder before it starts
+ */
+export async function openUi(
+  flags: string[] = [],
+  token?: string,
+  prepare: (folder: string) => Promise<void> = () => Promise.resolve(),
+): Promise<Ui> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-ui-"));
+  await prepare(folder);
   const server = await startServer([`--store=sqlite:${folder}`, ...flags]);
   const gate = await openTcpGate(server.port);
   const browser = await openBrowser();
@@ -61,6 +69,62 @@ export async function openUi(flags: string[] = [], token?: string): Promise<Ui> 
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** Pages that are looked at side by side: while one waits for the server, the browser works for another. */
+const LANES = 2;
+
+/** Opens each path in a page of its own, and looks at it when it is settled. @throws what the look at one of them throws */
+export async function visitAll(
+  ui: Ui,
+  paths: readonly string[],
+  look: (page: Page, path: string) => Promise<void>,
+): Promise<void> {
+  const rest = [...paths];
+  const lane = async () => {
+    const page = await ui.page.context().newPage();
+    await page.setViewportSize({ width: 1280, height: 900 });
+    noteCalls(page);
+    try {
+      for (let path = rest.shift(); path !== undefined; path = rest.shift()) {
+        await page.goto(ui.url + path);
+        await settled(page);
+        await look(page, path);
+      }
+    } finally {
+      await page.close();
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+
+/** Requests whose answers are on their way, by page. A stream counts until it has begun. */
+const calls = new WeakMap<Page, Set<Request>>();
+
+function noteCalls(page: Page): void {
+  const open = new Set<Request>();
+  calls.set(page, open);
+  page.on("request", (request) => void open.add(request));
+  page.on("requestfinished", (request) => void open.delete(request));
+  page.on("requestfailed", (request) => void open.delete(request));
+  page.on("response", (response) => {
+    if (response.headers()["content-type"]?.startsWith("text/event-stream") === true) {
+      open.delete(response.request());
+    }
+  });
+}
+
+/** Two pictures later, whatever an answer has changed is drawn, and what follows from it was asked for. */
+const DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
+/** Waits until a page of `visitAll` has drawn all that it asks for. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("h1, .state").first().waitFor();
+  for (let quiet = 0; quiet < 2;) {
+    await page.evaluate(DRAWN);
+    const isLoading = await page.locator(".loading").count() > 0;
+    quiet = isLoading || (calls.get(page)?.size ?? 0) > 0 ? 0 : quiet + 1;
+  }
 }
 
 const shell = (text: string) => ({
@@ -105,6 +169,6 @@ export const FAILS = {
 export const WAITS = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
 export const LONG = {
   entrypoint: "main",
-  templates: [{ name: "main", ...shell("exec sleep 600") }],
+  templates: [{ name: "main", ...shell("exec sleep 36000") }],
 };
 export const QUICK = { entrypoint: "main", templates: [{ name: "main", ...shell("true") }] };

@@ -72,15 +72,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- concat $hosts .Values.auth.allowedHosts | uniq | join "," -}}
 {{- end -}}
 
+{{/* The service's address inside the cluster. */}}
+{{- define "sluice.serviceUrl" -}}
+http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
+{{- end -}}
+
+{{/* The service's address for jobs elsewhere. */}}
+{{- define "sluice.publicUrl" -}}
+{{- if .Values.callbacks.publicUrl -}}
+{{ .Values.callbacks.publicUrl }}
+{{- else if and .Values.ingress.enabled .Values.ingress.host -}}
+{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}
+{{- else -}}
+{{ include "sluice.serviceUrl" . }}
+{{- end -}}
+{{- end -}}
+
 {{/* The number of processes in a pod, or auto; empty if it is the usual one. */}}
 {{- define "sluice.processes" -}}
 {{- $count := ternary .Values.processes (int64 .Values.processes) (kindIs "string" .Values.processes) | toString -}}
 {{- if ne $count "1" }}{{ $count }}{{ end -}}
 {{- end -}}
 
-{{/* How each process starts: as the image does. */}}
+{{/* How each process starts: as the server does in the image. */}}
 {{- define "sluice.processCommand" -}}
-/usr/local/bin/deno run --cached-only --no-lock --v8-flags=--max-old-space-size=704 --no-prompt --allow-net --allow-env --allow-sys --allow-read=/app,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc --allow-write=/tmp /app/src/main.ts
+/usr/local/bin/deno run --cached-only --no-lock --v8-flags=--max-old-space-size=704 --no-prompt --allow-net --allow-env --allow-sys --allow-read=/app,/data,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc --allow-write=/data,/tmp /app/src/main.ts
 {{- end -}}
 
 {{/* How their parent starts: it alone may start programs, Deno only, and it takes no requests. */}}

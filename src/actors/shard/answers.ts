@@ -21,15 +21,15 @@ export function answerAll(
   { versions }: CommitResult,
   reply: (replica: string, answers: Reply[]) => void,
 ): void {
-  const replies = new Map<string, Reply[]>();
+  let replies: Map<string, Reply[]> | undefined;
   const tell = (command: QueuedCommand, result: Result) => {
     command.settle?.(result);
     // A neighbour has heard it: its command also names where a receipt is looked for.
     if (!command.replyTo || command.settle) return;
     const { replica, request } = command.replyTo;
-    const own = replies.get(replica) ?? [];
+    const own = replies?.get(replica) ?? [];
     own.push({ request, answer: encodeResult(result) });
-    replies.set(replica, own);
+    replies = (replies ?? new Map()).set(replica, own);
   };
   const results = known && new Map<QueuedCommand, Result>();
   for (const { id, entry, outcomes } of batches) {
@@ -48,7 +48,7 @@ export function answerAll(
     const result = "ok" in found ? found : results?.get(found);
     tell(command, result ?? { ok: false, error: defect() });
   }
-  for (const [replica, answers] of replies) reply(replica, answers);
+  for (const [replica, answers] of replies ?? []) reply(replica, answers);
 }
 
 function defect(): Problem {

@@ -1,7 +1,6 @@
 /** Applies the commands of one actor to it, and lets it go on. */
 import { Problem } from "../../base/problem.ts";
 import { workingOn } from "../../base/work.ts";
-import { Turns } from "../../platform/turns.ts";
 import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
 import type { BatchDeps, BatchEnv } from "./batch_env.ts";
 import { ChangeDraft } from "./change_draft.ts";
@@ -54,11 +53,7 @@ export async function applyCommands(
     workingOn("workflow", batch.id);
     try {
       let answer = deps.share.run(() => batch.entry.actor.receive(command.body, env));
-      if (typeof answer === "object") {
-        const turns = new Turns();
-        answer = await turns.run(answer);
-        await turns.pause();
-      }
+      if (typeof answer === "object") answer = await deps.share.runInTurns(answer);
       batch.outcomes.set(command, { answer });
       draft.afterReceive();
       if (isStepwise) await settle(draft, env, deps);

@@ -35,6 +35,17 @@ export async function applyBatch(
   turn: LargeTurn,
   deps: BatchDeps,
 ): Promise<ActorBatch[]> {
+  const batch: Shared = { lease, suspects, turn, env: undefined, deps };
+  const [only] = commands;
+  // While there is little to do, nearly every batch has one command.
+  if (only !== undefined && commands.length === 1) {
+    try {
+      return [await applyToActor(only.actor, commands, batch)];
+    } catch (cause) {
+      deps.cache.drop(only.actor, lease);
+      throw cause;
+    }
+  }
   const byActor = new Map<ActorId, QueuedCommand[]>();
   const batches: Promise<ActorBatch>[] = [];
   for (const command of commands) {
@@ -42,7 +53,6 @@ export async function applyBatch(
     if (own) own.push(command);
     else byActor.set(command.actor, [command]);
   }
-  const batch: Shared = { lease, suspects, turn, env: undefined, deps };
   for (const [id, own] of byActor) batches.push(applyToActor(id, own, batch));
   const settled = await Promise.allSettled(batches);
   const failed = settled.find((one) => one.status === "rejected");

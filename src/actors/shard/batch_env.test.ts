@@ -27,3 +27,27 @@ test("what the sender of a command has read is not read again; anything else is"
   expect(await submit("stored")).toBe("Running");
   expect(await submit("known-not-to-be-there", new Map([[key, undefined]]))).toBe("Error");
 });
+
+test("a workflow is checked with the templates that are read here, unless its sender has checked it with them", async () => {
+  const host = await deployment.replica("a");
+  // Nobody calls it, so only the check can find what is wrong.
+  const unused = { name: "unused", suspend: { duration: "{{inputs.parameters.none}}" } };
+  const templates = [...TEMPLATE.spec.templates, unused];
+  const metadata = { ...TEMPLATE.metadata, name: "broken" };
+  const broken = { metadata, spec: { ...TEMPLATE.spec, templates } };
+  const text = JSON.stringify(broken);
+  const place = { kind: "WorkflowTemplate", namespace: "default", name: "broken" } as const;
+  await deployment.store.manifests.put({ ...place, text, labels: {} }, undefined);
+  const submit = async (name: string, manifests?: KnownManifests) => {
+    const metadata = { name, namespace: "default" };
+    const workflow = { metadata, spec: { workflowTemplateRef: { name: "broken" } } };
+    await host.execute("default", name, { type: "submit", workflow }, manifests && { manifests });
+    return (await deployment.workflow(name)).status;
+  };
+  expect(await submit("read")).toMatchObject({
+    phase: "Failed",
+    message: expect.stringMatching(/^invalid spec: /),
+  });
+  const known = new Map([["WorkflowTemplate/default/broken", broken]]);
+  expect(await submit("known", known)).toMatchObject({ phase: "Running" });
+});

@@ -43,41 +43,49 @@ export interface BatchEnv extends EngineEnv {
  * Time, names and manifests for one batch. Manifests are read afresh in every batch, so a command sees what was stored
  * before it was sent.
  *
- * @param known what the sender of the only command has read
+ * @param known what the sender of the only command has read, and has checked a new workflow with
  */
 export function createBatchEnv(deps: BatchDeps, known?: KnownManifests): BatchEnv {
-  const manifests = new Map<string, unknown>();
-  const loading = new Map<string, Promise<void>>();
-  const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`;
-  return {
+  const { naming: { labelPrefix, apiGroup }, artifactKeys, limits } = deps;
+  // Most batches need none.
+  let manifests: Map<string, unknown> | undefined;
+  let loading: Map<string, Promise<void>> | undefined;
+  const load = async ({ kind, namespace, name }: ManifestRef, key: string) => {
+    const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
+    const stored = await deps.store.manifests.get(kind, scope, name).catch((cause) => {
+      throw new StoreTrouble(cause);
+    });
+    manifests = (manifests ?? new Map()).set(key, stored ? readable(stored, deps.log) : null);
+  };
+  const env: BatchEnv = {
     now: deps.clock.now(),
-    ...deps.naming,
-    ...(deps.artifactKeys !== undefined && { artifactKeys: deps.artifactKeys }),
-    ...(deps.limits !== undefined && { limits: deps.limits }),
+    labelPrefix,
+    apiGroup,
+    isChecked: known !== undefined,
+    meter: undefined,
+    evaluation: undefined,
     mayGoOn: deps.share.mayGoOn,
     randomSuffix: (length) => deps.ids.suffix(length),
     findManifest(kind, namespace, name) {
       const key = keyOf(kind, namespace, name);
-      return known?.has(key) ? known.get(key) ?? null : manifests.get(key);
+      return known?.has(key) ? known.get(key) ?? null : manifests?.get(key);
     },
     async load(needs) {
-      await Promise.all(needs.map(({ kind, namespace, name }) => {
-        const key = keyOf(kind, namespace, name);
-        let load = loading.get(key);
-        if (!load) {
-          const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
-          load = deps.store.manifests.get(kind, scope, name).then(
-            (stored) => void manifests.set(key, stored ? readable(stored, deps.log) : null),
-            (cause) => {
-              throw new StoreTrouble(cause);
-            },
-          );
-          loading.set(key, load);
-        }
-        return load;
+      const loads = loading ??= new Map();
+      await Promise.all(needs.map((need) => {
+        const key = keyOf(need.kind, need.namespace, need.name);
+        if (!loads.has(key)) loads.set(key, load(need, key));
+        return loads.get(key);
       }));
     },
   };
+  if (artifactKeys !== undefined) env.artifactKeys = artifactKeys;
+  if (limits !== undefined) env.limits = limits;
+  return env;
+}
+
+function keyOf(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`;
 }
 
 /** The object of a manifest; null, as if there was none, when it cannot be read. */

@@ -3,6 +3,7 @@
  * nothing is done here.
  */
 import { isJsonObject } from "../../base/json.ts";
+import { newTable } from "../../base/table.ts";
 import type { MetricSample, TaskSpec } from "../../engine/effect.ts";
 import type { ActorId, Lease, ShardCommit } from "../../store/port.ts";
 import type { HostEffect } from "../hot_actor.ts";
@@ -86,9 +87,9 @@ class Plan {
       shard: shard.lease.shard,
       epoch: shard.lease.epoch,
       actors: [],
-      outboxPut: {},
+      outboxPut: newTable(),
       outboxDrop: [],
-      timersSet: {},
+      timersSet: newTable(),
       timersClear: [],
       answers: [],
     };

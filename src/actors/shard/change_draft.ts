@@ -1,4 +1,5 @@
 /** Gathers what one actor changed in a batch into changes for the commit. */
+import { newTable } from "../../base/table.ts";
 import type { ManifestRef } from "../../engine/engine.ts";
 import type { ActorChange, IndexEntry } from "../../store/port.ts";
 import type { HostEffect } from "../hot_actor.ts";
@@ -6,7 +7,7 @@ import type { ActorBatch } from "./actor_batch.ts";
 
 export class ChangeDraft {
   readonly batch: ActorBatch;
-  #put: Record<string, string> = {};
+  #put: Record<string, string> | undefined;
   #drop = new Set<string>();
   #index: IndexEntry | undefined;
   #remains: string | undefined;
@@ -29,7 +30,7 @@ export class ChangeDraft {
       this.batch.effects.splice(0, this.batch.effects.length, ...survivors);
       if (this.#isStored) this.batch.changes.push(this.#removal());
       this.#remains = undefined;
-      this.#put = {};
+      this.#put = undefined;
       this.#drop.clear();
       this.#index = undefined;
       this.#isTouched = false;
@@ -43,12 +44,15 @@ export class ChangeDraft {
   take(): ManifestRef[] {
     const taken = this.batch.entry.actor.take();
     for (const key of taken.drop) {
-      delete this.#put[key];
+      delete this.#put?.[key];
       this.#drop.add(key);
       this.#isTouched = true;
     }
+    const before = this.#put;
+    // Nearly always there is nothing to merge with.
+    if (before === undefined) this.#put = taken.put;
     for (const key in taken.put) {
-      this.#put[key] = taken.put[key] ?? "";
+      if (before !== undefined) before[key] = taken.put[key] ?? "";
       this.#drop.delete(key);
       this.#isTouched = true;
     }
@@ -67,7 +71,7 @@ export class ChangeDraft {
     if (!this.#isTouched) return;
     const change: ActorChange = {
       id: this.batch.id,
-      put: this.#put,
+      put: this.#put ?? newTable(),
       drop: [...this.#drop],
       ...this.#silent(),
     };

@@ -15,7 +15,7 @@ import { StoreTrouble } from "./store_trouble.ts";
 const ANSWER_TTL_MS = 24 * 3_600_000;
 
 /**
- * Results of commands whose idempotency key is stored, or stands twice in the batch. Undefined when no command has a key.
+ * Results of commands whose idempotency key is stored, or stands twice in the batch.
  *
  * @throws {StoreTrouble}
  */
@@ -23,9 +23,8 @@ export async function findKnownResults(
   commands: readonly QueuedCommand[],
   shard: number,
   { store, kinds }: { store: Store; kinds: readonly ActorKind[] },
-): Promise<KnownResults | undefined> {
+): Promise<KnownResults> {
   const keyed = commands.filter(hasKey);
-  if (keyed.length === 0) return undefined;
   const keys = [...new Set(keyed.map(({ idempotency }) => idempotency.key))];
   const stored = await store.shards.findAnswers(shard, keys).catch((cause) => {
     throw new StoreTrouble(cause);
@@ -49,7 +48,7 @@ export async function findKnownResults(
 
 type KeyedCommand = QueuedCommand & Required<Pick<QueuedCommand, "idempotency">>;
 
-function hasKey(command: QueuedCommand): command is KeyedCommand {
+export function hasKey(command: QueuedCommand): command is KeyedCommand {
   return command.idempotency !== undefined;
 }
 

@@ -53,7 +53,7 @@ export async function loadActor(
   try {
     const isLarge = stored !== undefined && Object.keys(stored.parts).length > PARTS_AT_ONCE;
     const actor = isLarge && kind.hydrateInTurns
-      ? await kind.hydrateInTurns(stored)
+      ? await deps.share.runInTurns(kind.hydrateInTurns(stored))
       : deps.share.run(() => kind.hydrate(id, stored));
     return { actor, version };
   } catch (cause) {

@@ -25,7 +25,7 @@ import { Moved } from "../result.ts";
 import type { Timers } from "../timers.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
 import { answerAll, type Reply } from "./answers.ts";
-import { findKnownResults } from "./idempotency.ts";
+import { findKnownResults, hasKey } from "./idempotency.ts";
 import { applyBatch } from "./batch.ts";
 import type { BatchDeps } from "./batch_env.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
@@ -256,7 +256,9 @@ export class ShardWorker {
   async #attempt(commands: QueuedCommand[], suspects: Set<ActorId>): Promise<boolean> {
     const { clock } = this.#deps;
     if (this.#areTimersDue) await this.#loadTimers();
-    const known = await findKnownResults(commands, this.shard, this.#deps);
+    const known = commands.some(hasKey)
+      ? await findKnownResults(commands, this.shard, this.#deps)
+      : undefined;
     const fresh = commands.filter((command) => !known?.has(command) && this.#isDue(command));
     const batches = await applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
     const plan = planBatch(this, batches, commands, known, clock.now());

@@ -16,6 +16,7 @@ import {
 import { accept } from "../../engine/accept.ts";
 import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
+import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
@@ -31,7 +32,6 @@ import type { EngineEnv } from "../../engine/engine.ts";
 import { lockHolder } from "../../engine/locks/holder.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
-import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import {
   type ActorId,
@@ -111,6 +111,16 @@ class WorkflowActor implements HotActor {
         const state = this.#existing();
         return atOnceIfSmall(state.nodes.size, this.#control(state, command, env));
       }
+      case "callback": {
+        const state = this.#existing();
+        useCallback(state, command.use, env);
+        return answerWith(viewWorkflow(state, { withoutNodes: true }));
+      }
+      case "reindex": {
+        const state = this.#existing();
+        state.pending.index = true;
+        return answerWith(viewWorkflow(state, { withoutNodes: true }));
+      }
       case "delete":
         return this.#delete(this.#existing(), command, env);
       default:
@@ -138,24 +148,19 @@ class WorkflowActor implements HotActor {
       const left = remains === undefined ? {} : { remains };
       return { put: {}, drop, effects: extra, needs: [], ...left };
     }
-    const changes = takeChanges(state);
-    const effects = changes.effects.map((effect): HostEffect =>
-      effect.type === "delete-workflow"
-        ? {
-          type: "send",
-          id: effect.id,
-          to: this.id,
-          body: { type: "delete", uid: state.header.metadata.uid ?? "" },
-        }
-        : effect
-    );
-    const index = changes.index && this.#indexEntry(changes.index);
-    return {
-      ...changes,
-      ...(index === undefined ? {} : { index }),
-      drop: [...drop, ...changes.drop],
-      effects: [...extra, ...effects],
-    };
+    // Intentionally changed in place, because it is made for each command.
+    const taken = takeChanges(state);
+    if (taken.index !== undefined) taken.index = this.#indexEntry(taken.index);
+    if (drop.length > 0) taken.drop.unshift(...drop);
+    const uid = state.header.metadata.uid ?? "";
+    for (const effect of taken.effects) {
+      extra.push(
+        effect.type === "delete-workflow"
+          ? { type: "send", id: effect.id, to: this.id, body: { type: "delete", uid } }
+          : effect,
+      );
+    }
+    return Object.assign(taken, { effects: extra });
   }
 
   /** An archived workflow is listed under the name of its actor, and found by the name that it had. */
@@ -372,9 +377,9 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
       return { put, drop: [], index, effects: effects as HostEffect[], needs: [] };
     },
     hydrate: (id, stored) => new WorkflowActor(id, stored && load(stored), options),
-    async hydrateInTurns(stored) {
+    *hydrateInTurns(stored) {
       const state = asideHeader(stored.parts["h"]) === undefined
-        ? await new Turns().run(loadSteps(stored.parts))
+        ? yield* loadSteps(stored.parts)
         : load(stored);
       return new WorkflowActor(stored.id, state, options);
     },

@@ -15,8 +15,9 @@ const MAX_SIZE_TO_VISIT = 2 ** 22;
 /** Reads a command. @throws {Problem} InvalidArgument when it is none: an entry of a mailbox may be damaged */
 export function commandOf(body: Json): WorkflowCommand {
   if (!isJsonObject(body)) throw unknownCommand(body);
-  const { type, request, workflow } = body;
+  const { type, request, use, workflow } = body;
   const isWhole = (type !== "control" && type !== "restore" || isJsonObject(request)) &&
+    (type !== "callback" || isJsonObject(use)) &&
     (type !== "submit" && type !== "import" && type !== "restore" || isManifest(workflow));
   if (!isWhole) throw unknownCommand(body);
   return body as unknown as WorkflowCommand;

@@ -12,6 +12,10 @@ import {
   valueLine,
 } from "../../base/prometheus_text.ts";
 import type { MetricSample } from "../../engine/effect.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Metrics } from "../../platform/metrics.ts";
+import type { ActorId } from "../../store/port.ts";
 
 /** What the reference puts in front of every name. */
 const PREFIX = "argo_workflows_";
@@ -182,4 +186,24 @@ function startClock(clocks: Map<string, number>, key: string, since: number): vo
   clocks.set(key, since);
   const [oldest] = clocks.keys();
   if (clocks.size > MAX_CLOCKS && oldest !== undefined) clocks.delete(oldest);
+}
+
+/** Takes in what workflows measure, and shows it with the metrics. */
+export function observeSamples(
+  { metrics, clock, log }: { metrics: Metrics; clock: Clock; log: Logger },
+): (samples: readonly { actor: ActorId; sample: MetricSample }[]) => void {
+  const dropped = metrics.counter(
+    "sluice_workflow_metric_series_dropped_total",
+    "Series of metrics of workflows that went to make room for others",
+  );
+  const registry = new WorkflowMetrics({ onDrop: () => dropped.inc() });
+  metrics.append(() => registry.render(clock.now()));
+  return (samples) => {
+    for (const { actor, sample } of samples) {
+      const problem = registry.observe(sample);
+      if (problem === undefined) continue;
+      const { name, help } = sample;
+      log.warn({ actor, metric: name, help, reason: problem }, "metric refused");
+    }
+  };
 }

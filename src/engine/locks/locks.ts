@@ -1,15 +1,23 @@
 /**
  * The lock table: who holds and who waits for which locks. One table serves all workflows; the host keeps it in the actor
  * `locks`. A holder gets all its keys or none. Waiters are served by priority, then by creation time, then by arrival.
+ * Times (`now`) are epoch ms.
  */
+import { defined } from "../../base/defined.ts";
 import type { LockKey } from "../effect.ts";
 import { holderName, isHolderOf, type WorkflowHolders } from "./holder.ts";
 
-export interface LockRequest {
+/** What a holder asks for. */
+export interface LockDemand {
   holder: string;
   keys: LockKey[];
   priority: number;
   createdAt: number;
+}
+
+export interface LockRequest extends LockDemand {
+  /** When it asked or, once it holds its keys, when it got them, epoch ms. Absent in tables of older programs. */
+  since?: number;
 }
 
 /** Plain data, to be stored as JSON. */
@@ -36,44 +44,55 @@ export function emptyLockTable(): LockTable {
  * Asks for locks. Asking again is harmless: a holder is told that it holds them; a waiter keeps its place and gets the new
  * limits. The answer is news about this holder. Changes `table` in place.
  */
-export function acquireLocks(table: LockTable, request: LockRequest): LockNews[] {
-  if (table.held[request.holder] !== undefined) {
-    table.held[request.holder] = request;
-    return [{ type: "granted", holder: request.holder }];
+export function acquireLocks(table: LockTable, demand: LockDemand, now: number): LockNews[] {
+  const { holder } = demand;
+  const held = table.held[holder];
+  if (held !== undefined) {
+    table.held[holder] = { ...demand, ...defined({ since: held.since }) };
+    return [{ type: "granted", holder }];
   }
-  const at = table.waiting.findIndex(({ holder }) => holder === request.holder);
-  if (at < 0) table.waiting.push(request);
-  else table.waiting[at] = request;
+  const at = table.waiting.findIndex((one) => one.holder === holder);
+  if (at < 0) table.waiting.push({ ...demand, since: now });
+  else table.waiting[at] = { ...demand, ...defined({ since: table.waiting[at]?.since }) };
   sortWaiting(table);
-  return grantAll(table, request.holder);
+  return grantAll(table, holder, now);
 }
 
 /** Gives up what a holder holds or waits for. The news are about those who get it. */
-export function releaseLocks(table: LockTable, holder: string): LockNews[] {
+export function releaseLocks(table: LockTable, holder: string, now: number): LockNews[] {
   if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) {
     return [];
   }
   delete table.held[holder];
   table.waiting = table.waiting.filter((one) => one.holder !== holder);
-  return grantAll(table, undefined);
+  return grantAll(table, undefined, now);
 }
 
 /** Gives up everything that a workflow and its nodes hold or wait for. The news are about those who get it. */
-export function releaseWorkflow(table: LockTable, workflow: WorkflowHolders): LockNews[] {
+export function releaseWorkflow(
+  table: LockTable,
+  workflow: WorkflowHolders,
+  now: number,
+): LockNews[] {
   const all = [...Object.keys(table.held), ...table.waiting.map(({ holder }) => holder)];
   const own = new Set(all.filter((holder) => isHolderOf(workflow, holder)));
   if (own.size === 0) return [];
   for (const holder of own) delete table.held[holder];
   table.waiting = table.waiting.filter(({ holder }) => !own.has(holder));
-  return grantAll(table, undefined);
+  return grantAll(table, undefined, now);
 }
 
 /** Sets the size of a semaphore for those who wait for it, and grants what has become possible. */
-export function resizeLock(table: LockTable, key: string, limit: number): LockNews[] {
+export function resizeLock(
+  table: LockTable,
+  key: string,
+  limit: number,
+  now: number,
+): LockNews[] {
   for (const request of table.waiting) {
     for (const lock of request.keys) if (lock.key === key) lock.limit = limit;
   }
-  return grantAll(table, undefined);
+  return grantAll(table, undefined, now);
 }
 
 /** Higher priority first, then the older workflow; otherwise in order of arrival. */
@@ -82,7 +101,7 @@ function sortWaiting(table: LockTable): void {
 }
 
 /** Grants locks in the order of waiting. A key that an earlier waiter needs is kept for it. */
-function grantAll(table: LockTable, asked: string | undefined): LockNews[] {
+function grantAll(table: LockTable, asked: string | undefined, now: number): LockNews[] {
   const news: LockNews[] = [];
   const reserved = new Map<string, number>();
   const used = usage(table);
@@ -92,7 +111,7 @@ function grantAll(table: LockTable, asked: string | undefined): LockNews[] {
       (used.get(lock.key) ?? 0) + (reserved.get(lock.key) ?? 0) >= lock.limit
     );
     if (missing === undefined) {
-      table.held[request.holder] = request;
+      table.held[request.holder] = { ...request, since: now };
       for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
       news.push({ type: "granted", holder: request.holder });
       continue;

@@ -5,6 +5,7 @@ import { isExecutable, type NodeRecord } from "../records.ts";
 import { keepFrame, type Work } from "../scope/call.ts";
 import { planOf } from "../scope/template_plan.ts";
 import type { Turn } from "../turn.ts";
+import { takeEarly } from "./callback.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import type { MemoLookup } from "./memo.ts";
 import { startSuspend } from "./suspend.ts";
@@ -52,6 +53,7 @@ const STARTS: Readonly<Partial<Record<NodeType, Start>>> = {
   Suspend(turn, node, { template }, status) {
     change(turn, node, { ...status, startedAt: turn.env.now });
     startSuspend(turn, node, template);
+    takeEarly(turn, node);
   },
   Pod: startExecution,
   HTTP: startExecution,

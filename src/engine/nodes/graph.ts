@@ -158,6 +158,8 @@ export interface Edges {
   limit?: EdgeLimit;
 }
 
+const NONE: readonly string[] = [];
+
 /** Works out all edges of the graph, step by step. */
 export function* edgeSteps(
   state: WorkflowState,
@@ -175,9 +177,12 @@ export function* edgeSteps(
   };
   const ordered = [...state.nodes.values()].sort((a, b) => a.order - b.order);
   let nextPause = STEP_SIZE;
-  for (const [at, node] of ordered.entries()) {
-    for (const parent of node.parents ?? []) link(parent, node.id);
-    for (const [index, id] of (node.after ?? []).entries()) {
+  for (let at = 0; at < ordered.length; at++) {
+    const node = ordered[at] as NodeRecord;
+    for (const parent of node.parents ?? NONE) link(parent, node.id);
+    const { after = NONE } = node;
+    for (let index = 0; index < after.length; index++) {
+      const id = after[index] as string;
       const before = state.nodes.get(id);
       if (before === undefined) continue;
       if (edges > MAX_EDGES) limit ??= [node.order, index];

@@ -158,8 +158,11 @@ export function loopFault(turn: Turn, node: NodeRecord, step: StepLike): string 
 /** Ends a Steps or DAG node that has succeeded, with the outputs that it takes from its steps. */
 export function succeed(turn: Turn, node: NodeRecord, frame: Frame): void {
   try {
-    const references = stepReferences(turn, node, frame, () => true);
-    const outputs = collectOutputs(turn, frame.template, references);
+    const { template } = frame;
+    // Most have none.
+    const outputs = template.outputs === undefined
+      ? undefined
+      : collectOutputs(turn, template, stepReferences(turn, node, frame, () => true));
     if (outputs !== undefined) change(turn, node, { outputs });
     end(turn, node, "Succeeded");
     if (outputs !== undefined) publishGlobals(turn, node, outputs);

@@ -2,6 +2,7 @@
  * Suspend nodes: they wait until somebody resumes them, or until their duration is over. Until then their supplied outputs
  * are open parameters.
  */
+import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import { change, end, setTimer } from "../change.ts";
 import { nodeDurationMs } from "./duration.ts";
@@ -26,6 +27,15 @@ export function startSuspend(turn: Turn, node: NodeRecord, template: Template): 
     ...(outputs === undefined ? {} : { outputs }),
   });
   if (waitMs !== undefined) setTimer(turn, node, (node.startedAt ?? turn.env.now) + waitMs);
+  limitWait(turn, node, template.timeout);
+}
+
+/** A node that is not called back within its timeout, counted from now, fails. @throws {NodeFailure} it is no duration */
+export function limitWait(turn: Turn, node: NodeRecord, timeout = ""): void {
+  if (timeout === "") return;
+  const deadline = turn.env.now + nodeDurationMs(timeout);
+  change(turn, node, { deadline, deadlineMessage: `Nobody called back within ${timeout}` });
+  setTimer(turn, node, deadline);
 }
 
 /** The duration is over. The node ends when it is looked at, which does not happen while the workflow is suspended. */
@@ -36,6 +46,8 @@ export function suspendIsDue(turn: Turn, node: NodeRecord): void {
 /** Ends a node whose duration is over; its open outputs get their defaults. */
 export function checkSuspend(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" || node.dueAt === undefined || turn.env.now < node.dueAt) return;
+  // An attempt may have a deadline without a message, which is not about its wait.
+  if (node.deadlineMessage !== undefined) return end(turn, node, "Failed", node.deadlineMessage);
   try {
     resumeNode(turn, node);
   } catch (error) {
@@ -114,4 +126,35 @@ function withEnumOfValue(parameter: Parameter): Parameter {
   } catch {
     return parameter;
   }
+}
+
+/** Outputs of a node with these values. @throws {Problem} FailedPrecondition when it does not expect one of them */
+export function setOutputs(node: NodeRecord, values: ReadonlyMap<string, string>): Outputs {
+  const parameters = node.outputs?.parameters ?? [];
+  if (node.outputs === undefined) {
+    throw conflict("cannot set output parameters because node is not expecting any raw parameters");
+  }
+  for (const name of values.keys()) {
+    const parameter = parameters.find((one) => one.name === name);
+    if (parameter === undefined) throw conflict(`node is not expecting output parameter '${name}'`);
+    if (parameter.valueFrom?.supplied === undefined) {
+      throw conflict(
+        `cannot set output parameter '${name}' because it does not use valueFrom.raw or it was already set`,
+      );
+    }
+  }
+  return {
+    ...node.outputs,
+    parameters: parameters.map((parameter) => {
+      const value = values.get(parameter.name);
+      if (value === undefined) return parameter;
+      const { valueFrom: _valueFrom, ...rest } = parameter;
+      return { ...rest, value };
+    }),
+  };
+}
+
+/** A refusal because of the present state. */
+export function conflict(message: string): Problem {
+  return new Problem(ProblemCode.FailedPrecondition, message);
 }

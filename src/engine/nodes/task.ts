@@ -72,13 +72,14 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
     podName: pod,
     template,
     includeResult: node.type !== "Pod" || isResultWanted(turn, node),
-    podSpec: podSpecOf(turn, spec),
+    podSpec: node.type === "HTTP" ? {} : podSpecOf(turn, spec),
     artifactPrefix: `${workflow}/${pod}`,
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
   if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
   if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
   if (former.length > 0) task.formerKeys = former;
+  if (turn.state.header.makesCallbacks === true) task.mayHoldMarks = true;
   if ((template.archiveLocation?.archiveLogs ?? spec.archiveLogs) === true) task.archiveLogs = true;
   return task;
 }

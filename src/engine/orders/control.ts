@@ -9,19 +9,19 @@ import type { ControlRequest } from "../command.ts";
 import type { EngineEnv } from "../engine.ts";
 import {
   beginEvaluation,
-  type FieldTerm,
   matchesNode,
+  type NodeTerm,
   parseNodeFieldSelector,
 } from "../scope/expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
 import { enter, stateAfter } from "../life/life.ts";
-import { applyTo, conflict, nodesToEnd, parseOutputs, setOutputs } from "./orders.ts";
+import { applyTo, nodesToEnd, parseOutputs } from "./orders.ts";
 import { wake } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
-import { withDefaults } from "../nodes/suspend.ts";
+import { conflict, setOutputs, withDefaults } from "../nodes/suspend.ts";
 
 /**
  * Carries out a request.
@@ -146,7 +146,7 @@ function waitingNodes(turn: Turn): NodeRecord[] {
 
 /** Waiting nodes that a selector matches, at least one. @throws {Problem} NotFound when there is none */
 function selected(turn: Turn, selector: string): NodeRecord[] {
-  const terms: readonly FieldTerm[] = parseNodeFieldSelector(selector);
+  const terms: readonly NodeTerm[] = parseNodeFieldSelector(selector);
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));
   if (nodes.length === 0) throw noMatch(selector);
   return nodes;

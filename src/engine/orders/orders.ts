@@ -3,9 +3,9 @@
  * carried out in several turns. Until it is done the workflow does nothing else, as if it had been one turn.
  */
 import { errorText } from "../../base/error_text.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, Problem } from "../../base/problem.ts";
 import { STEP_SIZE } from "../../base/steps.ts";
-import type { NodePhase, Outputs } from "../../spec/manifest.ts";
+import type { NodePhase } from "../../spec/manifest.ts";
 import { change, end } from "../change.ts";
 import type { ControlRequest, User } from "../command.ts";
 import type { NodeOrder, NodeRequest } from "../ongoing.ts";
@@ -15,7 +15,7 @@ import { noteWork } from "../turn_budget.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
-import { resumeNode } from "../nodes/suspend.ts";
+import { resumeNode, setOutputs } from "../nodes/suspend.ts";
 
 /** A request about more nodes takes several turns. */
 const MAX_AT_ONCE = STEP_SIZE;
@@ -171,35 +171,4 @@ export function parseOutputs(text: string): Map<string, string> {
       return [name, one];
     }),
   );
-}
-
-/** Outputs of a node with these values. @throws {Problem} FailedPrecondition when it does not expect one of them */
-export function setOutputs(node: NodeRecord, values: ReadonlyMap<string, string>): Outputs {
-  const parameters = node.outputs?.parameters ?? [];
-  if (node.outputs === undefined) {
-    throw conflict("cannot set output parameters because node is not expecting any raw parameters");
-  }
-  for (const name of values.keys()) {
-    const parameter = parameters.find((one) => one.name === name);
-    if (parameter === undefined) throw conflict(`node is not expecting output parameter '${name}'`);
-    if (parameter.valueFrom?.supplied === undefined) {
-      throw conflict(
-        `cannot set output parameter '${name}' because it does not use valueFrom.raw or it was already set`,
-      );
-    }
-  }
-  return {
-    ...node.outputs,
-    parameters: parameters.map((parameter) => {
-      const value = values.get(parameter.name);
-      if (value === undefined) return parameter;
-      const { valueFrom: _valueFrom, ...rest } = parameter;
-      return { ...rest, value };
-    }),
-  };
-}
-
-/** A refusal because of the present state. */
-export function conflict(message: string): Problem {
-  return new Problem(ProblemCode.FailedPrecondition, message);
 }

@@ -31,10 +31,13 @@ export { ExpressionError } from "../../expr/templates/contexts.ts";
 export { TemplateError } from "../../expr/templates/template.ts";
 export { WhenError } from "../../expr/when/when.ts";
 export { evaluateDepends, expandDepends, type TaskResults } from "../../expr/templates/depends.ts";
-export { type FieldTerm } from "../../expr/selectors/field_selector.ts";
 export { type LabelTerm, matchesLabels } from "../../expr/selectors/label_selector.ts";
 export { mayHoldTag };
-export { matchesNode, parseNodeFieldSelector } from "../../expr/selectors/node_field_selector.ts";
+export {
+  matchesNode,
+  type NodeTerm,
+  parseNodeFieldSelector,
+} from "../../expr/selectors/node_field_selector.ts";
 
 /**
  * Gives the following expressions a fresh budget. The expressions of one node, step or loop element share a budget. Others

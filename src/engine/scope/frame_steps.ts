@@ -1,5 +1,6 @@
 /** The steps or tasks that are written in the template of a Steps or DAG node. */
 import type { StepLike } from "../../spec/manifest.ts";
+import type { NodeRecord } from "../records.ts";
 import type { Frame, PlacedStep } from "../runtime.ts";
 
 function indexOf(frame: Frame): ReadonlyMap<string, PlacedStep> {
@@ -23,6 +24,11 @@ export function findStep(frame: Frame, name: string): StepLike | undefined {
 /** Index of the group that holds a step; -1 when there is no such step. */
 export function groupIndexOf(frame: Frame, name: string): number {
   return indexOf(frame).get(name)?.group ?? -1;
+}
+
+/** Name of the node under which the nodes of a step are: the boundary of a task, the group of a step. */
+export function placeOf({ name }: NodeRecord, frame: Frame, step: string): string {
+  return frame.template.dag === undefined ? `${name}[${groupIndexOf(frame, step)}]` : name;
 }
 
 /** Names of all steps or tasks, in the order in which they are written. */

@@ -1,4 +1,5 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
+import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
 import { NodeFailure } from "../failure.ts";
 import type { ExpandedCall, Frame } from "../runtime.ts";
@@ -6,7 +7,7 @@ import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
 import { expandStep, isPlain } from "./expansion.ts";
 import { findStep, groupIndexOf } from "./frame_steps.ts";
-import { stepReferences } from "./references.ts";
+import { type References, stepReferences } from "./references.ts";
 
 /** Every step of a group, loops expanded. @throws as {@link expandStep} */
 export function groupCalls(
@@ -16,15 +17,30 @@ export function groupCalls(
   group: NodeRecord,
 ): ExpandedCall[] {
   const index = group.index ?? 0;
-  const references = stepReferences(
-    turn,
-    boundary,
-    frame,
-    (step) => groupIndexOf(frame, step) < index,
-  );
+  let references: References | undefined;
+  const referencesOf = () =>
+    references ??= stepReferences(
+      turn,
+      boundary,
+      frame,
+      (step) => groupIndexOf(frame, step) < index,
+    );
   return (frame.template.steps?.[index] ?? []).flatMap((step) =>
-    expandStep(turn, step, baseName(group, step.name), references)
+    callsOf(turn, frame, step, baseName(group, step.name), referencesOf)
   );
+}
+
+/** @param referencesOf what the step may refer to; asked only if it refers to something */
+function callsOf(
+  turn: Turn,
+  frame: Frame,
+  step: StepLike,
+  name: string,
+  referencesOf: () => References,
+): ExpandedCall[] {
+  return isPlain(step, frame)
+    ? [{ step, name, arguments: step.arguments ?? {} }]
+    : expandStep(turn, step, name, referencesOf());
 }
 
 /** Names of the nodes of a group's steps, without a loop's suffix. */
@@ -47,9 +63,6 @@ export function taskCalls(
   const definition = findStep(frame, task);
   if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
   const name = `${boundary.name}.${task}`;
-  if (isPlain(definition, frame)) {
-    return [{ step: definition, name, arguments: definition.arguments ?? {} }];
-  }
-  const references = stepReferences(turn, boundary, frame, isBefore(frame, task));
-  return expandStep(turn, definition, name, references);
+  const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task));
+  return callsOf(turn, frame, definition, name, referencesOf);
 }

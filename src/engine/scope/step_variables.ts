@@ -9,7 +9,8 @@ import { parametersJson } from "./workflow_variables.ts";
 import { emptyLoopOutput, loopOutputs } from "./loop_outputs.ts";
 import { nodeByName } from "../tree.ts";
 import { nodeWithOutputs } from "./attempts.ts";
-import { findStep, groupIndexOf, isLoop, stepNames } from "./frame_steps.ts";
+import { callbackForm, callbackMark } from "./callback_variables.ts";
+import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../runtime.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -41,7 +42,10 @@ export function stepScope(
   const find = (name: string): Json | undefined => {
     if (!name.startsWith(root)) return undefined;
     const [, step, member] = STEP_VARIABLE.exec(name.slice(root.length)) ?? [];
-    if (step === undefined || member === undefined || !isVisible(step)) return undefined;
+    if (step === undefined || member === undefined) return undefined;
+    const form = callbackForm(member);
+    if (form !== undefined) return callbackMark(turn, boundary, frame, step, form);
+    if (!isVisible(step)) return undefined;
     const producer = findProducer(turn, boundary, frame, step);
     return producer === undefined ? undefined : memberOf(turn, frame, producer, member);
   };
@@ -68,7 +72,7 @@ function findProducer(
   const step = findStep(frame, name);
   if (step === undefined) return undefined;
   const isDag = frame.template.dag !== undefined;
-  const above = isDag ? boundary.name : `${boundary.name}[${groupIndexOf(frame, name)}]`;
+  const above = placeOf(boundary, frame, name);
   const node = nodeByName(turn, `${above}.${name}`);
   if (node !== undefined) return { step, node, isLoop: node.type === "TaskGroup" };
   const group = isDag || !isLoop(step) ? undefined : nodeByName(turn, above);

@@ -16,6 +16,11 @@ export function rfc3339(at: number): string {
   return last.text;
 }
 
+/** RFC 3339 with milliseconds, in UTC. */
+export function rfc3339WithMs(at: number): string {
+  return new Date(at).toISOString();
+}
+
 /** A time in UTC as Go prints it: `2024-01-01 00:00:05 +0000 UTC`. */
 export function goTime(at: number): string {
   return `${rfc3339(at).replace("T", " ").replace("Z", "")} +0000 UTC`;

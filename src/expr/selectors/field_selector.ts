@@ -102,17 +102,21 @@ export function parseWorkflowFieldSelector(text: string): WorkflowFields {
 
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
-  let start = 0;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i];
-    if (char === "\\") i++;
-    else if (char === ",") {
-      terms.push(text.slice(start, i));
-      start = i + 1;
-    }
+  for (let at = 0; at <= text.length;) {
+    const end = termEnd(text, at);
+    terms.push(text.slice(at, end));
+    at = end + 1;
   }
-  terms.push(text.slice(start));
   return terms;
+}
+
+/** Where the part that begins at a position ends: at the next `mark` without a backslash before it, else with the text. */
+export function termEnd(text: string, from: number, mark = ","): number {
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === mark) return at;
+  }
+  return text.length;
 }
 
 function unescapeValue(text: string): string {

@@ -1,6 +1,11 @@
-/** Node field selectors: which nodes of a workflow resume, stop, set and retry act on. */
+/**
+ * Node field selectors: which nodes of a workflow resume, stop, set and retry act on. Beside the terms of a field selector there
+ * is `FIELD in (VALUE,VALUE)`, which names several nodes at once. In these values `\)` stands for `)`, and blanks around them do
+ * not count. Field selectors of Kubernetes have no such term and refuse it, so it changes no selector that means something there.
+ */
 import { invalid } from "../../base/problem.ts";
-import { type FieldTerm, matchesFields, parseFieldSelector } from "./field_selector.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector, termEnd } from "./field_selector.ts";
+import { checkSelectorLength, checkTermCount } from "./limits.ts";
 
 /** The members of a node that selectors can name. */
 export interface SelectableNode {
@@ -13,12 +18,41 @@ export interface SelectableNode {
   inputs?: { parameters?: readonly { name: string; value?: string }[] } | undefined;
 }
 
+/** One of several values. */
+export interface SetTerm {
+  field: string;
+  operator: "in";
+  values: ReadonlySet<string>;
+}
+
+export type NodeTerm = FieldTerm | SetTerm;
+
+const SET_BEGIN = /([^=!,()\\\s]+)\s+in\s*\(/y;
+
 /**
  * Reads a node field selector; empty terms are skipped.
- * @throws {Problem} InvalidArgument as `parseFieldSelector`, and when all terms are empty: that would select every node
+ * @throws {Problem} InvalidArgument as `parseFieldSelector`, when the values of `in` do not end, and when all terms are empty:
+ * that would select every node
  */
-export function parseNodeFieldSelector(text: string): FieldTerm[] {
-  const terms = parseFieldSelector(text);
+export function parseNodeFieldSelector(text: string): NodeTerm[] {
+  checkSelectorLength("node field selector", text);
+  const sets: SetTerm[] = [];
+  const others: string[] = [];
+  for (let at = 0; at <= text.length;) {
+    SET_BEGIN.lastIndex = at;
+    const begin = SET_BEGIN.exec(text);
+    if (begin === null) {
+      const end = termEnd(text, at);
+      others.push(text.slice(at, end));
+      at = end + 1;
+    } else {
+      const end = setEnd(text, SET_BEGIN.lastIndex);
+      sets.push(setTerm(begin[1] ?? "", text.slice(SET_BEGIN.lastIndex, end)));
+      at = end + 2;
+    }
+  }
+  const terms = [...parseFieldSelector(others.join(",")), ...sets];
+  checkTermCount("node field selector", terms.length);
   if (terms.length === 0 && text !== "") {
     throw invalid(
       `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
@@ -27,14 +61,39 @@ export function parseNodeFieldSelector(text: string): FieldTerm[] {
   return terms;
 }
 
+/** Where the `)` of a set term stands. @throws {Problem} InvalidArgument when there is none, or more follows than the next term */
+function setEnd(text: string, from: number): number {
+  const end = termEnd(text, from, ")");
+  if (end >= text.length || !["", ","].includes(text.charAt(end + 1))) {
+    throw invalid(
+      `invalid selector: '${text}'; write FIELD in (VALUE,VALUE), and \\) for a ) in a value`,
+    );
+  }
+  return end;
+}
+
+function setTerm(field: string, list: string): SetTerm {
+  const values = new Set<string>();
+  for (let at = 0; at <= list.length;) {
+    const end = termEnd(list, at);
+    values.add(list.slice(at, end).trim().replace(/\\([\\,=)])/g, "$1"));
+    at = end + 1;
+  }
+  return { field, operator: "in", values };
+}
+
 const INPUT = /^inputs\.parameters\.(.*)\.value$/s;
 
 /**
  * Tells whether a node is selected. Terms come from `parseNodeFieldSelector`; a field that the node lacks, or that does
  * not exist at all, is empty.
  */
-export function matchesNode(terms: readonly FieldTerm[], node: SelectableNode): boolean {
-  return matchesFields(terms, (field) => nodeField(node, field));
+export function matchesNode(terms: readonly NodeTerm[], node: SelectableNode): boolean {
+  return terms.every((term) =>
+    term.operator === "in"
+      ? term.values.has(nodeField(node, term.field) ?? "")
+      : matchesFields([term], (field) => nodeField(node, field))
+  );
 }
 
 function nodeField(node: SelectableNode, field: string): string | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Problem } from "../../base/problem.ts";
 import { matchesFields, parseFieldSelector, parseWorkflowFieldSelector } from "./field_selector.ts";
 import { matchesLabels, parseLabelSelector } from "./label_selector.ts";
-import { matchesNode } from "./node_field_selector.ts";
+import { matchesNode, parseNodeFieldSelector } from "./node_field_selector.ts";
 
 function failure(run: () => unknown): string {
   try {
@@ -186,8 +186,42 @@ describe("node field selectors", () => {
     ["inputs.parameters.zz.value!=1", true],
     ["type=Suspend", false],
     ["type!=Suspend", true],
+    ["id in (wf-1)", true],
+    ["id in (wf-2, wf-1,wf-3)", true],
+    ["id in (wf-2,wf-3)", false],
+    ["id in ()", false],
+    ["type in ()", true],
+    ["phase=Running,id in (wf-1,wf-2)", true],
+    ["id in (wf-1,wf-2),phase=Failed", false],
+    ["id in (wf-1,wf-2),displayName in (a)", true],
+    ["id in (wf-1,wf-2),displayName in (b)", false],
+    ["inputs.parameters.uuid.value in (1,x=y\\,z)", true],
+    ["inputs.parameters.uuid.value in (1,x=y,z)", false],
+    // What looks like a set in a value is one value.
+    ["displayName=id in (a)", false],
+    ["displayName!=id in (a", true],
   ])("%s selects: %s", (text, want) => {
-    expect(matchesNode(parseFieldSelector(text), node)).toBe(want);
+    expect(matchesNode(parseNodeFieldSelector(text), node)).toBe(want);
+  });
+
+  test("values of a set may hold every character", () => {
+    const [term] = parseNodeFieldSelector("displayName in (a(0:x\\,y\\),\\\\,b\\c)");
+    expect(term).toEqual({
+      field: "displayName",
+      operator: "in",
+      values: new Set(["a(0:x,y)", "\\", "b\\c"]),
+    });
+  });
+
+  test.each([
+    ["id in (a", "invalid selector: 'id in (a'; write FIELD in (VALUE,VALUE)"],
+    ["id in (a)b", "invalid selector: 'id in (a)b'; write FIELD in (VALUE,VALUE)"],
+    ["id in a", "can't understand 'id in a'; write FIELD=VALUE"],
+    [",", "has only empty terms"],
+    [`id in (${"a,".repeat(5_000)})`, "longer than 8192 characters"],
+    ["id in (a),".repeat(65), "more than 64 terms"],
+  ])("%s is refused", (text, want) => {
+    expect(failure(() => parseNodeFieldSelector(text))).toContain(want);
   });
 });
 
@@ -195,6 +229,7 @@ test("any text gives terms or a Problem", () => {
   const pieces = fc.constantFrom(
     "a",
     "in",
+    "a in (",
     "notin",
     "(",
     ")",
@@ -213,7 +248,14 @@ test("any text gives terms or a Problem", () => {
   const texts = fc.oneof(fc.string(), fc.array(pieces).map((parts) => parts.join("")));
   fc.assert(
     fc.property(texts, (text) => {
-      for (const parse of [parseLabelSelector, parseFieldSelector, parseWorkflowFieldSelector]) {
+      for (
+        const parse of [
+          parseLabelSelector,
+          parseFieldSelector,
+          parseWorkflowFieldSelector,
+          parseNodeFieldSelector,
+        ]
+      ) {
         try {
           parse(text);
         } catch (error) {

@@ -282,7 +282,7 @@ export function evaluateEventParameter(
 const MAX_SHOWN = 200;
 
 /** A value in a message: as JSON if it has that form, otherwise its type. */
-function shortText(value: Value, context: RunContext): string {
+export function shortText(value: Value, context: RunContext): string {
   if (value === null) return "nil";
   let text: string;
   try {

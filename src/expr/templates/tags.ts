@@ -11,33 +11,36 @@ export type Tag =
 export const OPEN = "{{";
 export const CLOSE = "}}";
 
-/** The tags of a text, left to right. Of nested tags, only the inner one counts. A tag without an end is text. */
+/** The tags of a text, left to right. */
 export function tagsOf(text: string): Tag[] {
   const tags: Tag[] = [];
-  let at = 0;
-  while (true) {
-    const start = text.indexOf(OPEN, at);
-    if (start < 0) return tags;
-    const close = text.indexOf(CLOSE, start + OPEN.length);
-    if (close < 0) return tags;
-    const end = close + CLOSE.length;
-    const body = text.slice(start + OPEN.length, close);
-    const inner = body.lastIndexOf(OPEN);
-    if (body.startsWith("=")) {
-      tags.push({ type: "expression", source: body.slice(1), start, end });
-    } else if (inner > 0) {
-      tags.push({
-        type: "name",
-        name: body.slice(inner + OPEN.length),
-        start: start + OPEN.length + inner,
-        end,
-        outerStart: start,
-      });
-    } else {
-      tags.push({ type: "name", name: body.trim(), start, end });
-    }
-    at = end;
+  for (let tag = tagAfter(text, 0); tag !== undefined; tag = tagAfter(text, tag.end)) {
+    tags.push(tag);
   }
+  return tags;
+}
+
+/**
+ * The next tag of a text from an offset on. Of nested tags, only the inner one counts. A tag without an end is text. Whoever
+ * has a budget asks for one tag at a time.
+ */
+export function tagAfter(text: string, at: number): Tag | undefined {
+  const start = text.indexOf(OPEN, at);
+  if (start < 0) return undefined;
+  const close = text.indexOf(CLOSE, start + OPEN.length);
+  if (close < 0) return undefined;
+  const end = close + CLOSE.length;
+  const body = text.slice(start + OPEN.length, close);
+  if (body.startsWith("=")) return { type: "expression", source: body.slice(1), start, end };
+  const inner = body.lastIndexOf(OPEN);
+  if (inner <= 0) return { type: "name", name: body.trim(), start, end };
+  return {
+    type: "name",
+    name: body.slice(inner + OPEN.length),
+    start: start + OPEN.length + inner,
+    end,
+    outerStart: start,
+  };
 }
 
 /** Tells whether any string in a JSON tree, including keys of objects, may contain a tag. */

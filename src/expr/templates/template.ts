@@ -10,7 +10,7 @@ import type { Reference } from "../language/program.ts";
 import { compileCached, referencesCached } from "../language/program_cache.ts";
 import { RunContext, type RunOptions } from "../values/run_context.ts";
 import { type Scope, ScopeEnvironment } from "../language/scope.ts";
-import { CLOSE, OPEN, type Tag, type TagPlaces, tagPlaces, tagsOf } from "./tags.ts";
+import { CLOSE, OPEN, type Tag, tagAfter, type TagPlaces, tagPlaces } from "./tags.ts";
 import { wellFormed } from "../values/utf8.ts";
 import { fromJson, type FunctionTable, type Value } from "../values/values.ts";
 
@@ -177,7 +177,8 @@ class TagReplacer {
     return isChanged ? Object.fromEntries(keys.map((key, at) => [key, items[at]])) : members;
   }
 
-  replace(text: string, tags: readonly Tag[] = tagsOf(text)): string {
+  /** @param tags those of the text, if they are known; otherwise they are looked for as far as the budget goes */
+  replace(text: string, tags?: readonly Tag[]): string {
     try {
       return this.#replace(text, tags);
     } catch (error) {
@@ -186,10 +187,12 @@ class TagReplacer {
     }
   }
 
-  #replace(text: string, tags: readonly Tag[]): string {
+  #replace(text: string, tags: readonly Tag[] | undefined): string {
     let result = "";
     let at = 0;
-    for (const tag of tags) {
+    for (let count = 0;; count++) {
+      const tag = tags === undefined ? tagAfter(text, at) : tags[count];
+      if (tag === undefined) return result + text.slice(at);
       const raw = text.slice(tag.start, tag.end);
       const whole = text.slice(
         ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
@@ -204,7 +207,6 @@ class TagReplacer {
       result += text.slice(at, tag.start) + (value ?? raw);
       at = tag.end;
     }
-    return result + text.slice(at);
   }
 
   #spend(length: number, tag: string): void {

@@ -44,15 +44,22 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
     operation: `${service}_ListArchivedWorkflows`,
     tag,
     summary: "List archived workflows",
-    query: { ...LIST_OPTIONS, namespace: "string", namePrefix: "string", nameFilter: "string" },
+    query: {
+      ...LIST_OPTIONS,
+      namespace: "string",
+      namePrefix: "string",
+      nameFilter: "string",
+      exactTimes: "bool",
+    },
     answer: { type: "list", schema },
     run: async (call) => {
-      const { namespace = "", namePrefix = "", nameFilter = "" } = call.query;
+      const { namespace = "", namePrefix = "", nameFilter = "", exactTimes = false } = call.query;
       const page = await listArchived(call.service, call.caller, {
         ...listRequest(call),
         namespace,
         namePrefix,
         nameFilter,
+        exactTimes,
       });
       const list = listWire(page.items.map((item) => workflowWire(item)), page);
       return call.service.settings.archive ? list : { ...list, metadata: {} };
@@ -64,10 +71,14 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
     operation: `${service}_GetArchivedWorkflow`,
     tag,
     summary: "Get an archived workflow by its uid, or by name and namespace when the uid is empty",
-    query: { namespace: "string", name: "string" },
+    query: { namespace: "string", name: "string", exactTimes: "bool" },
     answer: { type: "object", schema },
-    run: async (call) =>
-      workflowWire(await getArchived(call.service, call.caller, refOf(call, call.query))),
+    run: async (call) => {
+      const ref = refOf(call, call.query);
+      return workflowWire(
+        await getArchived(call.service, call.caller, ref, call.query.exactTimes),
+      );
+    },
   }),
   unary({
     method: "DELETE",

@@ -7,9 +7,10 @@ import {
   listDeliveries,
   replayDeliveries,
   replayDelivery,
+  type ShownDelivery,
 } from "../../service/events/deliveries.ts";
+import { explainDelivery } from "../../service/events/explained_event.ts";
 import { string, struct, type StructSchema } from "../../spec/schema/schema.ts";
-import type { Delivery } from "../../store/event_port.ts";
 import { param, type Route, unary } from "../route.ts";
 
 const DELIVERIES = "/api/v1/event-deliveries/{namespace}";
@@ -28,12 +29,13 @@ const REPLAY: StructSchema = struct("ReplayEventDeliveriesRequest", () => ({
   receivedBefore: string,
 }), "event");
 
-function deliveryWire(delivery: Delivery): JsonObject {
-  const { receivedAt, bindings, unreadable, ...rest } = delivery;
+function deliveryWire(delivery: ShownDelivery): JsonObject {
+  const { receivedAt, retryAt, bindings, unreadable, ...rest } = delivery;
   return {
     ...rest,
     ...(unreadable && { unreadable: { ...unreadable } }),
     receivedAt: new Date(receivedAt).toISOString(),
+    ...(retryAt !== undefined && { retryAt: new Date(retryAt).toISOString() }),
     bindings: bindings.map((one) => ({ ...one })),
   };
 }
@@ -56,11 +58,19 @@ export const EVENT_DELIVERY_ROUTES: readonly Route[] = [
     operation: "EventService_ListEventDeliveries",
     tag: "events",
     summary: "List what became of accepted events, newest first",
-    query: { state: "string", limit: "int64", continue: "string" },
+    query: {
+      state: "string",
+      discriminator: "string",
+      binding: "string",
+      limit: "int64",
+      continue: "string",
+    },
     run: async (call) => {
+      const { discriminator, binding } = call.query;
       const page = await listDeliveries(call.service, call.caller, {
         namespace: param(call, "namespace"),
         state: call.query.state ?? "",
+        ...defined({ discriminator: discriminator || undefined, binding: binding || undefined }),
         limit: call.query.limit ?? 0,
         continue: call.query.continue ?? "",
       });
@@ -116,5 +126,20 @@ export const EVENT_DELIVERY_ROUTES: readonly Route[] = [
       deliveryWire(
         await getDelivery(call.service, call.caller, param(call, "namespace"), param(call, "id")),
       ),
+  }),
+  unary({
+    method: "GET",
+    path: `${DELIVERIES}/{id}/event`,
+    operation: "EventService_ExplainEventDelivery",
+    tag: "events",
+    summary: "Get the event of a delivery if it is kept, and why each binding selects it or not",
+    run: async (call) => ({
+      ...await explainDelivery(
+        call.service,
+        call.caller,
+        param(call, "namespace"),
+        param(call, "id"),
+      ) as unknown as JsonObject,
+    }),
   }),
 ];

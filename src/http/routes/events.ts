@@ -16,6 +16,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     tag: "events",
     summary: "Send an event: any JSON value. It is queued, and bindings turn it into workflows",
     body: "json",
+    holdsEvent: true,
     query: { dryRun: "bool" },
     answer: { type: "empty" },
     guard: webhookGuard,

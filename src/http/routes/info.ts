@@ -1,7 +1,10 @@
 /** Routes about the service itself and the caller. */
+import { getAccess } from "../../service/rights.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { examine } from "../../service/doctor.ts";
 import { getInfo, getUserInfo, getVersion } from "../../service/info.ts";
 import { TRACKING, type TrackingBody } from "../requests.ts";
-import { type Route, unary } from "../route.ts";
+import { param, type Route, unary } from "../route.ts";
 
 /** Every route about the service and the caller. */
 export const INFO_ROUTES: readonly Route[] = [
@@ -28,6 +31,33 @@ export const INFO_ROUTES: readonly Route[] = [
     tag: "info",
     summary: "What is known about the caller",
     run: (call) => Promise.resolve(getUserInfo(call.service, call.caller)),
+  }),
+  unary({
+    method: "GET",
+    path: "/api/v1/access/{namespace}",
+    operation: "InfoService_GetAccess",
+    tag: "info",
+    summary: "What the caller may do in a namespace, or with one object of it; without one, in all",
+    query: { resource: "strings", name: "string" },
+    run: (call) =>
+      getAccess(call.caller, {
+        namespace: param(call, "namespace"),
+        resources: call.query.resource ?? [],
+        name: call.query.name ?? "",
+      }),
+  }),
+  unary({
+    method: "POST",
+    path: "/api/v1/doctor",
+    operation: "InfoService_Examine",
+    tag: "info",
+    summary:
+      "Examine what the server stands on: store, clock, replicas, cluster, artifacts, webhooks",
+    run: async (call): Promise<JsonObject> => {
+      const { version, time, findings } = await examine(call.service, call.caller);
+      const wire = findings.map((one) => ({ ...one }));
+      return { version, time: new Date(time).toISOString(), findings: wire };
+    },
   }),
   unary<TrackingBody>({
     method: "POST",

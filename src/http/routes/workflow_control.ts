@@ -1,11 +1,15 @@
 /** Routes for what users do with a workflow: suspend, resume, stop, terminate, set, retry, resubmit. */
 import { defined } from "../../base/defined.ts";
 import type { ControlRequest } from "../../engine/command.ts";
+import { makeCallbacks } from "../../service/callbacks/make.ts";
 import { controlWorkflow } from "../../service/workflows/control.ts";
+import { planRetry } from "../../service/workflows/retry_plan.ts";
 import { resubmitWorkflow } from "../../service/workflows/resubmit.ts";
 import type { StructSchema } from "../../spec/schema/schema.ts";
 import { idempotencyOf } from "../idempotency_header.ts";
 import {
+  CALLBACK_MAKE,
+  type CallbackMakeBody,
   kindSchema,
   WORKFLOW_RESUBMIT,
   WORKFLOW_RESUME,
@@ -58,6 +62,10 @@ function control<B>(
   });
 }
 
+function retryOptions({ restartSuccessful, nodeFieldSelector, parameters }: WorkflowRetryBody) {
+  return defined({ restartSuccessful, nodeFieldSelector, parameters });
+}
+
 /** Every route that controls workflows. */
 export const WORKFLOW_CONTROL_ROUTES: readonly Route[] = [
   control("suspend", "Start no further steps", WORKFLOW_SUSPEND, () => ({ type: "suspend" })),
@@ -90,11 +98,30 @@ export const WORKFLOW_CONTROL_ROUTES: readonly Route[] = [
     "retry",
     "Run the failed steps of a finished workflow again",
     WORKFLOW_RETRY,
-    ({ restartSuccessful, nodeFieldSelector, parameters }) => ({
-      type: "retry",
-      ...defined({ restartSuccessful, nodeFieldSelector, parameters }),
-    }),
+    (body) => ({ type: "retry", ...retryOptions(body) }),
   ),
+  unary<WorkflowRetryBody>({
+    method: "POST",
+    path: `${ONE}/retry/plan`,
+    operation: "WorkflowService_PlanRetry",
+    tag,
+    summary: "Which steps a retry would run again; nothing is changed",
+    body: WORKFLOW_RETRY,
+    run: (call) =>
+      planRetry(call.service, call.caller, workflowRef(call), {
+        type: "retry",
+        ...retryOptions(call.body),
+      }),
+  }),
+  unary<CallbackMakeBody>({
+    method: "POST",
+    path: `${ONE}/callbacks`,
+    operation: "WorkflowService_MakeCallbacks",
+    tag,
+    summary: "Make URLs that end the wait of the steps that a selector names, now or later",
+    body: CALLBACK_MAKE,
+    run: (call) => makeCallbacks(call.service, call.caller, workflowRef(call), call.body),
+  }),
   unary<WorkflowResubmitBody>({
     method: "PUT",
     path: `${ONE}/resubmit`,

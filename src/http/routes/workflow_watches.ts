@@ -1,7 +1,10 @@
 /** Routes of watches: workflows as they change, and the events about them. */
+import { defined } from "../../base/defined.ts";
 import { writeJson } from "../../base/json_text.ts";
 import { watchEvents } from "../../service/events/stream/open_stream.ts";
+import type { Excerpt } from "../../service/workflows/change.ts";
 import { type WatchEvent, watchWorkflows } from "../../service/workflows/watch.ts";
+import type { Workflow } from "../../spec/manifest.ts";
 import { parseProjection, project, projectionBelow } from "../projection.ts";
 import { LIST_OPTIONS } from "../query.ts";
 import { kindSchema } from "../requests.ts";
@@ -20,16 +23,13 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
     operation: "WorkflowService_WatchWorkflows",
     tag,
     summary: "Watch workflows: what exists first, then every change",
-    query: { ...LIST_OPTIONS, fields: "string" },
+    query: { ...LIST_OPTIONS, fields: "string", waiting: "bool", exactTimes: "bool" },
     answer: { type: "change", schema: kindSchema("Workflow") },
     open: async (call) => {
-      const events = await watchWorkflows(
-        call.service,
-        call.caller,
-        watchRequest(call),
-        call.signal,
-      );
-      const frameOf = frameWriter(call.query.fields);
+      const { fields, waiting, exactTimes } = call.query;
+      const request = { ...watchRequest(call), ...defined({ waiting, exactTimes }) };
+      const events = await watchWorkflows(call.service, call.caller, request, call.signal);
+      const frameOf = frameWriter(fields, exactTimes === true);
       return mapStream(events, (some) => some.map(frameOf));
     },
   }),
@@ -44,27 +44,38 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Writes the frames of a watch. The same frame is written once for all watchers. */
-function frameWriter(fields: string | undefined): (event: WatchEvent) => FrameText {
+/** Makes the frames of a watch. With `fields`, the same frame is made and encoded once for all watchers. */
+function frameWriter(
+  fields: string | undefined,
+  exactTimes: boolean,
+): (event: WatchEvent) => FrameText {
   const projection = parseProjection(fields);
+  const form = exactTimes ? "exact" : "";
   if (projection === undefined) {
+    const write = (workflow: Workflow) => writeJson(workflowWire(workflow));
     return (event) => {
-      const object = event.textOf((workflow) => writeJson(workflowWire(workflow)));
+      const object = exactTimes
+        ? event.excerptOf({ key: form, isWithoutNodes: false, exactTimes, write })
+        : event.textOf(write);
       return new FrameText(`{"result":{"type":"${event.type}","object":${object}}}`);
     };
   }
   const below = projectionBelow(projection, "result", "object");
   const isWithoutNodes = !showsNodes(projection, "result", "object");
-  return (event) => {
-    const { type } = event;
-    const text = event.excerptOf({
-      key: `${type} ${fields}`,
-      isWithoutNodes,
-      write(workflow) {
-        const frame = { result: { type, object: workflowWire(workflow, below) } };
-        return writeJson(project(frame, projection));
-      },
-    });
-    return new FrameText(text);
+  const excerpt = (type: WatchEvent["type"]): Excerpt<FrameText> => ({
+    key: `${form} ${type} ${fields}`,
+    isWithoutNodes,
+    exactTimes,
+    write(workflow) {
+      const frame = { result: { type, object: workflowWire(workflow, below) } };
+      return new FrameText(writeJson(project(frame, projection)));
+    },
+  });
+  // Made once, because a key that is put together for each frame is also hashed for each.
+  const excerpts = {
+    ADDED: excerpt("ADDED"),
+    MODIFIED: excerpt("MODIFIED"),
+    DELETED: excerpt("DELETED"),
   };
+  return (event) => event.excerptOf(excerpts[event.type]);
 }

@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Turns } from "../../platform/turns.ts";
 import { deleteWorkflow } from "../../service/workflows/control.ts";
+import { countWorkflows } from "../../service/workflows/counts.ts";
 import { createWorkflow } from "../../service/workflows/create.ts";
 import { lintWorkflow } from "../../service/workflows/lint.ts";
 import { listWorkflows } from "../../service/workflows/list.ts";
@@ -73,14 +74,19 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
       nameFilter: "string",
       createdAfter: "string",
       finishedBefore: "string",
+      parameter: "string",
+      waiting: "bool",
+      exactTimes: "bool",
     },
     answer: { type: "list", schema: WORKFLOW },
     run: async (call) => {
-      const { fields, nameFilter, createdAfter, finishedBefore } = call.query;
+      const { fields, nameFilter, createdAfter, finishedBefore, parameter } = call.query;
+      const { waiting, exactTimes } = call.query;
       const projection = parseProjection(fields);
       const page = await listWorkflows(call.service, call.caller, {
         ...listRequest(call),
-        ...defined({ nameFilter, createdAfter, finishedBefore }),
+        ...defined({ nameFilter, createdAfter, finishedBefore, parameter }),
+        ...defined({ waiting, exactTimes }),
         withoutNodes: !keepsPath(projection, "items", "status", "nodes"),
       });
       const below = projection && projectionBelow(projection, "items");
@@ -95,17 +101,47 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
   }),
   unary({
     method: "GET",
+    path: "/api/v1/workflow-counts/{namespace}",
+    operation: "WorkflowService_CountWorkflows",
+    tag,
+    summary: "How many workflows of each phase were created when",
+    query: {
+      ...LIST_OPTIONS,
+      nameFilter: "string",
+      createdAfter: "string",
+      finishedBefore: "string",
+      bars: "int32",
+    },
+    run: async (call) => {
+      const { nameFilter, createdAfter, finishedBefore, bars } = call.query;
+      const { from, span, phases, examined } = await countWorkflows(call.service, call.caller, {
+        ...listRequest(call),
+        ...defined({ nameFilter, createdAfter, finishedBefore, bars }),
+      });
+      return {
+        from: new Date(from).toISOString().replace(".000", ""),
+        spanSeconds: span / 1_000,
+        phases,
+        ...defined({ examined }),
+      };
+    },
+  }),
+  unary({
+    method: "GET",
     path: ONE,
     operation: "WorkflowService_GetWorkflow",
     tag,
     summary: "Get a workflow; `@latest` is the newest of the namespace",
-    query: { ...GET_OPTIONS, fields: "string", uid: "string" },
+    query: { ...GET_OPTIONS, fields: "string", uid: "string", exactTimes: "bool" },
     answer,
     run: async (call) => {
-      const projection = parseProjection(call.query.fields);
-      const ref = { ...workflowRef(call), ...defined({ uid: call.query.uid }) };
-      const isWithoutNodes = !showsNodes(projection);
-      const workflow = await getWorkflow(call.service, call.caller, ref, isWithoutNodes);
+      const { fields, uid, exactTimes } = call.query;
+      const projection = parseProjection(fields);
+      const ref = { ...workflowRef(call), ...defined({ uid }) };
+      const workflow = await getWorkflow(call.service, call.caller, ref, {
+        withoutNodes: !showsNodes(projection),
+        ...defined({ exactTimes }),
+      });
       return await workflowWireInTurns(workflow, projection, new Turns());
     },
   }),

@@ -17,6 +17,7 @@ import {
   scheduleText,
 } from "../../events/cron.ts";
 import { mustStop } from "../../events/cron_conditions.ts";
+import { skippedAnnotation, type SkipReason, withSkip } from "../../spec/cron_skips.ts";
 import {
   type CronWorkflow,
   type CronWorkflowStatus,
@@ -61,7 +62,9 @@ export async function runCron(
   deps.log.info({ namespace, cron: name, due: rfc3339(dueMs), missed, decision: decision.type });
   switch (decision.type) {
     case "skip":
-      return;
+      // That it is switched off tells enough; the others would be a riddle.
+      if (decision.reason === "suspended" || decision.reason === "stopped") return;
+      return await noteSkip(deps, namespace, name, dueMs, decision.reason);
     case "stop":
       return await stopForGood(deps, namespace, name);
     case "error":
@@ -131,6 +134,26 @@ async function submit(
       conditions: conditions.length > 0 ? conditions : null,
     };
   }, annotations);
+}
+
+/** Keeps why it did not run, for those who look. */
+async function noteSkip(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  dueMs: number,
+  reason: SkipReason,
+): Promise<void> {
+  const key = skippedAnnotation(deps.settings.naming);
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => {
+    const { annotations } = cron.metadata;
+    const ranAt = Date.parse(cron.status?.lastScheduledTime ?? "") || undefined;
+    const text = withSkip(annotations?.[key], dueMs, reason, ranAt);
+    return {
+      ...cron,
+      metadata: { ...cron.metadata, annotations: { ...annotations, [key]: text } },
+    };
+  }).catch(undefinedWhenNotFound);
 }
 
 /**

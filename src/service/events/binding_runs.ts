@@ -6,7 +6,8 @@ import type { Caller } from "../../auth/port.ts";
 import { Problem } from "../../base/problem.ts";
 import { workingOn } from "../../base/work.ts";
 import { BoundEvent, type CallbackRequest } from "../../events/match.ts";
-import { ExpressionError } from "../../expr/templates/contexts.ts";
+import { type EventInput, ExpressionError } from "../../expr/templates/contexts.ts";
+import type { RunOptions } from "../../expr/values/run_context.ts";
 import {
   ManifestKind,
   type Workflow,
@@ -102,22 +103,24 @@ function startBinding(
 }
 
 /** The event as the expressions of a binding see it. */
-export function bindEvent(
-  { event, envelope }: EventDispatch,
-  binding: WorkflowEventBinding,
-): BoundEvent {
+export function bindEvent(dispatch: EventDispatch, binding: WorkflowEventBinding): BoundEvent {
+  return new BoundEvent(inputOf(dispatch), binding, runOf(dispatch, binding));
+}
+
+/** What the event endpoint received. */
+export function inputOf({ event, envelope }: EventDispatch): EventInput {
   const headers = Object.entries(envelope.metadata)
     .flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
   const { namespace, discriminator } = event;
-  return new BoundEvent(
-    { namespace, discriminator, headers, payload: envelope.payload },
-    binding,
-    {
-      // A repeat sees the same time and draws the same numbers.
-      now: () => event.receivedAt,
-      random: eventFractions(event.id, binding.metadata.name ?? ""),
-    },
-  );
+  return { namespace, discriminator, headers, payload: envelope.payload };
+}
+
+/** Clock and randomness of a binding's expressions: a repeat sees the same time and draws the same numbers. */
+export function runOf({ event }: EventDispatch, binding: WorkflowEventBinding): RunOptions {
+  return {
+    now: () => event.receivedAt,
+    random: eventFractions(event.id, binding.metadata.name ?? ""),
+  };
 }
 
 async function act(

@@ -2,7 +2,9 @@
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid, notFound, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
-import type { Delivery } from "../../store/event_port.ts";
+import { deliveryPosition } from "../../store/delivery_record.ts";
+import type { Delivery, EventStore } from "../../store/event_port.ts";
+import { continueAfter } from "../../store/list_query.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { type EventEnvelope, queueBound, readEnvelope } from "./intake.ts";
@@ -11,36 +13,92 @@ import { MANIFEST_RESOURCES } from "../kinds.ts";
 const { resource: BINDINGS } = MANIFEST_RESOURCES.WorkflowEventBinding;
 const STATES: readonly string[] = ["queued", "done", "dead"] satisfies Delivery["state"][];
 const MAX_PAGE = 500;
+/** Records that a page with filters looks at. */
+const MAX_FILTER_SCAN = 2_000;
+/** Records that are read at once: a dead letter may hold an event of a megabyte, and only the rest of it is kept. */
+export const RECORDS_AT_ONCE = 50;
 /** Dead letters that one bulk replay looks at. */
 const MAX_REPLAY_SCAN = 100_000;
 
 export interface DeliveryListRequest {
+  /** "" for all namespaces. */
   namespace: string;
   /** `queued`, `done` or `dead`; "" = all. */
   state: string;
+  /** Only events that were sent to this one; absent: all. */
+  discriminator?: string;
+  /** Only events with which this binding did something, or failed; absent: all. */
+  binding?: string;
   /** 0 asks for the most that a page holds, 500. */
   limit: number;
   continue: string;
 }
 
-/** Lists the records of a namespace, newest first. Namespace "" has unreadable events whose namespace is not known. */
+/** A record as callers see it. */
+export type ShownDelivery = Omit<Delivery, "event"> & {
+  /** The event is kept: `explainDelivery` shows it. */
+  hasEvent?: true;
+};
+
+export interface DeliveryPage {
+  items: ShownDelivery[];
+  continue?: string;
+}
+
+/**
+ * Lists records, newest first. A page that has looked at enough of them ends, with a token to go on from. Unreadable events
+ * whose namespace is not known are only in the list of all namespaces.
+ */
 export async function listDeliveries(
   deps: ServiceDeps,
   caller: Caller,
-  { namespace, state, limit, ...request }: DeliveryListRequest,
-): Promise<{ items: Delivery[]; continue?: string }> {
+  request: DeliveryListRequest,
+): Promise<DeliveryPage> {
+  const { namespace, state, discriminator, binding } = request;
   await requireAccess(caller, { verb: "list", resource: BINDINGS, namespace });
   if (state !== "" && !STATES.includes(state)) {
     throw invalid(`state is "${state}", expected ${STATES.join(", ")}`);
   }
-  const page = await deps.store.events.deliveries({
-    namespace,
-    limit: limit > 0 ? Math.min(limit, MAX_PAGE) : MAX_PAGE,
-    ...(state !== "" && { state: state as Delivery["state"] }),
-    ...(request.continue !== "" && { continue: request.continue }),
-  });
-  // An event without a namespace cannot be read by its id, so the list shows its bytes.
-  return { ...page, items: page.items.map(namespace === "" ? shown : listed) };
+  const limit = request.limit > 0 ? Math.min(request.limit, MAX_PAGE) : MAX_PAGE;
+  const isFiltered = discriminator !== undefined || binding !== undefined;
+  const items: ShownDelivery[] = [];
+  let next: string | undefined = request.continue || undefined;
+  let looked = 0;
+  do {
+    const page: Awaited<ReturnType<EventStore["deliveries"]>> = await deps.store.events.deliveries({
+      limit: isFiltered ? RECORDS_AT_ONCE : Math.min(RECORDS_AT_ONCE, limit - items.length),
+      ...defined({
+        namespace: namespace || undefined,
+        state: (state || undefined) as Delivery["state"] | undefined,
+        continue: next,
+      }),
+    });
+    looked += page.items.length;
+    next = page.continue;
+    for (const [index, delivery] of page.items.entries()) {
+      if (!isAbout(delivery, discriminator, binding)) continue;
+      // An event without a namespace cannot be read by its id, so the list shows its bytes.
+      items.push(delivery.namespace === "" ? shown(delivery) : listed(delivery));
+      if (items.length < limit) continue;
+      const isLast = index === page.items.length - 1;
+      return { items, ...defined({ continue: isLast ? next : tokenAfter(delivery) }) };
+    }
+  } while (next !== undefined && looked < MAX_FILTER_SCAN);
+  return { items, ...defined({ continue: next }) };
+}
+
+function tokenAfter(delivery: Delivery): string {
+  return continueAfter(deliveryPosition(delivery));
+}
+
+function isAbout(
+  delivery: Delivery,
+  discriminator: string | undefined,
+  binding: string | undefined,
+): boolean {
+  return (discriminator === undefined || delivery.discriminator === discriminator) &&
+    (binding === undefined ||
+      delivery.bindings.some((one) => one.binding === binding && one.outcome !== "not-matched"));
 }
 
 /** Reads one record. */
@@ -49,12 +107,17 @@ export async function getDelivery(
   caller: Caller,
   namespace: string,
   id: string,
-): Promise<Delivery> {
+): Promise<ShownDelivery> {
   await requireAccess(caller, { verb: "get", resource: BINDINGS, namespace });
   return shown(await readDelivery(deps, namespace, id));
 }
 
-async function readDelivery(deps: ServiceDeps, namespace: string, id: string): Promise<Delivery> {
+/** @throws {Problem} NotFound */
+export async function readDelivery(
+  deps: ServiceDeps,
+  namespace: string,
+  id: string,
+): Promise<Delivery> {
   const delivery = id === "" ? undefined : await deps.store.events.delivery(namespace, id);
   if (delivery === undefined) throw notFound(`event delivery "${id}" not found`);
   return delivery;
@@ -64,12 +127,13 @@ async function readDelivery(deps: ServiceDeps, namespace: string, id: string): P
  * A record without the stored event, whose payload may hold what not every reader should see. The bytes of an unreadable
  * event are shown, because there is no other way to find out what it was.
  */
-function shown({ event: _, ...delivery }: Delivery): Delivery {
-  return delivery;
+function shown({ event, ...delivery }: Delivery): ShownDelivery {
+  return event === undefined ? delivery : { ...delivery, hasEvent: true };
 }
 
-function listed({ unreadable: _, ...delivery }: Delivery): Delivery {
-  return shown(delivery);
+/** A list tells only how many bytes there are. */
+function listed({ unreadable, ...delivery }: Delivery): ShownDelivery {
+  return { ...shown(delivery), ...(unreadable && { unreadable: { bytes: unreadable.bytes } }) };
 }
 
 /**
@@ -121,7 +185,7 @@ export async function replayDeliveries(
     const page = await deps.store.events.deliveries({
       namespace,
       state: "dead",
-      limit: MAX_PAGE,
+      limit: RECORDS_AT_ONCE,
       ...defined({ continue: next }),
     });
     for (const delivery of page.items) {

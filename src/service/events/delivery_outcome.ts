@@ -4,16 +4,20 @@ import { unreadableDelivery } from "../../store/queued_event.ts";
 import { rawBytesOf } from "../../store/raw_bytes.ts";
 import type { BindingOutcome } from "./binding_runs.ts";
 
-/** The record of an event after an attempt. A dead letter keeps the event, so that it can be replayed. */
+/**
+ * The record of an event after an attempt. A dead letter keeps the event, so that it can be replayed.
+ * @param isKept whether the record keeps the event in any other state
+ */
 export function deliveryOf(
   event: QueuedEvent,
   bindings: BindingOutcome[],
   { state, attempts }: Pick<Delivery, "state" | "attempts">,
+  isKept = false,
 ): Delivery {
   const { id, namespace, discriminator, receivedAt, text } = event;
   const size = event.size ?? new TextEncoder().encode(text).length;
   const delivery = { id, namespace, discriminator, receivedAt, size, state, attempts, bindings };
-  return state === "dead" ? { ...delivery, event: text } : delivery;
+  return isKept || state === "dead" ? { ...delivery, event: text } : delivery;
 }
 
 /** The dead letter of an event that is given up. */

@@ -11,6 +11,7 @@ import type { BindingSource, EventBinding } from "./binding_source.ts";
 import { eventCaller } from "./caller.ts";
 import { deadDelivery, deliveryOf, deliveryOfUnreadable } from "./delivery_outcome.ts";
 import { type EventEnvelope, readEnvelope } from "./intake.ts";
+import type { KeepEvent } from "./kept_events.ts";
 
 /** Attempts after which an event is given up. */
 export const MAX_ATTEMPTS = 20;
@@ -23,11 +24,15 @@ export interface Verdict {
   retryAfterMs?: number;
 }
 
-/** Dispatches an event to the bindings of its namespace. Rejects only for defects, never for what a binding does. */
+/**
+ * Dispatches an event to the bindings of its namespace. Rejects only for defects, never for what a binding does.
+ * @param keeps whether the record keeps an event that is no dead letter
+ */
 export async function dispatchEvent(
   deps: ServiceDeps,
   bindings: BindingSource,
   event: QueuedEvent,
+  keeps: KeepEvent = () => false,
 ): Promise<Verdict> {
   const envelope = readEnvelope(event.text);
   if (envelope === undefined) return { delivery: deliveryOfUnreadable(event) };
@@ -36,50 +41,60 @@ export async function dispatchEvent(
     if (event.attempts > 0) earlier = await earlierOutcomes(deps, event, envelope);
     const known = bindings.of(event);
     const current = known instanceof Promise ? await known : known;
-    return await dispatchTo(current, deps, event, envelope, earlier);
+    const dispatch: EventDispatch = {
+      deps,
+      event,
+      envelope,
+      caller: eventCaller(deps, envelope.sender),
+      isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
+    };
+    return await dispatchTo(current, dispatch, earlier, keeps);
   } catch (error) {
     if (!isTransient(error)) throw error;
     deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");
-    return tryLater(deps, event, earlier);
+    return tryLater(deps, event, earlier, keeps);
   }
 }
 
 async function dispatchTo(
   bindings: readonly EventBinding[],
-  deps: ServiceDeps,
-  event: QueuedEvent,
-  envelope: EventEnvelope,
+  dispatch: EventDispatch,
   earlier: readonly BindingOutcome[],
+  keeps: KeepEvent,
 ): Promise<Verdict> {
+  const { deps, event } = dispatch;
   if (event.attempts >= MAX_ATTEMPTS) {
     const message = `given up after ${event.attempts} attempts`;
     return { delivery: deadDelivery(event, earlier, message) };
   }
-  const dispatch: EventDispatch = {
-    deps,
-    event,
-    envelope,
-    caller: eventCaller(deps, envelope.sender),
-    isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
-  };
   const settled = earlier.filter((one) => one.transient !== true);
   const fresh = bindings.length === 0 ? [] : await runBindings(dispatch, bindings, settled);
   if (fresh.length > 0) await reportOutcomes(dispatch, fresh);
   const outcomes = [...settled, ...fresh];
-  if (outcomes.some((outcome) => outcome.transient)) return tryLater(deps, event, outcomes);
+  if (outcomes.some((outcome) => outcome.transient)) {
+    return tryLater(deps, event, outcomes, keeps);
+  }
   const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
-  return { delivery: deliveryOf(event, outcomes, { state, attempts: event.attempts + 1 }) };
+  const attempts = event.attempts + 1;
+  return { delivery: deliveryOf(event, outcomes, { state, attempts }, keeps(event)) };
 }
 
 /** The event is tried again later, unless it has been tried often enough. */
-function tryLater(deps: ServiceDeps, event: QueuedEvent, outcomes: BindingOutcome[]): Verdict {
+function tryLater(
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  outcomes: BindingOutcome[],
+  keeps: KeepEvent,
+): Verdict {
   const attempts = event.attempts + 1;
   if (attempts >= MAX_ATTEMPTS) {
     return { delivery: deadDelivery(event, outcomes, `given up after ${attempts} attempts`) };
   }
-  const delivery = deliveryOf(event, outcomes, { state: "queued", attempts });
+  const delivery = deliveryOf(event, outcomes, { state: "queued", attempts }, keeps(event));
   const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** event.attempts);
-  return { delivery, retryAfterMs: wait * (0.5 + deps.ids.fraction()) };
+  const retryAfterMs = wait * (0.5 + deps.ids.fraction());
+  const retryAt = Math.round(deps.clock.now() + retryAfterMs);
+  return { delivery: { ...delivery, retryAt }, retryAfterMs };
 }
 
 /** What earlier attempts have settled. */

@@ -119,6 +119,6 @@ function unsure(
 }
 
 /** How many events may be queued or in work at present. */
-export function queueBound({ host, settings }: ServiceDeps): number {
+export function queueBound({ host, settings }: Pick<ServiceDeps, "host" | "settings">): number {
   return settings.eventQueueSize * Math.max(1, host.replicas.length);
 }

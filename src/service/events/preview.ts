@@ -1,10 +1,16 @@
 /** What an event would lead to. Nothing is queued and nothing is done. */
 import type { Caller } from "../../auth/port.ts";
 import type { CallbackRequest } from "../../events/match.ts";
-import type { Workflow } from "../../spec/manifest.ts";
+import type { ConditionPart } from "../../expr/templates/explain.ts";
+import { ExpressionError } from "../../expr/templates/contexts.ts";
+import { ExprCompileError, ExprRuntimeError } from "../../expr/values/error.ts";
+import { Turns } from "../../platform/turns.ts";
+import { ManifestKind, type Workflow, type WorkflowEventBinding } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MANIFEST_RESOURCES, WORKFLOW } from "../kinds.ts";
+import { lintManifest } from "../manifests/checked_writes.ts";
+import { getManifest } from "../manifests/reads.ts";
 import {
   bindEvent,
   type EventDispatch,
@@ -14,6 +20,7 @@ import {
   UNREADABLE_BINDING,
 } from "./binding_runs.ts";
 import { BindingSource, type EventBinding } from "./binding_source.ts";
+import { explanationOf } from "./explained_event.ts";
 import type { EventRequest } from "./intake.ts";
 
 /** What a binding would do with an event. */
@@ -25,37 +32,106 @@ export interface BindingPreview {
   /** The steps that would be called back. */
   callback?: CallbackRequest;
   message?: string;
+  /** Where the error is, if an expression of the binding has it. */
+  place?: ExpressionPlace;
+  /** The parts of the selector, in the first preview of a binding, where they were asked for. */
+  selector?: ConditionPart;
+}
+
+export interface ExpressionPlace {
+  expression: string;
+  /** From 1. */
+  line: number;
+  /** From 1, in code points. */
+  column: number;
 }
 
 /** Says what each binding would do with an event. */
 export async function testEvent(
   deps: ServiceDeps,
   caller: Caller,
-  { namespace, discriminator, payload, metadata }: EventRequest,
+  request: EventRequest,
 ): Promise<BindingPreview[]> {
+  await requireSending(caller, request);
+  const { namespace } = request;
+  const bindings = await new BindingSource(deps.store.manifests, deps.log).of({ namespace });
+  return await previewAll(dispatchOf(deps, caller, request), bindings, false);
+}
+
+/**
+ * Says what one binding would do with an event, and explains its selector.
+ *
+ * @param tested a binding that need not be stored, which needs the right to create it, or the name of a stored one
+ * @throws {Problem} InvalidArgument when the binding is not valid, NotFound when there is none of that name
+ */
+export async function testBinding(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: EventRequest,
+  tested: { binding?: WorkflowEventBinding; name?: string },
+): Promise<BindingPreview[]> {
+  await requireSending(caller, request);
+  const kind = ManifestKind.WorkflowEventBinding;
+  const { namespace } = request;
+  const binding = tested.name === undefined
+    ? await lintManifest(deps, caller, kind, namespace, tested.binding)
+    : await getManifest<WorkflowEventBinding>(deps, caller, kind, namespace, tested.name);
+  const placed = { ...binding, metadata: { ...binding.metadata, namespace } };
+  return await previewAll(dispatchOf(deps, caller, request), [placed], true);
+}
+
+/** The right to send the event. */
+async function requireSending(caller: Caller, { namespace }: EventRequest): Promise<void> {
   const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
   await requireAccess(caller, { verb: "list", resource, namespace });
-  const bindings = await new BindingSource(deps.store.manifests, deps.log).of({ namespace });
+}
+
+function dispatchOf(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, discriminator, payload, metadata }: EventRequest,
+): EventDispatch {
   const receivedAt = deps.clock.now();
   const id = deps.ids.uuid();
-  const dispatch: EventDispatch = {
+  return {
     deps,
     event: { id, namespace, discriminator, text: "", receivedAt, attempts: 0 },
     envelope: { payload, metadata, sender: caller.identity },
     caller,
     isRepeat: false,
   };
+}
+
+async function previewAll(
+  dispatch: EventDispatch,
+  bindings: readonly EventBinding[],
+  isExplained: boolean,
+): Promise<BindingPreview[]> {
   const previews: BindingPreview[] = [];
+  const turns = new Turns();
   for (const binding of bindings) {
+    const first = previews.length;
     try {
       for await (const preview of previewsOf(dispatch, binding)) previews.push(preview);
     } catch (error) {
       const name = binding.metadata.name ?? "";
       const { message = "" } = failedOutcome(dispatch, name, error);
-      previews.push({ binding: name, outcome: "error", message });
+      const place = placeOf(error);
+      previews.push({ binding: name, outcome: "error", message, ...(place && { place }) });
     }
+    const selector = isExplained ? explanationOf(dispatch, binding) : undefined;
+    const preview = previews[first];
+    if (preview !== undefined && selector !== undefined) preview.selector = selector;
+    await turns.pause();
   }
   return previews;
+}
+
+function placeOf(error: unknown): ExpressionPlace | undefined {
+  const cause = error instanceof ExpressionError ? error.cause : undefined;
+  if (!(cause instanceof ExprCompileError || cause instanceof ExprRuntimeError)) return undefined;
+  const { source, line, column } = cause;
+  return { expression: source, line, column };
 }
 
 /** Yields one by one, so that those before an error are shown too. */

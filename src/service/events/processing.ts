@@ -4,6 +4,7 @@ import { BindingSource } from "./binding_source.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { failedDelivery } from "./delivery_outcome.ts";
 import { dispatchEvent } from "./dispatch.ts";
+import { keptEvents } from "./kept_events.ts";
 import { runWaitingCallbacks } from "./waiting_callbacks.ts";
 
 export interface EventProcessingOptions {
@@ -14,6 +15,8 @@ export interface EventProcessingOptions {
   claimAfterMs: number;
   deliveryCount: number;
   deliveryAgeMs: number;
+  /** Events of each namespace that are kept in a second though they are no dead letters. */
+  keptEventRate: number;
 }
 
 export interface EventProcessing {
@@ -28,12 +31,13 @@ export function startEventProcessing(
 ): EventProcessing {
   const { store, clock, ids, log, eventMetrics } = deps;
   const bindings = new BindingSource(store.manifests, log, deps.onUnreadable);
+  const keeps = keptEvents(clock, options.keptEventRate);
   const workers = new EventWorkers({
     events: store.events,
     clock,
     ids,
     log,
-    dispatch: (event) => dispatchEvent(deps, bindings, event),
+    dispatch: (event) => dispatchEvent(deps, bindings, event, keeps),
     failed: failedDelivery,
     onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
       if (unreadable !== undefined) {

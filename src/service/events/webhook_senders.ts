@@ -83,6 +83,27 @@ export async function proveWebhook(
   return { type: "proved", caller };
 }
 
+/** What is wrong with the webhook senders of a namespace; undefined if nothing is, or there are none. */
+export async function webhookSecretFault(
+  { store }: Pick<ServiceDeps, "store">,
+  namespace: string,
+): Promise<string | undefined> {
+  const stored = await store.manifests.get(ManifestKind.Secret, namespace, WEBHOOK_SECRET);
+  if (stored === undefined) return undefined;
+  let account = "";
+  try {
+    for (const [key, text] of Object.entries(secretTexts(manifestObject(stored)))) {
+      account = key;
+      readSender(text);
+    }
+    return undefined;
+  } catch (error) {
+    // Whatever else it says may show a part of the secret.
+    const reason = error instanceof Problem ? error.message : "not readable as YAML";
+    return account === "" ? reason : `entry ${JSON.stringify(account)}: ${reason}`;
+  }
+}
+
 /** @throws when the text describes no sender that can be checked */
 function readSender(text: string): WebhookSender {
   const value: unknown = parse(text);

@@ -2,7 +2,7 @@
  * Whether a manifest is valid by the rules of the spec layer. A small one is checked at once. A large one may cost up to
  * the square of its size, so it is checked on a thread of its own and for a bounded time.
  */
-import { isJsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { isShared } from "../../base/shared_json.ts";
 import { invalid, Problem, type ProblemCode, unavailable } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -40,7 +40,9 @@ export type ManifestCheck =
 
 /** A thread for `checkManifest`. */
 export function createCheckThread(): WorkThread {
-  const module = new URL("./check_thread.ts", import.meta.url);
+  // The name of this module ends in .js in the built package.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+  const module = new URL(`./check_thread${extension}`, import.meta.url);
   const options = { jobMs: CHECK_MS, idleMs: IDLE_MS, maxWaiting: MAX_WAITING };
   return new WorkThread(module, options, systemClock);
 }
@@ -94,12 +96,13 @@ const weights = new WeakMap<object, number>();
 /** Counts the members of a JSON value, and its texts by their length. Counting ends above `most`. */
 function weightOf(value: unknown, most: number): number {
   if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_WEIGHT;
-  if (!Array.isArray(value) && !isJsonObject(value)) return 1;
+  if (typeof value !== "object" || value === null) return 1;
   const known = weights.get(value);
   if (known !== undefined) return known;
   let weight = 1;
-  for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    weight += weightOf(member, most - weight);
+  // The elements of a list are members too.
+  for (const key in value) {
+    weight += weightOf((value as JsonObject)[key], most - weight);
     if (weight > most) return weight;
   }
   if (isShared(value)) weights.set(value, weight);

@@ -2,6 +2,7 @@
 import type { Caller } from "../../auth/port.ts";
 import { isJsonObject, type Json } from "../../base/json.ts";
 import { invalid } from "../../base/problem.ts";
+import { isShared } from "../../base/shared_json.ts";
 import { ManifestKind, type WorkflowTemplate } from "../../spec/manifest.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
 import { requireAccess } from "../access.ts";
@@ -46,7 +47,7 @@ export async function loadReachedTemplates(
   const loaded = new Map<string, WorkflowTemplate | undefined>();
   const queue: unknown[] = [spec];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    for (const ref of referencesIn(next as Json)) {
+    for (const ref of referencesOf(next as Json)) {
       const kind = ref.clusterScope ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
       const place = ref.clusterScope ? "" : namespace;
       const key = `${kind}/${place}/${ref.name}`;
@@ -94,7 +95,19 @@ export async function requireTemplates(
   if (caller.isUnrestricted !== true) await loadTemplates(deps, caller, spec, namespace);
 }
 
+// A memo of a pure function, by shared specs.
+const known = new WeakMap<object, readonly Reference[]>();
+
 /** References to stored templates anywhere in a spec. */
+function referencesOf(spec: Json): readonly Reference[] {
+  if (!isJsonObject(spec) || !isShared(spec)) return referencesIn(spec);
+  const before = known.get(spec);
+  if (before !== undefined) return before;
+  const found = referencesIn(spec);
+  known.set(spec, found);
+  return found;
+}
+
 function referencesIn(value: Json, found: Reference[] = []): Reference[] {
   if (Array.isArray(value)) {
     for (const item of value) referencesIn(item, found);

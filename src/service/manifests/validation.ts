@@ -1,12 +1,14 @@
 /** Validation of manifests together with the templates in the store. The spec layer has the rules; this loads what they need. */
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
+import { isShared } from "../../base/shared_json.ts";
 import {
   type ClusterWorkflowTemplate,
   type CronWorkflow,
   type Template,
   type Workflow,
   type WorkflowEventBinding,
+  type WorkflowSpec,
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
 import { validateEventBinding } from "../../spec/validation/event_binding.ts";
@@ -55,10 +57,31 @@ export async function validateNewWorkflow(
   const { maxNodes, naming } = deps.settings;
   const bounded = { ...options, naming, ...defined({ maxNodes }) };
   await checkManifest({ kind: "Workflow", manifest, templates, options: bounded }, deps.checks);
-  const stored = templates.size === 0
-    ? {}
-    : storedTemplatesOf(manifest, namespace, finderOf(templates));
-  return { stored, manifests: templates };
+  return { stored: storedOf(manifest, namespace, templates), manifests: templates };
+}
+
+// A memo of a pure function, by shared specs: the stored templates of workflows that take their whole spec from a manifest
+// of this name, which reaches no other.
+const known = new WeakMap<WorkflowSpec, { name: string; stored: ReachedTemplates["stored"] }>();
+
+function storedOf(
+  workflow: Workflow,
+  namespace: string,
+  templates: Reached,
+): ReachedTemplates["stored"] {
+  if (templates.size === 0) return {};
+  const { workflowTemplateRef, templates: own } = workflow.spec;
+  const [[name, only] = ["", undefined]] = templates;
+  const isPlain = templates.size === 1 && own === undefined && workflowTemplateRef !== undefined;
+  if (!isPlain || only === undefined || !isShared(only.spec)) {
+    return storedTemplatesOf(workflow, namespace, finderOf(templates));
+  }
+  let found = known.get(only.spec);
+  if (found?.name !== name) {
+    const stored = storedTemplatesOf(workflow, namespace, finderOf(templates));
+    known.set(only.spec, found = { name, stored });
+  }
+  return { ...found.stored };
 }
 
 /** Checks a manifest that is about to be stored. @throws {Problem} as the rules of its kind */

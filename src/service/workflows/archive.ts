@@ -71,7 +71,7 @@ export async function listArchived(
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
   const { namePrefix = "" } = request;
   if (namePrefix !== "" && request.nameFilter === "Exact") {
-    return await listNamed(deps, query, namePrefix, start.cursor);
+    return await listNamed(deps, query, namePrefix, request);
   }
   const page = await deps.store.query.list({
     ...archived(deps, query),
@@ -82,7 +82,7 @@ export async function listArchived(
     ...defined({ continue: start.cursor }),
   });
   return {
-    items: await rowsOf(deps, page.items),
+    items: await rowsOf(deps, page.items, request.exactTimes),
     version: page.version,
     ...defined({
       continue: continueToken(page.continue),
@@ -96,8 +96,9 @@ async function listNamed(
   deps: ServiceDeps,
   query: ListQuery,
   name: string,
-  cursor: string | undefined,
+  { continue: token, exactTimes }: ArchiveListRequest,
 ): Promise<WorkflowPage> {
+  const { cursor } = parseContinueToken(token);
   const all = { ...archived(deps, query), withoutNodes: true, limit: 0 };
   const common = { ...all, maxSize: MAX_PAGE_SIZE };
   const live = cursor === undefined
@@ -109,19 +110,23 @@ async function listNamed(
     ...defined({ continue: cursor }),
   });
   return {
-    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items]),
+    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items], exactTimes),
     version: live?.version ?? deleted.version,
     ...defined({ continue: continueToken(deleted.continue) }),
   };
 }
 
 /** Rows of a list, made a few at a time. */
-async function rowsOf(deps: ServiceDeps, items: ListPage["items"]): Promise<Workflow[]> {
-  const { onUnreadable } = deps;
+async function rowsOf(
+  { onUnreadable }: ServiceDeps,
+  items: ListPage["items"],
+  exactTimes: boolean | undefined,
+): Promise<Workflow[]> {
   const turns = new Turns();
   const rows: Workflow[] = [];
   for (const item of items) {
-    const workflow = await turns.run(workflowSteps(item, { index: item.index, onUnreadable }));
+    const known = { index: item.index, onUnreadable, exactTimes };
+    const workflow = await turns.run(workflowSteps(item, known));
     rows.push(reducedWorkflow(workflow));
     await turns.pause();
   }
@@ -147,8 +152,9 @@ export async function getArchived(
   deps: ServiceDeps,
   caller: Caller,
   ref: ArchivedRef,
+  exactTimes = false,
 ): Promise<Workflow> {
-  const workflow = await findArchived(deps, ref);
+  const workflow = await findArchived(deps, ref, exactTimes);
   const { namespace = "", name = "" } = workflow.metadata;
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
   return workflow;
@@ -314,15 +320,20 @@ async function archivedLabels(
   });
 }
 
-async function findArchived(deps: ServiceDeps, ref: ArchivedRef): Promise<Workflow> {
+async function findArchived(
+  deps: ServiceDeps,
+  ref: ArchivedRef,
+  exactTimes: boolean,
+): Promise<Workflow> {
   const { uid, namespace = "", name = "" } = ref;
   if (uid === "" && (name === "" || namespace === "")) {
     throw invalid("both name and namespace are required if uid is not specified");
   }
   if (!deps.settings.archive) throw notFound("not found");
   const found = uid !== ""
-    ? await findWorkflowByUid(deps, uid)
-    : await findLive(deps, namespace, name) ?? await findDeletedWorkflow(deps, namespace, name);
+    ? await findWorkflowByUid(deps, uid, exactTimes)
+    : await findLive(deps, namespace, name, exactTimes) ??
+      await findDeletedWorkflow(deps, namespace, name, exactTimes);
   const isFinished = found !== undefined &&
     ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
   const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
@@ -334,7 +345,8 @@ async function findLive(
   deps: ServiceDeps,
   namespace: string,
   name: string,
+  exactTimes: boolean,
 ): Promise<Workflow | undefined> {
   const stored = await deps.workflows.find(namespace, name);
-  return stored && await readStoredWorkflow(stored, deps, new Turns());
+  return stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes);
 }

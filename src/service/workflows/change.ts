@@ -9,6 +9,7 @@ import { type Change, NODE_PART_PREFIX, type StoredActor } from "../../store/por
 import type { Version } from "../../store/version.ts";
 import { MAX_WATCHED_SIZE } from "../page_size.ts";
 import { changedHead, changedWorkflow, labelsOf } from "./stored_workflow.ts";
+import { waitedBefore } from "./waits.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 
 type Labels = Readonly<Record<string, string>>;
@@ -17,13 +18,15 @@ type Labels = Readonly<Record<string, string>>;
 const MAX_EXCERPTS = 4;
 
 /** What somebody wants to see of a workflow. */
-export interface Excerpt {
-  /** The same for all who want to see the same. */
+export interface Excerpt<Form> {
+  /** The same for all who want to see the same, and in the same form. */
   key: string;
   /** Nothing of it follows from nodes, so the workflow is read without them. */
   isWithoutNodes: boolean;
-  /** The text; the workflow is not to be changed. */
-  write(workflow: Workflow): string;
+  /** Starts and ends are shown in milliseconds. Only for changes that keep their source. */
+  exactTimes: boolean;
+  /** What is shown; the workflow is not to be changed. */
+  write(workflow: Workflow): Form;
 }
 
 /** Parts of a workflow as watchers see it. A very large one has no nodes, because watchers get it again with every change. */
@@ -33,22 +36,32 @@ export function watchedParts(parts: Record<string, string>): Record<string, stri
   return Object.fromEntries(Object.entries(parts).filter(isShown));
 }
 
+export interface ChangeOptions {
+  onUnreadable?: ReportUnreadable | undefined;
+  /** Somebody may ask for exact times, which the text of the whole object does not have. */
+  keepsSource?: boolean;
+}
+
 export class WorkflowChange {
   readonly type: Change["type"];
   readonly id: string;
   readonly version: Version;
   readonly namespace: string;
   readonly name: string;
+  /** A step waits after the change (before it for DELETED). */
+  readonly isWaiting: boolean;
   /** Characters that it holds, roughly. */
   readonly size: number;
+  readonly #keepsSource: boolean;
   #stored: StoredActor | undefined;
   #change: Change | undefined;
   readonly #onUnreadable: ReportUnreadable | undefined;
   #text: string | undefined;
   /** By their keys. */
-  #excerpts: BoundedCache<string, string> | undefined;
+  #excerpts: BoundedCache<string, unknown> | undefined;
   #labels: Labels | undefined;
   #labelsBefore: Labels | undefined;
+  #hasWaited: boolean | undefined;
   /** For several watchers that ask at the same moment. */
   #workflow: WeakRef<Workflow> | undefined;
 
@@ -56,7 +69,7 @@ export class WorkflowChange {
    * @param change as the feed has it
    * @param stored the actor right after the change, or right before it for DELETED
    */
-  constructor(change: Change, stored: StoredActor, onUnreadable?: ReportUnreadable) {
+  constructor(change: Change, stored: StoredActor, options: ChangeOptions = {}) {
     const [, namespace = "", ...name] = change.id.split("/");
     this.type = change.type;
     this.id = change.id;
@@ -64,10 +77,13 @@ export class WorkflowChange {
     this.namespace = namespace;
     this.name = name.join("/");
     const parts = watchedParts(stored.parts);
-    this.size = sizeOfParts(parts);
+    this.#keepsSource = options.keepsSource === true;
+    // The text of the whole object may come beside the parts.
+    this.size = sizeOfParts(parts) * (this.#keepsSource ? 2 : 1);
+    this.isWaiting = change.index?.waitsSince !== undefined;
     this.#change = change;
     this.#stored = parts === stored.parts ? stored : { ...stored, parts };
-    this.#onUnreadable = onUnreadable;
+    this.#onUnreadable = options.onUnreadable;
   }
 
   /** The object after the change (before it for DELETED), with the version of the change. Not to be changed. */
@@ -84,11 +100,12 @@ export class WorkflowChange {
     return changedWorkflow(...this.#source());
   }
 
-  #source(): Parameters<typeof changedWorkflow> {
+  #source(exactTimes = false): Parameters<typeof changedWorkflow> {
     const { namespace, name } = this;
     const [stored, change] = [this.#stored, this.#change];
     if (stored === undefined || change === undefined) throw new Error("A change has no state");
-    return [stored, change, { namespace, name }, this.#onUnreadable];
+    const known = { onUnreadable: this.#onUnreadable, exactTimes };
+    return [stored, change, { namespace, name }, known];
   }
 
   /** The whole object as text. `write` is called once for all watchers. */
@@ -97,21 +114,41 @@ export class WorkflowChange {
       // Read before their source is dropped.
       this.#labels = this.labels;
       this.#labelsBefore = this.labelsBefore;
+      this.#hasWaited = this.hasWaited;
       this.#text = write(this.workflow);
-      this.#stored = undefined;
-      this.#change = undefined;
+      if (!this.#keepsSource) {
+        this.#stored = undefined;
+        this.#change = undefined;
+      }
     }
     return this.#text;
   }
 
-  /** The text of an excerpt. `write` is called once for all watchers that want the same. */
-  excerptOf({ key, isWithoutNodes, write }: Excerpt): string {
+  /** An excerpt. `write` is called once for all watchers that want the same. */
+  excerptOf<Form>({ key, isWithoutNodes, exactTimes, write }: Excerpt<Form>): Form {
     const excerpts = this.#excerpts ??= new BoundedCache(MAX_EXCERPTS);
     const known = excerpts.get(key);
-    if (known !== undefined) return known;
-    const isHeadEnough = isWithoutNodes && this.#text === undefined;
-    const workflow = isHeadEnough ? changedHead(...this.#source()) : this.workflow;
-    return excerpts.set(key, write(workflow));
+    if (known !== undefined) return known as Form;
+    const isExact = exactTimes && this.hasSource;
+    const isHeadEnough = isWithoutNodes && (isExact || this.#text === undefined);
+    const workflow = isHeadEnough
+      ? changedHead(...this.#source(isExact))
+      : isExact
+      ? changedWorkflow(...this.#source(isExact))
+      : this.workflow;
+    const made = write(workflow);
+    excerpts.set(key, made);
+    return made;
+  }
+
+  /** It can still be shown in every form. */
+  get hasSource(): boolean {
+    return this.#stored !== undefined;
+  }
+
+  /** A step waited before the change. */
+  get hasWaited(): boolean {
+    return this.#hasWaited ??= this.#change !== undefined && waitedBefore(this.#change);
   }
 
   get labels(): Labels {

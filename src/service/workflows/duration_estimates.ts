@@ -4,8 +4,10 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { Store } from "../../store/port.ts";
 
-/** How long an answer is used again, ms, so that a burst of submissions asks the store once. */
-const KEEP_MS = 10_000;
+/** How long an answer is used again, ms, so that a burst of submissions asks the store once: all shards look. */
+const KEEP_MS = 60_000;
+/** The same while nothing is known. */
+const UNKNOWN_MS = 10_000;
 
 /** Answers that are kept. */
 const MAX_KEPT = 1_000;
@@ -14,7 +16,8 @@ const MAX_KEPT = 1_000;
 const MAX_SCAN = 200;
 
 interface Estimate {
-  at: number;
+  /** When the store is asked again; monotonic, ms. */
+  until: number;
   seconds: Promise<number | undefined>;
 }
 
@@ -40,9 +43,12 @@ export class DurationEstimates {
     const key = `${namespace}/${label}/${value}`;
     const now = this.#clock.monotonic();
     const kept = this.#kept.get(key);
-    if (kept !== undefined && now - kept.at < KEEP_MS) return kept.seconds;
+    if (kept !== undefined && now < kept.until) return kept.seconds;
     const seconds = this.#ask(namespace, `${this.#labelPrefix}${label}`, value);
-    this.#kept.set(key, { at: now, seconds });
+    const estimate = this.#kept.set(key, { until: now + UNKNOWN_MS, seconds });
+    void seconds.then((known) => {
+      if (known !== undefined) estimate.until = now + KEEP_MS;
+    });
     return seconds;
   }
 

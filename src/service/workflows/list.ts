@@ -7,7 +7,7 @@ import { parseWorkflowFieldSelector } from "../../expr/selectors/field_selector.
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
-import { sizeOfParts } from "../../store/list_query.ts";
+import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
@@ -27,8 +27,14 @@ export interface WorkflowListRequest {
   nameFilter?: string;
   createdAfter?: string;
   finishedBefore?: string;
+  /** `NAME` or `NAME=VALUE`: only workflows that were given this parameter. */
+  parameter?: string;
+  /** Only workflows with a step that waits, the one that waits longest first. */
+  waiting?: boolean;
   /** Nodes are not wanted, so they are not even loaded. */
   withoutNodes?: boolean;
+  /** Starts and ends are shown in milliseconds. */
+  exactTimes?: boolean;
 }
 
 export interface WorkflowPage {
@@ -50,6 +56,9 @@ const NAME_MATCHES: Readonly<Record<string, NameMatch>> = {
 
 /** Most entries that are examined for one page. */
 const MAX_SCAN = 5_000;
+/** Most workflows that are read for a page with a filter that no index knows, and how many together at least. */
+const MAX_READ = 1_000;
+const MIN_READ = 100;
 /** Most items that an offset skips. */
 const MAX_SKIP = 1_000_000;
 
@@ -60,27 +69,90 @@ export async function listWorkflows(
   request: WorkflowListRequest,
 ): Promise<WorkflowPage> {
   const { query, showRemaining } = workflowQuery(request);
+  const { limit } = query;
   await requireWorkflowList(caller, query.namespace ?? "");
-  const page = await readPage(deps, request, { ...query, count: showRemaining });
+  if (request.waiting === true) deps.olderWaits?.begin();
+  const isWanted = parameterFilter(request.parameter ?? "");
+  if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
+  let page = await readPage(deps, request, { ...query, count: showRemaining });
+  const { version, remaining } = page;
+  const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
+  const items = await shownItems(deps, page, how);
+  for (
+    let read = query.limit;
+    isWanted !== undefined && items.length < limit;
+    read += query.limit
+  ) {
+    if (page.continue === undefined || read >= MAX_READ) break;
+    page = await deps.store.query.list({ ...bounded(query), continue: page.continue });
+    for (const item of await shownItems(deps, page, how)) items.push(item);
+  }
+  const shown = limit > 0 ? items.slice(0, limit) : items;
+  const last = shown.at(-1);
+  const next = shown.length < items.length && last !== undefined
+    ? continueAfter(last.position)
+    : page.continue;
+  return {
+    items: inOrder(shown.map(({ workflow }) => workflow), request),
+    version,
+    ...defined({
+      continue: continueToken(next),
+      remaining: showRemaining && limit > 0 && isWanted === undefined ? remaining ?? 0 : undefined,
+    }),
+  };
+}
+
+/** Which items of a page are shown, and how. */
+interface Shown {
+  query: ListQuery;
+  isWanted: ((workflow: Workflow) => boolean) | undefined;
+  exactTimes: boolean | undefined;
+}
+
+/** Items as a list shows them: steps that wait come in the order of the store. */
+function inOrder(items: Workflow[], { waiting }: WorkflowListRequest): Workflow[] {
+  return waiting === true ? items : items.sort(compareShown);
+}
+
+interface ShownItem {
+  workflow: Workflow;
+  position: ListPosition;
+}
+
+/** The items of a page as they are shown. */
+async function shownItems(
+  deps: ServiceDeps,
+  page: ListPage,
+  { query, isWanted, exactTimes }: Shown,
+): Promise<ShownItem[]> {
   await deps.workflows.large.enter(sizeOfPage(page));
-  const items: Workflow[] = [];
+  const items: ShownItem[] = [];
   const turns = new Turns();
   for (const item of page.items) {
     if (!deps.settings.archive && isArchivedActor(item.id)) continue;
-    const known = { index: item.index, onUnreadable: deps.onUnreadable };
+    const known = { index: item.index, onUnreadable: deps.onUnreadable, exactTimes };
     const workflow = await turns.run(workflowSteps(item, known));
-    items.push(isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow);
+    if (isWanted?.(workflow) !== false) {
+      items.push({
+        workflow: isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow,
+        position: { createdAt: placeOf(item.index, query), id: item.id },
+      });
+    }
     // While a list has thousands of items, others get their turn.
     await turns.pause();
   }
-  return {
-    items: items.sort(compareShown),
-    version: page.version,
-    ...defined({
-      continue: continueToken(page.continue),
-      remaining: showRemaining && query.limit > 0 ? page.remaining ?? 0 : undefined,
-    }),
-  };
+  return items;
+}
+
+/** Tells which workflows were given a parameter; undefined: any. @param wanted `NAME` or `NAME=VALUE` */
+function parameterFilter(wanted: string): ((workflow: Workflow) => boolean) | undefined {
+  if (wanted === "") return undefined;
+  const at = wanted.indexOf("=");
+  const [name, value] = at < 0 ? [wanted, undefined] : [wanted.slice(0, at), wanted.slice(at + 1)];
+  return ({ spec }) =>
+    (spec.arguments?.parameters ?? []).some((one) =>
+      one.name === name && (value === undefined || String(one.value ?? "") === value)
+    );
 }
 
 /** Characters of stored text in a page. */
@@ -119,6 +191,7 @@ export function workflowQuery(
         createdAfter: parseBound(request.createdAfter),
         finishedBefore: parseBound(request.finishedBefore),
         withoutNodes: request.withoutNodes,
+        waiting: request.waiting === true ? true : undefined,
       }),
     },
     showRemaining: fields.showRemaining === true,
@@ -149,6 +222,12 @@ function parseBound(text: string | undefined): number | undefined {
   return text === undefined || text === "" ? undefined : parseTimeText(text);
 }
 
+/** A query with the bounds of one page. */
+function bounded(query: ListQuery): ListQuery {
+  const sized = { ...query, maxSize: MAX_PAGE_SIZE };
+  return query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
+}
+
 /** One page of the store. The items before a foreign client's offset are skipped without being loaded. */
 async function readPage(
   deps: ServiceDeps,
@@ -156,19 +235,21 @@ async function readPage(
   query: ListQuery,
 ): Promise<ListPage> {
   const start = parseContinueToken(request.continue);
-  const sized = { ...query, maxSize: MAX_PAGE_SIZE };
-  const bounded = query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
   if (start.cursor !== undefined) {
-    return await deps.store.query.list({ ...bounded, continue: start.cursor });
+    return await deps.store.query.list({ ...bounded(query), continue: start.cursor });
   }
-  if (start.offset === 0) return await deps.store.query.list(bounded);
+  if (start.offset === 0) return await deps.store.query.list(bounded(query));
   const skipped = await deps.store.query.list({
     ...query,
     limit: Math.min(start.offset, MAX_SKIP),
     parts: [],
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  const page = await deps.store.query.list({ ...sized, continue: skipped.continue });
+  const page = await deps.store.query.list({
+    ...query,
+    maxSize: MAX_PAGE_SIZE,
+    continue: skipped.continue,
+  });
   // Intentionally without a token: a client that sends offsets calculates with them, and would take ours for the next one.
   delete page.continue;
   return page;

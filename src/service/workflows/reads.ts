@@ -1,6 +1,7 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
 import type { Caller } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import type { ViewOptions } from "../../engine/view.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
@@ -78,27 +79,28 @@ export interface WorkflowRef {
 
 /**
  * Reads a workflow for a caller.
- * @param isWithoutNodes its nodes, and what follows from them, are not wanted, so they are not even loaded
+ * @param shown `withoutNodes`: its nodes, and what follows from them, are not even loaded
  */
 export async function getWorkflow(
   deps: ServiceDeps,
   caller: Caller,
   ref: WorkflowRef,
-  isWithoutNodes: boolean = false,
+  { withoutNodes = false, exactTimes = false }: ViewOptions = {},
 ): Promise<Workflow> {
   const { namespace } = ref;
   const name = await resolveName(deps, caller, namespace, ref.name);
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
   const { uid = "" } = ref;
-  const stored = isWithoutNodes
+  const stored = withoutNodes
     ? await deps.workflows.findHead(namespace, name)
     : await deps.workflows.find(namespace, name);
-  const head = isWithoutNodes ? stored && headFromStored(stored) : undefined;
-  const workflow = head ?? (stored && await readStoredWorkflow(stored, deps, new Turns()));
+  const head = withoutNodes ? stored && headFromStored(stored, exactTimes) : undefined;
+  const workflow = head ??
+    (stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes));
   if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) return workflow;
   const archived = uid === ""
-    ? await findDeletedWorkflow(deps, namespace, name)
-    : await findWorkflowByUid(deps, uid);
+    ? await findDeletedWorkflow(deps, namespace, name, exactTimes)
+    : await findWorkflowByUid(deps, uid, exactTimes);
   const { metadata } = archived ?? {};
   if (archived === undefined || metadata?.name !== name || metadata.namespace !== namespace) {
     throw objectNotFound(deps, WORKFLOW, name);
@@ -111,6 +113,7 @@ export async function findDeletedWorkflow(
   deps: ServiceDeps,
   namespace: string,
   name: string,
+  exactTimes = false,
 ): Promise<Workflow | undefined> {
   if (!deps.settings.archive || namespace === "") return undefined;
   const { items: [newest] } = await deps.store.query.list({
@@ -120,7 +123,7 @@ export async function findDeletedWorkflow(
     limit: 1,
   });
   return newest && await new Turns().run(
-    workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable }),
+    workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable, exactTimes }),
   );
 }
 
@@ -136,10 +139,11 @@ export function isDeletedWorkflow(
 export async function findWorkflowByUid(
   deps: ServiceDeps,
   uid: string,
+  exactTimes = false,
 ): Promise<Workflow | undefined> {
   const id = await deps.store.query.findByUid(uid);
   const [kind, namespace, name] = id?.split("/") ?? [];
   if (kind !== "wf" || namespace === undefined || name === undefined) return undefined;
   const stored = await deps.workflows.find(namespace, name);
-  return stored && await readStoredWorkflow(stored, deps, new Turns());
+  return stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes);
 }

@@ -42,6 +42,8 @@ export function requireReadable(workflow: Workflow): Workflow {
 interface Known {
   index?: IndexEntry | undefined;
   onUnreadable?: ReportUnreadable | undefined;
+  /** Starts and ends are shown in milliseconds. */
+  exactTimes?: boolean | undefined;
 }
 
 /** The workflow of a stored actor, with its version. Nodes that were not loaded are not shown. */
@@ -53,7 +55,8 @@ export function workflowFromStored(stored: StoredActor, known: Known = {}): Work
 export function* workflowSteps(stored: StoredActor, known: Known = {}): Steps<Workflow> {
   let workflow: Workflow;
   try {
-    workflow = yield* viewSteps(yield* loadSteps(stored.parts, { toView: true }));
+    const state = yield* loadSteps(stored.parts, { toView: true });
+    workflow = yield* viewSteps(state, { exactTimes: known.exactTimes === true });
     checkPlace(stored, workflow);
   } catch (cause) {
     known.onUnreadable?.("workflow", stored.id, { err: cause });
@@ -66,8 +69,8 @@ export function* workflowSteps(stored: StoredActor, known: Known = {}): Steps<Wo
 }
 
 /** The workflow without its nodes, and without what follows from them; undefined when it cannot be read. */
-export function headFromStored(stored: StoredActor): Workflow | undefined {
-  const head = stored.parts["s"] === undefined ? undefined : headOf(stored);
+export function headFromStored(stored: StoredActor, exactTimes = false): Workflow | undefined {
+  const head = stored.parts["s"] === undefined ? undefined : headOf(stored, exactTimes);
   // A spec that cannot be read comes as an empty one.
   if (head === undefined || Object.keys(head.spec).length === 0) return undefined;
   return { ...head, metadata: { ...head.metadata, resourceVersion: stored.version } };
@@ -78,8 +81,9 @@ export async function readStoredWorkflow(
   stored: StoredActor,
   { store, onUnreadable }: { store: Store; onUnreadable?: ReportUnreadable },
   turns: Turns,
+  exactTimes = false,
 ): Promise<Workflow> {
-  const workflow = await turns.run(workflowSteps(stored, { onUnreadable }));
+  const workflow = await turns.run(workflowSteps(stored, { onUnreadable, exactTimes }));
   if (!isUnreadable(workflow)) return workflow;
   const index = await findIndex(store, stored);
   return index === undefined ? workflow : standIn(stored, index, workflow.status?.message ?? "");
@@ -139,9 +143,9 @@ function standIn(stored: StoredActor, index: IndexEntry | undefined, cause: unkn
 const UNREADABLE = "the stored record cannot be read";
 
 /** A workflow without its nodes; undefined when not even that can be read. */
-function headOf(stored: StoredActor): Workflow | undefined {
+function headOf(stored: StoredActor, exactTimes = false): Workflow | undefined {
   try {
-    const workflow = viewWorkflow(loadWithoutNodes(stored.parts));
+    const workflow = viewWorkflow(loadWithoutNodes(stored.parts), { exactTimes });
     checkPlace(stored, workflow);
     return workflow;
   } catch {
@@ -164,21 +168,21 @@ export function changedWorkflow(
   stored: StoredActor,
   { index, version }: Change,
   place: { namespace: string; name: string },
-  onUnreadable?: ReportUnreadable,
+  known: Omit<Known, "index"> = {},
 ): Workflow {
   const isKnown = stored.parts["h"] !== undefined && stored.parts["s"] !== undefined;
-  if (isKnown) return workflowFromStored({ ...stored, version }, { index, onUnreadable });
-  const known = index === undefined ? {} : { uid: index.uid, labels: index.labels };
+  if (isKnown) return workflowFromStored({ ...stored, version }, { ...known, index });
+  const told = index === undefined ? {} : { uid: index.uid, labels: index.labels };
   return {
     spec: { arguments: {} },
-    metadata: { ...place, ...known, resourceVersion: version },
+    metadata: { ...place, ...told, resourceVersion: version },
   };
 }
 
 /** The same without nodes and without what follows from them, unless it cannot be read. */
 export function changedHead(...source: Parameters<typeof changedWorkflow>): Workflow {
-  const [stored, { version }] = source;
-  return headFromStored({ ...stored, version }) ?? changedWorkflow(...source);
+  const [stored, { version }, _place, known] = source;
+  return headFromStored({ ...stored, version }, known?.exactTimes) ?? changedWorkflow(...source);
 }
 
 /** Labels of a workflow, from the text of its header; undefined when there is none or it cannot be read. */

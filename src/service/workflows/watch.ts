@@ -32,14 +32,18 @@ export interface WatchRequest {
   resourceVersion?: string;
   /** Ends the watch. */
   timeoutSeconds?: number;
+  /** Only workflows with a step that waits: one whose last step goes on disappears. */
+  waiting?: boolean;
+  /** Starts and ends are shown in milliseconds. */
+  exactTimes?: boolean;
 }
 
 export interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED";
   /** The object as text; `write` is called once for all watchers of the same change. */
   textOf(write: (workflow: Workflow) => string): string;
-  /** The text of an excerpt; `write` is called once for all watchers of the same change that want the same. */
-  excerptOf(excerpt: Excerpt): string;
+  /** An excerpt; `write` is called once for all watchers of the same change that want the same. */
+  excerptOf<Form>(excerpt: Excerpt<Form>): Form;
 }
 
 /** How many existing objects are read at a time. */
@@ -51,6 +55,8 @@ interface Filter {
   /** The one name that can match, if there is one. */
   name: string | undefined;
   labels: LabelTerm[];
+  waiting: boolean;
+  exactTimes: boolean;
   matches(namespace: string, name: string): boolean;
 }
 
@@ -64,7 +70,7 @@ export async function watchWorkflows(
   request: WatchRequest,
   signal: AbortSignal,
 ): Promise<AsyncIterable<WatchEvent[]>> {
-  const { namespace } = request;
+  const { namespace, waiting = false, exactTimes = false } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseObjectFields(request.fieldSelector ?? "");
   const version = request.resourceVersion ?? "";
@@ -73,7 +79,10 @@ export async function watchWorkflows(
   const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
   let archived: Workflow | undefined;
   if (named !== undefined) {
-    const found = await getWorkflow(deps, caller, { namespace, name: named.value });
+    const found = await getWorkflow(deps, caller, { namespace, name: named.value }, {
+      withoutNodes: true,
+      exactTimes,
+    });
     if (named.value === LATEST) named.value = found.metadata.name ?? "";
     if (isDeletedWorkflow(deps, found.metadata)) archived = found;
   }
@@ -81,6 +90,8 @@ export async function watchWorkflows(
     namespace,
     name: named?.value,
     labels,
+    waiting,
+    exactTimes,
     matches: (at, name) =>
       (namespace === "" || namespace === at) &&
       matchesFields(terms, (field) => field === "metadata.name" ? name : at),
@@ -111,6 +122,7 @@ async function* fromTheBeginning(
       ...defined({
         namespace: filter.namespace || undefined,
         labels: filter.labels.length === 0 ? undefined : filter.labels,
+        waiting: filter.waiting || undefined,
         continue: cursor,
       }),
     });
@@ -122,7 +134,8 @@ async function* fromTheBeginning(
       if (isArchivedActor(item.id)) continue;
       if (isOlder(version, item.version)) known.set(item.id, item.version);
       const shown = { ...item, parts: watchedParts(item.parts) };
-      const options = { index: item.index, onUnreadable: deps.onUnreadable };
+      const { exactTimes } = filter;
+      const options = { index: item.index, onUnreadable: deps.onUnreadable, exactTimes };
       yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
     }
     cursor = page.continue;
@@ -137,8 +150,9 @@ async function* changes(
   signal: AbortSignal,
   known: ReadonlyMap<string, Version>,
 ): AsyncIterable<WatchEvent[]> {
-  const { namespace, name } = filter;
-  for await (const found of deps.watches.follow(after, signal, { namespace, name, known })) {
+  const { namespace, name, exactTimes } = filter;
+  const scope = { namespace, name, exactTimes, known };
+  for await (const found of deps.watches.follow(after, signal, scope)) {
     const events = found.flatMap((change) => changeEvent(change, filter));
     if (events.length > 0) yield events;
   }
@@ -163,15 +177,15 @@ function addedEvent(workflow: Workflow): WatchEvent {
   };
 }
 
-/** The type of a change for a watcher: under a label selector, an object can appear and disappear. */
+/** The type of a change for a watcher: what it selects by may begin or cease to be true of an object. */
 function shownType(change: WorkflowChange, filter: Filter): WatchEvent["type"] | undefined {
   if (!filter.matches(change.namespace, change.name)) return undefined;
-  if (filter.labels.length === 0) return change.type;
-  const matches = matchesLabels(filter.labels, change.labels);
+  if (filter.labels.length === 0 && !filter.waiting) return change.type;
+  const matches = (!filter.waiting || change.isWaiting) &&
+    matchesLabels(filter.labels, change.labels);
   if (change.type === "ADDED") return matches ? "ADDED" : undefined;
-  const matched = change.labelsBefore === undefined
-    ? matches
-    : matchesLabels(filter.labels, change.labelsBefore);
+  const matched = (!filter.waiting || change.hasWaited) &&
+    matchesLabels(filter.labels, change.labelsBefore ?? change.labels);
   if (change.type === "DELETED") return matched ? "DELETED" : undefined;
   if (matches) return matched ? "MODIFIED" : "ADDED";
   return matched ? "DELETED" : undefined;

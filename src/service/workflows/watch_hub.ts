@@ -9,14 +9,14 @@ import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { isOlder, Views } from "../../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
-import { type Change, type Store, VersionTooOld } from "../../store/port.ts";
+import { type Change, type Store, type StoredActor, VersionTooOld } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { WorkflowChange } from "./change.ts";
 import { ChangeBatch } from "./change_batch.ts";
 import { RecentChanges } from "./recent_changes.ts";
 import type { WorkflowSource } from "./source.ts";
 import { Watcher } from "./watcher_queue.ts";
-import { inScope, Watchers, type WatchScope } from "./watchers.ts";
+import { inScope, type Place, Watchers, type WatchScope } from "./watchers.ts";
 
 export interface FollowOptions extends WatchScope {
   /** Versions of objects that the reader has already seen in a later state. */
@@ -72,7 +72,7 @@ export class WatchHub {
     signal: AbortSignal,
     { known, ...scope }: FollowOptions,
   ): AsyncIterable<WorkflowChange[]> {
-    const watcher = new Watcher(after, known);
+    const watcher = new Watcher(after, known, scope.exactTimes);
     let leave = () => {};
     signal.addEventListener("abort", watcher.wake);
     this.#followers++;
@@ -136,7 +136,7 @@ export class WatchHub {
         for (const change of batch) {
           const place = parseWorkflowActorId(change.id);
           const isWatched = place !== undefined && this.#watchers.isWatched(place);
-          if (isWatched) await this.#handOut(change, signal);
+          if (isWatched) await this.#handOut(change, place, signal);
           else this.#passOver(change);
           if (signal.aborted) return;
         }
@@ -148,14 +148,20 @@ export class WatchHub {
     }
   }
 
-  async #handOut(change: Change, signal: AbortSignal): Promise<void> {
+  async #handOut(change: Change, place: Place, signal: AbortSignal): Promise<void> {
     const stored = await this.#views.after(change);
-    const shown = new WorkflowChange(change, stored, this.#onUnreadable);
     if (signal.aborted) return;
+    const watchers = [...this.#watchers.of(place)];
+    const keepsSource = watchers.some(({ exactTimes }) => exactTimes);
+    const shown = this.#changeOf(change, stored, keepsSource);
     this.#recent.add(shown);
-    for (const watcher of this.#watchers.of(shown)) watcher.push(shown);
+    for (const watcher of watchers) watcher.push(shown);
     // In the same turn, so that a new watcher gets this change either from the feed or from here, and exactly once.
     this.#position = change.version;
+  }
+
+  #changeOf(change: Change, stored: StoredActor, keepsSource: boolean): WorkflowChange {
+    return new WorkflowChange(change, stored, { onUnreadable: this.#onUnreadable, keepsSource });
   }
 
   #passOver({ id, version }: Change): void {
@@ -184,7 +190,7 @@ export class WatchHub {
         if (signal.aborted) return;
         const place = parseWorkflowActorId(change.id);
         if (place !== undefined && inScope(place, scope)) {
-          const shown = await this.#shown(change, own);
+          const shown = await this.#shown(change, own, scope.exactTimes === true);
           if (!batch.hasRoomFor(shown)) {
             yield { changes: batch.changes, reached };
             batch = new ChangeBatch();
@@ -200,10 +206,10 @@ export class WatchHub {
   }
 
   /** A change as it is shown: one that was handed out lately is not made again. */
-  async #shown(change: Change, own: Views): Promise<WorkflowChange> {
+  async #shown(change: Change, own: Views, exactTimes: boolean): Promise<WorkflowChange> {
     const recent = this.#recent.find(change);
-    if (recent === undefined) {
-      return new WorkflowChange(change, await own.after(change), this.#onUnreadable);
+    if (recent === undefined || (exactTimes && !recent.hasSource)) {
+      return this.#changeOf(change, await own.after(change), exactTimes);
     }
     own.forget(change.id);
     return recent;

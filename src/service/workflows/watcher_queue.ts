@@ -10,6 +10,8 @@ const MAX_QUEUE = 1_000;
 const MAX_QUEUE_SIZE = 2 ** 23;
 
 export class Watcher {
+  /** It shows starts and ends in milliseconds. */
+  readonly exactTimes: boolean;
   readonly #known: ReadonlyMap<string, Version> | undefined;
   #queue: WorkflowChange[] = [];
   /** Characters of the changes in the queue. */
@@ -25,7 +27,12 @@ export class Watcher {
    * @param after version of the last change that it has seen
    * @param known versions of objects that it has already seen in a later state
    */
-  constructor(after: Version, known: ReadonlyMap<string, Version> | undefined) {
+  constructor(
+    after: Version,
+    known: ReadonlyMap<string, Version> | undefined,
+    exactTimes: boolean = false,
+  ) {
+    this.exactTimes = exactTimes;
     this.#seen = after;
     this.#known = known;
   }

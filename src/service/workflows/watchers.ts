@@ -7,9 +7,12 @@ export interface WatchScope {
   namespace: string;
   /** Only this workflow; needs a namespace. */
   name?: string | undefined;
+  /** It shows starts and ends in milliseconds. */
+  exactTimes?: boolean | undefined;
 }
 
-interface Place {
+/** Where a workflow is. */
+export interface Place {
   namespace: string;
   name: string;
 }

@@ -118,7 +118,14 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     factor: "By how much each wait is longer than the one before",
     maxDuration: "How long to go on trying",
   },
-  SuspendTemplate: { duration: "How long to wait; without it until someone resumes" },
+  SuspendTemplate: {
+    callback: "URLs with which another system ends the wait",
+    duration: "How long to wait; without it until someone resumes",
+  },
+  SuspendCallback: {
+    expires: "How long a URL is good, from 1s to 9600h; 24h unless set",
+    outputs: "Supplied output parameters that a caller may give; all unless set",
+  },
   Sequence: {
     count: "How many numbers",
     end: "Last number",

@@ -195,7 +195,10 @@ const DATA = struct("Data", () => ({
   ),
 }));
 
-const SUSPEND = struct("SuspendTemplate", () => ({ duration: string }));
+const SUSPEND = struct("SuspendTemplate", () => ({
+  duration: string,
+  callback: struct("SuspendCallback", () => ({ expires: string, outputs: strings })),
+}));
 
 export const RETRY_STRATEGY: StructSchema = struct("RetryStrategy", () => ({
   limit: intOrString,

@@ -6,6 +6,7 @@ import { findDependencies } from "../task_dependencies.ts";
 import type { Arguments, DagTask, Template } from "../manifest.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import { checkArguments } from "./arguments.ts";
+import { callbackNames, checkAwaited, isCallbackName } from "./callback.ts";
 import {
   addItems,
   type CallChecker,
@@ -31,10 +32,12 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   checkFirst(walk, place, tasks, waits, owner, isTagged ? names : undefined);
   checkTargets(walk, place, template, names);
   const ancestry = new Ancestry(isTagged ? tasks : [], waits);
+  const isCallback = callbackNames(walk, "tasks", template, owner);
   for (const task of tasks) {
     if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
     ancestry.enter(task);
-    checkTask(walk, place, task, owner, isTagged ? names : undefined, ancestry);
+    const known = isTagged ? layerOver(names, isCallback) : undefined;
+    checkTask(walk, place, task, owner, known, ancestry);
   }
 }
 
@@ -106,6 +109,7 @@ function checkFirst(
       );
     }
     const called = withPrefix(`${at} `, () => walk.checkCall(task, owner));
+    checkAwaited(at, task, called);
     walk.addOutputs(called, "tasks", task.name, names, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
@@ -261,7 +265,7 @@ class Ancestry {
 /** Checks that an argument is taken only from tasks that have ended by then. */
 function checkSources(given: Arguments | undefined, isBefore: (task: string) => boolean): void {
   const missing = (text = ""): string | undefined => {
-    if (!text.startsWith("{{tasks.")) return undefined;
+    if (!text.startsWith("{{tasks.") || isCallbackName(text.slice(2))) return undefined;
     const name = text.split(".")[1] ?? "";
     return isBefore(name) ? undefined : name;
   };

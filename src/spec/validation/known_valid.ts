@@ -52,21 +52,23 @@ export function checkOnce(facts: ValidityFacts, check: () => void): void {
 function factsText(templates: readonly Template[], facts: ValidityFacts): string | undefined {
   const { own, stored, given, metadata, options } = facts;
   if (!isShared(templates) || knownOf(templates).isOpen) return undefined;
-  const { workflowTemplateRef, ...rest } = own;
+  const { workflowTemplateRef, templates: _templates, arguments: _arguments, ...rest } = own;
   const values = [own.arguments, stored?.arguments, given].map(maskValues);
   if (values.includes(undefined)) return undefined;
-  const text = [
-    textWithoutArguments(rest),
-    stored === undefined ? "" : textWithoutArguments(stored),
-    JSON.stringify(values),
-  ].join("\n");
-  if (text.includes("{{") || text.includes("emplateRef")) return undefined;
+  const text = JSON.stringify([rest, values]);
+  const below = stored === undefined ? "" : textWithoutArguments(stored);
+  if (mayReach(text) || mayReach(below)) return undefined;
   const names = metadata.map((one) => [
     Object.keys(one?.labels ?? {}),
     Object.keys(one?.labelsFrom ?? {}),
     Object.keys(one?.annotations ?? {}),
   ]);
-  return [text, JSON.stringify([workflowTemplateRef, names, options])].join("\n");
+  return `${text}\n${below}\n${JSON.stringify([workflowTemplateRef, names, options])}`;
+}
+
+/** Tells whether a text may have tags, or references to stored templates. */
+function mayReach(text: string): boolean {
+  return text.includes("{{") || text.includes("emplateRef");
 }
 
 // A memo of a pure function, by shared specs.

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { IntOrString, Template, WorkflowSpec } from "../manifest.ts";
 import { isPlaceholder } from "../placeholder.ts";
 import { SpecError } from "../spec_error.ts";
+import { checkCallback } from "./callback.ts";
 import { checkContainerSet } from "./container_set.ts";
 import { checkResourceTemplate } from "./resource.ts";
 import { checkTags, type Scope } from "./tags.ts";
@@ -27,6 +28,7 @@ export function checkLeaf(
   if (template.script !== undefined) {
     checkImage(`${place}.script`, template.script, owner?.templateDefaults?.script);
   }
+  if (template.suspend?.callback !== undefined) checkCallback(place, template);
   checkDeadline(place, template.activeDeadlineSeconds);
   if (template.parallelism !== undefined) {
     throw new SpecError(`${place}.parallelism is only valid for steps and dag templates`);

@@ -3,6 +3,7 @@ import { givenArguments } from "../bind_arguments.ts";
 import type { StepLike, Template } from "../manifest.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import { checkArguments } from "./arguments.ts";
+import { callbackNames, checkAwaited } from "./callback.ts";
 import {
   addItems,
   type CallChecker,
@@ -13,7 +14,7 @@ import {
 import { checkHooks } from "./hooks.ts";
 import { nameProblems } from "./names.ts";
 import type { Owner } from "./owner.ts";
-import { checkTags, type Names } from "./tags.ts";
+import { checkTags, layerOver, type Names } from "./tags.ts";
 
 /** @throws {SpecError} */
 export function checkSteps(
@@ -25,11 +26,12 @@ export function checkSteps(
   const place = `templates.${template.name ?? ""}`;
   checkGroupLimits(place, template);
   const taken = new Set<string>();
+  const isCallback = callbackNames(walk, "steps", template, owner);
   (template.steps ?? []).forEach((group, index) => {
     for (const step of group) {
       const at = `${place}.steps[${index}]`;
       checkStepName(at, step.name ?? "", taken);
-      checkStep(walk, place, `${at}.${step.name}`, step, owner, names);
+      checkStep(walk, place, `${at}.${step.name}`, step, owner, names, isCallback);
     }
   });
 }
@@ -51,14 +53,17 @@ function checkStep(
   step: StepLike,
   owner: Owner,
   names: Names,
+  isCallback: (name: string) => boolean,
 ): void {
   names.add(`steps.${step.name}.status`);
   withPrefix(`${at} `, () => addItems(step, names));
   checkArguments(`${at}.arguments.`, step.arguments, false);
   const called = withPrefix(`${at} `, () => walk.checkCall(step, owner));
+  checkAwaited(at, step, called);
   if (hasExitHook(step)) walk.addOutputs(called, "steps", step.name, names);
   checkHooks(at, step.hooks);
-  checkTags(step, walk.scope(withInlineInputs(step, names)), `${place}.steps `);
+  const known = layerOver(withInlineInputs(step, names), isCallback);
+  checkTags(step, walk.scope(known), `${place}.steps `);
   walk.addOutputs(called, "steps", step.name, names, isAggregated(step));
   withPrefix(`${at} `, () => walk.checkCall(step, owner, givenArguments(step.arguments)));
 }

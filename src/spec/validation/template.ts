@@ -271,7 +271,10 @@ export class TemplateWalk implements CallChecker {
 function checkTimeouts(template: Template): void {
   const type = templateType(template);
   if ((template.timeout ?? "") !== "") {
-    if (!isLeafType(type)) throw new SpecError(`${type} template doesn't support timeout field`);
+    const isAwaited = template.suspend?.callback !== undefined;
+    if (!isLeafType(type) && !isAwaited) {
+      throw new SpecError(`${type} template doesn't support timeout field`);
+    }
     if (/^[-+]?\d+$/.test(template.timeout ?? "")) {
       throw new SpecError(`${template.name ?? ""} has invalid duration format in timeout`);
     }

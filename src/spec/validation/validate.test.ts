@@ -675,3 +675,67 @@ it("labels are bounded", () => {
     /at most 1000 labels, not 1001/,
   );
 });
+
+describe("callbacks", () => {
+  const TRIGGER = `{name: t, template: take, ${pass("{{steps.w.callback.resume}}")}}`;
+  const WAIT = `- name: wait
+  suspend: {callback: {}}
+  outputs: {parameters: [{name: o, valueFrom: {supplied: {}}}]}`;
+  const withWait = (body: string, wait = WAIT) =>
+    workflow([main(body), TAKE, GATE, wait].join("\n"));
+  const inSteps = (step: string, wait = WAIT) =>
+    refusal(withWait(`steps: [[${TRIGGER}], [${step}]]`, wait));
+  const inDag = (task: string) =>
+    refusal(withWait(`dag: {tasks: [${TRIGGER.replace("steps.", "tasks.")}, ${task}]}`));
+
+  it("are known to earlier steps and tasks, without a dependency", () => {
+    expect(inSteps("{name: w, template: wait}")).toBe("");
+    expect(inDag("{name: w, template: wait, dependencies: [t]}")).toBe("");
+    expect(inDag("{name: w, template: wait}")).toBe("");
+  });
+
+  it("are not known of steps that take none, and not by other names", () => {
+    expect(inSteps("{name: w, template: gate}")).toContain(
+      "failed to resolve {{steps.w.callback.resume}}",
+    );
+    expect(inSteps("{name: x, template: wait}")).toContain("failed to resolve");
+    const other = `steps: [[${TRIGGER.replace("resume", "start")}], [{name: w, template: wait}]]`;
+    expect(refusal(withWait(other))).toContain("failed to resolve {{steps.w.callback.start}}");
+    expect(inDag("{name: w, template: gate, dependencies: [t]}")).toContain("failed to resolve");
+  });
+
+  it("do not go with a loop", () => {
+    const text =
+      "steps[1].w loops over a template with suspend.callback: put trigger and wait into";
+    expect(inSteps("{name: w, template: wait, withItems: [a, b]}")).toContain(text);
+    expect(inDag("{name: w, template: wait, withSequence: {count: 2}}")).toContain(
+      "tasks.w loops over a template with suspend.callback",
+    );
+  });
+
+  it.each([
+    ["{callback: {expires: soon}}", "templates.wait.suspend.callback.expires: "],
+    ["{callback: {expires: 500ms}}", "500ms is not between 1s and 9600h"],
+    ["{callback: {expires: 9601h}}", "9601h is not between 1s and 9600h"],
+    [
+      "{callback: {outputs: [o, p]}}",
+      "templates.wait.suspend.callback.outputs[1]: 'p' is no output parameter with valueFrom.supplied",
+    ],
+  ])("%s is refused", (suspend, text) => {
+    expect(inSteps("{name: w, template: wait}", WAIT.replace("{callback: {}}", suspend)))
+      .toContain(text);
+  });
+
+  it("may have a timeout, unless there is a duration", () => {
+    const timeout = (suspend: string) =>
+      inSteps(
+        "{name: w, template: wait}",
+        `${WAIT}\n  timeout: 10m`.replace("{callback: {}}", suspend),
+      );
+    expect(timeout("{callback: {}}")).toBe("");
+    expect(timeout("{callback: {}, duration: 1h}")).toContain(
+      "templates.wait.suspend.duration and templates.wait.timeout cannot be used together",
+    );
+    expect(timeout("{}")).not.toBe("");
+  });
+});

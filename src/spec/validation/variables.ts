@@ -63,6 +63,7 @@ function rows(
 
 function nodeRows(scope: "steps" | "tasks"): Variable[] {
   const prefix = `${scope}.<name>`;
+  const anyStep = "also of a step that comes later";
   return [
     ...rows(scope, "always", [
       [`${prefix}.id`, "Id of its node"],
@@ -78,6 +79,10 @@ function nodeRows(scope: "steps" | "tasks"): Variable[] {
       [`${prefix}.outputs.parameters.<name>`, "An output parameter"],
       [`${prefix}.outputs.parameters`, "Parameters of all elements of a loop", "JSON"],
       [`${prefix}.outputs.artifacts.<name>`, "An output artifact", "artifact"],
+      [`${prefix}.callback.resume`, `URL that ends its wait; ${anyStep}`],
+      [`${prefix}.callback.stop`, `URL that fails its wait; ${anyStep}`],
+      [`${prefix}.callback.heartbeat`, `URL that makes its timeout begin anew; ${anyStep}`],
+      [`${prefix}.callback.token`, `What ends these URLs, for all three; ${anyStep}`],
     ]),
   ];
 }

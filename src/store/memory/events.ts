@@ -132,7 +132,7 @@ export class MemoryEvents implements EventStore {
   readonly deliveries: EventStore["deliveries"] = async (query) => {
     const after = parseContinue(query.continue);
     const found = this.#newestFirst()
-      .filter(({ namespace }) => namespace === query.namespace)
+      .filter(({ namespace }) => query.namespace === undefined || namespace === query.namespace)
       .filter((delivery) => query.state === undefined || delivery.state === query.state)
       .filter((delivery) =>
         after === undefined || comparePositions(deliveryPosition(delivery), after) > 0

@@ -2,9 +2,11 @@
 import {
   comparePositions,
   continueAfter,
+  countedQuery,
   type ListPosition,
   matchesEntry,
   parseContinue,
+  placeOf,
   sizeOfParts,
   wantsPart,
 } from "../list_query.ts";
@@ -50,12 +52,25 @@ export class MemoryQuery implements QueryStore {
     };
   };
 
+  // deno-lint-ignore require-await -- so that refusals are rejections
+  readonly count: QueryStore["count"] = async (of, bounds) => {
+    const query = countedQuery(of);
+    const times = this.#listedAfter(undefined, query)
+      .filter(({ index }) => matchesEntry(index, query)).map(({ createdAt }) => createdAt);
+    return {
+      oldest: times.at(-1),
+      counts: bounds.slice(1).map((end, at) =>
+        times.filter((time) => time >= (bounds[at] ?? 0) && time < end).length
+      ),
+    };
+  };
+
   /** Actors that may be listed after a position, in the order of lists. */
   #listedAfter(after: ListPosition | undefined, query: ListQuery): Listed[] {
     const all: Listed[] = [];
     for (const [id, { index }] of this.#state.actors) {
       if (!id.startsWith(`${query.kind}/`) || !index) continue;
-      const position = { id, createdAt: index.createdAt };
+      const position = { id, createdAt: placeOf(index, query) };
       if (after === undefined || comparePositions(position, after) > 0) {
         all.push({ ...position, index });
       }

@@ -12,16 +12,11 @@ type Header = [keys: string[], lengths: number[], drop: string[]];
 /** A change without content: a removal. */
 export const NO_CHANGE: Body = { put: {}, drop: [] };
 
-/** The beginning of a change. The commit script, which has the texts anyway, appends them in the order of `put`. */
-export function encodeHeader({ put, drop }: Body): string {
-  const lengths: number[] = [];
-  for (const key in put) lengths.push(put[key]?.length ?? 0);
-  const header: Header = [Object.keys(put), lengths, drop];
-  return `${JSON.stringify(header)}\n`;
-}
-
-export function encodeChange(change: Body): string {
-  return encodeHeader(change) + Object.values(change.put).join("");
+/** The commit script encodes changes of actors in the same way. */
+export function encodeChange({ put, drop }: Body): string {
+  const keys = Object.keys(put);
+  const header: Header = [keys, keys.map((key) => put[key]?.length ?? 0), drop];
+  return `${JSON.stringify(header)}\n${Object.values(put).join("")}`;
 }
 
 export function decodeChange(text: string): Body {

@@ -106,7 +106,8 @@ export class FeedReader {
     const version = String(id).replace(/-.*$/, "");
     const type = TYPES[t as keyof typeof TYPES];
     const place: Place = { type, id: actor, version };
-    const isShort = rest.length > 0 && rest[0] !== "c";
+    // A change of no part has no fields at all.
+    const isShort = rest.length > 0 ? rest[0] !== "c" : t !== "D";
     const change = this.#readChange(place, () => {
       if (!(t in TYPES)) throw new Error(`A change is of type "${t}"`);
       return isShort ? changeOfParts(place, rest) : changeOf(place, rest);

@@ -3,6 +3,7 @@
  * is one for every workflow. The commit script reads the list too, to find the terms of the previous entry.
  */
 import { parseOrUndefined } from "../../base/json_text.ts";
+import { newTable } from "../../base/table.ts";
 import { areLabels, isEntryTime, shortLabelKey, wholeLabelKey } from "../list_query.ts";
 import type { IndexEntry } from "../port.ts";
 
@@ -13,19 +14,23 @@ type Encoded = [
   startedAt: number | null,
   finishedAt: number | null,
   labels: Record<string, string>,
+  /** Absent for most. */
+  waitsSince?: number,
 ];
 
 export function encodeIndex(entry: IndexEntry): string {
   const labels = mapKeys(entry.labels, shortLabelKey);
-  const { uid, phase, createdAt, startedAt = null, finishedAt = null } = entry;
-  return JSON.stringify([uid, phase, createdAt, startedAt, finishedAt, labels] satisfies Encoded);
+  const { uid, phase, createdAt, startedAt = null, finishedAt = null, waitsSince } = entry;
+  const encoded: Encoded = [uid, phase, createdAt, startedAt, finishedAt, labels];
+  if (waitsSince !== undefined) encoded.push(waitsSince);
+  return JSON.stringify(encoded);
 }
 
 /** Reads the entry of the actor `<kind>/<namespace>/<name>`; undefined when it can't be read. */
 export function decodeIndex(id: string, text: string): IndexEntry | undefined {
   const value = parseOrUndefined(text);
   if (!isEncoded(value)) return undefined;
-  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value;
+  const [uid, phase, createdAt, startedAt, finishedAt, labels, waitsSince] = value;
   const [, namespace = "", ...name] = id.split("/");
   return {
     namespace,
@@ -36,17 +41,20 @@ export function decodeIndex(id: string, text: string): IndexEntry | undefined {
     createdAt,
     ...(startedAt !== null && { startedAt }),
     ...(finishedAt !== null && { finishedAt }),
+    ...(waitsSince !== undefined && { waitsSince }),
   };
 }
 
 function isEncoded(value: unknown): value is Encoded {
   if (!Array.isArray(value)) return false;
-  const [uid, phase, createdAt, startedAt, finishedAt, labels] = value as unknown[];
+  const [uid, phase, createdAt, startedAt, finishedAt, labels, waitsSince = 0] = value as unknown[];
   const areTimes = [startedAt, finishedAt].every((at) => at === null || isEntryTime(at));
   return typeof uid === "string" && typeof phase === "string" && isEntryTime(createdAt) &&
-    areTimes && areLabels(labels);
+    isEntryTime(waitsSince) && areTimes && areLabels(labels);
 }
 
 function mapKeys(labels: Record<string, string>, map: (key: string) => string) {
-  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [map(key), value]));
+  const mapped = newTable<string>();
+  for (const key in labels) mapped[map(key)] = labels[key] ?? "";
+  return mapped;
 }

@@ -108,7 +108,8 @@ export class RedisLink {
     more: object,
   ): Promise<unknown> {
     try {
-      const call = this.#connection.send(key, ["EVALSHA", sha, "1", key, ...args], more);
+      const head: RedisArgument[] = ["EVALSHA", sha, "1", key];
+      const call = this.#connection.send(key, head.concat(args), more);
       return await this.#deadlines.bound(call, () => lateAnswer(this.#timeoutMs));
     } catch (error) {
       if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {

@@ -66,6 +66,32 @@ return counts
 `);
 
 /**
+ * Numbers of entries of sorted sets between scores.
+ *
+ * KEYS  1 first sorted set
+ * ARGV  1 how many bounds follow, then the bounds, then keys of sorted sets
+ * Returns  for each set {lowest score, entries from one bound up to the next, …}; {} for an empty set
+ */
+export const COUNT_SPANS = defineScript(`
+local size = tonumber(ARGV[1])
+local found = {}
+for at = 2 + size, #ARGV do
+  local key, counts = ARGV[at], {}
+  local lowest = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+  if lowest then
+    counts[1] = lowest
+    for i = 2, size do
+      -- Nothing lies before the lowest score.
+      local is_before = tonumber(ARGV[1 + i]) <= tonumber(lowest)
+      counts[i] = is_before and 0 or redis.call('ZCOUNT', key, ARGV[i], '(' .. ARGV[1 + i])
+    end
+  end
+  found[#found + 1] = counts
+end
+return found
+`);
+
+/**
  * The value that each of several keys has for one name.
  *
  * KEYS  1 first key

@@ -2,14 +2,17 @@
 import {
   ALL_TERM,
   comparePositions,
+  countedQuery,
+  endOf,
   exactId,
   isWholeQuery,
   type ListPosition,
 } from "../list_query.ts";
+import type { CountedEntries, EntryCounts } from "../entry_counts.ts";
 import type { ListQuery } from "../port.ts";
 import type { RedisContext } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
-import { COUNT_ENTRIES, FIND, SCAN_DOWN } from "./list_scripts.ts";
+import { COUNT_ENTRIES, COUNT_SPANS, FIND, SCAN_DOWN } from "./list_scripts.ts";
 import { listOf, pairsOf } from "./replies.ts";
 import { askShards } from "./shard_calls.ts";
 
@@ -125,12 +128,12 @@ export class ListWalk {
   async #refill(): Promise<void> {
     const empty = this.#walks.filter(({ fetched, isAtEnd }) => fetched.length === 0 && !isAtEnd);
     const replies = await scan(this.#context, empty, ({ next }) => next);
-    const { createdAfter = -Infinity } = this.#query;
+    const end = endOf(this.#query);
     empty.forEach((walk, index) => {
       const found = mergeSets(walk, replies[index] ?? []);
       walk.isAtEnd = found.isAtEnd;
       for (const one of found.candidates) {
-        if (one.createdAt < createdAfter) walk.isAtEnd = true;
+        if (one.createdAt < end) walk.isAtEnd = true;
         else walk.fetched.push(one);
       }
       walk.after = walk.fetched.at(-1) ?? walk.after;
@@ -201,6 +204,27 @@ async function chooseTerms(
     if (count < least) [best, least] = [index, count];
   });
   return ways[best] ?? [];
+}
+
+/** As `QueryStore.count`. */
+export async function countEntries(
+  context: RedisContext,
+  of: CountedEntries,
+  bounds: readonly number[],
+): Promise<EntryCounts> {
+  const [terms = []] = (await context.terms()).waysOf(countedQuery(of));
+  const sets = setsOf(context, terms, await context.shardCount());
+  const first = [String(bounds.length), ...bounds.map(String)];
+  const replies = await askShards(context, COUNT_SPANS, first, sets, ({ key }) => [key]);
+  const counts = bounds.slice(1).map(() => 0);
+  let oldest: number | undefined;
+  for (const reply of replies) {
+    const [lowest, ...numbers] = listOf(reply).map(Number);
+    if (lowest === undefined) continue;
+    oldest = Math.min(oldest ?? lowest, lowest);
+    for (const [at, number] of numbers.entries()) counts[at] = (counts[at] ?? 0) + number;
+  }
+  return { oldest, counts };
 }
 
 /** The only entry that a query for one name can select, in whichever shard it is. */

@@ -10,7 +10,7 @@ import type { RedisContext } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
 import { type Item, loadItems, selectCandidates } from "./list_items.ts";
 import { FIND } from "./list_scripts.ts";
-import { type Candidate, ListWalk } from "./list_walk.ts";
+import { type Candidate, countEntries, ListWalk } from "./list_walk.ts";
 import { askShards } from "./shard_calls.ts";
 import { readVersion } from "./version.ts";
 import { RedisWatch } from "./watch.ts";
@@ -53,6 +53,8 @@ export class RedisQuery implements QueryStore {
       version: await reading,
     };
   };
+
+  readonly count: QueryStore["count"] = (of, bounds) => countEntries(this.#context, of, bounds);
 
   /** @param wanted one item more than the page may have, to find out whether there is a next page */
   async #page(walk: ListWalk, query: ListQuery, wanted: number): Promise<Page> {

@@ -4,7 +4,7 @@
  * base of the tag: it routes the call, and nothing is stored under it. The names below it come from `keys.ts`. Times are
  * those of the server.
  */
-import { OPEN_TERM, SHORT_PREFIX } from "../list_query.ts";
+import { OPEN_TERM, SHORT_PREFIX, WAIT_TERM } from "../list_query.ts";
 import {
   ACTOR_FIELD,
   BLOB_KEY,
@@ -64,22 +64,20 @@ end
  *       2 length of the feed
  *       3 bytes of the feed, roughly
  *       4 layout of the store
- *       then for each commit: the number of its arguments, then
+ *       then for each commit
  *       1 base of its shard
- *       2 epoch
- *       3 session in which the caller writes; '' for none
- *       4 cursor of the mailbox; '' for none
- *       5 outbox row that must have a certain text, '' for none
- *       6 the text; '' if there must be no such row
- *       7 the next text of the row that marks the last commit, which layout 2 keeps elsewhere; '' for none
- *       then lists, each preceded by its length:
- *       actors: id, flags (c create, r remove, s silent, d no longer has a part that may be a reference), how many changes ago it was created or '', name of what a removal leaves behind or '',
- *               header of the change, index entry or '', its time, its uid, the entry that it replaces as the caller knows
- *               it ('' for none), how many of the terms are new in comparison with that, terms (new ones first), terms that
- *               are gone, a reference among the parts put and the text in whose place it is (or '' and ''), other part
- *               keys, parts dropped, parts put (keys and texts)
- *       outbox ids dropped; outbox ids and texts put; timer ids cleared; times and timer ids set;
- *       answer keys, answers as JSON, times of expiry, and which actor's version they show
+ *       2 a list as JSON, see `commits/commit_args.ts`: epoch; session in which the caller writes, '' for none; outbox row that
+ *         must have a certain text, '' for none; the text, '' if there must be no such row; the next text of the row that
+ *         marks the last commit, which layout 2 keeps elsewhere, '' for none; cursor of the mailbox, '' for none; then lists:
+ *         actors (below); outbox ids dropped; outbox ids put; timer ids cleared; times and timer ids set; keys of answers,
+ *         their times of expiry, and which actor's version they show; lengths of the texts in bytes
+ *       3 the texts: for each actor its index entry, if it has one, the text in whose place the reference is, and the parts
+ *         put; of the outbox rows; answers as JSON
+ *       An actor is a list: id; flags (c create, r remove, s silent, d no longer has a part that may be a reference, i has an
+ *       index entry); how many changes ago it was created or ''; name of what a removal leaves behind or ''; time of the index
+ *       entry, its place among those that are waiting or '', its uid; version of the actor, or text of the entry, that the
+ *       caller knows ('' for none); how many of the terms are new in comparison with that; terms (new ones first); terms that
+ *       are gone; a reference among the parts put or ''; other part keys; parts dropped; parts put
  * Returns  for each commit
  *          {'ok', version …}: one for each actor, '' if nothing changed
  *          {'stale'}: another epoch
@@ -92,16 +90,22 @@ export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, find, concat = redis.call, ARGV, string.find, table.concat
 local layout = arguments[4]
-local at = 4
-local function take()
-  at = at + 1
-  return arguments[at]
+
+-- The texts of a commit, one after the other.
+local texts, lengths, text_number, text_end
+local function take_text()
+  local from = text_end + 1
+  text_number = text_number + 1
+  text_end = text_end + lengths[text_number]
+  return string.sub(texts, from, text_end)
 end
-local function take_list(size)
-  local list, from = {}, at + 1
-  local length = arguments[from] * size
-  for i = 1, length do list[i] = arguments[from + i] end
-  at = from + length
+-- Pairs of each key and the next text.
+local function with_next_texts(keys)
+  local list = {}
+  for i, key in ipairs(keys) do
+    list[2 * i - 1] = key
+    list[2 * i] = take_text()
+  end
   return list
 end
 local function in_slices(list, run)
@@ -159,6 +163,7 @@ local function read_entry(id, text)
   assert(type(entry[1]) == 'string' and type(entry[3]) == 'number')
   add_phase(terms, entry[2])
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
+  if entry[7] then terms[term_base .. '${WAIT_TERM}'] = true end
   return terms, entry
 end
 
@@ -166,6 +171,7 @@ end
 local function guess_terms(id)
   local terms = common_terms(id)
   for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do add_phase(terms, phase) end
+  terms[term_base .. '${WAIT_TERM}'] = true
   pcall(function()
     local header = cjson.decode(call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h'))
     local prefix = '${SHORT_PREFIX}'
@@ -183,9 +189,13 @@ local function terms_of(id, text)
   return guess_terms(id)
 end
 
-local function file_under(actor, old)
-  if (old or '') == actor.known then
-    for i = 1, actor.fresh do call('ZADD', term_base .. actor.terms[i], actor.time, actor.id) end
+local function add_term(actor, term)
+  call('ZADD', term_base .. term, term == '${WAIT_TERM}' and actor.place or actor.time, actor.id)
+end
+
+local function file_under(actor, old, version)
+  if actor.known == (version or '') or actor.known == old then
+    for i = 1, actor.fresh do add_term(actor, actor.terms[i]) end
     for _, term in ipairs(actor.gone) do call('ZREM', term_base .. term, actor.id) end
     if not old then call('HSET', uids, actor.uid, actor.id) end
     return
@@ -193,7 +203,7 @@ local function file_under(actor, old)
   local before, entry = {}, {}
   if old then before, entry = terms_of(actor.id, old) end
   for _, term in ipairs(actor.terms) do
-    call('ZADD', term_base .. term, actor.time, actor.id)
+    add_term(actor, term)
     before[term_base .. term] = nil
   end
   for key in pairs(before) do call('ZREM', key, actor.id) end
@@ -203,6 +213,8 @@ end
 
 local function unfile(id, text)
   local terms, entry = terms_of(id, text)
+  -- An older program writes entries that do not tell.
+  terms[term_base .. '${WAIT_TERM}'] = true
   for key in pairs(terms) do call('ZREM', key, id) end
   if entry[1] then call('HDEL', uids, entry[1]) end
 end
@@ -265,11 +277,17 @@ local function parts_of(key, others)
   return next(parts) and cjson.encode(parts) or ''
 end
 
--- The header of a change and the texts of the parts that were put.
-local function with_texts(header, put)
-  local texts = {header}
-  for i = 2, #put, 2 do texts[#texts + 1] = put[i] end
-  return concat(texts)
+-- A change with all texts in one, as change.ts reads it; lengths are in UTF-16 units.
+local function encode_change(actor)
+  local keys, sizes, all = {}, {}, {}
+  for i = 1, actor.size, 2 do
+    local text = actor.put[i + 1]
+    local _, inner = string.gsub(text, '[\\128-\\191]', '')
+    local _, long = string.gsub(text, '[\\240-\\247]', '')
+    keys[#keys + 1], sizes[#sizes + 1], all[#all + 1] = actor.put[i], #text - inner + long, text
+  end
+  local function list(items) return #items == 0 and '[]' or cjson.encode(items) end
+  return '[' .. list(keys) .. ',' .. list(sizes) .. ',' .. list(actor.drop) .. ']\\n' .. concat(all)
 end
 
 -- Adds a change to the feed, with the earlier texts of its parts; or nil when nobody needs those here: then the parts are
@@ -282,7 +300,7 @@ local function announce(version, actor, type, index, texts, old)
     entry[#entry + 1] = value
   end
   if texts then
-    add('c', actor.change)
+    add('c', encode_change(actor))
     if index then add('i', index) end
     if texts ~= '' then add('b', texts) end
   else
@@ -312,9 +330,28 @@ end
 -- Highest version in this call: no two changes of one server have the same version.
 local newest = 0
 
-local function commit()
-base = take()
-local epoch, session, cursor, row, text, mark = take(), take(), take(), take(), take(), take()
+-- What the actor of a commit is; its texts are taken in the order of the list.
+local function read_actor(item)
+  local actor = {
+    id = item[1], flags = item[2], age = item[3], remains = item[4], time = item[5], place = item[6],
+    uid = item[7], known = item[8], fresh = item[9], terms = item[10], gone = item[11], reference = item[12],
+    others = item[13], drop = item[14]
+  }
+  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
+  actor.removes = has_flag(actor, 'r')
+  if has_flag(actor, 'i') then actor.index = take_text() end
+  if actor.reference ~= '' then actor.text = take_text() end
+  actor.put = with_next_texts(item[15])
+  actor.size = #actor.put
+  -- A removal writes and drops nothing by itself.
+  if actor.removes then actor.size, actor.drop = 0, {} end
+  return actor
+end
+
+local function commit(list)
+local head = cjson.decode(list)
+local epoch, session, row, text, mark, cursor, changes, rows_gone, rows, timers_gone, timers_set, answers = unpack(head, 1, 12)
+lengths, text_number, text_end = head[13], 0, 0
 term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
 local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
 local lease = call('HMGET', meta, 'epoch', 'session', 'version', 'floor', 'mean', 'mark')
@@ -331,14 +368,8 @@ length = math.min(tonumber(arguments[2]), math.max(8, math.floor(arguments[3] / 
 
 -- What the changes find. A second change of the same actor finds what the first one has left.
 local actors, known = {}, {}
-for i = 1, tonumber(take()) do
-  local actor = {
-    id = take(), flags = take(), age = take(), remains = take(), change = take(), index = take(), time = take(), uid = take(),
-    known = take(), fresh = tonumber(take()), terms = take_list(1), gone = take_list(1),
-    reference = take(), text = take(), others = take_list(1), drop = take_list(1), put = take_list(2)
-  }
-  actor.removes = has_flag(actor, 'r')
-  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
+for i, item in ipairs(changes) do
+  local actor = read_actor(item)
   if known[actor.id] == nil then
     actor.before = read_before(actor)
     known[actor.id] = actor.before[1]
@@ -361,13 +392,9 @@ for i, actor in ipairs(actors) do
   end
   if not actor.removes then
     local put = actor.put
-    actor.size = #put
     -- Of a new actor there are none.
-    local texts
-    if needs_texts(actor, before[1]) then
-      actor.change = with_texts(actor.change, put)
-      texts = before[1] and texts_before(actor) or ''
-    end
+    local earlier
+    if needs_texts(actor, before[1]) then earlier = before[1] and texts_before(actor) or '' end
     if actor.reference ~= (before[4] or '') then
       if actor.reference ~= '' then hold(actor.reference, actor.text) end
       if has_flag(actor, 'd') then release(before[4]) end
@@ -381,13 +408,13 @@ for i, actor in ipairs(actors) do
     end
     put[#put + 1] = '${ACTOR_FIELD.version}'
     put[#put + 1] = reply[i + 1]
-    if actor.index ~= '' and actor.index ~= old then
-      file_under(actor, old)
+    if actor.index and actor.index ~= old then
+      file_under(actor, old, before[1])
       put[#put + 1] = '${ACTOR_FIELD.index}'
       put[#put + 1] = actor.index
     end
     in_slices(put, function(...) call('HSET', actor.key, ...) end)
-    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index ~= '' and actor.index or old, texts, old)
+    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index or old, earlier, old)
   elseif before[1] then
     local leaves = actor.remains ~= ''
     local parts = is_silent(actor) and '' or parts_of(actor.key, leaves and (before[3] or ''))
@@ -424,15 +451,14 @@ if #news > 0 then call('HSET', meta, unpack(news)) end
 if #actors > 0 then trim_feed(base, version, #actors, length) end
 
 local timers = base .. '${SHARD_KEY.timers}'
-in_slices(take_list(1), function(...) call('HDEL', outbox, ...) end)
-in_slices(take_list(2), function(...) call('HSET', outbox, ...) end)
-in_slices(take_list(1), function(...) call('ZREM', timers, ...) end)
-in_slices(take_list(2), function(...) call('ZADD', timers, ...) end)
-local answers = take_list(4)
-for i = 1, #answers, 4 do
-  local text, version = answers[i + 1], versions[answers[i + 3]]
+in_slices(rows_gone, function(...) call('HDEL', outbox, ...) end)
+in_slices(with_next_texts(rows), function(...) call('HSET', outbox, ...) end)
+in_slices(timers_gone, function(...) call('ZREM', timers, ...) end)
+in_slices(timers_set, function(...) call('ZADD', timers, ...) end)
+for _, answer in ipairs(answers) do
+  local text, version = take_text(), versions[answer[3]]
   if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
-  call('SET', base .. '${SHARD_KEY.answer}' .. answers[i], text, 'PXAT', answers[i + 2])
+  call('SET', base .. '${SHARD_KEY.answer}' .. answer[1], text, 'PXAT', answer[2])
 end
 if cursor ~= '' then
   local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
@@ -442,13 +468,11 @@ return reply
 end
 
 local replies = {}
-while at < #arguments do
-  local size = tonumber(take())
-  local next = at + size
-  local done, reply = pcall(commit)
+for at = 5, #arguments, 3 do
+  base, texts = arguments[at], arguments[at + 2]
+  local done, reply = pcall(commit, arguments[at + 1])
   if not done then reply = {'error', type(reply) == 'table' and reply.err or tostring(reply)} end
   replies[#replies + 1] = reply
-  at = next
 end
 call('PUBLISH', arguments[1], '')
 return replies

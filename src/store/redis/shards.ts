@@ -43,11 +43,7 @@ export class RedisShards implements ShardStore {
   readonly readMailboxes: ShardStore["readMailboxes"] = (after, max, waitMs, signal) =>
     this.#mailboxes.read(after, max, waitMs, signal);
 
-  readonly commit: ShardStore["commit"] = async (commit) => {
-    const versions = await this.#writer.write(commit);
-    const written = commit.actors.map(({ id }, index) => [id, versions[index] ?? ""] as const);
-    return { versions: Object.fromEntries(written.filter(([, version]) => version !== "")) };
-  };
+  readonly commit: ShardStore["commit"] = (commit) => this.#writer.write(commit);
 
   readonly loadShard: ShardStore["loadShard"] = async (shard, maxTimers = -1) => {
     await this.#writer.settle(shard);

@@ -6,7 +6,16 @@
  * filed under them, and under another term for its phase.
  */
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
-import { drivingTerms, indexTerms, labelTerm, OPEN_TERM, phaseTerm } from "../list_query.ts";
+import {
+  ALL_TERM,
+  drivingTerms,
+  indexTerms,
+  labelTerm,
+  namespaceTerm,
+  OPEN_TERM,
+  phaseTerm,
+  WAIT_TERM,
+} from "../list_query.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
 
 /** The newest layout; a store keeps the one with which it was created. */
@@ -15,14 +24,14 @@ export const LAYOUT = 2;
 const PHASE_LABEL = `${STANDARD_NAMING.labelPrefix}phase`;
 const COMPLETED_LABEL = completedLabel(STANDARD_NAMING);
 /** What the label says that tells whether a workflow of a phase has ended; undefined if neither label is there. */
-const USUAL: Readonly<Record<string, string | undefined>> = {
-  "": undefined,
-  Pending: undefined,
-  Running: "false",
-  Succeeded: "true",
-  Failed: "true",
-  Error: "true",
-};
+const USUAL: ReadonlyMap<string, string | undefined> = new Map([
+  ["", undefined],
+  ["Pending", undefined],
+  ["Running", "false"],
+  ["Succeeded", "true"],
+  ["Failed", "true"],
+  ["Error", "true"],
+]);
 
 export class Terms {
   readonly layout: number;
@@ -35,16 +44,24 @@ export class Terms {
 
   /** The terms under which an entry is filed. */
   of(entry: IndexEntry): string[] {
-    const terms = indexTerms(entry, this.#completedLabel);
-    if (this.layout === 1) return terms;
-    const { phase, labels } = entry;
+    if (this.layout === 1) return indexTerms(entry, this.#completedLabel);
+    const { namespace, phase, labels } = entry;
     const own = phaseTerm(phase);
-    if (!isUsual(entry)) return terms.map((term) => term === own ? unusualTerm(phase) : term);
-    const implied = new Set([OPEN_TERM]);
-    for (const key of [PHASE_LABEL, COMPLETED_LABEL]) {
-      if (labels[key] !== undefined) implied.add(labelTerm(key, labels[key]));
+    const terms = [ALL_TERM, namespaceTerm(namespace), own];
+    if (entry.waitsSince !== undefined) terms.push(WAIT_TERM);
+    let [shownPhase, shownEnd]: (string | undefined)[] = [];
+    for (const key in labels) {
+      const value = labels[key] ?? "";
+      if (key === PHASE_LABEL) shownPhase = value;
+      else if (key === COMPLETED_LABEL) shownEnd = value;
+      else terms.push(labelTerm(key, value));
     }
-    return terms.filter((term) => !implied.has(term));
+    // The labels follow from the phase.
+    const completed = USUAL.get(phase);
+    const isUsual = USUAL.has(phase) && shownEnd === completed &&
+      shownPhase === (completed === undefined ? undefined : phase);
+    return isUsual ? terms : indexTerms(entry, this.#completedLabel)
+      .map((term) => term === own ? unusualTerm(phase) : term);
   }
 
   /** As `drivingTerms`. */
@@ -56,27 +73,19 @@ export class Terms {
 
   /** Terms of layout 2 under which the rest is filed of what layout 1 files under this term. */
   #alsoUnder(term: string): string[] {
-    const phases = Object.keys(USUAL);
+    const phases = [...USUAL.keys()];
     if (term === OPEN_TERM) {
       // Another label says nothing about entries with the usual labels.
       const isStandard = this.#completedLabel === COMPLETED_LABEL;
-      return phases.filter((one) => !isStandard || USUAL[one] !== "true").map(phaseTerm);
+      return phases.filter((one) => !isStandard || USUAL.get(one) !== "true").map(phaseTerm);
     }
     if (term.startsWith("p:")) return [unusualTerm(term.slice(2))];
     return phases.filter((one) => {
-      const completed = USUAL[one];
+      const completed = USUAL.get(one);
       return completed !== undefined &&
         (term === labelTerm(PHASE_LABEL, one) || term === labelTerm(COMPLETED_LABEL, completed));
     }).map(phaseTerm);
   }
-}
-
-/** Tells whether the labels follow from the phase. */
-function isUsual({ phase, labels }: IndexEntry): boolean {
-  if (!Object.hasOwn(USUAL, phase)) return false;
-  const completed = USUAL[phase];
-  return labels[COMPLETED_LABEL] === completed &&
-    labels[PHASE_LABEL] === (completed === undefined ? undefined : phase);
 }
 
 function unusualTerm(phase: string): string {

@@ -1,5 +1,5 @@
 /** Commits of the SQLite adapter. Everything here runs inside a write of the database. */
-import { indexTerms } from "../list_query.ts";
+import { indexTerms, placeOf, WAIT_TERM } from "../list_query.ts";
 import type { ActorChange, IndexEntry, ShardCommit } from "../port.ts";
 import { ActorExists, StaleEpoch } from "../port.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -178,25 +178,28 @@ export class CommitWriter {
   /** Files an actor under the terms of its index entry. */
   #fileUnder(id: string, before: IndexEntry | undefined, after: IndexEntry | undefined): void {
     const database = this.#database;
-    const isSamePlace = before !== undefined && after?.createdAt === before.createdAt;
     const old = this.#termsOf(before);
     const wanted = this.#termsOf(after);
-    for (const term of old) {
-      if (isSamePlace && wanted.has(term)) continue;
+    for (const [term, place] of old) {
+      if (wanted.get(term) === place) continue;
       const sql = "DELETE FROM term WHERE term = ? AND created_at = ? AND id = ?";
-      if (database.run(sql, term, before?.createdAt ?? 0, id) > 0) continue;
+      if (database.run(sql, term, place, id) > 0) continue;
       // The entry is damaged although it can be read: it was filed under other terms.
       database.run("DELETE FROM term WHERE id = ?", id);
       return this.#fileUnder(id, undefined, after);
     }
-    for (const term of wanted) {
-      if (isSamePlace && old.has(term)) continue;
-      database.run("INSERT INTO term VALUES (?, ?, ?)", term, after?.createdAt ?? 0, id);
+    for (const [term, place] of wanted) {
+      if (old.get(term) === place) continue;
+      database.run("INSERT INTO term VALUES (?, ?, ?)", term, place, id);
     }
   }
 
-  #termsOf(entry: IndexEntry | undefined): Set<string> {
-    return new Set(entry === undefined ? [] : indexTerms(entry, this.#options.completedLabel));
+  /** The terms of an entry, with its place in each. */
+  #termsOf(entry: IndexEntry | undefined): Map<string, number> {
+    if (entry === undefined) return new Map();
+    const placeIn = (term: string) => placeOf(entry, { waiting: term === WAIT_TERM });
+    const terms = indexTerms(entry, this.#options.completedLabel);
+    return new Map(terms.map((term) => [term, placeIn(term)]));
   }
 
   /** Puts a change into the feed, unless it is silent. */

@@ -1,6 +1,11 @@
 /** The event queue and the delivery records of the SQLite adapter. */
-import { continueAfter, parseContinue } from "../list_query.ts";
-import { deliveryPosition, queuedDelivery, readDelivery } from "../delivery_record.ts";
+import {
+  comparePositions,
+  continueAfter,
+  type ListPosition,
+  parseContinue,
+} from "../list_query.ts";
+import { queuedDelivery, readDelivery } from "../delivery_record.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../event_port.ts";
 import { eventProblem, unreadableEvent } from "../queued_event.ts";
 import { textOf } from "../raw_bytes.ts";
@@ -218,9 +223,31 @@ export class SqliteEvents implements EventStore {
 
   // deno-lint-ignore require-await -- so that refusals are rejections
   readonly deliveries: EventStore["deliveries"] = async ({ namespace, state, limit, ...query }) => {
-    const after = parseContinue(query.continue) ?? { createdAt: FAR_MS, id: "" };
+    const after = parseContinue(query.continue);
+    // An index of all namespaces would cost every event something.
+    const namespaces = namespace === undefined ? this.#namespaces() : [namespace];
+    let found: ListPosition[] = [];
+    for (const one of namespaces) {
+      const some = this.#places(one, state, after, limit > 0 ? limit + 1 : -1);
+      found = found.length === 0 ? some : [...found, ...some].sort(comparePositions);
+      if (limit > 0) found.length = Math.min(found.length, limit + 1);
+    }
+    const page = limit > 0 ? found.slice(0, limit) : found;
+    const last = page.at(-1);
+    return {
+      items: page.map(({ id }) => this.#record(id)).filter((record) => record !== undefined),
+      ...(last !== undefined && found.length > page.length && { continue: continueAfter(last) }),
+    };
+  };
+
+  #places(
+    namespace: string,
+    state: Delivery["state"] | undefined,
+    after: ListPosition = { createdAt: FAR_MS, id: "" },
+    limit: number,
+  ): ListPosition[] {
     const rows = this.#database.all(
-      `SELECT id, received_at, record FROM delivery
+      `SELECT id, received_at FROM delivery
        WHERE namespace = ? ${state === undefined ? "" : "AND state = ?"}
          AND (received_at, id) < (?, ?)
        ORDER BY received_at DESC, id DESC LIMIT ?`,
@@ -228,26 +255,36 @@ export class SqliteEvents implements EventStore {
       ...(state === undefined ? [] : [state]),
       after.createdAt,
       after.id,
-      limit > 0 ? limit + 1 : -1,
+      limit,
     );
-    const found = rows.map(({ id, received_at, record }) =>
-      readDelivery(String(record), { id: String(id), namespace, receivedAt: Number(received_at) })
+    return rows.map((row) => ({ id: String(row["id"]), createdAt: Number(row["received_at"]) }));
+  }
+
+  /** The namespaces that have records, found along the index. */
+  #namespaces(): string[] {
+    const rows = this.#database.all(
+      `WITH RECURSIVE known(name) AS (
+         SELECT min(namespace) FROM delivery
+         UNION ALL
+         SELECT (SELECT min(namespace) FROM delivery WHERE namespace > name) FROM known
+         WHERE name IS NOT NULL
+       ) SELECT name FROM known WHERE name IS NOT NULL`,
     );
-    const items = limit > 0 ? found.slice(0, limit) : found;
-    const last = items.at(-1);
-    return {
-      items,
-      ...(last !== undefined && found.length > items.length &&
-        { continue: continueAfter(deliveryPosition(last)) }),
-    };
-  };
+    return rows.map(({ name }) => String(name));
+  }
+
+  #record(id: string): Delivery | undefined {
+    const sql = "SELECT namespace, received_at, record FROM delivery WHERE id = ?";
+    const row = this.#database.get(sql, id);
+    const namespace = String(row?.["namespace"]);
+    const receivedAt = Number(row?.["received_at"]);
+    return row && readDelivery(String(row["record"]), { id, namespace, receivedAt });
+  }
 
   // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly delivery: EventStore["delivery"] = async (namespace, id) => {
-    const sql = "SELECT received_at, record FROM delivery WHERE id = ? AND namespace = ?";
-    const row = this.#database.get(sql, id, namespace);
-    const receivedAt = Number(row?.["received_at"]);
-    return row && readDelivery(String(row["record"]), { id, namespace, receivedAt });
+    const record = this.#record(id);
+    return record?.namespace === namespace ? record : undefined;
   };
 
   readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {

@@ -3,6 +3,7 @@ import {
   ALL_TERM,
   comparePositions,
   drivingTerms,
+  endOf,
   exactId,
   isWholeQuery,
   type ListPosition,
@@ -18,7 +19,6 @@ import { parseEntry } from "./index_entry.ts";
 const MAX_SLICE = 500;
 /** How many entries ahead the choice of terms looks. */
 const LOOK_AHEAD = 100;
-const EARLIEST_MS = -8.64e15;
 
 /** A walk over entries that include all those of a query. */
 export class ListWalk {
@@ -98,7 +98,7 @@ export class ListWalk {
         term,
         after.createdAt,
         after.id,
-        this.#query.createdAfter ?? EARLIEST_MS,
+        endOf(this.#query),
       )
     );
     return walks.length === 1 && walks[0] !== undefined ? walks[0] : mergeWalks(walks);

@@ -3,13 +3,21 @@
  * beginning, newest first, and examines entries until the page is full.
  */
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
-import { beginningOf, continueAfter, type ListPosition, sizeOfParts } from "../list_query.ts";
+import {
+  beginningOf,
+  continueAfter,
+  countedQuery,
+  drivingTerms,
+  type ListPosition,
+  sizeOfParts,
+} from "../list_query.ts";
 import type { ListPage, ListQuery, QueryStore } from "../port.ts";
 import { changeReader } from "../unreadable_change.ts";
 import type { Wakeups } from "../wakeups.ts";
 import { FEED_BATCH, parseVersion, type WatchedFeed, watchFeed } from "../watch_feed.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { readFeed, readHistory } from "./feed.ts";
+import { countSpan, oldestOf } from "./list_count.ts";
 import { entryOf, ListWalk, positionOf } from "./list_walk.ts";
 import { readParts, readPartsWithoutNodes, readWholeActor, type WholeActor } from "./parts.ts";
 
@@ -62,6 +70,20 @@ export class SqliteQuery implements QueryStore {
       ...(query.count === true && { remaining }),
       version,
     };
+  };
+
+  readonly count: QueryStore["count"] = async (of, bounds) => {
+    const [terms = []] = drivingTerms(countedQuery(of), this.#completedLabel);
+    const counts: number[] = [];
+    for (const [at, end] of bounds.slice(1).entries()) {
+      let count = 0;
+      for (const term of terms) {
+        count += await countSpan(this.#database, term, bounds[at] ?? end, end);
+      }
+      counts.push(count);
+    }
+    const oldest = terms.flatMap((term) => oldestOf(this.#database, term) ?? []);
+    return { oldest: oldest.length === 0 ? undefined : Math.min(...oldest), counts };
   };
 
   async #page(walk: ListWalk, after: ListPosition, query: ListQuery): Promise<Page> {

@@ -100,4 +100,21 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM shared WHERE row = old.shared AND uses = 0;
   END;
   `,
+  // The term for entries with a step that waits, ordered by the negative of the time since when it does.
+  `
+  UPDATE actor SET index_entry = json_set(index_entry, '$.waitsSince', waits.since)
+  FROM (
+    SELECT actor, min(json_extract(text, '$.startedAt')) AS since FROM part
+    WHERE key LIKE 'n:%' AND text LIKE '%"Suspend"%' AND CASE WHEN json_valid(text) THEN
+      json_extract(text, '$.type') = 'Suspend' AND json_extract(text, '$.phase') = 'Running'
+      AND json_type(text, '$.startedAt') = 'integer'
+    END
+    GROUP BY actor
+  ) AS waits
+  WHERE row = waits.actor AND CASE WHEN json_valid(index_entry) THEN
+    json_extract(index_entry, '$.phase') IN ('Pending', 'Running')
+  END;
+  INSERT INTO term SELECT 'w', -json_extract(index_entry, '$.waitsSince'), id FROM actor
+  WHERE CASE WHEN json_valid(index_entry) THEN json_extract(index_entry, '$.waitsSince') END IS NOT NULL
+  `,
 ];

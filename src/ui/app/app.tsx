@@ -11,14 +11,35 @@ import { type PageEntry, type PageProps, placeOf } from "./paths.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Empty } from "./parts/basics.tsx";
 import { KeyHelp, useKeys } from "./parts/keys.tsx";
+import { lazyPage } from "./parts/lazy_page.tsx";
 import { ConnectionLine, Notices } from "./parts/notices.tsx";
 import { TEXTS } from "./texts.ts";
+
+const template = lazyPage(async () => (await import("./pages/template.tsx")).TemplatePage);
+
+function eventPages(name: keyof typeof import("./pages/events.tsx")): ComponentType<PageProps> {
+  return lazyPage(async () => (await import("./pages/events.tsx"))[name]);
+}
 
 const COMPONENTS: Record<PageEntry["key"], ComponentType<PageProps>> = {
   workflows: WorkflowsPage,
   workflow: WorkflowPage,
   waiting: WaitingPage,
+  templates: lazyPage(async () => (await import("./pages/templates.tsx")).TemplatesPage),
+  template,
+  clusterTemplate: template,
+  crons: lazyPage(async () => (await import("./pages/crons.tsx")).CronsPage),
+  cron: lazyPage(async () => (await import("./pages/cron.tsx")).CronPage),
+  archive: lazyPage(async () => (await import("./pages/archive.tsx")).ArchivePage),
+  archived: lazyPage(async () => (await import("./pages/archived.tsx")).ArchivedPage),
+  locks: lazyPage(async () => (await import("./pages/locks.tsx")).LocksPage),
+  system: lazyPage(async () => (await import("./pages/system.tsx")).SystemPage),
   submit: SubmitPage,
+  events: eventPages("EventsPage"),
+  event: eventPages("EventPage"),
+  bindings: eventPages("BindingsPage"),
+  binding: eventPages("BindingPage"),
+  playground: eventPages("PlaygroundPage"),
   login: LoginPage,
 };
 

@@ -1,11 +1,13 @@
 /** Begins in the browser: fills the shell that the server sent. */
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { followNavigation, hideAsBefore } from "./data/navigation.ts";
 import { startRouter } from "./data/router.ts";
 import { startSession } from "./data/session.ts";
 import { Account } from "./parts/account.tsx";
 
 startRouter();
+hideAsBefore();
 const page = document.getElementById("page");
 const account = document.getElementById("account");
 if (page !== null && account !== null) {
@@ -13,4 +15,4 @@ if (page !== null && account !== null) {
   render(<App />, page);
   render(<Account />, account);
 }
-void startSession();
+void startSession().then(followNavigation);

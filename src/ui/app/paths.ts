@@ -3,19 +3,105 @@ import { TEXTS } from "./texts.ts";
 
 export interface PageEntry {
   /** Which component shows it. */
-  key: "workflows" | "workflow" | "waiting" | "submit" | "login";
+  key:
+    | "workflows"
+    | "workflow"
+    | "waiting"
+    | "events"
+    | "event"
+    | "bindings"
+    | "binding"
+    | "playground"
+    | "templates"
+    | "template"
+    | "clusterTemplate"
+    | "crons"
+    | "cron"
+    | "archive"
+    | "archived"
+    | "locks"
+    | "system"
+    | "submit"
+    | "login";
   /** In the router's notation. */
   path: string;
   title: string;
   /** Its second key after `g`; absent: it is not in the navigation. */
   goKey?: string;
+  /** Rights in some namespace, one of which makes the page worth opening: resource and verb. Absent: none is needed. */
+  needs?: readonly (readonly [resource: string, verb: string])[];
+  /** What the page asks the API for at first has the page's own path there, so the browser can ask before the script does. */
+  hasDataAtPath?: true;
 }
 
+const LISTS_WORKFLOWS: PageEntry["needs"] = [["workflows", "list"]];
+
 export const PAGES: readonly PageEntry[] = [
-  { key: "workflows", path: "/", title: TEXTS.pages.workflows, goKey: "w" },
-  { key: "waiting", path: "/waiting", title: TEXTS.pages.waiting, goKey: "i" },
-  { key: "submit", path: "/submit", title: TEXTS.pages.submit, goKey: "s" },
-  { key: "workflow", path: "/workflows/:namespace/:name", title: TEXTS.pages.workflow },
+  { key: "workflows", path: "/", title: TEXTS.pages.workflows, goKey: "w", needs: LISTS_WORKFLOWS },
+  {
+    key: "waiting",
+    path: "/waiting",
+    title: TEXTS.pages.waiting,
+    goKey: "i",
+    needs: LISTS_WORKFLOWS,
+  },
+  {
+    key: "events",
+    path: "/events",
+    title: TEXTS.pages.events,
+    goKey: "e",
+    needs: [["workfloweventbindings", "list"]],
+  },
+  {
+    key: "templates",
+    path: "/templates",
+    title: TEXTS.templates.title,
+    goKey: "t",
+    needs: [["workflowtemplates", "list"], ["clusterworkflowtemplates", "list"]],
+  },
+  {
+    key: "crons",
+    path: "/cron",
+    title: TEXTS.crons.title,
+    goKey: "c",
+    needs: [["cronworkflows", "list"]],
+  },
+  {
+    key: "archive",
+    path: "/archive",
+    title: TEXTS.archive.title,
+    goKey: "a",
+    needs: LISTS_WORKFLOWS,
+  },
+  { key: "locks", path: "/locks", title: TEXTS.locks.title, goKey: "l", needs: LISTS_WORKFLOWS },
+  {
+    key: "system",
+    path: "/system",
+    title: TEXTS.system.title,
+    goKey: "y",
+    needs: [["system", "get"]],
+  },
+  {
+    key: "submit",
+    path: "/submit",
+    title: TEXTS.pages.submit,
+    goKey: "s",
+    needs: [["workflows", "create"]],
+  },
+  {
+    key: "workflow",
+    path: "/workflows/:namespace/:name",
+    title: TEXTS.pages.workflow,
+    hasDataAtPath: true,
+  },
+  { key: "playground", path: "/events/playground", title: TEXTS.pages.playground },
+  { key: "bindings", path: "/events/bindings", title: TEXTS.pages.bindings },
+  { key: "binding", path: "/events/bindings/:namespace/:name", title: TEXTS.pages.binding },
+  { key: "event", path: "/events/:namespace/:id", title: TEXTS.pages.event },
+  { key: "template", path: "/templates/:namespace/:name", title: TEXTS.templates.one },
+  { key: "clusterTemplate", path: "/templates/:name", title: TEXTS.templates.one },
+  { key: "cron", path: "/cron/:namespace/:name", title: TEXTS.crons.one },
+  { key: "archived", path: "/archive/:namespace/:name/:uid", title: TEXTS.archive.one },
   { key: "login", path: "/login", title: TEXTS.pages.login },
 ];
 
@@ -69,4 +155,45 @@ export function workflowPath(
   const text = new URLSearchParams(query).toString();
   return `/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}` +
     (text === "" ? "" : `?${text}`);
+}
+
+/** The path of the list of events, with its filters. */
+export function eventsPath(query: Record<string, string> = {}): string {
+  return withQuery("/events", query);
+}
+
+export function eventPath(namespace: string, id: string): string {
+  return `/events/${encodeURIComponent(namespace)}/${encodeURIComponent(id)}`;
+}
+
+export function bindingPath(namespace: string, name: string): string {
+  return `/events/bindings/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** A path with those members of a query that are not empty. */
+export function withQuery(path: string, query: Record<string, string>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== "");
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+/** The path of a template's page, from the root. A template of the whole cluster has no namespace. */
+export function templatePath(namespace: string, name: string): string {
+  const place = namespace === "" ? "" : `${encodeURIComponent(namespace)}/`;
+  return `/templates/${place}${encodeURIComponent(name)}`;
+}
+
+/** The path of a cron workflow's page, from the root. */
+export function cronPath(namespace: string, name: string): string {
+  return `/cron/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The path of an archived workflow's page, from the root. */
+export function archivedPath(namespace: string, name: string, uid: string): string {
+  return `/archive/${[namespace, name, uid].map(encodeURIComponent).join("/")}`;
+}
+
+/** Tells whether a page belongs to an entry of the navigation: it is that page, or lies below it. */
+export function belongsTo(entry: string, path: string): boolean {
+  if (entry === "/") return path === "/" || path.startsWith("/workflows/");
+  return path === entry || path.startsWith(`${entry}/`);
 }

@@ -23,6 +23,11 @@ export const TEXTS = {
     workflow: "Workflow",
     waiting: "Waiting",
     submit: "Submit",
+    events: "Events",
+    event: "Event",
+    bindings: "Event bindings",
+    binding: "Event binding",
+    playground: "Try an event",
     login: "Log in",
     notFound: "There is no such page",
   },
@@ -113,7 +118,7 @@ export const TEXTS = {
     down: "Next row",
     up: "Row before",
     open: "Open the row",
-    select: "Choose the row",
+    select: "Choose the row or step",
     close: "Close a dialog",
     help: "These keys",
   },
@@ -184,11 +189,14 @@ export const TEXTS = {
   },
   bars: {
     all: (count: number) => `${workflows(count)}:`,
-    part: (count: number) => `The newest ${workflows(count)}:`,
+    part: (count: number) => `Among the newest ${workflows(count)}:`,
+    atLeast: "at least ",
+    partWhy:
+      "No more than these were looked at. There may be more of each phase among older ones; " +
+      "without filters, or with a time alone, all are counted.",
   },
   actions: {
     message: "Message (optional)",
-    retryRuns: "These steps run again, and what comes after them:",
     suspend: {
       do: "Suspend",
       what: "No further steps start until it is resumed. Steps that run go on.",
@@ -294,6 +302,10 @@ export const TEXTS = {
     resume: "Resume",
     fail: "Fail it …",
     call: "The call that resumes it",
+    makeUrl: "Make a URL for it",
+    urlIsFor: (until: string) =>
+      `Whoever has this URL can resume this step, and do nothing else, until ${until}.`,
+    noUrl: (name: string) => `There is no URL for “${name}”.`,
     resumeTitle: (name: string) => `Resume “${name}”`,
     failTitle: (name: string) => `Fail “${name}”?`,
     supply: "The step takes these outputs from whoever resumes it:",
@@ -377,18 +389,89 @@ export const TEXTS = {
     whole: "With status",
   },
   inbox: {
-    count: (count: number) => many(count, "step waits", "steps wait"),
+    count: (count: number, areMore: boolean) =>
+      `${areMore ? "At least " : ""}${many(count, "step waits", "steps wait")}`,
     template: "Template",
     allTemplates: "All templates",
     of: (name: string, namespace: string) => `${name} in ${namespace}`,
     wakes: (rest: string) => `Goes on by itself in ${rest}.`,
     more: "Show more",
-    part: "Not all unfinished workflows were looked through: there are too many. " +
-      "Choose a namespace to see the others.",
     none: {
       title: "Nobody has to do anything",
       next: "Steps that wait for somebody (suspend templates) appear here, the oldest first.",
     },
+  },
+  sso: {
+    do: "Log in with your organisation",
+    or: "Or with a token",
+    failed: {
+      stale: "That login took too long, or another one began since. Log in again.",
+      refused: "Your identity provider did not let you in. Log in as somebody who may use this " +
+        "server, or ask whoever manages the provider.",
+      settings:
+        "This server and your identity provider do not understand each other. Ask whoever " +
+        "runs the server: its log has the reason.",
+      unreachable: "Your identity provider does not answer. Try again in a moment.",
+      token: "Your identity provider let you in, but this server does not accept its token. Ask " +
+        "whoever runs the server: its log has the reason.",
+      "too-long": "Your token is too long for a cookie, probably because you are in many groups. " +
+        "Ask whoever manages the provider to put fewer into it, or log in with a token.",
+    } as Record<string, string>,
+  },
+  podEvents: {
+    title: "Events of the pod",
+    none: "None in the last hour. New ones appear here.",
+    times: (count: number) => `${count} times, last`,
+  },
+  logFields: {
+    show: "Show fields of JSON lines",
+    hint: "word, NAME=VALUE",
+    cut: (lines: number) => `… and more than these ${lines.toLocaleString("en")} lines\n`,
+  },
+  retry: {
+    from: "Run again",
+    failed: "What failed",
+    alsoSteps: "What failed, and steps that I choose",
+    steps: "These run again too, with all that follows them",
+    search: "Find a step",
+    moreSteps: (count: number) => `… and ${count} more: look for them by name.`,
+    alsoTemplate: "What failed, and all steps of this template with all that follows them",
+    plan: (count: number | undefined) =>
+      count === undefined
+        ? "Asking which steps run again …"
+        : `${many(count, "step runs", "steps run")} again:`,
+    after: "Steps that were never reached run after them as usual.",
+  },
+  choice: {
+    bar: "Choosing steps for a retry",
+    begin: "Choose steps",
+    chosen: (count: number) =>
+      count === 0 ? "Choose the steps to run again" : `${many(count, "step", "steps")} chosen`,
+    retry: "Retry with these",
+  },
+  dryRun: {
+    do: "Show what would be made",
+    title: (name: string) => `This would be made: ${name}`,
+    nothing: "Nothing was made. A generated name will be another one.",
+    manifest: "Manifest that would be made",
+  },
+  code: {
+    format: "Format",
+    yaml: "YAML",
+    json: "JSON",
+    keys: "Ctrl+Space proposes what may stand at the cursor. Ctrl+F searches.",
+    line: (line: number) => `Line ${line}:`,
+    unknown: (name: string, near: string | undefined) =>
+      `“${name}” is not known here.` + (near === undefined ? "" : ` Do you mean “${near}”?`),
+    choice: (choices: string) => `One of these is expected here: ${choices}.`,
+    empty: "There is no manifest yet.",
+    type: (wanted: string) => `Another type is expected here: ${wanted}.`,
+  },
+  rights: {
+    visible: "You may see something in:",
+    noSubmit: (namespace: string) =>
+      `You may not submit workflows in “${namespace}”. Choose another namespace, or ask whoever ` +
+      "keeps the access rules of this server.",
   },
   submit: {
     button: "Submit a workflow",
@@ -407,6 +490,551 @@ export const TEXTS = {
     made: (name: string) => `${name} was submitted.`,
     failed: "The workflow was not submitted.",
     required: "This parameter needs a value.",
+  },
+  events: {
+    tabs: { label: "Views of events", all: "Deliveries", dead: "Dead letters" },
+    all: "All events",
+    heads: {
+      state: "Became",
+      event: "Event",
+      namespace: "Namespace",
+      bindings: "Bindings",
+      received: "Received",
+    },
+    fields: {
+      namespace: "Namespace",
+      state: "State",
+      anyState: "Any state",
+      discriminator: "Discriminator",
+      binding: "Binding that matched or failed",
+    },
+    state: { queued: "Waiting or in work", done: "Done", dead: "Dead letter" },
+    /** What became of an event. */
+    words: {
+      queued: "Queued",
+      retried: "Tried again",
+      matched: "Matched",
+      unmatched: "No match",
+      dead: "Dead letter",
+      unreadable: "Unreadable",
+    },
+    outcomes: {
+      "not-matched": "no match",
+      submitted: "submitted",
+      resumed: "resumed",
+      stopped: "stopped",
+      waiting: "waits for its step",
+      error: "error",
+    },
+    noDiscriminator: "(no discriminator)",
+    noNamespace: "(namespace not known)",
+    whole: "the event as a whole",
+    notMatched: (count: number) => `${count} more without a match`,
+    moreVerdicts: (count: number) => `and ${count} more`,
+    noBindings: "no binding in its namespace",
+    older: "Older",
+    newest: "Newest",
+    page: "Pages",
+    looked: "None on this page. Older ones may match.",
+    none: {
+      title: "No events yet",
+      next: "Each event that is sent appears here, with what every binding made of it. Send one:",
+      command: "sluice event send build --data '{\"number\": 7}'",
+    },
+    noDead: {
+      title: "No dead letters",
+      next: "An event that could not be dispatched appears here, and can be replayed.",
+    },
+    noMatch: {
+      title: "No event matches the filters",
+      next: "Choose fewer filters.",
+      clear: "Clear all filters",
+    },
+    facts: {
+      namespace: "Namespace",
+      received: "Received",
+      size: "Size",
+      attempts: "Attempts",
+      next: "Next attempt",
+      sender: "Sent by",
+      id: "Id",
+    },
+    stories: {
+      title: "What its bindings did",
+      unexplained: (count: number) =>
+        `${many(count, "further binding is", "further bindings are")} not explained here.`,
+      none: "There was no binding in its namespace.",
+      queued: "No binding has seen it yet.",
+      notAsked: "It is not in the record: it was made later, or too many did not match.",
+      changed: {
+        selected: "The binding has changed since: now it would select this event.",
+        other: "The binding has changed since: now it would not select this event.",
+      },
+      selector: {
+        selected: "The selector is true",
+        "not-selected": "The selector is false",
+        error: "The selector fails",
+      },
+      because: (parts: string[]) => `because of ${parts.join(" and ")}`,
+      unreadable: "The selector cannot be evaluated.",
+      gone: "deleted",
+    },
+    parts: {
+      label: "Parts of the selector",
+      verdicts: { true: "true", false: "false", error: "error", skipped: "not evaluated" },
+      operators: {
+        and: "all of these",
+        or: "one of these",
+        not: "not",
+      },
+      value: (text: string, value: string) => `${text} is ${value}`,
+    },
+    payload: {
+      title: "Payload",
+      what: "payload",
+      headers: "Headers",
+      noHeaders: "No header that begins with x- came with it.",
+      notKept: "The event itself is not kept. Dead letters are, and of the others a sample up to " +
+        "16 KiB (--kept-event-rate).",
+      queued: "The event itself can be seen when it has ended.",
+      forbidden: "You may not see the payload: it takes the right to update event bindings in " +
+        "this namespace.",
+      bytes: "Its bytes, as they are stored",
+      cut: "Only the beginning is kept.",
+      base64: "They are no text, so they are shown in base64.",
+      lost: "It cannot be replayed: send the event again.",
+      long: (count: number) =>
+        `Only the first ${count.toLocaleString("en")} characters are shown; copying takes all.`,
+    },
+    try: "Try it with other bindings",
+    replay: {
+      do: "Replay",
+      one: (id: string) => `Replay ${id}`,
+      all: "Replay all that match …",
+      counting: "Counting …",
+      title: (count: number) => `Replay ${many(count, "dead letter", "dead letters")}?`,
+      what: "Each goes back into the queue, for the bindings that failed, with the rights of its " +
+        "sender. Bindings that succeeded do nothing again.",
+      nothing: "None of them can be replayed.",
+      progress: (done: number, all: number) =>
+        `${done.toLocaleString("en")} of ${all.toLocaleString("en")} put back`,
+      full: "The queue is full; waiting for room …",
+      stop: "Stop",
+      done: (count: number) =>
+        `${many(count, "dead letter is", "dead letters are")} back in the queue.`,
+      failed: "The dead letter could not be replayed.",
+    },
+    bindings: {
+      heads: {
+        name: "Binding",
+        namespace: "Namespace",
+        selector: "Selector",
+        does: "Does",
+        match: "Last match",
+        error: "Last error",
+      },
+      submits: (template: string) => `submits ${template}`,
+      resumes: "resumes a step",
+      stops: "stops a step",
+      nothing: "nothing",
+      never: "none",
+      looked: (count: number) =>
+        `Matches and errors are those among the newest ${many(count, "event", "events")}.`,
+      part: "There are more bindings. Choose a namespace to see the others.",
+      none: {
+        title: "No event bindings yet",
+        next: "A binding says which events start which workflow. Store one:",
+        command: "sluice binding create binding.yaml",
+      },
+      counts: (matched: number, failed: number) =>
+        `${matched.toLocaleString("en")} matched, ${failed.toLocaleString("en")} failed`,
+      facts: { activity: "Newest events" },
+      unreadable: "The stored binding cannot be read; write it again or delete it.",
+      events: "Its events",
+      try: "Try it with an event",
+      what: "selector",
+    },
+    playground: {
+      what: "What would a binding do with an event? Nothing is sent and nothing is done.",
+      event: "Event",
+      binding: "Binding",
+      payload: "Payload (JSON)",
+      headers: "Headers that begin with x-, one on each line",
+      headersHint: "x-github-event: push",
+      headersWrong: "Each line of the headers is a name, a colon and a value.",
+      paste: "A manifest",
+      noBindings:
+        "There is no binding in this namespace, and you may not try one that is not stored.",
+      manifest: "Binding (YAML or JSON)",
+      result: "Result",
+      trying: "Trying …",
+      "not-matched": "It would do nothing: the selector is false.",
+      submit: "It would submit this workflow:",
+      resume: "It would resume the steps that this selects:",
+      stop: "It would stop the steps that this selects:",
+      error: "It would fail:",
+      refused: "It cannot be tried:",
+      payloadWrong: (message: string) => `The payload is no JSON. ${message}`,
+      manifestWrong: (message: string) => `The manifest is no YAML. ${message}`,
+      parameters: "Parameters",
+      workflow: "Workflow",
+    },
+  },
+  menu: "Menu",
+  templates: {
+    title: "Templates",
+    one: "Template",
+    scope: "Where",
+    scopes: { namespaced: "In namespaces", cluster: "For the whole cluster" },
+    search: "Name contains",
+    heads: {
+      name: "Name",
+      namespace: "Namespace",
+      parameters: "Parameters",
+      created: "Created",
+    },
+    everywhere: "all namespaces",
+    clusterTemplate: "A template of the cluster",
+    noClusterTemplates: "There are no templates of the whole cluster.",
+    submit: "Submit from it",
+    remove: "Delete",
+    removeAsk: (name: string) => `Delete the template ${name}?`,
+    removeWhat:
+      "Workflows that were made from it go on. What refers to it by name (cron workflows, " +
+      "event bindings, other templates) will fail. This cannot be undone.",
+    removed: (name: string) => `The template ${name} is deleted.`,
+    notRemoved: (name: string) => `The template ${name} could not be deleted.`,
+    unreadable: "It cannot be read, and can only be deleted:",
+    none: {
+      title: "No templates yet",
+      next:
+        "A template is a stored workflow that people, cron workflows and events start. Store one:",
+      command: "sluice template create template.yaml",
+    },
+    noMatch: { title: "No template matches the filters", next: "Choose fewer filters." },
+    facts: {
+      namespace: "Namespace",
+      entrypoint: "Begins with",
+      created: "Created",
+      steps: "Templates in it",
+    },
+    parameters: {
+      title: "Parameters",
+      none: "It takes no parameters.",
+      name: "Name",
+      value: "Default",
+      choices: "Choices",
+      description: "Description",
+      required: "required",
+    },
+    runs: {
+      title: "Last runs",
+      none: "It has not run yet, or its runs are deleted.",
+      all: "All its runs",
+      hidden: "Its runs cannot be shown:",
+    },
+    manifest: "Manifest",
+    tooMany: "Only the first 2,000 are shown. Search for the others by name.",
+  },
+  crons: {
+    title: "Cron",
+    one: "Cron workflow",
+    search: "Name contains",
+    heads: {
+      name: "Name",
+      namespace: "Namespace",
+      state: "State",
+      schedule: "Schedule",
+      next: "Next run",
+      last: "Last run",
+      ended: "Succeeded, failed",
+    },
+    states: {
+      on: "On",
+      off: "Switched off",
+      stopped: "Stopped for good",
+      wrong: "In trouble",
+    },
+    every: (span: string) => `Every ${span}, counted from its creation`,
+    zone: (words: string, zone: string) => `${words} (${zone})`,
+    never: "never",
+    notWhile: { off: "none while it is off", stopped: "none", wrong: "none: it cannot be read" },
+    none: {
+      title: "No cron workflows yet",
+      next: "A cron workflow starts a workflow at set times. Store one:",
+      command: "sluice cron create cron.yaml",
+    },
+    noMatch: { title: "No cron workflow matches the filters", next: "Choose fewer filters." },
+    line: {
+      title: "The next 24 hours",
+      label: (name: string, count: string) => `${name}: ${count}`,
+      runs: (count: number, isMore: boolean) =>
+        `${isMore ? "more than " : ""}${many(count, "run", "runs")}`,
+      often: "more often than can be drawn",
+      now: "now",
+      past: "Past and next runs",
+      more: (count: number) => `The time line shows the first ${count}.`,
+    },
+    switchOff: "Suspend",
+    switchOn: "Resume",
+    runNow: "Run now",
+    remove: "Delete",
+    off: (name: string) => `${name} is switched off: it starts nothing until it is resumed.`,
+    on: (name: string) => `${name} is switched on.`,
+    ran: (name: string) => `${name} runs now as`,
+    removed: (name: string) => `The cron workflow ${name} is deleted.`,
+    failed: (name: string) => `${name} was not changed.`,
+    removeAsk: (name: string) => `Delete the cron workflow ${name}?`,
+    removeWhat: "It starts nothing any more. This cannot be undone.",
+    runAsk: (name: string) => `Run ${name} now?`,
+    runWhat:
+      "A workflow starts at once, beside its schedule and whatever its concurrency policy says.",
+    facts: {
+      namespace: "Namespace",
+      schedule: "Schedule",
+      policy: "If the run before is still going",
+      when: "Runs only when",
+      stop: "Stops for good when",
+      deadline: "A missed time is made up for within",
+      history: "Kept runs",
+      counts: "Ended so far",
+    },
+    policies: {
+      Allow: "both run",
+      Forbid: "the new one is skipped",
+      Replace: "the old one is terminated",
+    },
+    history: (succeeded: number, failed: number) => `${succeeded} that succeeded, ${failed} others`,
+    counts: (succeeded: number, failed: number) =>
+      `${succeeded.toLocaleString("en")} succeeded, ${failed.toLocaleString("en")} did not`,
+    trouble: {
+      SpecError: "It does not run because its manifest is wrong:",
+      SubmissionError: "The last run could not be submitted:",
+      other: (type: string) => `${type}:`,
+    },
+    offSince: "It is switched off: due times pass without a run.",
+    stoppedFor:
+      "Its stop strategy came true: it will never run again. Delete it, or make a new one.",
+    next: {
+      title: "Next runs",
+      off: "Due times (nothing runs then, because it is off)",
+      none: "No run is due.",
+    },
+    runs: { title: "Last runs", none: "It has not run yet, or its runs are deleted." },
+    skips: {
+      title: "Skipped runs",
+      none: "No run was skipped. Times while it is switched off do not count.",
+      one: (time: string) => `The run of ${time} was skipped`,
+      row: (count: number, from: string, to: string) =>
+        `${count.toLocaleString("en")} runs from ${from} to ${to} were skipped`,
+      reasons: {
+        active: "because the run before was still going (concurrency policy Forbid).",
+        condition: "because its condition (when) was false.",
+      },
+    },
+    manifest: "Manifest",
+  },
+  runs: {
+    title: (template: string) => `The newest runs of ${template}`,
+    this: (name: string) => `${name} (this one)`,
+    heads: { phase: "Phase", name: "Name", started: "Created", duration: "Duration", due: "Due" },
+  },
+  archive: {
+    title: "Archive",
+    one: "Archived workflow",
+    search: "Name begins with",
+    label: "Labels",
+    started: "Started",
+    kept: "Kept",
+    places: { only: "only here", both: "also in the list" },
+    heads: {
+      phase: "Phase",
+      name: "Name",
+      namespace: "Namespace",
+      duration: "Duration",
+      finished: "Finished",
+    },
+    more: "Show 100 more",
+    shown: (count: number) => `${workflows(count)} shown`,
+    tooMany: "Only the first 2,000 are shown. Choose filters to find the others.",
+    none: {
+      title: "The archive is empty",
+      next:
+        "Finished workflows are here as soon as there are some. With --archive-deleted they stay " +
+        "here when they are deleted.",
+    },
+    noMatch: { title: "No archived workflow matches the filters", next: "Choose fewer filters." },
+    note: "This is the workflow as the archive has it. It does not change.",
+    live: "Open it in the list of workflows",
+    retried: (name: string) => `${name} is back and runs again from where it failed.`,
+    removeWhat: "It is removed from the archive and, if it is still there, from the list. " +
+      "This cannot be undone.",
+  },
+  locks: {
+    title: "Locks",
+    kinds: { mutex: "Mutex", semaphore: "Semaphore" },
+    held: (held: number, limit: number) => `${held} of ${limit} held`,
+    free: (waiting: number) => waiting === 0 ? "nobody waits" : many(waiting, "waits", "wait"),
+    over: "More hold it than its limit allows now; it shrinks as they give it back.",
+    count: (count: number) => many(count, "lock", "locks"),
+    more: "Show 100 more",
+    holders: "Held by",
+    waiting: "Waiting, in this order",
+    hidden: "a workflow that you may not see",
+    wholeWorkflow: "the whole workflow",
+    step: "a step",
+    since: (span: string) => `for ${span}`,
+    priority: (priority: number) => `priority ${priority}`,
+    rest: (count: number) => `… and ${count.toLocaleString("en")} more`,
+    place: {
+      CONFIGMAP: (cmName: string, key: string) =>
+        `Its limit stands under “${key}” in the config map “${cmName}”.`,
+      DATABASE: (key: string) => `Its limit stands under “${key}” in the server's own limits.`,
+    },
+    change: "Change the limit",
+    limit: "Most holders at a time",
+    save: "Save",
+    changed: (name: string, limit: number) => `${name} may now be held ${limit} times.`,
+    notChanged: (name: string) => `The limit of ${name} was not changed.`,
+    none: {
+      title: "Nobody holds or waits for a lock",
+      next:
+        "Mutexes and semaphores (synchronization in a manifest) appear here while somebody uses them.",
+    },
+  },
+  system: {
+    title: "System",
+    well: "All is well.",
+    verdict: "What is not well, and what to do",
+    notes: "Good to know",
+    replicas: {
+      title: "Replicas",
+      heads: {
+        name: "Name",
+        shards: "Shards",
+        work: "In memory, running",
+        memory: "Memory",
+        version: "Version",
+        started: "Started",
+        answer: "Answer",
+      },
+      silent: "no answer",
+      work: (actors: number, tasks: number) =>
+        `${many(actors, "workflow", "workflows")}, ${many(tasks, "task", "tasks")}`,
+      shards: (count: number, total: number) => `${count} of ${total}`,
+      process: (number: number) => `process ${number}`,
+      heap: (used: string, limit: string) => `heap ${used} of ${limit}`,
+      ms: (ms: number) => `${ms} ms`,
+    },
+    shards: {
+      title: "Shards",
+      what: "Every workflow lives in a shard, and one replica at a time runs a shard.",
+      of: (shard: number, owner: string) => `Shard ${shard}: ${owner}`,
+      nobody: "nobody",
+      owner: (name: string, ranges: string) => `${name}: ${ranges}`,
+    },
+    store: {
+      title: "Store",
+      kinds: {
+        memory: "Memory of this process",
+        sqlite: "SQLite on this machine",
+        redis: "Redis",
+      } as Record<string, string>,
+      kind: "Kind",
+      durability: "An answered write survives",
+      answer: "Answers after",
+      noAnswer: "does not answer",
+      promises: {
+        always: "a power cut",
+        everysec: "the death of any process; up to a second may be lost in a power cut",
+        none: "nothing: it is gone with the process",
+        unknown: "what the store's own settings say; they cannot be read",
+      } as Record<string, string>,
+    },
+    events: {
+      title: "Queue of events",
+      fill: (queued: number, capacity: number) =>
+        `${queued.toLocaleString("en")} of ${capacity.toLocaleString("en")} places taken`,
+      unknown: "The store does not tell.",
+    },
+    executors: {
+      title: "Executors",
+      kinds: {
+        process: "Steps run as processes of the server's machine.",
+        container: "Steps run as containers of the server's machine.",
+        kubernetes: "Steps run as pods of the cluster.",
+        none: "No steps run here: only suspend and http templates work.",
+      } as Record<string, string>,
+      on: (kind: string, count: number) => `${kind}: ${many(count, "replica", "replicas")}`,
+    },
+    troubles: {
+      storeGone: {
+        what: (message: string) => `The store does not answer: ${message}.`,
+        todo: "Requests get 503 until it does. Check that it runs, and the network between. " +
+          "Nothing that was answered with success is lost.",
+      },
+      writesRefused: {
+        what: (message: string) => `The store refuses writes: ${message}.`,
+        todo:
+          "Lists still work, changes get 503. Its disk or memory is full, or it is read-only: make " +
+          "room. Nothing has to be restarted.",
+      },
+      durability: {
+        what: (asked: string, promised: string) =>
+          `The store promises less than --durability=${asked} asks for (${promised}).`,
+        todo:
+          "On Redis, set appendonly yes and appendfsync always; or say --durability=everysec if " +
+          "losing a second in a power cut is fine.",
+      },
+      silent: {
+        what: (names: string) => `No answer from ${names}.`,
+        todo:
+          "It has just ended, its event loop is blocked, or it is an older version. If it stays so, " +
+          "look at its log. Its shards go to others when its lease runs out.",
+      },
+      slow: {
+        what: (name: string, ms: number) => `${name} needed ${ms} ms to answer.`,
+        todo:
+          "Its event loop is busy. The log says what blocks it; more replicas or --processes help.",
+      },
+      unowned: {
+        what: (count: number) => `${many(count, "shard has", "shards have")} no owner.`,
+        todo:
+          "Workflows there stand still for the moment. It takes a few seconds when replicas come and " +
+          "go. If it stays so, a replica does not answer or the store refuses leases: see the log.",
+      },
+      versions: {
+        what: (versions: string) => `Replicas run different versions: ${versions}.`,
+        todo: "That is fine during an update. Afterwards, replace the ones that were forgotten.",
+      },
+      queueFull: {
+        what: (percent: number) => `The queue of events is ${percent} % full.`,
+        todo:
+          "When it is full, senders get 503 and try again. Look for bindings that fail, or add replicas.",
+      },
+      memory: {
+        what: (name: string, percent: number) => `${name} uses ${percent} % of its heap.`,
+        todo: "Give it more memory, or lower --hot-actors.",
+      },
+      noReplicas: {
+        what: "No replica runs shards.",
+        todo: "The server has just started, or it cannot take leases: see the log.",
+      },
+      volatile: {
+        what: "Everything is kept in memory, and gone when the server ends.",
+        todo: "For more than trying it out, start it with --store=sqlite:FOLDER or a Redis.",
+      },
+      noExecutor: {
+        what: "No replica runs steps (--executor none).",
+        todo:
+          "Only suspend and http templates work. Choose an executor to run containers or scripts.",
+      },
+      single: {
+        what: "There is one replica.",
+        todo:
+          "If it ends, everything waits until it is back. On Redis, two or more take over from each other.",
+      },
+    },
   },
 } as const;
 

@@ -3,21 +3,18 @@
  * way, not even that they exist.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { stringify } from "yaml";
-import { callersByRules, parseAccessRules } from "../../../src/auth/access_rules.ts";
+import { callersByRules } from "../../../src/auth/access_rules.ts";
 import type { Caller } from "../../../src/auth/port.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import {
-  createToken,
-  createTokenFileAuthenticator,
-  parseTokenFile,
-} from "../../../src/auth/token_file.ts";
 import { startInstance } from "../../support/api_server.ts";
+import { tokenCallers } from "../../support/token_callers.ts";
 
 /** A text that only those who may get the template may see. */
 const SOURCE = "the-source-of-a-script";
 /** Bob may do everything except get templates; some of them he may get by name. */
-const RULES = parseAccessRules(`
+const CALLERS = tokenCallers(
+  ["alice", "bob", "lister"],
+  `
 rules:
   - { subjects: [alice], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
   - { subjects: [bob], namespaces: ["*"], resources: [workflows, cronworkflows, workfloweventbindings], verbs: ["*"] }
@@ -28,22 +25,13 @@ rules:
     resourceNames: [open, nested, nested-cluster, deep, none-nested]
     verbs: [get]
   - { subjects: [lister], namespaces: ["*"], resources: [workfloweventbindings], verbs: [list] }
-`);
-const made = ["alice", "bob", "lister"].map((subject) => ({
-  subject,
-  ...createToken(subject, []),
-}));
+`,
+);
 /** Rights that were requested. */
 const asked: string[] = [];
 
 let server: Awaited<ReturnType<typeof startInstance>>;
 beforeAll(async () => {
-  const tokens = parseTokenFile(stringify({ tokens: made.map(({ entry }) => entry) }));
-  const authenticator = createTokenFileAuthenticator({
-    tokens: () => tokens,
-    rules: () => RULES,
-    now: () => 0,
-  });
   const noting = (caller: Caller): Caller => ({
     identity: caller.identity,
     may(access) {
@@ -56,12 +44,12 @@ beforeAll(async () => {
       server: false,
       authenticators: [{
         async authenticate(credential) {
-          const caller = await authenticator.authenticate(credential);
+          const caller = await CALLERS.authenticator.authenticate(credential);
           return caller && noting(caller);
         },
       }],
     },
-    callerOf: callersByRules(false, true, () => RULES),
+    callerOf: callersByRules(false, true, () => CALLERS.rules),
     settings: { authRequired: true, archive: true },
     eventWorkers: 1,
   });
@@ -136,11 +124,10 @@ async function send(
   path: string,
   body?: unknown,
 ): Promise<{ status: number; text: string }> {
-  const token = made.find(({ subject }) => subject === who)?.token ?? "";
   const response = await server.fetch(
     new Request(`http://127.0.0.1${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${CALLERS.tokenOf(who)}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }),
   );

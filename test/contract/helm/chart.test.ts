@@ -3,7 +3,7 @@
  * Needs no cluster.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -18,17 +18,14 @@ import { openMemoryStore } from "../../../src/store/memory/store.ts";
 import { watchWrites } from "../../../src/store/write_watch.ts";
 import { createMetrics } from "../../../src/platform/metrics.ts";
 import { serverSchema, serverSettings, VALUES_SCHEMA } from "../../../tools/chart_values.ts";
-import { IMAGE_CONFIG } from "../../../tools/image.ts";
+import { SERVER_COMMAND } from "../../../tools/image.ts";
 import { findProgram } from "../../cluster/programs.ts";
 import { startInstance } from "../../support/api_server.ts";
+import { createKubeCheck, KUBE_VERSIONS, type KubeCheck } from "../../support/kube_check.ts";
 
 const CHART = "helm/sluice";
-const SCHEMAS = "test/fixtures/kube_schemas";
-const VERSIONS = readdirSync(SCHEMAS).map((file) => file.replace(/\.json$/, ""))
-  .filter((name) => name !== "custom");
-
 /** Without this, a helm that was built by hand assumes a very old cluster. */
-const NEWEST = ["--kube-version", VERSIONS.at(-1) ?? ""];
+const NEWEST = ["--kube-version", KUBE_VERSIONS.at(-1) ?? ""];
 
 type Values = Record<string, unknown>;
 
@@ -104,6 +101,21 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
       },
     },
   },
+  "login of people at an issuer": {
+    values: {
+      auth: {
+        mode: "sso",
+        sso: {
+          issuer: "https://id.example",
+          audience: "sluice",
+          clientId: "pages",
+          clientSecret: "sso-client",
+          redirectUrl: "https://sluice.example/oauth2/callback",
+        },
+        accessConfigMap: "rules",
+      },
+    },
+  },
   "no authentication, one replica": {
     values: {
       replicas: 1,
@@ -122,6 +134,9 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   "manifests of a ConfigMap": { values: { manifestsConfigMap: "manifests" } },
   "several processes in a pod": { values: { processes: 4 } },
   "as many processes as cores": { values: { processes: "auto" } },
+  "callback URLs": {
+    values: { callbacks: { publicUrl: "https://x.example/sluice", keysSecret: "callbacks" } },
+  },
   "every setting of the server": { values: { server: sampleSettings() } },
   "closed network": {
     values: { networkPolicy: { from: [{ podSelector: { matchLabels: { app: "x" } } }] } },
@@ -197,7 +212,7 @@ function title(text: string, ...programs: { missing?: string | undefined }[]): s
 }
 
 function callHelm(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  const path = "path" in helm ? helm.path : "";
+  const path = helm.path ?? "";
   return spawnSync(path, args, { encoding: "utf8", maxBuffer: 1 << 26 });
 }
 
@@ -403,16 +418,34 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     }
   });
 
-  test("rules, tokens and manifests lie where the server looks for them", () => {
+  test.each<[string, Values, string]>([
+    ["as it is said", { callbacks: { publicUrl: "https://x.example/a" } }, "https://x.example/a"],
+    ["the host of the Ingress", CASES["ingress with TLS"]?.values ?? {}, "https://x.example"],
+    [
+      "that host without TLS",
+      { ingress: { enabled: true, host: "x.example" } },
+      "http://x.example",
+    ],
+    [
+      "otherwise the Service",
+      { ingress: { enabled: true } },
+      "http://sluice.a-namespace-with-a-long-name.svc:2746",
+    ],
+  ])("the address of callback URLs: %s", (_name, values, address) => {
+    expect(parseConfig([], environment(values)).publicUrl).toBe(address);
+  });
+
+  test("rules, tokens, keys and manifests lie where the server looks for them", () => {
     const values = {
       auth: {
         tokensSecret: "tokens",
         access: [{ subjects: ["ci"], namespaces: ["a"], resources: ["workflows"], verbs: ["*"] }],
       },
+      callbacks: { keysSecret: "callbacks" },
       manifestsConfigMap: "manifests",
     };
     const items = render(values);
-    const { accessFile, tokenFile, manifests } = parseConfig([], environment(values));
+    const { accessFile, callbackKeys, tokenFile, manifests } = parseConfig([], environment(values));
     const { template: pod } = one(items, "Deployment").spec as {
       template: {
         spec: {
@@ -433,6 +466,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       return configMap?.name ?? secret?.secretName;
     };
     expect(sourceAt(dirname(tokenFile))).toBe("tokens");
+    expect(sourceAt(dirname(callbackKeys))).toBe("callbacks");
     expect(sourceAt(manifests)).toBe("manifests");
     const rules = one(items, "ConfigMap", sourceAt(dirname(accessFile))).data?.["access.yaml"] ??
       "";
@@ -466,12 +500,12 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const values = { processes: "auto" };
     expect(environment(values)).toMatchObject({
       SLUICE_PROCESSES: "auto",
-      SLUICE_PROCESS_COMMAND: IMAGE_CONFIG.Entrypoint.join(" "),
+      SLUICE_PROCESS_COMMAND: SERVER_COMMAND.join(" "),
     });
-    const more = command(values)?.filter((word) => !IMAGE_CONFIG.Entrypoint.includes(word));
+    const more = command(values)?.filter((word) => !SERVER_COMMAND.includes(word));
     expect(more).toEqual(["--allow-run=/usr/local/bin/deno"]);
     expect(command(values)?.filter((word) => !more?.includes(word)))
-      .toEqual(IMAGE_CONFIG.Entrypoint);
+      .toEqual(SERVER_COMMAND);
   });
 
   test("rules and dashboard name metrics that the server has", async () => {
@@ -522,48 +556,16 @@ describe.skipIf(helm.missing !== undefined || kubeconform.missing !== undefined)
   title("chart as Kubernetes takes it", helm, kubeconform),
   () => {
     const rendered = join(folder, "rendered");
+    let check: KubeCheck;
     beforeAll(() => {
       mkdirSync(rendered);
       for (const [name, { values }] of Object.entries(CASES)) {
         writeFileSync(join(rendered, `${name.replaceAll(/[^a-z]/gi, "_")}.yaml`), template(values));
       }
-      for (const name of [...VERSIONS, "custom"]) writeSchemas(name);
+      check = createKubeCheck(kubeconform.path ?? "", folder);
     });
 
-    /** One file for each kind, in the layout that kubeconform expects. */
-    function writeSchemas(name: string): void {
-      const { kinds, definitions } = JSON.parse(
-        readFileSync(join(SCHEMAS, `${name}.json`), "utf8"),
-      ) as { kinds: Record<string, string>; definitions: object };
-      for (const [key, definition] of Object.entries(kinds)) {
-        const [apiVersion = "", kind = ""] = key.split(" ");
-        const [group, version = group] = apiVersion.split("/");
-        const file = join(folder, name, group ?? "", `${kind.toLowerCase()}_${version}.json`);
-        mkdirSync(dirname(file), { recursive: true });
-        const schema = { allOf: [{ $ref: `#/definitions/${definition}` }], definitions };
-        writeFileSync(file, JSON.stringify(schema));
-      }
-    }
-
-    function check(version: string, input: string[], stdin?: string) {
-      const path = "path" in kubeconform ? kubeconform.path : "";
-      const at = (name: string) =>
-        join(folder, name, "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json");
-      const { stdout, stderr, status } = spawnSync(path, [
-        "-strict",
-        "-output",
-        "json",
-        "-schema-location",
-        at(version),
-        "-schema-location",
-        at("custom"),
-        ...input,
-      ], { encoding: "utf8", maxBuffer: 1 << 26, ...(stdin !== undefined && { input: stdin }) });
-      const { resources = [] } = JSON.parse(stdout || "{}") as { resources?: { msg: string }[] };
-      return { status, faults: resources, stderr };
-    }
-
-    test.each(VERSIONS)("every case is valid for Kubernetes %s", (version) => {
+    test.each(KUBE_VERSIONS)("every case is valid for Kubernetes %s", (version) => {
       expect(check(version, [rendered])).toEqual({ status: 0, faults: [], stderr: "" });
     });
 
@@ -577,7 +579,7 @@ describe.skipIf(helm.missing !== undefined || kubeconform.missing !== undefined)
         ] as const
       ) {
         expect(text).toContain(from);
-        const { status, faults } = check(VERSIONS[0] ?? "", ["-"], text.replace(from, to));
+        const { status, faults } = check(KUBE_VERSIONS[0] ?? "", ["-"], text.replace(from, to));
         expect(status).toBe(1);
         expect(faults).toHaveLength(1);
       }

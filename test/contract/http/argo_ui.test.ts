@@ -3,21 +3,19 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { stringify } from "yaml";
-import { parseAccessRules } from "../../../src/auth/access_rules.ts";
-import {
-  createToken,
-  createTokenFileAuthenticator,
-  parseTokenFile,
-} from "../../../src/auth/token_file.ts";
 import { checkArgoUi } from "../../../src/http/argo_ui.ts";
 import { serve, type Server } from "../../../src/platform/serve.ts";
 import { type Instance, startInstance } from "../../support/api_server.ts";
+import { tokenCallers } from "../../support/token_callers.ts";
 
 const INDEX = '<!doctype html><base href="/"><script src="main.js"></script>';
 const SCRIPT = "main.87f876132b20c2d0f2e6.js";
 const WAITS = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
-const { token, entry } = createToken("admin", []);
+const CALLERS = tokenCallers(
+  ["admin"],
+  `rules: [{ subjects: [admin], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]`,
+);
+const token = CALLERS.tokenOf("admin");
 
 let outside: string;
 let folder: string;
@@ -36,18 +34,8 @@ beforeAll(async () => {
   await writeFile(join(folder, SCRIPT), "let a;");
   await writeFile(join(folder, "assets", "icon.svg"), "<svg/>");
   await symlink(join(outside, "secret.js"), join(folder, "link.js"));
-  const tokens = parseTokenFile(stringify({ tokens: [entry] }));
-  const rules = parseAccessRules(`
-rules:
-  - { subjects: [admin], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
-`);
-  const authenticator = createTokenFileAuthenticator({
-    tokens: () => tokens,
-    rules: () => rules,
-    now: () => 0,
-  });
   instance = await startInstance({
-    gatekeeper: { server: false, authenticators: [authenticator] },
+    gatekeeper: CALLERS.gatekeeper,
     settings: { authRequired: true },
     argoUiDir: folder,
     maxBodyBytes: 2_000,
@@ -159,7 +147,7 @@ test("the API below the pages is the API: who calls, what is refused, bodies, fi
     expect(below.status, path).toBe(plain.status);
     expect(below.text, path).toBe(plain.text);
     expect(headersOf(below), path).toEqual(headersOf(plain));
-    expect(below.headers.has("x-ratelimit-limit"), path).toBe(path.startsWith("/api/"));
+    expect(below.headers.has("x-ratelimit-limit"), path).toBe(/^\/(api|oauth2)\//.test(path));
   }
 });
 

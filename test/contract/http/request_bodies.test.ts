@@ -283,7 +283,9 @@ describe("what is decoded", () => {
           new Request(`http://localhost${path}`, { method: route.method, body }),
         );
         const { user, system } = process.cpuUsage(before);
-        expect(answer.status, `${path}: ${await answer.text()}`).toBe(413);
+        // Nobody has this token: its body is not read.
+        const refused = path.startsWith("/callback/") ? 404 : 413;
+        expect(answer.status, `${path}: ${await answer.text()}`).toBe(refused);
         expect((user + system) / 1000, path).toBeLessThan(1_000);
       }
     },

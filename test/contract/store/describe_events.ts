@@ -1,7 +1,7 @@
 /** The event queue, deliveries, blobs and the store as a whole: what every adapter promises. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
-import type { Delivery, QueuedEvent } from "../../../src/store/event_port.ts";
+import type { Delivery, EventStore, QueuedEvent } from "../../../src/store/event_port.ts";
 import { VersionTooOld } from "../../../src/store/port.ts";
 import {
   acquired,
@@ -408,6 +408,43 @@ export function describeEvents(open: OpenStore): void {
       }
       const failure = await failureOf(list({ continue: "nonsense" }));
       expect((failure as Problem).code).toBe(ProblemCode.InvalidArgument);
+    });
+
+    test("lists of all namespaces: one order, in pages that neither skip nor repeat", async () => {
+      const names = Array.from({ length: 45 }, (_, i) => `n${i % 23}`);
+      for (const [i, namespace] of names.entries()) {
+        await events().offer(
+          event(`e${i}`, { namespace, receivedAt: 1_000 + Math.floor(i / 3) }),
+          BOUND,
+        );
+      }
+      await take("w1", 100);
+      const ended = names.map((namespace, i) =>
+        delivery(`e${i}`, {
+          namespace,
+          state: i % 4 ? "done" : "dead",
+          receivedAt: 1_000 + Math.floor(i / 3),
+        })
+      );
+      await events().finish(ended);
+      const expected = [...ended].sort((a, b) =>
+        b.receivedAt - a.receivedAt || (a.id > b.id ? -1 : 1)
+      );
+      for (const state of [undefined, "dead"] as const) {
+        const seen: Delivery[] = [];
+        let token: string | undefined;
+        do {
+          const page: Awaited<ReturnType<EventStore["deliveries"]>> = await events().deliveries({
+            limit: 7,
+            ...(state !== undefined && { state }),
+            ...(token !== undefined && { continue: token }),
+          });
+          seen.push(...page.items);
+          token = page.continue;
+        } while (token !== undefined);
+        expect(seen).toEqual(expected.filter((one) => state === undefined || one.state === state));
+      }
+      expect((await events().deliveries({ limit: 0 })).items).toEqual(expected);
     });
 
     test("can be amended when the event has ended, and only then", async () => {

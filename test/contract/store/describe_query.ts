@@ -20,6 +20,9 @@ import {
 
 const SHARDS = 8;
 
+/** By how much the waits of `w0` … `w29` differ. */
+const placeOfWait = (name: string) => 1_000 - Math.floor(Number(name.slice(3)) / 6);
+
 export function describeQuery(open: OpenStore): void {
   let setting: StoreSetting;
   let epochs: number[];
@@ -76,6 +79,50 @@ export function describeQuery(open: OpenStore): void {
 
   beforeEach(() => start());
   afterEach(() => setting.close());
+
+  describe("counts", () => {
+    beforeEach(() => start());
+    const labelled = (phase: string, isDone: boolean) => ({
+      "workflows.argoproj.io/phase": phase,
+      "workflows.argoproj.io/completed": String(isDone),
+    });
+
+    test("of all, of a phase and of a namespace, by the time of creation", async () => {
+      await put("wf/a/1", {
+        phase: "Succeeded",
+        createdAt: 100,
+        labels: labelled("Succeeded", true),
+      });
+      await put("wf/a/2", {
+        phase: "Succeeded",
+        createdAt: 199,
+        labels: labelled("Succeeded", true),
+      });
+      // Its labels do not follow from its phase.
+      await put("wf/b/3", { phase: "Succeeded", createdAt: 200, labels: { team: "x" } });
+      await put("wf/b/4", { phase: "Running", createdAt: 200, labels: labelled("Running", false) });
+      await put("wf/b/5", { phase: "", createdAt: 300 });
+      await put("wf/b/6", { phase: "Failed", createdAt: 250, labels: labelled("Failed", true) });
+      await remove("wf/b/6");
+      const bounds = [100, 200, 300, 400];
+      const { query } = store();
+      expect(await query.count({}, bounds)).toEqual({ oldest: 100, counts: [2, 2, 1] });
+      expect(await query.count({}, [101, 200])).toEqual({ oldest: 100, counts: [1] });
+      expect(await query.count({ phase: "Succeeded" }, bounds))
+        .toEqual({ oldest: 100, counts: [2, 1, 0] });
+      expect(await query.count({ phase: "Running" }, bounds))
+        .toEqual({ oldest: 200, counts: [0, 1, 0] });
+      expect(await query.count({ phase: "" }, bounds)).toEqual({ oldest: 300, counts: [0, 0, 1] });
+      expect(await query.count({ namespace: "b" }, bounds))
+        .toEqual({ oldest: 200, counts: [0, 2, 1] });
+      for (const none of [{ phase: "Failed" }, { namespace: "c" }]) {
+        expect(await query.count(none, bounds)).toEqual({ oldest: undefined, counts: [0, 0, 0] });
+      }
+      await put("wf/b/5", { phase: "Succeeded", createdAt: 300 });
+      expect((await query.count({ phase: "" }, bounds)).counts).toEqual([0, 0, 0]);
+      expect((await query.count({ phase: "Succeeded" }, bounds)).counts).toEqual([2, 1, 1]);
+    });
+  });
 
   describe("lists", () => {
     test("newest first, then by id descending; entries only", async () => {
@@ -245,6 +292,44 @@ export function describeQuery(open: OpenStore): void {
         ...{ kind: "wf", limit: 0, maxSize: 1_000, withoutNodes: true },
       });
       expect(page.items).toHaveLength(10);
+    });
+
+    test("those that are waiting, oldest first, whatever their filters and pages", async () => {
+      for (let i = 0; i < 30; i++) {
+        const isWaiting = i % 3 === 0;
+        await put(`wf/${i % 2 === 0 ? "a" : "b"}/w${i}`, {
+          createdAt: 100 + i,
+          startedAt: 100 + i,
+          ...(isWaiting && { waitsSince: 1_000 - Math.floor(i / 6) }),
+        });
+      }
+      const whole = ["24", "27", "18", "21", "12", "15", "6", "9", "0", "3"]
+        .map((i) => `${Number(i) % 2 === 0 ? "a" : "b"}/w${i}`)
+        .sort((x, y) => placeOfWait(x) - placeOfWait(y) || (x < y ? 1 : -1));
+      expect(await namesOf({ waiting: true })).toEqual(whole);
+      for (const limit of [1, 3, 9, 10, 11]) {
+        expect(await walk({ waiting: true }, limit)).toEqual(whole);
+      }
+      const inA = whole.filter((name) => name.startsWith("a/"));
+      expect(await walk({ waiting: true, namespace: "a" }, 2)).toEqual(inA);
+      expect(
+        await namesOf({ waiting: true, namespace: "a", name: { value: "w6", match: "exact" } }),
+      )
+        .toEqual(["a/w6"]);
+      // Bounds of other times say nothing about the order.
+      expect(await namesOf({ waiting: true, createdAfter: 115, startedBefore: 121 }))
+        .toEqual(["b/w21", "a/w18", "b/w15"].sort((x, y) => placeOfWait(x) - placeOfWait(y)));
+      const counted = await store().query.list({
+        ...{ kind: "wf", limit: 3, count: true, waiting: true },
+      });
+      expect(counted.remaining).toBe(7);
+      // One waits anew, one no longer, one is gone, one has begun.
+      await put("wf/a/w24", { createdAt: 124, waitsSince: 2_000 });
+      await put("wf/b/w27", { createdAt: 127 });
+      await remove("wf/a/w18");
+      await put("wf/b/w1", { createdAt: 101, waitsSince: 1 });
+      const rest = whole.filter((name) => !["a/w24", "b/w27", "a/w18"].includes(name));
+      expect(await walk({ waiting: true }, 4)).toEqual(["b/w1", ...rest, "a/w24"]);
     });
 
     test("changes between pages make it neither skip nor repeat what stays", async () => {

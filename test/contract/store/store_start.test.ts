@@ -2,7 +2,8 @@
 import { afterEach, expect, test } from "vitest";
 import { createLogger } from "../../../src/platform/log.ts";
 import { reachStore } from "../../../src/store/open_store.ts";
-import { freePort, startRedisServer } from "../../support/redis_server.ts";
+import { freePort } from "../../support/free_port.ts";
+import { startRedisServer } from "../../support/redis_server.ts";
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,12 +1,13 @@
 /** Pages that change while somebody looks, and pages without data, with errors, and with a network that breaks. */
-import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Workflow } from "../../../src/spec/manifest.ts";
 import { browserMissing } from "../../support/argo_pages.ts";
+import { openPrefixProxy } from "../../support/prefix_proxy.ts";
 import { openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
 
 const missing = browserMissing();
+/** Longer than the pause after which a page asks a server again that could not be reached. */
+const PAUSE_MS = 5_000;
 /** Each page, the calls of the API that it needs, and its words when there is nothing. */
 const PAGES = [
   { path: "/", api: /\/api\/v1\/workflows\/\?/, none: "No workflows yet" },
@@ -16,11 +17,54 @@ const PAGES = [
     api: /\/api\/v1\/workflow-templates\//,
     none: "No templates in this namespace.",
   },
+  { path: "/events", api: /\/api\/v1\/event-deliveries\/\?/, none: "No events yet" },
+  { path: "/events?state=dead", api: /\/api\/v1\/event-deliveries\/\?/, none: "No dead letters" },
+  {
+    path: "/events/bindings",
+    api: /\/api\/v1\/workflow-event-bindings\/\?/,
+    none: "No event bindings yet",
+  },
+  {
+    path: "/events/bindings/default/none",
+    api: /\/api\/v1\/workflow-event-bindings\/default\/none/,
+    none: "It is not there",
+  },
+  {
+    path: "/events/default/none",
+    api: /\/api\/v1\/event-deliveries\/default\/none/,
+    none: "It is not there",
+  },
+  {
+    path: "/events/playground",
+    api: /\/api\/v1\/workflow-event-bindings\/default\?/,
+    none: "It would fail:",
+  },
   {
     path: "/workflows/default/none",
     api: /\/api\/v1\/workflows\/default\/none/,
     none: "It is not there",
   },
+  { path: "/templates", api: /\/workflow-templates\/\?/, none: "No templates yet" },
+  {
+    path: "/templates?scope=cluster",
+    api: /\/cluster-workflow-templates\?/,
+    none: "No templates yet",
+  },
+  {
+    path: "/templates/default/none",
+    api: /\/workflow-templates\/default\/none/,
+    none: "It is not there",
+  },
+  { path: "/cron", api: /\/cron-workflows\/\?/, none: "No cron workflows yet" },
+  {
+    path: "/cron/default/none",
+    api: /\/cron-workflows\/default\/none/,
+    none: "It is not there",
+  },
+  { path: "/archive", api: /\/archived-workflows\?/, none: "The archive is empty" },
+  { path: "/archive/default/none/0", api: /\/archived-workflows\/0/, none: "It is not there" },
+  { path: "/locks", api: /\/api\/v1\/locks\//, none: "Nobody holds or waits for a lock" },
+  { path: "/system", api: /\/api\/v1\/system/, none: "All is well." },
 ];
 
 describe.skipIf(missing !== undefined)(
@@ -55,22 +99,6 @@ describe.skipIf(missing !== undefined)(
         await shows("the disk is on fire");
         await ui.page.unroute(api);
         await ui.button("Try again").click();
-        await shows(none);
-      },
-    );
-
-    test.each(PAGES)(
-      "$path without a connection says so, and fills itself when it is back",
-      async ({ path, none }) => {
-        await ui.open("/login");
-        await ui.page.getByLabel("Token").waitFor();
-        ui.gate.refuse();
-        await ui.page.evaluate(
-          `history.pushState(null, "", ${JSON.stringify(path)});` +
-            `dispatchEvent(new PopStateEvent("popstate"))`,
-        );
-        await shows("The server cannot be reached");
-        ui.gate.heal();
         await shows(none);
       },
     );
@@ -126,32 +154,16 @@ describe.skipIf(missing !== undefined)(
 
     test("below a prefix that a proxy removes, everything works without a setting", async () => {
       await ui.submit("prefixed", WAITS);
-      const proxy = createServer((asked, answer) => {
-        const { method = "GET", url = "/", headers } = asked;
-        if (!url.startsWith("/some/prefix/")) {
-          answer.writeHead(404).end();
-          return;
-        }
-        const path = url.slice("/some/prefix".length);
-        const onward = request(ui.server.url + path, { method, headers }, (found) => {
-          answer.writeHead(found.statusCode ?? 500, found.headers);
-          found.pipe(answer);
-        });
-        onward.on("error", () => answer.destroy());
-        answer.on("close", () => onward.destroy());
-        asked.pipe(onward);
-      });
-      proxy.listen(0, "127.0.0.1");
-      await once(proxy, "listening");
-      const { port } = proxy.address() as AddressInfo;
+      const proxy = await openPrefixProxy("/some/prefix");
+      proxy.lead(ui.server.url);
       ui.browser.troubles();
-      await ui.page.goto(`http://127.0.0.1:${port}/some/prefix/`);
+      await ui.page.goto(`${proxy.url}/`);
       await link("prefixed").click();
       await ui.page.waitForURL(/\/some\/prefix\/workflows\/default\/prefixed$/);
       await ui.page.reload();
       await ui.page.locator("svg .step").waitFor();
       await ui.page.getByText("The call that resumes it").click();
-      await shows(`http://127.0.0.1:${port}/some/prefix/api/v1/workflows/default/prefixed/resume`);
+      await shows(`${proxy.url}/api/v1/workflows/default/prefixed/resume`);
       await link("Waiting").click();
       await ui.page.waitForURL(/\/some\/prefix\/waiting$/);
       await ui.page.getByRole("link", { name: /prefixed in default/ }).waitFor();
@@ -159,8 +171,39 @@ describe.skipIf(missing !== undefined)(
       await link("prefixed").waitFor();
       expect(ui.browser.troubles()).toEqual([]);
       await ui.page.goto("about:blank");
-      proxy.closeAllConnections();
       proxy.close();
+    });
+
+    describe("with a clock that need not be waited for", () => {
+      beforeAll(async () => {
+        for (const namespace of ["default", "team-a", "team-b"]) {
+          const { items } = await ui.call<{ items: Workflow[] | null }>(
+            "GET",
+            `workflows/${namespace}?fields=items.metadata.name`,
+          );
+          for (const { metadata } of items ?? []) {
+            await ui.call("DELETE", `workflows/${namespace}/${metadata.name}`);
+          }
+        }
+        await ui.page.clock.install();
+      });
+
+      test.each(PAGES)(
+        "$path without a connection says so, and fills itself when it is back",
+        async ({ path, none }) => {
+          await ui.open("/login");
+          await ui.page.getByLabel("Token").waitFor();
+          ui.gate.refuse();
+          await ui.page.evaluate(
+            `history.pushState(null, "", ${JSON.stringify(path)});` +
+              `dispatchEvent(new PopStateEvent("popstate"))`,
+          );
+          await shows("The server cannot be reached");
+          ui.gate.heal();
+          await ui.page.clock.fastForward(PAUSE_MS);
+          await shows(none);
+        },
+      );
     });
   },
 );

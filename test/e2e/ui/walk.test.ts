@@ -1,10 +1,15 @@
 /** The asynchronous job by clicks alone, and everything that can be done with a workflow. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { browserMissing } from "../../support/argo_pages.ts";
 import { ASYNC_JOB, FAILS, LONG, openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
 
 const missing = browserMissing();
 const PATIENCE = { timeout: 20_000, interval: 50 };
+
+/** @throws {Error} when it fails */
+const runInShell = (command: string) => promisify(execFile)("sh", ["-c", command]);
 
 describe.skipIf(missing !== undefined)(
   `what people do with the pages${missing ? ` (skipped: ${missing})` : ""}`,
@@ -30,7 +35,10 @@ describe.skipIf(missing !== undefined)(
       await link("Submit a workflow").first().click();
       await ui.button("A manifest").click();
       const manifest = { metadata: { name: "job" }, spec: ASYNC_JOB };
-      await ui.page.getByLabel("Manifest (YAML or JSON)").fill(JSON.stringify(manifest));
+      await ui.page.locator(".code-host").getByRole("textbox", { name: "Manifest (YAML or JSON)" })
+        .press("Control+a");
+      await ui.page.keyboard.press("Delete");
+      await ui.page.keyboard.insertText(JSON.stringify(manifest));
       await shows("The manifest is valid.");
       await ui.button("Submit").click();
       await ui.page.waitForURL(/\/workflows\/default\/job$/);
@@ -57,11 +65,19 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/workflows/default/called");
       await ui.page.getByText("The call that resumes it").click();
       const command = await ui.page.locator(".curl code").innerText();
-      const { execFile } = await import("node:child_process");
-      const status = await new Promise((resolve) => {
-        execFile("sh", ["-c", command], (error) => resolve(error?.code ?? 0));
-      });
-      expect(status).toBe(0);
+      await runInShell(command);
+      await head("Succeeded");
+    });
+
+    test("a URL for it needs no login, and the copied call resumes the step", async () => {
+      await ui.submit("by-url", WAITS);
+      await ui.open("/workflows/default/by-url");
+      await ui.page.getByText("The call that resumes it").click();
+      await ui.button("Make a URL for it").click();
+      await shows(/Whoever has this URL can resume this step, and do nothing else, until /);
+      const command = await ui.page.locator(".curl code").last().innerText();
+      expect(command).toMatch(/^curl -X POST http:\S+\/callback\/resume\/\S+$/);
+      await runInShell(command);
       await head("Succeeded");
     });
 
@@ -75,7 +91,8 @@ describe.skipIf(missing !== undefined)(
       await ui.page.getByRole("tab", { name: "Tree" }).click();
       await ui.page.locator(".tree li", { hasText: "2 attempts" }).waitFor();
       await ui.button("Retry").click();
-      await ui.page.getByRole("dialog").getByText(/^break/).waitFor();
+      // Both attempts are one step.
+      await ui.page.getByRole("dialog").getByText("1 step runs again:").waitFor();
       await ui.page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
       await shows("broken runs again from where it failed.");
       await head("Failed");

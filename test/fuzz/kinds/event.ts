@@ -1,6 +1,7 @@
 /** Events against bindings: any payload and headers, selectors and parameters that are any expressions. */
 import fc from "fast-check";
 import type { Json } from "../../../src/base/json.ts";
+import { explainSelector } from "../../../src/events/explain.ts";
 import { BoundEvent } from "../../../src/events/match.ts";
 import { ExpressionError } from "../../../src/expr/templates/contexts.ts";
 import { STANDARD_NAMING } from "../../../src/spec/naming.ts";
@@ -19,6 +20,9 @@ interface Input {
   parameters: string[];
   action: "submit" | "resume" | "stop";
 }
+
+/** 50 parts and 50 values, each with a text of at most 300 characters, and their messages. */
+const MAX_EXPLANATION = 200_000;
 
 const selector = fc.oneof(
   expressionText,
@@ -47,7 +51,7 @@ export const EVENT: FuzzKind<Input> = {
     parameters: fc.array(expressionText, { maxLength: 2 }),
     action: fc.constantFrom("submit", "resume", "stop"),
   }),
-  // Six expressions at most, with a budget each.
+  // Six expressions at most, with a budget each, and two budgets of the explanation.
   maxBlockMs: 250,
   outcomes: ["selected", "not-selected", "refused"],
   open: () => ({ run }),
@@ -55,11 +59,12 @@ export const EVENT: FuzzKind<Input> = {
 
 function run(input: Input): string {
   const { payload, headers, discriminator } = input;
-  const event = new BoundEvent(
-    { namespace: "a", discriminator, headers, payload },
-    decodeManifest("WorkflowEventBinding", bindingOf(input)),
-    { now: () => 0, random: () => 0.5 },
-  );
+  const sent = { namespace: "a", discriminator, headers, payload };
+  const binding = decodeManifest("WorkflowEventBinding", bindingOf(input));
+  const options = { now: () => 0, random: () => 0.5 };
+  const event = new BoundEvent(sent, binding, options);
+  const length = JSON.stringify(explainSelector(sent, binding, options) ?? "").length;
+  if (length > MAX_EXPLANATION) throw new Error(`the explanation has ${length} characters`);
   try {
     if (!event.isSelected()) return "not-selected";
     event.submission(TEMPLATE, STANDARD_NAMING, (base) => `${base}x`);

@@ -6,11 +6,11 @@
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "redis";
 import { unavailable } from "../../../base/problem.ts";
-import type { ShardCommit } from "../../port.ts";
-import type { Version } from "../../version.ts";
+import { newTable } from "../../../base/table.ts";
+import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
-import { commitLists } from "./commit_args.ts";
+import { type CommitArgs, encodeCommit } from "./commit_args.ts";
 import { feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
@@ -32,7 +32,9 @@ export class CommitWriter {
   /** What is known of the shards to which this process writes. */
   readonly #memories = new Map<number, ShardMemory>();
   /** Shards that commit at the same time share a call. */
-  readonly #groups: CallBatches<string[], Outcome>;
+  readonly #groups: CallBatches<CommitArgs, Outcome>;
+  /** The arguments that all calls have; what they say about the store never changes. */
+  #head: string[] | undefined;
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -52,23 +54,27 @@ export class CommitWriter {
 
   /** An actor was loaded whose index entry is this one. */
   noteLoaded(shard: number, id: string, index: string | undefined): void {
-    if (index !== undefined) this.#memories.get(shard)?.noteIndex(id, index);
+    if (index !== undefined) this.#memories.get(shard)?.noteRead(id, index);
   }
 
-  /**
-   * Writes a commit.
-   * @returns the new version for each change of an actor; "" if it changed nothing
-   * @throws as `ShardStore.commit`
-   */
-  async write(commit: ShardCommit): Promise<Version[]> {
-    const { shard, epoch } = commit;
-    await this.settle(shard);
-    const memory = await this.#memoryOf(commit);
-    const args = this.#argsOf(commit, memory);
+  /** Writes a commit. @throws as `ShardStore.commit` */
+  async write(commit: ShardCommit): Promise<CommitResult> {
+    const { shard, epoch, actors } = commit;
+    if (this.#unknowns.has(shard)) await this.settle(shard);
+    const remembered = this.#memories.get(shard);
+    const memory = remembered?.epoch === epoch ? remembered : await this.#remember(commit);
+    const known = this.#sessions.get(shard);
+    const session = known?.epoch === epoch ? known.session : "";
+    const args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory);
     try {
-      const versions = versionsOf(shard, await this.#send(args));
-      memory.noteCommit(commit);
-      return versions;
+      const written = versionsOf(shard, await this.#send(args));
+      memory.noteCommit(commit, written);
+      const versions: CommitResult["versions"] = newTable();
+      actors.forEach(({ id }, at) => {
+        const version = written[at] ?? "";
+        if (version !== "") versions[id] = version;
+      });
+      return { versions };
     } catch (error) {
       this.#memories.delete(shard);
       const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
@@ -78,9 +84,7 @@ export class CommitWriter {
     }
   }
 
-  async #memoryOf({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
-    const known = this.#memories.get(shard);
-    if (known?.epoch === epoch) return known;
+  async #remember({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
     const { feedLength, shardCount, terms, shared } = this.#context;
     const span = feedLengthOf(feedLength, await shardCount());
     const memory = new ShardMemory(epoch, span, await terms(), shared);
@@ -88,44 +92,31 @@ export class CommitWriter {
     return memory;
   }
 
-  #argsOf(commit: ShardCommit, memory: ShardMemory): string[] {
-    const { shard, epoch, cursor = "", follows } = commit;
-    const known = this.#sessions.get(shard);
-    return [
-      this.#context.keys.shard(shard),
-      String(epoch),
-      known?.epoch === epoch ? known.session : "",
-      cursor,
-      follows?.row ?? "",
-      follows?.text ?? "",
-      ...commitLists(commit, memory),
-    ];
-  }
-
-  async #send(commit: string[]): Promise<Outcome> {
-    if (this.#context.link.isOneServer) return await this.#groups.add(commit);
-    return (await this.#sendAll([commit]))[0] ?? [];
+  #send(commit: CommitArgs): Promise<Outcome> {
+    return this.#context.link.isOneServer
+      ? this.#groups.add(commit)
+      : this.#sendAll([commit]).then(([outcome = []]) => outcome);
   }
 
   /** Writes commits with one script call; on a cluster they must be of one shard. */
-  async #sendAll(commits: string[][]): Promise<Outcome[]> {
-    const { link, keys, feedLength, feedBytes } = this.#context;
-    const shards = await this.#context.shardCount();
-    const length = feedLengthOf(feedLength, shards);
-    const bytes = Math.ceil(feedBytes / shards);
-    const { layout } = await this.#context.terms();
-    const args = [keys.feedChannel, String(length), String(bytes), String(layout)];
-    for (const commit of commits) {
-      args.push(String(commit.length));
-      for (const argument of commit) args.push(argument);
-    }
-    const replies = await link.run(COMMIT, commits[0]?.[0] ?? "", args);
+  async #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
+    const head = this.#head ??= await this.#readHead();
+    const base = commits[0]?.[0] ?? "";
+    const replies = await this.#context.link.run(COMMIT, base, head.concat(...commits));
     return listOf(replies).map(textsOf);
+  }
+
+  async #readHead(): Promise<string[]> {
+    const { keys, feedLength, feedBytes, shardCount, terms } = this.#context;
+    const shards = await shardCount();
+    const bytes = Math.ceil(feedBytes / shards);
+    const { layout } = await terms();
+    return [keys.feedChannel, ...[feedLengthOf(feedLength, shards), bytes, layout].map(String)];
   }
 }
 
-/** The versions that a commit produced. Throws if it was refused. */
-function versionsOf(shard: number, [outcome, ...rest]: Outcome): Version[] {
+/** The new version for each change of an actor, "" if it changed nothing. Throws if the commit was refused. */
+function versionsOf(shard: number, [outcome, ...rest]: Outcome): Outcome {
   switch (outcome) {
     case "stale":
       throw new StaleEpoch(shard);
@@ -140,6 +131,6 @@ function versionsOf(shard: number, [outcome, ...rest]: Outcome): Version[] {
         `Shard ${shard} must be loaded again: the outcome of a commit was unknown`,
       );
     default:
-      return rest.map((version) => version ?? "");
+      return rest;
   }
 }

@@ -5,7 +5,12 @@ import {
   type RecordPlace,
   unreadableRecord,
 } from "../../delivery_record.ts";
-import { comparePositions, continueAfter, parseContinue } from "../../list_query.ts";
+import {
+  comparePositions,
+  continueAfter,
+  type ListPosition,
+  parseContinue,
+} from "../../list_query.ts";
 import type { Delivery, EventStore } from "../../event_port.ts";
 import type { RedisContext } from "../context.ts";
 import { readContent } from "./content.ts";
@@ -16,7 +21,14 @@ import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { SCAN_DOWN } from "../list_scripts.ts";
 
 const RECORDS_AT_ONCE = 1_000;
+/** One call reads so many namespaces: its answer holds up to a page of each. */
+const NAMESPACES_AT_ONCE = 20;
 const STATES: readonly Delivery["state"][] = ["queued", "done", "dead"];
+
+/** A record as the indexes hold it. */
+interface FiledRecord extends ListPosition {
+  namespace: string;
+}
 
 /** The methods are properties, so that a wrapper can replace some of them. */
 export class RedisEvents implements EventStore {
@@ -56,23 +68,21 @@ export class RedisEvents implements EventStore {
     return Number(await this.#context.link.send(this.#base, ["HLEN", key]));
   };
 
-  readonly deliveries: EventStore["deliveries"] = async ({ namespace, state, limit, ...query }) => {
+  readonly deliveries: EventStore["deliveries"] = async ({ namespace, limit, ...query }) => {
     const after = parseContinue(query.continue);
     const count = limit > 0 ? limit : Number.MAX_SAFE_INTEGER;
-    const from = [after === undefined ? "" : String(after.createdAt), after?.id ?? ""];
-    const sets = (state === undefined ? STATES : [state])
-      .map((one) => `${this.#base}${EVENT_KEY.byTime}${namespace}:${one}`);
-    const args = sets.flatMap((set) => [set, ...from, String(count)]);
-    const reply = await this.#context.link.run(SCAN_DOWN, sets[0] ?? this.#base, args);
-    const found = listOf(reply).map(listOf);
-    const left = found.reduce((sum, [entries]) => sum + Number(entries), 0);
-    const page = found
-      .flatMap(([, entries]) => pairsOf(entries))
-      .map(([id, time]) => ({ id, createdAt: Number(time) }))
-      .sort(comparePositions)
-      .slice(0, count);
+    const states = query.state === undefined ? STATES : [query.state];
+    const namespaces = namespace === undefined ? await this.#namespaces() : [namespace];
+    let left = 0;
+    let page: FiledRecord[] = [];
+    for (let at = 0; at < namespaces.length; at += NAMESPACES_AT_ONCE) {
+      const some = namespaces.slice(at, at + NAMESPACES_AT_ONCE);
+      const found = await this.#filed(some, states, after, count);
+      left += found.left;
+      page = [...page, ...found.records].sort(comparePositions).slice(0, count);
+    }
     const items = await this.#recordsOf(
-      page.map(({ id, createdAt }) => ({ id, namespace, receivedAt: createdAt })),
+      page.map(({ id, namespace, createdAt }) => ({ id, namespace, receivedAt: createdAt })),
     );
     const last = page.at(-1);
     return {
@@ -81,6 +91,43 @@ export class RedisEvents implements EventStore {
     };
   };
 
+  /** The newest records of some namespaces after a position, and how many there are from there on. */
+  async #filed(
+    namespaces: readonly string[],
+    states: readonly Delivery["state"][],
+    after: ListPosition | undefined,
+    count: number,
+  ): Promise<{ left: number; records: FiledRecord[] }> {
+    const from = [after === undefined ? "" : String(after.createdAt), after?.id ?? ""];
+    const sets = namespaces.flatMap((namespace) =>
+      states.map((state) => ({
+        namespace,
+        key: `${this.#base}${EVENT_KEY.byTime}${namespace}:${state}`,
+      }))
+    );
+    const args = sets.flatMap(({ key }) => [key, ...from, String(count)]);
+    const reply = await this.#context.link.run(SCAN_DOWN, sets[0]?.key ?? this.#base, args);
+    const found = listOf(reply).map(listOf);
+    return {
+      left: found.reduce((sum, [entries]) => sum + Number(entries), 0),
+      records: found.flatMap(([, entries], index) =>
+        pairsOf(entries).map(([id, time]) => ({
+          id,
+          createdAt: Number(time),
+          namespace: sets[index]?.namespace ?? "",
+        }))
+      ),
+    };
+  }
+
+  async #namespaces(): Promise<string[]> {
+    const base = this.#base;
+    const names = textsOf(
+      await this.#context.link.send(base, ["SMEMBERS", base + EVENT_KEY.namespaces]),
+    );
+    return names.map((name) => name ?? "");
+  }
+
   readonly delivery: EventStore["delivery"] = async (namespace, id) => {
     const [delivery] = await this.#recordsOf([{ id, namespace, receivedAt: 0 }]);
     return delivery?.namespace === namespace ? delivery : undefined;
@@ -88,11 +135,9 @@ export class RedisEvents implements EventStore {
 
   readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {
     const { link } = this.#context;
-    const base = this.#base;
-    const namespaces = textsOf(await link.send(base, ["SMEMBERS", base + EVENT_KEY.namespaces]));
-    for (const namespace of namespaces) {
-      const args = [namespace ?? "", String(maxCount), String(maxAgeMs)];
-      while (Number(await link.run(TRIM_DELIVERIES, base, args)) > 0);
+    for (const namespace of await this.#namespaces()) {
+      const args = [namespace, String(maxCount), String(maxAgeMs)];
+      while (Number(await link.run(TRIM_DELIVERIES, this.#base, args)) > 0);
     }
   };
 

@@ -16,7 +16,7 @@ export interface ActionOptions {
   parameters?: string[];
 }
 
-interface Ref {
+export interface Ref {
   namespace: string;
   name: string;
 }
@@ -64,6 +64,55 @@ async function call(verb: Verb, ref: Ref, options: ActionOptions): Promise<strin
     case "delete":
       await api.call("WorkflowService_DeleteWorkflow", { params });
       return ref.name;
+  }
+}
+
+/** What a retry would run again. */
+export interface RetryPlan {
+  count: number;
+  /** The first of them. */
+  nodes: { id: string; displayName: string }[];
+}
+
+/** @throws {ClientError} what the retry would be refused with */
+export async function planOfRetry(
+  workflow: Workflow,
+  { nodeFieldSelector, restartSuccessful, parameters }: ActionOptions,
+  signal: AbortSignal,
+): Promise<RetryPlan> {
+  const { namespace, name } = refOf(workflow);
+  const plan = await api.call("WorkflowService_PlanRetry", {
+    params: { namespace, name },
+    body: { nodeFieldSelector, restartSuccessful, parameters },
+    signal,
+  });
+  return plan as unknown as RetryPlan;
+}
+
+/** A URL that ends the wait of one step, for whoever has it. */
+export interface CallbackUrl {
+  resume: string;
+  expiresAt: string;
+}
+
+/** Resolves to undefined when the server makes none, which the visitor is told. */
+export async function makeCallbackUrl(
+  { namespace, name }: Ref,
+  { id, displayName }: NodeStatus,
+): Promise<CallbackUrl | undefined> {
+  try {
+    const made = await api.call("WorkflowService_MakeCallbacks", {
+      params: { namespace, name },
+      body: { nodeFieldSelector: `id=${id}` },
+    });
+    const [url] = made["items"] as unknown as CallbackUrl[];
+    return url;
+  } catch (error) {
+    notify(TEXTS.wait.noUrl(displayName ?? id), {
+      isError: true,
+      details: [troubleOf(error).message],
+    });
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Asks the worker to lay out a graph. The worker starts with the first one. */
+/** Asks the worker to lay out a graph. */
 import type { LayoutAnswer, LayoutRequest } from "../model/layout.ts";
 import { LAYOUT_WORKER } from "./root.ts";
 
@@ -6,8 +6,13 @@ const waiting = new Map<number, (answer: LayoutAnswer) => void>();
 let worker: Worker | undefined;
 let last = 0;
 
-export function layOut(request: Omit<LayoutRequest, "id">): Promise<LayoutAnswer> {
+/** Starts the worker, so that it is there when the first graph is. */
+export function prepareLayout(): void {
   worker ??= startWorker();
+}
+
+export function layOut(request: Omit<LayoutRequest, "id">): Promise<LayoutAnswer> {
+  prepareLayout();
   const id = ++last;
   return new Promise((resolve) => {
     waiting.set(id, resolve);

@@ -37,8 +37,23 @@ export async function* logLines(
   });
 }
 
+/** The tail that is read. One after the other: each may have the server read a large workflow. */
+let turn: Promise<unknown> = Promise.resolve();
+
 /** The last lines of a step. */
-export async function tailOfLog(
+export function tailOfLog(
+  workflow: Workflow,
+  node: NodeStatus,
+  tailLines: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const read = () => signal.aborted ? [] : readTail(workflow, node, tailLines, signal);
+  const lines = turn.then(read, read);
+  turn = lines;
+  return lines;
+}
+
+async function readTail(
   workflow: Workflow,
   node: NodeStatus,
   tailLines: number,

@@ -25,12 +25,26 @@ function createOneStore() {
   });
 }
 
+/** A workflow with more nodes does not come with every change: it would take longer to read than until the next change. */
+const MANY_NODES = 200;
+/** What a watch tells of such a workflow. */
+const HEAD_FIELDS = ["metadata.name", "metadata.resourceVersion", "status.phase"] as const;
+/** Between two reads of it: at least so long, ms, and so many times as long as the last read took. */
+const SHORTEST_REST_MS = 500;
+const REST_SHARE = 4;
+
 export class OneWorkflow {
   readonly store: ReturnType<typeof createOneStore> = createOneStore();
   readonly #namespace: string;
   readonly #name: string;
   #closeWatch = () => {};
   #isClosed = false;
+  /** Waits for the next read of a large workflow. */
+  #reading: ReturnType<typeof setTimeout> | undefined;
+  /** When the next read may begin, and whether one is under way. */
+  #readableAt = 0;
+  #isReading = false;
+  #isOutdated = false;
 
   constructor(namespace: string, name: string) {
     this.#namespace = namespace;
@@ -40,6 +54,7 @@ export class OneWorkflow {
 
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#reading);
     this.#closeWatch();
   }
 
@@ -47,10 +62,15 @@ export class OneWorkflow {
   async load(): Promise<void> {
     this.#closeWatch();
     const workflow = await this.#read();
-    if (workflow === undefined || this.#isClosed) return;
+    if (workflow !== undefined && !this.#isClosed) this.#follow(workflow);
+  }
+
+  #follow(workflow: Workflow): void {
+    this.#closeWatch();
     this.#closeWatch = openWatch({
       namespace: this.#namespace,
       name: this.#name,
+      ...(isLarge(workflow) && { fields: HEAD_FIELDS }),
       version: workflow.metadata.resourceVersion ?? "",
       onChanges: (changes) => this.#apply(changes),
       onStale: () => void this.load(),
@@ -61,6 +81,7 @@ export class OneWorkflow {
     try {
       const workflow = await api.call("WorkflowService_GetWorkflow", {
         params: { namespace: this.#namespace, name: this.#name },
+        query: { exactTimes: true },
       });
       if (!this.#isClosed) this.store.trigger.shown({ workflow });
       return workflow;
@@ -81,10 +102,38 @@ export class OneWorkflow {
       this.store.trigger.deleted();
       return;
     }
-    // A very large workflow comes without its nodes.
-    const isReduced = last.object.status?.nodes === undefined &&
-      this.store.getSnapshot().context.workflow?.status?.nodes !== undefined;
-    if (isReduced) void this.#read();
-    else this.store.trigger.shown({ workflow: last.object });
+    const { workflow: shown } = this.store.getSnapshot().context;
+    // Neither the head of a large workflow nor what the server sends of a very large one has its nodes.
+    const isReduced = last.object.status?.nodes === undefined && shown?.status?.nodes !== undefined;
+    if (isReduced) {
+      this.#readSoon();
+      return;
+    }
+    this.store.trigger.shown({ workflow: last.object });
+    if (isLarge(last.object)) this.#follow(last.object);
   }
+
+  /** Reads a large workflow again: at once after a rest, and never twice at a time. */
+  #readSoon(): void {
+    this.#isOutdated = true;
+    if (this.#isReading || this.#reading !== undefined) return;
+    const rest = Math.max(0, this.#readableAt - performance.now());
+    this.#reading = setTimeout(() => void this.#readAgain(), rest);
+  }
+
+  async #readAgain(): Promise<void> {
+    this.#reading = undefined;
+    this.#isReading = true;
+    this.#isOutdated = false;
+    const began = performance.now();
+    await this.#read();
+    const now = performance.now();
+    this.#readableAt = now + Math.max(SHORTEST_REST_MS, REST_SHARE * (now - began));
+    this.#isReading = false;
+    if (this.#isOutdated && !this.#isClosed) this.#readSoon();
+  }
+}
+
+function isLarge({ status }: Workflow): boolean {
+  return Object.keys(status?.nodes ?? {}).length > MANY_NODES;
 }

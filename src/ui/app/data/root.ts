@@ -1,6 +1,9 @@
 /** Where the server is, seen from the browser. */
 
-const { root: relative = "./", layout = "" } = document.documentElement.dataset;
+const { root: relative = "./", layout = "", sso } = document.documentElement.dataset;
+
+/** People can log in through an identity provider. */
+export const HAS_SSO: boolean = sso !== undefined;
 
 /** Path of the server's root, with a slash at its end; other than `/` behind a proxy with a prefix. */
 export const ROOT: string = new URL(relative, location.href).pathname;

@@ -1,6 +1,6 @@
 /** Which page is open: its path and query. Links within the pages change it without loading a document. */
 import { createStore } from "@xstate/store";
-import { PAGES, placeOf } from "../paths.ts";
+import { belongsTo, PAGES, placeOf } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { addressOf, ROOT } from "./root.ts";
 
@@ -75,11 +75,16 @@ export function startRouter(): void {
 function showPlace(): void {
   const { path } = router.getSnapshot().context;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("header nav a")) {
-    if (link.pathname === addressOf(path)) link.setAttribute("aria-current", "page");
+    const entry = `/${link.pathname.slice(ROOT.length)}`;
+    if (entry === path) link.setAttribute("aria-current", "page");
+    else if (belongsTo(entry, path)) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
+  document.getElementById("menu")?.hidePopover();
   const place = placeOf(path);
   const page = PAGES.find(({ key }) => key === place?.key);
   const title = place?.params["name"] ?? page?.title ?? TEXTS.pages.notFound;
   document.title = `${title} · ${TEXTS.name}`;
 }
+
+/** Tells whether an address is that of a link in the navigation, or of a page below it. */

@@ -19,8 +19,11 @@ export const session = createStore({
   },
 });
 
-/** Asks once. What can't be learned keeps its default, and the page that needs a login says so itself. */
-export async function startSession(): Promise<void> {
+/**
+ * Asks once. What can't be learned keeps its default, and the page that needs a login says so itself. Resolves to whether the
+ * server takes the visitor's requests.
+ */
+export async function startSession(): Promise<boolean> {
   const [info, user] = await Promise.allSettled([
     api.call("InfoService_GetInfo", {}),
     api.call("InfoService_GetUserInfo", {}),
@@ -39,6 +42,7 @@ export async function startSession(): Promise<void> {
     const who = textOf(name) ?? textOf(email) ?? textOf(subject);
     if (who !== undefined) session.trigger.known({ who });
   }
+  return user.status === "fulfilled";
 }
 
 /** Makes the browser keep the token. @throws {Error} with the server's words when it is refused */

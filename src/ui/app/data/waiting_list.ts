@@ -1,12 +1,10 @@
-/** All steps that wait for a call, found among the workflows that have not ended. */
+/** Steps that wait for a call, oldest first, as far as they were asked for. */
 import { createStore } from "@xstate/store";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { completedLabel } from "../../../spec/naming.ts";
 import { waitingSteps } from "../model/story.ts";
 import { timeOf } from "../model/times.ts";
 import { api, type Trouble, troubleOf } from "./api.ts";
-import { session } from "./session.ts";
-import { openWatch } from "./watch.ts";
+import { openWatch, type WorkflowChange } from "./watch.ts";
 
 export interface WaitingEntry {
   /** Of the step. */
@@ -26,38 +24,42 @@ const FIELDS = [
   "status.phase",
   "status.nodes",
 ] as const;
+/** Workflows of a page. */
 const PAGE = 100;
-/** Workflows that are looked through; there is no index of those that wait. */
-const MOST = 2_000;
 
 interface WaitingState {
   entries: readonly WaitingEntry[];
   isLoading: boolean;
-  /** There are more unfinished workflows than were looked through. */
-  isPart: boolean;
+  /** Where the next page begins; undefined: there is none. */
+  next: string | undefined;
   trouble: Trouble | undefined;
+}
+
+interface Seen {
+  workflows: Workflow[];
+  gone?: Set<string>;
 }
 
 function createWaitingStore() {
   return createStore({
-    context: { entries: [], isLoading: true, isPart: false, trouble: undefined } as WaitingState,
+    context: { entries: [], isLoading: true, next: undefined, trouble: undefined } as WaitingState,
     on: {
       /** What the workflows wait for now, in place of what they waited for before. */
-      seen: (context, { workflows, gone }: { workflows: Workflow[]; gone: Set<string> }) => {
+      seen: (context, { workflows, gone = new Set() }: Seen) => {
         const seen = new Set([...workflows.map(keyOf), ...gone]);
         const kept = context.entries.filter(({ workflow }) => !seen.has(keyOf(workflow)));
         const entries = [...kept, ...workflows.flatMap(entriesOf)].sort(compareEntries);
         return { ...context, entries };
       },
-      begun: (context): WaitingState => ({
+      begun: (context, { isAnew }: { isAnew: boolean }): WaitingState => ({
         ...context,
-        entries: [],
+        entries: isAnew ? [] : context.entries,
         isLoading: true,
         trouble: undefined,
       }),
-      loaded: (context, { isPart }: { isPart: boolean }): WaitingState => ({
+      loaded: (context, { next }: { next: string | undefined }): WaitingState => ({
         ...context,
-        isPart,
+        next,
         isLoading: false,
       }),
       failed: (context, { trouble }: { trouble: Trouble }): WaitingState => ({
@@ -105,54 +107,60 @@ export class WaitingList {
 
   async load(): Promise<void> {
     this.#closeWatch();
-    this.store.trigger.begun();
-    try {
-      const version = await this.#read();
-      if (this.#isClosed) return;
-      this.#closeWatch = openWatch({
-        namespace: this.#namespace,
-        fields: FIELDS,
-        version,
-        onChanges: (changes) => {
-          // Only the last state of each workflow counts.
-          const last = new Map(changes.map((change) => [keyOf(change.object), change]));
-          const gone = [...last.values()].filter(({ type }) => type === "DELETED");
-          this.store.trigger.seen({
-            workflows: [...last.values()].filter(({ type }) => type !== "DELETED")
-              .map(({ object }) => object),
-            gone: new Set(gone.map(({ object }) => keyOf(object))),
-          });
-        },
-        onStale: () => void this.load(),
-      });
-    } catch (error) {
-      if (!this.#isClosed) this.store.trigger.failed({ trouble: troubleOf(error) });
-    }
+    const version = await this.#read(undefined);
+    if (version === undefined || this.#isClosed) return;
+    this.#closeWatch = openWatch({
+      namespace: this.#namespace,
+      waiting: true,
+      fields: FIELDS,
+      version,
+      onChanges: (changes) => this.#apply(changes),
+      onStale: () => void this.load(),
+    });
   }
 
-  /** Reads page after page; resolves with the version of the first. */
-  async #read(): Promise<string> {
-    const { labelPrefix } = session.getSnapshot().context;
-    let version: string | undefined;
-    let next: string | undefined;
-    let count = 0;
-    do {
+  #apply(changes: WorkflowChange[]): void {
+    // Only the last state of each workflow counts.
+    const last = new Map(changes.map((change) => [keyOf(change.object), change]));
+    const gone = new Set<string>();
+    const workflows: Workflow[] = [];
+    const { next, entries } = this.store.getSnapshot().context;
+    const shown = new Set(entries.map(({ workflow }) => keyOf(workflow)));
+    for (const [key, { type, object }] of last) {
+      if (type === "DELETED") gone.add(key);
+      // What has begun to wait comes after the pages that were not read yet.
+      else if (next === undefined || shown.has(key)) workflows.push(object);
+    }
+    this.store.trigger.seen({ workflows, gone });
+  }
+
+  /** Reads the next page. */
+  async more(): Promise<void> {
+    const { next, isLoading } = this.store.getSnapshot().context;
+    if (next !== undefined && !isLoading) await this.#read(next);
+  }
+
+  /** Reads one page; resolves with its version, or undefined when it could not be read. */
+  async #read(start: string | undefined): Promise<string | undefined> {
+    this.store.trigger.begun({ isAnew: start === undefined });
+    try {
       const { metadata, items } = await api.call("WorkflowService_ListWorkflows", {
         params: { namespace: this.#namespace },
         query: {
           "listOptions.limit": PAGE,
-          "listOptions.labelSelector": `${completedLabel({ labelPrefix })}!=true`,
-          "listOptions.continue": next,
+          "listOptions.continue": start,
+          waiting: true,
+          exactTimes: true,
           fields: ["metadata", ...FIELDS.map((field) => `items.${field}`)].join(","),
         },
       });
-      if (this.#isClosed) return "";
-      version ??= metadata.resourceVersion ?? "";
-      next = metadata.continue || undefined;
-      count += items?.length ?? 0;
-      this.store.trigger.seen({ workflows: items ?? [], gone: new Set() });
-    } while (next !== undefined && count < MOST);
-    this.store.trigger.loaded({ isPart: next !== undefined });
-    return version;
+      if (this.#isClosed) return undefined;
+      this.store.trigger.seen({ workflows: items ?? [] });
+      this.store.trigger.loaded({ next: metadata.continue || undefined });
+      return metadata.resourceVersion ?? "";
+    } catch (error) {
+      if (!this.#isClosed) this.store.trigger.failed({ trouble: troubleOf(error) });
+      return undefined;
+    }
   }
 }

@@ -18,6 +18,8 @@ export interface WatchOptions {
   /** Only this workflow. */
   name?: string | undefined;
   labelSelector?: string | undefined;
+  /** Only workflows with a step that waits. */
+  waiting?: boolean;
   /** Members of the workflows that are wanted; absent: all of them. */
   fields?: readonly string[];
   /** The version after which changes are wanted. */
@@ -150,8 +152,12 @@ class Watch {
   }
 
   #address(): string {
-    const { namespace, name, labelSelector, fields } = this.#options;
-    const query = new URLSearchParams({ "listOptions.resourceVersion": this.#version });
+    const { namespace, name, labelSelector, waiting, fields } = this.#options;
+    const query = new URLSearchParams({
+      "listOptions.resourceVersion": this.#version,
+      exactTimes: "true",
+    });
+    if (waiting === true) query.set("waiting", "true");
     if (name !== undefined) query.set("listOptions.fieldSelector", `metadata.name=${name}`);
     if (labelSelector) query.set("listOptions.labelSelector", labelSelector);
     if (fields !== undefined) {
@@ -168,21 +174,28 @@ function soon(act: () => void): void {
   else requestAnimationFrame(act);
 }
 
-function rest(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits; less if the network comes back, somebody looks again, or the signal aborts. */
+export function rest(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", end);
       removeEventListener("online", end);
+      document.removeEventListener("visibilitychange", look);
       resolve();
+    };
+    const look = () => {
+      if (!document.hidden) end();
     };
     const timer = setTimeout(end, ms);
     signal.addEventListener("abort", end);
     addEventListener("online", end);
+    document.addEventListener("visibilitychange", look);
   });
 }
 
-function whenVisible(signal: AbortSignal): Promise<void> {
+/** Resolves when somebody looks at the page, or the signal aborts. */
+export function whenVisible(signal: AbortSignal): Promise<void> {
   if (!document.hidden || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const look = () => {

@@ -7,7 +7,6 @@ import {
   labelSelector,
   passes,
   type Row,
-  ROW_FIELDS,
   rowOf,
 } from "../model/rows.ts";
 import { api, type Trouble, troubleOf } from "./api.ts";
@@ -16,6 +15,13 @@ import { openWatch, type WorkflowChange } from "./watch.ts";
 
 /** Rows of a page. */
 const PAGE = 100;
+/**
+ * The server reads a thousand workflows for a page with a filter that no index knows. Where few pass, so many pages are asked for
+ * until somebody has to ask for more.
+ */
+const MOST_PAGES = 10;
+/** Rows that are enough to stop before that. */
+const ENOUGH = 20;
 
 interface ListState {
   rows: readonly Row[];
@@ -81,17 +87,31 @@ function merged(
   return [...kept, ...put.values()].sort(compareRows);
 }
 
+/** Those filters of the API that are the same for lists and counts. */
+export function queryOf({ name }: Filters, after: number | undefined) {
+  return {
+    ...(name !== "" && {
+      "listOptions.fieldSelector": `metadata.name=${name}`,
+      nameFilter: "Contains",
+    }),
+    ...(after !== undefined && { createdAfter: new Date(after).toISOString() }),
+  };
+}
+
 /** A list under one set of filters. */
 export class WorkflowList {
   readonly store: ReturnType<typeof createListStore> = createListStore();
   readonly #filters: Filters;
+  readonly #fields: readonly string[];
   readonly #selector: string;
   readonly #after: number | undefined;
   #closeWatch = () => {};
   #isClosed = false;
 
-  constructor(filters: Filters) {
+  /** @param fields members that its rows need, as of `rowFields` */
+  constructor(filters: Filters, fields: readonly string[]) {
     this.#filters = filters;
+    this.#fields = fields;
     this.#selector = labelSelector(filters, session.getSnapshot().context.labelPrefix);
     this.#after = createdAfter(filters, Date.now());
     void this.load();
@@ -106,13 +126,13 @@ export class WorkflowList {
   async load(): Promise<void> {
     this.#closeWatch();
     this.store.trigger.loading();
-    const version = await this.#page(undefined);
+    const version = await this.#pages(undefined);
     if (version === undefined || this.#isClosed) return;
     const { namespace } = this.#filters;
     this.#closeWatch = openWatch({
       namespace,
       labelSelector: this.#selector,
-      fields: ROW_FIELDS,
+      fields: this.#fields,
       version,
       onChanges: (changes) => this.#apply(changes),
       onStale: () => void this.load(),
@@ -124,12 +144,25 @@ export class WorkflowList {
     const { next, isLoading } = this.store.getSnapshot().context;
     if (next === undefined || isLoading) return;
     this.store.trigger.loading();
-    await this.#page(next);
+    await this.#pages(next);
+  }
+
+  /** Loads pages until there are some rows. @returns the version of the first; undefined when it could not be loaded */
+  async #pages(start: string | undefined): Promise<string | undefined> {
+    const before = start === undefined ? 0 : this.store.getSnapshot().context.rows.length;
+    const version = await this.#page(start);
+    for (let page = 1; page < MOST_PAGES && version !== undefined; page++) {
+      const { rows, next } = this.store.getSnapshot().context;
+      if (this.#isClosed || next === undefined || rows.length - before >= ENOUGH) break;
+      this.store.trigger.loading();
+      if (await this.#page(next) === undefined) break;
+    }
+    return version;
   }
 
   /** @returns the version of the page; undefined when it could not be loaded */
   async #page(start: string | undefined): Promise<string | undefined> {
-    const { namespace, name } = this.#filters;
+    const { namespace } = this.#filters;
     try {
       const { metadata, items } = await api.call("WorkflowService_ListWorkflows", {
         params: { namespace },
@@ -137,12 +170,10 @@ export class WorkflowList {
           "listOptions.limit": PAGE,
           "listOptions.labelSelector": this.#selector || undefined,
           "listOptions.continue": start,
-          ...(name !== "" && {
-            "listOptions.fieldSelector": `metadata.name=${name}`,
-            nameFilter: "Contains",
-          }),
-          ...(this.#after !== undefined && { createdAfter: new Date(this.#after).toISOString() }),
-          fields: ["metadata", ...ROW_FIELDS.map((field) => `items.${field}`)].join(","),
+          parameter: this.#filters.parameter || undefined,
+          exactTimes: true,
+          ...queryOf(this.#filters, this.#after),
+          fields: ["metadata", ...this.#fields.map((field) => `items.${field}`)].join(","),
         },
       });
       if (this.#isClosed) return undefined;

@@ -6,16 +6,19 @@ import { placeOf, workflowPath } from "../paths.ts";
 import { allows, VERBS } from "./actions.ts";
 import { curlFor } from "./curl.ts";
 import {
-  barsOf,
+  chartOf,
+  chartOfRows,
   compareRows,
   createdAfter,
+  type ExtraField,
   filtersFrom,
   labelSelector,
   passes,
   type Row,
+  rowFields,
   rowOf,
 } from "./rows.ts";
-import { durationText, manifestDuration, relativeText } from "./times.ts";
+import { durationText, lengthText, manifestDuration, relativeText, spanText } from "./times.ts";
 
 const PREFIX = "workflows.argoproj.io/";
 
@@ -60,9 +63,28 @@ test("rows are newest first, and bars count them", () => {
     row("b", "2026-01-01T00:00:09Z"),
   ].sort(compareRows);
   expect(rows.map(({ key }) => key)).toEqual(["n/c", "n/b", "n/a"]);
-  const bars = barsOf(rows, 5);
-  expect(bars.map(({ total }) => total)).toEqual([1, 0, 0, 0, 2]);
-  expect(barsOf([], 5)).toEqual([]);
+  const { bars, total, counts, examined } = chartOfRows(rows, 5, true);
+  expect(bars.map((bar) => bar.total)).toEqual([1, 0, 0, 0, 2]);
+  expect({ total, counts, examined }).toMatchObject({
+    total: 3,
+    counts: { Pending: 3 },
+    examined: 3,
+  });
+  expect(chartOfRows([], 5, false)).toMatchObject({ bars: [], total: 0 });
+});
+
+test("what the server counts becomes the same chart", () => {
+  const { bars, ...whole } = chartOf({
+    from: "2026-01-01T00:00:00Z",
+    spanSeconds: 60,
+    phases: { Running: [0, 1], Failed: [2, 3] },
+    examined: 9_000,
+  });
+  expect(bars.map(({ from, counts, total }) => [from, counts, total])).toEqual([
+    [Date.UTC(2026, 0, 1), { Running: 0, Failed: 2 }, 2],
+    [Date.UTC(2026, 0, 1, 0, 1), { Running: 1, Failed: 3 }, 4],
+  ]);
+  expect(whole).toMatchObject({ counts: { Running: 1, Failed: 5 }, total: 6, examined: 9_000 });
 });
 
 test("only what the state allows can be done", () => {
@@ -101,6 +123,23 @@ test("durations and distances in words", () => {
     "1 h",
     "1 d 1 h",
   ]);
+  expect([342, 1_000, 3_421, 9_999, 10_421].map((ms) => lengthText(ms, true))).toEqual([
+    "342 ms",
+    "1 s",
+    "3.42 s",
+    "10 s",
+    "10 s",
+  ]);
+  expect([342, 3_421, 61_500].map((ms) => lengthText(ms, false))).toEqual([
+    "0 s",
+    "3 s",
+    "1 min 1 s",
+  ]);
+  const startedAt = "2026-01-01T00:00:00.100Z";
+  const at = Date.parse(startedAt);
+  expect(spanText({ startedAt, finishedAt: "2026-01-01T00:00:00.442Z" }, at)).toBe("342 ms");
+  expect(spanText({ startedAt, finishedAt: null }, at + 1_500)).toBe("1 s");
+  expect(spanText({ startedAt: null }, at)).toBeUndefined();
   expect(relativeText(0, 90_000)).toBe("1 min ago");
   expect(relativeText(90_000, 0)).toBe("in 1 min");
   expect(["90", "1h30m", "1.5s", "soon", ""].map(manifestDuration)).toEqual([
@@ -121,4 +160,16 @@ test("events are read whatever way their text is cut", () => {
       { b: "x" },
     ]);
   }
+});
+
+test("a list asks for labels and parameters only where it shows them or filters by them", () => {
+  const fields = (shown: ExtraField[], parameter = "") =>
+    rowFields(shown, { parameter }).filter((one) => /labels|arguments/.test(one));
+  expect(fields([])).toEqual([]);
+  expect(fields(["metadata.labels", "metadata.labels"])).toEqual(["metadata.labels"]);
+  expect(fields([], "region=eu")).toEqual(["spec.arguments"]);
+  expect(fields(["spec.arguments", "metadata.labels"], "region")).toEqual([
+    "metadata.labels",
+    "spec.arguments",
+  ]);
 });

@@ -3,23 +3,32 @@ import type { Workflow } from "../../../spec/manifest.ts";
 import { phaseOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
 import { timeOf } from "./times.ts";
 
-/** Members of a workflow that a row needs. */
-export const ROW_FIELDS = [
+/** Members of a workflow that every row needs. */
+const ROW_FIELDS = [
   "metadata.name",
   "metadata.namespace",
-  "metadata.uid",
   "metadata.creationTimestamp",
   "metadata.resourceVersion",
-  "metadata.labels",
   "spec.suspend",
-  "spec.arguments",
-  "spec.workflowTemplateRef",
   "status.phase",
   "status.startedAt",
   "status.finishedAt",
   "status.progress",
   "status.message",
 ] as const;
+
+/** Members that only some lists show. They may be large, and come with every change, so other lists do not ask for them. */
+export type ExtraField = "metadata.labels" | "spec.arguments";
+
+/** Members of a workflow that a list asks for. @param shown in its columns, in any order */
+export function rowFields(
+  shown: readonly ExtraField[],
+  { parameter }: Pick<Filters, "parameter">,
+): string[] {
+  const extra = new Set(shown);
+  if (parameter !== "") extra.add("spec.arguments");
+  return [...ROW_FIELDS, ...[...extra].sort()];
+}
 
 export interface Row {
   /** Namespace and name. */
@@ -44,7 +53,7 @@ export interface Filters {
   template: string;
   /** Only workflows that were made so long ago at most: `1h`, `24h`, `7d`. */
   since: string;
-  /** `NAME=VALUE` of a parameter; found among the rows that are loaded. */
+  /** `NAME=VALUE` of a parameter, or `NAME`. */
   parameter: string;
 }
 
@@ -73,7 +82,7 @@ const SINCE_MS: Record<string, number> = {
 export const SINCE_CHOICES: readonly string[] = Object.keys(SINCE_MS);
 
 /** The oldest creation that is shown, epoch ms; undefined: any. */
-export function createdAfter({ since }: Filters, now: number): number | undefined {
+export function createdAfter({ since }: Pick<Filters, "since">, now: number): number | undefined {
   const span = SINCE_MS[since];
   return span === undefined ? undefined : now - span;
 }
@@ -123,7 +132,7 @@ function createdText({ workflow }: Row): string {
   return workflow.metadata.creationTimestamp ?? "";
 }
 
-/** One bar: how many rows of each phase were made in its span. */
+/** One bar: how many workflows of each phase were made in its span. */
 export interface Bar {
   from: number;
   to: number;
@@ -131,10 +140,61 @@ export interface Bar {
   total: number;
 }
 
-/** Counts rows over the time in which they were made. @param most number of bars */
-export function barsOf(rows: readonly Row[], most: number): Bar[] {
+/** Workflows by the time in which they were made. */
+export interface BarChart {
+  bars: Bar[];
+  /** Over all bars. */
+  counts: Partial<Record<WorkflowPhaseName, number>>;
+  total: number;
+  /** Only the newest workflows were counted: so many were looked at. */
+  examined?: number;
+}
+
+/** What the API answers about counts. */
+export interface CountAnswer {
+  from: string;
+  spanSeconds: number;
+  phases: Partial<Record<WorkflowPhaseName, number[]>>;
+  examined?: number;
+}
+
+/** The chart of what the server has counted. */
+export function chartOf({ from, spanSeconds, phases, examined }: CountAnswer): BarChart {
+  const begin = timeOf(from) ?? 0;
+  const bars: Bar[] = [];
+  for (const phase of WORKFLOW_PHASES) {
+    for (const [at, count] of (phases[phase] ?? []).entries()) {
+      const start = begin + at * spanSeconds * 1000;
+      const bar = bars[at] ??= {
+        from: start,
+        to: start + spanSeconds * 1000,
+        counts: {},
+        total: 0,
+      };
+      add(bar, phase, count);
+    }
+  }
+  return withTotals(bars, examined);
+}
+
+function add(bar: Bar, phase: WorkflowPhaseName, count: number): void {
+  bar.counts[phase] = (bar.counts[phase] ?? 0) + count;
+  bar.total += count;
+}
+
+function withTotals(bars: Bar[], examined?: number): BarChart {
+  const whole: Bar = { from: 0, to: 0, counts: {}, total: 0 };
+  for (const { counts } of bars) {
+    for (const phase of WORKFLOW_PHASES) add(whole, phase, counts[phase] ?? 0);
+  }
+  const { counts, total } = whole;
+  return { bars, counts, total, ...(examined !== undefined && { examined }) };
+}
+
+/** The chart of rows, where the server cannot count. @param most number of bars @param isPart there are more than these rows */
+export function chartOfRows(rows: readonly Row[], most: number, isPart: boolean): BarChart {
   const times = rows.map(({ workflow }) => timeOf(workflow.metadata.creationTimestamp) ?? 0);
-  if (times.length === 0) return [];
+  if (times.length === 0) return withTotals([]);
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b)) + 1000;
   const width = Math.max(1000, Math.ceil((to - from) / most / 1000) * 1000);
@@ -144,10 +204,7 @@ export function barsOf(rows: readonly Row[], most: number): Bar[] {
   }
   for (const [index, row] of rows.entries()) {
     const bar = bars[Math.floor(((times[index] ?? 0) - from) / width)];
-    if (bar === undefined) continue;
-    const phase = phaseOf(row.workflow);
-    bar.counts[phase] = (bar.counts[phase] ?? 0) + 1;
-    bar.total++;
+    if (bar !== undefined) add(bar, phaseOf(row.workflow), 1);
   }
-  return bars;
+  return withTotals(bars, isPart ? rows.length : undefined);
 }

@@ -5,7 +5,7 @@
 import type { NodeStatus, Template, Workflow } from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
 import { lookOfNode, lookOfWorkflow, phaseOf } from "./phases.ts";
-import { durationText, manifestDuration, spanOf, timeOf } from "./times.ts";
+import { durationText, manifestDuration, spanOf, spanText, timeOf } from "./times.ts";
 import { nodesOf, titleOf } from "./tree.ts";
 
 export interface Sentence {
@@ -44,19 +44,29 @@ export function storyOf(workflow: Workflow, now: number): Sentence[] {
   return sentences;
 }
 
-function leaves(workflow: Workflow): NodeStatus[] {
-  return Object.values(nodesOf(workflow)).filter(({ type }) => !GROUPS.has(type));
+/** What was found out about a workflow: the story is told again every second, and large workflows take a while to read. */
+function known<Found>(find: (workflow: Workflow) => Found): (workflow: Workflow) => Found {
+  const found = new WeakMap<Workflow, Found>();
+  return (workflow) => {
+    let one = found.get(workflow);
+    if (one === undefined) found.set(workflow, one = find(workflow));
+    return one;
+  };
 }
+
+const leaves = known((workflow): readonly NodeStatus[] =>
+  Object.values(nodesOf(workflow)).filter(({ type }) => !GROUPS.has(type))
+);
 
 function succeeded(workflow: Workflow, now: number): Sentence {
   const steps = leaves(workflow).filter(({ phase }) => phase === "Succeeded").length;
-  const span = spanOf(workflow.status ?? {}, now) ?? 0;
+  const span = spanText(workflow.status ?? {}, now) ?? durationText(0);
   const skipped = leaves(workflow).filter(({ phase }) =>
     phase === "Skipped" || phase === "Omitted"
   );
   return {
     kind: "done",
-    text: TEXTS.story.succeeded(durationText(span), steps),
+    text: TEXTS.story.succeeded(span, steps),
     more: skipped.length === 0 ? [] : [TEXTS.story.notRun(skipped.length)],
   };
 }
@@ -64,7 +74,7 @@ function succeeded(workflow: Workflow, now: number): Sentence {
 function failed(workflow: Workflow, now: number): Sentence[] {
   const causes = causesOf(workflow);
   const { status } = workflow;
-  const span = durationText(spanOf(status ?? {}, now) ?? 0);
+  const span = spanText(status ?? {}, now) ?? durationText(0);
   const sentences = causes.slice(0, MOST).map((node) => failure(workflow, node));
   const unstarted = leaves(workflow).filter(({ phase }) => phase === "Omitted").length;
   const more = [
@@ -85,27 +95,28 @@ function failed(workflow: Workflow, now: number): Sentence[] {
 }
 
 /** Failed leaves that were not made good by a later attempt, in the order in which they ended. */
-export function causesOf(workflow: Workflow): NodeStatus[] {
+export const causesOf: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) => {
   const nodes = nodesOf(workflow);
+  const hasFailed = (node: NodeStatus | undefined) =>
+    node?.phase === "Failed" || node?.phase === "Error";
   const excused = new Set<string>();
-  for (const { type, children = [] } of Object.values(nodes)) {
+  /** Groups with something failed in them. */
+  const broken = new Set<string>();
+  for (const node of Object.values(nodes)) {
+    const { type, boundaryID = "", children = [] } = node;
     if (type === "Retry") { for (const id of children.slice(0, -1)) excused.add(id); }
+    if (hasFailed(node)) broken.add(boundaryID);
   }
-  const isCause = ({ id, type, phase, children = [] }: NodeStatus) => {
-    if ((phase !== "Failed" && phase !== "Error") || excused.has(id)) return false;
+  const isCause = (node: NodeStatus) => {
+    const { id, type, children = [] } = node;
+    if (!hasFailed(node) || excused.has(id)) return false;
     if (!GROUPS.has(type)) return true;
     // A group that failed though nothing below it did has a reason of its own.
-    const below = Object.values(nodes).some((other) =>
-      other.boundaryID === id && (other.phase === "Failed" || other.phase === "Error")
-    );
-    return !below && children.every((child) => {
-      const { phase } = nodes[child] ?? {};
-      return phase !== "Failed" && phase !== "Error";
-    });
+    return !broken.has(id) && !children.some((child) => hasFailed(nodes[child]));
   };
   return Object.values(nodes).filter(isCause)
     .sort((a, b) => (timeOf(a.finishedAt) ?? 0) - (timeOf(b.finishedAt) ?? 0));
-}
+});
 
 function failure(workflow: Workflow, node: NodeStatus): Sentence {
   const { story } = TEXTS;
@@ -178,10 +189,10 @@ function failuresSoFar(workflow: Workflow): Sentence[] {
 }
 
 /** Suspend steps that wait for a call, oldest first. */
-export function waitingSteps(workflow: Workflow): NodeStatus[] {
-  return leaves(workflow).filter((node) => lookOfNode(node) === "Waiting")
-    .sort((a, b) => (timeOf(a.startedAt) ?? 0) - (timeOf(b.startedAt) ?? 0));
-}
+export const waitingSteps: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) =>
+  leaves(workflow).filter((node) => lookOfNode(node) === "Waiting")
+    .sort((a, b) => (timeOf(a.startedAt) ?? 0) - (timeOf(b.startedAt) ?? 0))
+);
 
 /** When a waiting step goes on by itself, epoch ms; undefined: never. */
 export function wakesAt(workflow: Workflow, node: NodeStatus): number | undefined {

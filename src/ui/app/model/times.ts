@@ -29,6 +29,19 @@ export function durationText(ms: number): string {
   return pair(DAY, units.d, HOUR, units.h);
 }
 
+/** How long something took, to the hundredth of a second if that was short; in whole seconds while it goes on. */
+export function lengthText(ms: number, isOver: boolean): string {
+  const isShort = ms >= SECOND && ms < 10 * SECOND;
+  if (isOver && isShort) return `${Number((ms / SECOND).toFixed(2))} ${TEXTS.units.s}`;
+  return durationText(isOver ? ms : Math.floor(ms / SECOND) * SECOND);
+}
+
+/** How long something took, or takes so far; undefined before its start. */
+export function spanText(of: Span, now: number): string | undefined {
+  const span = spanOf(of, now);
+  return span === undefined ? undefined : lengthText(span, timeOf(of.finishedAt) !== undefined);
+}
+
 /** A time relative to now: `3 min ago`, `in 2 h`. One unit is enough here. */
 export function relativeText(at: number, now: number): string {
   const distance = Math.abs(now - at);
@@ -44,7 +57,7 @@ export function relativeText(at: number, now: number): string {
   return at <= now ? TEXTS.times.ago(span) : TEXTS.times.in(span);
 }
 
-const ABSOLUTE = new Intl.DateTimeFormat(undefined, {
+const WHOLE: Intl.DateTimeFormatOptions = {
   year: "numeric",
   month: "short",
   day: "numeric",
@@ -52,18 +65,35 @@ const ABSOLUTE = new Intl.DateTimeFormat(undefined, {
   minute: "2-digit",
   second: "2-digit",
   timeZoneName: "short",
+};
+const ABSOLUTE = new Intl.DateTimeFormat(undefined, WHOLE);
+const EXACT = new Intl.DateTimeFormat(undefined, { ...WHOLE, fractionalSecondDigits: 3 });
+
+/** A time with its date and zone, as the visitor's language writes it; with milliseconds if it has any. */
+export function absoluteText(at: number): string {
+  return (at % SECOND === 0 ? ABSOLUTE : EXACT).format(at);
+}
+
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
 });
 
-/** A time with its date and zone, as the visitor's language writes it. */
-export function absoluteText(at: number): string {
-  return ABSOLUTE.format(at);
+/** A time on an axis: without year, seconds and zone. */
+export function axisText(at: number): string {
+  return SHORT.format(at);
+}
+
+/** What has a start and perhaps an end. */
+export interface Span {
+  startedAt?: string | null;
+  finishedAt?: string | null;
 }
 
 /** From the start to the end, or to now; undefined before the start. */
-export function spanOf(
-  { startedAt, finishedAt }: { startedAt?: string | null; finishedAt?: string | null },
-  now: number,
-): number | undefined {
+export function spanOf({ startedAt, finishedAt }: Span, now: number): number | undefined {
   const start = timeOf(startedAt);
   return start === undefined ? undefined : Math.max(0, (timeOf(finishedAt) ?? now) - start);
 }

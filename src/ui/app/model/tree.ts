@@ -20,8 +20,10 @@ export type Nodes = Readonly<Record<string, NodeStatus>>;
 
 /** So many items of a loop make an entry of their own. */
 const LOOP_SIZE = 3;
-/** Types that only hold other nodes together. */
-const GROUPS: ReadonlySet<string> = new Set(["StepGroup", "TaskGroup"]);
+/** Tells whether a node only holds others together. */
+export function isGroup({ type }: NodeStatus): boolean {
+  return type === "StepGroup" || type === "TaskGroup";
+}
 
 export function nodesOf(workflow: Workflow): Nodes {
   return workflow.status?.nodes ?? {};
@@ -37,7 +39,7 @@ export function treeOf(nodes: Nodes): TreeItem[] {
   const childrenOf = new Map<string, NodeStatus[]>();
   for (const id of order) {
     const node = nodes[id];
-    if (node === undefined || GROUPS.has(node.type)) continue;
+    if (node === undefined || isGroup(node)) continue;
     const parent = parentOf(node, nodes, attempts(nodes));
     const siblings = childrenOf.get(parent);
     if (siblings === undefined) childrenOf.set(parent, [node]);

@@ -1,8 +1,11 @@
 /** Submits a workflow: from a stored template by a form of its parameters, or from a manifest. */
 import type { JSX } from "preact";
+import { useRights } from "../data/rights.ts";
 import { setQuery } from "../data/router.ts";
 import { session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
+import { maySubmit } from "../model/rights.ts";
+import { Loading } from "../parts/basics.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { ManifestForm } from "./submit/manifest_form.tsx";
@@ -10,8 +13,16 @@ import { TemplateForm } from "./submit/template_form.tsx";
 
 export function SubmitPage({ query }: PageProps): JSX.Element {
   const managed = useStore(session, (context) => context.managedNamespace);
-  const namespace = query.get("namespace") ?? (managed || "default");
+  const everywhere = useRights("");
+  const named = everywhere?.namespaces ?? ["*"];
+  const first = named.includes("*") || named.includes("default") ? "default" : named[0];
+  const given = query.get("namespace") ?? managed;
+  // Asking in a namespace before it is known to be the visitor's would be refused.
+  const isChosen = given !== "" || everywhere !== undefined;
+  const namespace = given || first || "default";
   const isTemplate = query.get("from") !== "manifest";
+  const rights = useRights(isChosen ? namespace : "");
+  const isCluster = query.get("scope") === "cluster";
   const { submit } = TEXTS;
   return (
     <div class="page middle">
@@ -24,37 +35,60 @@ export function SubmitPage({ query }: PageProps): JSX.Element {
             onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
           />
         </label>
-        <div class="field" role="group" aria-labelledby="from-label">
-          <span id="from-label">{submit.from}</span>
-          <div class="chips">
-            <button
-              type="button"
-              class="chip"
-              aria-pressed={isTemplate}
-              onClick={() => setQuery({ from: undefined })}
-            >
-              {submit.template}
-            </button>
-            <button
-              type="button"
-              class="chip"
-              aria-pressed={!isTemplate}
-              onClick={() => setQuery({ from: "manifest" })}
-            >
-              {submit.manifest}
-            </button>
-          </div>
-        </div>
+        <Sources isTemplate={isTemplate} isCluster={isCluster} />
       </div>
-      {isTemplate
+      {isChosen && rights !== undefined && !maySubmit(rights) && (
+        <p class="notice-line">{TEXTS.rights.noSubmit(namespace)}</p>
+      )}
+      {!isChosen && <Loading />}
+      {isChosen && (isTemplate
         ? (
           <TemplateForm
-            key={namespace}
+            key={`${namespace} ${isCluster}`}
             namespace={namespace}
+            isCluster={isCluster}
             chosen={query.get("template") ?? ""}
           />
         )
-        : <ManifestForm namespace={namespace} />}
+        : <ManifestForm namespace={namespace} />)}
+    </div>
+  );
+}
+
+/** From what: a stored template, one of the whole cluster, or a manifest. */
+function Sources(
+  { isTemplate, isCluster }: { isTemplate: boolean; isCluster: boolean },
+): JSX.Element {
+  const { submit } = TEXTS;
+  return (
+    <div class="field" role="group" aria-labelledby="from-label">
+      <span id="from-label">{submit.from}</span>
+      <div class="chips">
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={isTemplate && !isCluster}
+          onClick={() => setQuery({ from: undefined, scope: undefined, template: undefined })}
+        >
+          {submit.template}
+        </button>
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={isTemplate && isCluster}
+          onClick={() => setQuery({ from: undefined, scope: "cluster", template: undefined })}
+        >
+          {TEXTS.templates.clusterTemplate}
+        </button>
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={!isTemplate}
+          onClick={() => setQuery({ from: "manifest" })}
+        >
+          {submit.manifest}
+        </button>
+      </div>
     </div>
   );
 }

@@ -3,7 +3,6 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
-import { session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
 import { type WaitingEntry, WaitingList } from "../data/waiting_list.ts";
 import { useNow } from "../data/clock.ts";
@@ -24,50 +23,36 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
   const list = useList(namespace);
   const entries = useStore(list.store, (context) => context.entries);
   const isLoading = useStore(list.store, (context) => context.isLoading);
-  const isPart = useStore(list.store, (context) => context.isPart);
+  const next = useStore(list.store, (context) => context.next);
   const trouble = useStore(list.store, (context) => context.trouble);
   const [limit, setLimit] = useState(STEP);
   const templates = [...new Set(entries.map(templateOf))].sort();
   const shown = template === "" ? entries : entries.filter((one) => templateOf(one) === template);
   const { inbox } = TEXTS;
+  const showMore = () => {
+    setLimit(limit + STEP);
+    if (shown.length <= limit + STEP) void list.more();
+  };
   return (
     <div class="page">
       <div class="headline">
         <h1>{TEXTS.pages.waiting}</h1>
-        {shown.length > 0 && <span class="faint" role="status">{inbox.count(shown.length)}</span>}
+        {shown.length > 0 && (
+          <span class="faint" role="status">{inbox.count(shown.length, next !== undefined)}</span>
+        )}
       </div>
-      <div class="filter-line">
-        <label class="field">
-          <span>{TEXTS.list.fields.namespace}</span>
-          <input
-            value={namespace}
-            data-keys-search=""
-            onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
-          />
-        </label>
-        <label class="field">
-          <span>{inbox.template}</span>
-          <select
-            value={template}
-            onChange={({ currentTarget }) => setQuery({ template: currentTarget.value })}
-          >
-            <option value="">{inbox.allTemplates}</option>
-            {templates.map((one) => <option key={one} value={one}>{one}</option>)}
-          </select>
-        </label>
-      </div>
-      {isPart && <p class="notice-line">{inbox.part}</p>}
+      <WaitingFilters namespace={namespace} template={template} templates={templates} />
       {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
       <ol class="inbox">
         {shown.slice(0, limit).map((entry) => <Entry key={entry.key} entry={entry} />)}
       </ol>
-      {shown.length > limit && (
+      {(shown.length > limit || next !== undefined) && (
         <p class="more">
-          <button type="button" onClick={() => setLimit(limit + STEP)}>{inbox.more}</button>
+          <button type="button" onClick={showMore} disabled={isLoading}>{inbox.more}</button>
         </p>
       )}
       {isLoading && shown.length === 0 && <Loading />}
-      {!isLoading && shown.length === 0 && trouble === undefined && (
+      {!isLoading && shown.length === 0 && next === undefined && trouble === undefined && (
         <Empty title={inbox.none.title}>
           <p>{inbox.none.next}</p>
         </Empty>
@@ -76,9 +61,40 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
   );
 }
 
+interface WaitingFiltersProps {
+  namespace: string;
+  template: string;
+  templates: readonly string[];
+}
+
+function WaitingFilters({ namespace, template, templates }: WaitingFiltersProps): JSX.Element {
+  const { inbox } = TEXTS;
+  return (
+    <div class="filter-line">
+      <label class="field">
+        <span>{TEXTS.list.fields.namespace}</span>
+        <input
+          value={namespace}
+          data-keys-search=""
+          onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
+        />
+      </label>
+      <label class="field">
+        <span>{inbox.template}</span>
+        <select
+          value={template}
+          onChange={({ currentTarget }) => setQuery({ template: currentTarget.value })}
+        >
+          <option value="">{inbox.allTemplates}</option>
+          {templates.map((one) => <option key={one} value={one}>{one}</option>)}
+        </select>
+      </label>
+    </div>
+  );
+}
+
 function useList(namespace: string): WaitingList {
-  const prefix = useStore(session, (context) => context.labelPrefix);
-  const list = useMemo(() => new WaitingList(namespace), [namespace, prefix]);
+  const list = useMemo(() => new WaitingList(namespace), [namespace]);
   useEffect(() => () => list.close(), [list]);
   return list;
 }

@@ -1,12 +1,17 @@
 /** One workflow: what happened, its steps in several views, and what can be done. */
-import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Workflow } from "../../../spec/manifest.ts";
+import { prepareLayout } from "../data/layout.ts";
 import { OneWorkflow } from "../data/one_workflow.ts";
+import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
+import { hasLogs } from "../model/archived.ts";
 import { lookOfWorkflow } from "../model/phases.ts";
+import { mayReadLogs } from "../model/rights.ts";
+import { takesChoice, turned } from "../model/choice.ts";
 import { causesOf, waitingSteps } from "../model/story.ts";
 import { nodesOf, treeOf } from "../model/tree.ts";
 import { Ago, CopyButton, Fact, Loading, PhaseBadge, Span, TroubleBox } from "../parts/basics.tsx";
@@ -14,9 +19,11 @@ import { Boundary } from "../parts/boundary.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { ActionBar } from "./workflow/action_bar.tsx";
+import { ChoiceBar, type Chosen } from "./workflow/choice_bar.tsx";
 import { GraphView } from "./workflow/graph_view.tsx";
 import { LogView } from "./workflow/log_view.tsx";
 import { ManifestView } from "./workflow/manifest_view.tsx";
+import { PreviousRuns } from "./workflow/previous_runs.tsx";
 import { SidePanel } from "./workflow/side_panel.tsx";
 import { Story } from "./workflow/story.tsx";
 import { TimeView } from "./workflow/time_view.tsx";
@@ -25,10 +32,14 @@ import type { ViewProps } from "./workflow/view_props.ts";
 
 const VIEWS = ["graph", "tree", "time", "logs", "manifest"] as const;
 type View = typeof VIEWS[number];
+/** They show steps, which can be chosen there. */
+const DRAWN: ReadonlySet<View> = new Set(["graph", "tree", "time"]);
 
 export function WorkflowPage({ params, query }: PageProps): JSX.Element {
   const { namespace = "", name = "" } = params;
   const one = useMemo(() => new OneWorkflow(namespace, name), [namespace, name]);
+  // It starts while the workflow is on its way.
+  useMemo(prepareLayout, []);
   useEffect(() => () => one.close(), [one]);
   const workflow = useStore(one.store, (context) => context.workflow);
   const isDeleted = useStore(one.store, (context) => context.isDeleted);
@@ -43,19 +54,30 @@ export function WorkflowPage({ params, query }: PageProps): JSX.Element {
       </div>
     );
   }
+  const template = workflow.spec.workflowTemplateRef?.name;
   return (
     <div class="page">
       {isDeleted && <p class="notice-line" role="status">{TEXTS.workflow.deleted}</p>}
-      <Head workflow={workflow} isDeleted={isDeleted} />
+      <Head workflow={workflow}>
+        {!isDeleted && <ActionBar workflow={workflow} />}
+      </Head>
       <Boundary about={workflow.metadata.resourceVersion ?? ""}>
         <Story workflow={workflow} />
       </Boundary>
-      <Views workflow={workflow} query={query} />
+      <Views workflow={workflow} query={query} canChange={!isDeleted} />
+      {template !== undefined && (
+        <Boundary about={template}>
+          <PreviousRuns workflow={workflow} template={template} />
+        </Boundary>
+      )}
     </div>
   );
 }
 
-function Head({ workflow, isDeleted }: { workflow: Workflow; isDeleted: boolean }): JSX.Element {
+/** Name and facts, with what can be done beside the name. */
+export function Head(
+  { workflow, children }: { workflow: Workflow; children: ComponentChildren },
+): JSX.Element {
   const { metadata, spec, status } = workflow;
   const { name = "", namespace = "" } = metadata;
   const { facts } = TEXTS.workflow;
@@ -67,7 +89,7 @@ function Head({ workflow, isDeleted }: { workflow: Workflow; isDeleted: boolean 
         <h1 class="wide-name">{name}</h1>
         <CopyButton text={name} what={TEXTS.copy.name} />
         <PhaseBadge look={lookOfWorkflow(workflow)} />
-        {!isDeleted && <ActionBar workflow={workflow} />}
+        {children}
       </div>
       <dl class="facts">
         <Fact name={facts.namespace}>
@@ -100,34 +122,40 @@ function chosenNode(workflow: Workflow, chosen: string | null): string | undefin
   return waitingSteps(workflow)[0]?.id ?? causesOf(workflow)[0]?.id;
 }
 
-function Views({ workflow, query }: { workflow: Workflow; query: URLSearchParams }): JSX.Element {
+/** The steps of a workflow in several views, and the chosen one beside them. */
+export function Views(
+  { workflow, query, canChange = false }: {
+    workflow: Workflow;
+    query: URLSearchParams;
+    /** It is a live workflow. */
+    canChange?: boolean;
+  },
+): JSX.Element {
   const asked = query.get("view") as View;
-  const view = VIEWS.includes(asked) ? asked : "graph";
+  const { namespace = "" } = workflow.metadata;
+  const mayRead = mayReadLogs(useRights(namespace)) && hasLogs(workflow);
+  const views = VIEWS.filter((one) => one !== "logs" || mayRead);
+  const view = views.includes(asked) ? asked : "graph";
   const nodes = nodesOf(workflow);
   const tree = useMemo(() => treeOf(nodes), [nodes]);
   const selected = chosenNode(workflow, query.get("node"));
+  const [chosen, setChosen] = useState<Chosen>(undefined);
   const props: ViewProps = {
     workflow,
     tree,
     selected,
     select: (node) => setQuery({ node }, { isReplacing: true }),
+    choice: chosen !== undefined && takesChoice(workflow)
+      ? { ids: chosen, turn: (ids) => setChosen((before) => turned(before ?? new Set(), ids)) }
+      : undefined,
   };
   return (
     <>
-      <div class="tabs" role="tablist" aria-label={TEXTS.workflow.views}>
-        {VIEWS.map((one) => (
-          <button
-            key={one}
-            type="button"
-            role="tab"
-            id={`tab-${one}`}
-            aria-selected={one === view}
-            aria-controls="view"
-            onClick={() => setQuery({ view: one === "graph" ? undefined : one })}
-          >
-            {TEXTS.workflow.view[one]}
-          </button>
-        ))}
+      <div class="view-line">
+        <Tabs views={views} view={view} />
+        {canChange && DRAWN.has(view) && (
+          <ChoiceBar workflow={workflow} chosen={chosen} setChosen={setChosen} />
+        )}
       </div>
       <div class="split">
         <section
@@ -149,5 +177,25 @@ function Views({ workflow, query }: { workflow: Workflow; query: URLSearchParams
         </Boundary>
       </div>
     </>
+  );
+}
+
+function Tabs({ views, view }: { views: readonly View[]; view: View }): JSX.Element {
+  return (
+    <div class="tabs" role="tablist" aria-label={TEXTS.workflow.views}>
+      {views.map((one) => (
+        <button
+          key={one}
+          type="button"
+          role="tab"
+          id={`tab-${one}`}
+          aria-selected={one === view}
+          aria-controls="view"
+          onClick={() => setQuery({ view: one === "graph" ? undefined : one })}
+        >
+          {TEXTS.workflow.view[one]}
+        </button>
+      ))}
+    </div>
   );
 }

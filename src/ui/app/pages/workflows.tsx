@@ -1,11 +1,21 @@
 /** The list of workflows: what runs, what waits, what failed. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
+import { BARS, WorkflowCounts } from "../data/workflow_counts.ts";
 import { WorkflowList } from "../data/workflow_list.ts";
-import { type Filters, filtersFrom } from "../model/rows.ts";
+import {
+  type BarChart,
+  chartOfRows,
+  type Filters,
+  filtersFrom,
+  type Row,
+  rowFields,
+} from "../model/rows.ts";
+import { maySubmit } from "../model/rights.ts";
 import { Empty, Loading, TroubleBox } from "../parts/basics.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -19,21 +29,23 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
   const text = query.toString();
   const filters = useMemo(() => filtersFrom(query), [text]);
   const columns = useMemo(() => columnsFrom(query.get("columns") ?? ""), [text]);
-  const list = useList(filters);
+  const list = useList(filters, rowFields(columns.map(({ field }) => field), filters));
   const rows = useStore(list.store, (context) => context.rows);
   const isLoading = useStore(list.store, (context) => context.isLoading);
   const trouble = useStore(list.store, (context) => context.trouble);
   const hasMore = useStore(list.store, (context) => context.next !== undefined);
+  const chart = useChart(filters, rows, hasMore);
+  const mayCreate = maySubmit(useRights(filters.namespace));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const chosen = rows.filter(({ key }) => selected.has(key));
   return (
     <div class="page">
       <div class="headline">
         <h1>{TEXTS.pages.workflows}</h1>
-        <a class="button main" href={addressOf("/submit")}>{TEXTS.submit.button}</a>
+        {mayCreate && <SubmitLink namespace={filters.namespace} />}
       </div>
       <FilterBar filters={filters} columns={query.get("columns") ?? ""} query={text} />
-      {rows.length > 0 && <Bars rows={rows} isPart={hasMore} />}
+      {rows.length > 0 && <Bars chart={chart} />}
       <Batch rows={chosen} clear={() => setSelected(new Set())} />
       {rows.length > 0 && (
         <Table rows={rows} columns={columns} selected={selected} select={setSelected} />
@@ -41,7 +53,7 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
       {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
       {trouble === undefined && isLoading && rows.length === 0 && <Loading />}
       {trouble === undefined && !isLoading && rows.length === 0 && (
-        <NoRows filters={filters} hasMore={hasMore} />
+        <NoRows filters={filters} hasMore={hasMore} mayCreate={mayCreate} />
       )}
       {trouble === undefined && hasMore && (
         <p class="more">
@@ -55,25 +67,49 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
   );
 }
 
-/** The list under these filters. Another replaces it when they change. */
-function useList(filters: Filters): WorkflowList {
+/** The list under these filters, with these members. Another replaces it when they change. */
+function useList(filters: Filters, fields: readonly string[]): WorkflowList {
   const prefix = useStore(session, (context) => context.labelPrefix);
-  const key = `${prefix} ${JSON.stringify(filters)}`;
-  const list = useMemo(() => new WorkflowList(filters), [key]);
+  const key = `${prefix} ${JSON.stringify(filters)} ${fields}`;
+  const list = useMemo(() => new WorkflowList(filters, fields), [key]);
   useEffect(() => () => list.close(), [list]);
   return list;
 }
 
-function NoRows({ filters, hasMore }: { filters: Filters; hasMore: boolean }): JSX.Element {
+/** What the server has counted under these filters; until then, and where it cannot, what is shown. */
+function useChart(filters: Filters, rows: readonly Row[], isPart: boolean): BarChart {
+  const prefix = useStore(session, (context) => context.labelPrefix);
+  const counts = useMemo(
+    () => new WorkflowCounts(filters),
+    [`${prefix} ${JSON.stringify(filters)}`],
+  );
+  useEffect(() => () => counts.close(), [counts]);
+  useEffect(() => counts.refresh(), [counts, rows]);
+  const counted = useStore(counts.store, (context) => context.chart);
+  return useMemo(() => counted ?? chartOfRows(rows, BARS, isPart), [counted, rows, isPart]);
+}
+
+function SubmitLink({ namespace }: { namespace: string }): JSX.Element {
+  const query = namespace === "" ? "" : `?${new URLSearchParams({ namespace })}`;
+  return <a class="button main" href={addressOf(`/submit${query}`)}>{TEXTS.submit.button}</a>;
+}
+
+function NoRows(
+  { filters, hasMore, mayCreate }: { filters: Filters; hasMore: boolean; mayCreate: boolean },
+): JSX.Element {
   const isFiltered = Object.values(filters).some(({ length }) => length > 0);
   if (!isFiltered) {
     return (
       <Empty title={TEXTS.list.none.title}>
-        <p>{TEXTS.list.none.next}</p>
-        <pre class="code"><code>{TEXTS.list.none.command}</code></pre>
-        <p class="buttons">
-          <a class="button main" href={addressOf("/submit")}>{TEXTS.submit.button}</a>
-        </p>
+        {mayCreate && (
+          <>
+            <p>{TEXTS.list.none.next}</p>
+            <pre class="code"><code>{TEXTS.list.none.command}</code></pre>
+            <p class="buttons">
+              <SubmitLink namespace="" />
+            </p>
+          </>
+        )}
       </Empty>
     );
   }

@@ -3,19 +3,22 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../data/api.ts";
 import { useNow } from "../data/clock.ts";
+import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { router } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { type Look, wordOf } from "../model/phases.ts";
-import { absoluteText, durationText, relativeText, timeOf } from "../model/times.ts";
+import { absoluteText, relativeText, spanText, timeOf } from "../model/times.ts";
+import { belongsTo, NAVIGATION } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { Icon, LookIcon } from "./icons.tsx";
 
-export function PhaseBadge({ look }: { look: Look }): JSX.Element {
+/** @param word instead of the look's own */
+export function PhaseBadge({ look, word }: { look: Look; word?: string }): JSX.Element {
   return (
     <span class={`phase look-${look}`}>
       <LookIcon look={look} />
-      {wordOf(look)}
+      {word ?? wordOf(look)}
     </span>
   );
 }
@@ -41,10 +44,9 @@ export function Span(
   { of }: { of: { startedAt?: string | null; finishedAt?: string | null } | undefined },
 ): JSX.Element {
   const now = useNow();
-  const start = timeOf(of?.startedAt);
-  if (start === undefined) return <span class="faint">{TEXTS.none}</span>;
-  const end = timeOf(of?.finishedAt);
-  return <span class="number">{durationText((end ?? now) - start)}</span>;
+  const text = spanText(of ?? {}, now);
+  if (text === undefined) return <span class="faint">{TEXTS.none}</span>;
+  return <span class="number">{text}</span>;
 }
 
 /** How long a button says that it has copied, ms. */
@@ -100,7 +102,12 @@ const AGAIN_MS = 4_000;
 
 /** Something could not be shown: why, and what to do next. */
 export function TroubleBox(
-  { trouble, again }: { trouble: Trouble; again: () => void },
+  { trouble, again, home = { path: "/", text: TEXTS.allWorkflows } }: {
+    trouble: Trouble;
+    again: () => void;
+    /** Where what exists is listed. */
+    home?: { path: string; text: string };
+  },
 ): JSX.Element {
   const { kind, message } = trouble;
   const texts = TEXTS.troubles[kind];
@@ -115,17 +122,40 @@ export function TroubleBox(
       <h2>{texts.title}</h2>
       <p>{texts.next}</p>
       {kind !== "unreachable" && <p class="server-words">{message}</p>}
+      {kind === "forbidden" && <VisibleNamespaces />}
       <p class="buttons">
         {kind === "login" && (
           <a class="button main" href={addressOf(`/login?from=${encodeURIComponent(from)}`)}>
             {TEXTS.login.do}
           </a>
         )}
-        {kind === "missing" && <a class="button main" href={addressOf("/")}>{TEXTS.allWorkflows}
-        </a>}
+        {kind === "missing" && <a class="button main" href={addressOf(home.path)}>{home.text}</a>}
         <button type="button" onClick={again}>{TEXTS.again}</button>
       </p>
     </div>
+  );
+}
+
+/** Where the visitor may see something, as far as the server knows. */
+function VisibleNamespaces(): JSX.Element | null {
+  const path = useStore(router, (context) => context.path);
+  const named = useRights("")?.namespaces?.filter((one) => one !== "*") ?? [];
+  const list = NAVIGATION.find((entry) => belongsTo(entry.path, path))?.path ?? "/";
+  // The deployment belongs to no namespace.
+  if (named.length === 0 || list === "/system") return null;
+  return (
+    <>
+      <p>{TEXTS.rights.visible}</p>
+      <ul class="labels">
+        {named.map((namespace) => (
+          <li key={namespace}>
+            <a href={addressOf(`${list}?${new URLSearchParams({ namespace })}`)}>
+              {namespace}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

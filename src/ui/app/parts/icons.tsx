@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Look } from "../model/phases.ts";
 
 /** Paths on a field of 16 by 16. */
-const PATHS: Record<Look, string> = {
+export const LOOK_PATHS: Readonly<Record<Look, string>> = {
   Pending: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm0 3v3.2l2.2 1.3",
   Running: "M8 2.2A5.8 5.8 0 1 1 2.2 8",
   Waiting: "M4 2h8M4 14h8M5 2v2.5L8 8l3-3.5V2M5 14v-2.5L8 8l3 3.5V14",
@@ -18,8 +18,20 @@ const PATHS: Record<Look, string> = {
 export function LookIcon({ look }: { look: Look }): JSX.Element {
   return (
     <svg class={`icon look-${look}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      <path d={PATHS[look]} />
+      <path d={LOOK_PATHS[look]} />
     </svg>
+  );
+}
+
+/** A check box in a drawing, 14 by 14; the shape around it says whether it is ticked to those who cannot see it. */
+export function TickBox(
+  { x, y, isChosen }: { x: number; y: number; isChosen: boolean },
+): JSX.Element {
+  return (
+    <g class={isChosen ? "tick-box ticked" : "tick-box"} transform={`translate(${x} ${y})`}>
+      <rect width={14} height={14} rx={3} />
+      {isChosen && <path d="m3 7.4 2.9 2.9L11.2 4" />}
+    </g>
   );
 }
 

@@ -2,9 +2,9 @@
 import { createStore } from "@xstate/store";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { shownEntries } from "../data/navigation.ts";
 import { navigate } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
-import { NAVIGATION } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { Dialog } from "./dialog.tsx";
 
@@ -21,12 +21,12 @@ export function useKeys(): void {
   useEffect(() => {
     let goesUntil = 0;
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
       const { key } = event;
       if (Date.now() < goesUntil) {
         goesUntil = 0;
-        const page = NAVIGATION.find(({ goKey }) => goKey === key);
+        const page = shownEntries().find(({ goKey }) => goKey === key);
         if (page !== undefined) navigate(page.path);
         return;
       }
@@ -41,7 +41,9 @@ export function useKeys(): void {
   }, []);
 }
 
-function isTyping(target: EventTarget | null): boolean {
+function isTyping(event: KeyboardEvent): boolean {
+  // The editor is in a shadow root, of which the target shows only the outside.
+  const [target] = event.composedPath();
   return target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
     !(target instanceof HTMLInputElement && target.type === "checkbox");
@@ -57,9 +59,9 @@ function focusSearch(event: KeyboardEvent): void {
 /** Moves the focus along the rows of a list. */
 function step(by: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-keys-row]")];
-  const at = rows.findIndex((row) =>
-    row.closest("tr, li") === document.activeElement?.closest("tr, li")
-  );
+  const rowOf = (element: Element) => element.closest("tr, li") ?? element;
+  const focused = document.activeElement;
+  const at = rows.findIndex((row) => focused !== null && rowOf(row) === rowOf(focused));
   const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
@@ -70,7 +72,7 @@ export function KeyHelp(): JSX.Element | null {
   if (!isOpen) return null;
   const rows: [string, string][] = [
     ["/", TEXTS.keys.search],
-    ...NAVIGATION.map(({ goKey = "", title }): [string, string] => [
+    ...shownEntries().map(({ goKey = "", title }): [string, string] => [
       `g ${goKey}`,
       TEXTS.keys.go(title),
     ]),

@@ -26,6 +26,8 @@ import {
 import { receiveEvent } from "../../../../src/service/events/intake.ts";
 import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { runWaitingCallbacks } from "../../../../src/service/events/waiting_callbacks.ts";
+import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
+import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
 import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
 import { proveWebhook, WEBHOOK_SECRET } from "../../../../src/service/events/webhook_senders.ts";
 import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
@@ -51,15 +53,14 @@ beforeEach(async () => {
   const { store, clock } = deployment;
   const log = createLogger("silent");
   const workflows = createWorkflowSource(store, clock);
+  const looked = { host, store, clock, settings: TEST_SETTINGS, workflows };
   deps = {
-    host,
-    store,
-    clock,
+    ...looked,
+    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     log,
     ids: seededIds(7),
-    settings: TEST_SETTINGS,
-    workflows,
     watches: new WatchHub(store, workflows),
+    counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
   bindings = new BindingSource(store.manifests, log);
@@ -207,6 +208,8 @@ describe("dispatchEvent()", () => {
       ...deps,
       host: {
         replicas: [],
+        shards: 1,
+        survey: () => Promise.resolve([]),
         execute: (namespace, name, command, options) => {
           if (name !== "second") calls++;
           return name === "second"
@@ -218,9 +221,13 @@ describe("dispatchEvent()", () => {
       },
     };
     const event = await taken({});
-    const { delivery, retryAfterMs = 0 } = await dispatchEvent(shaky, bindings, event);
+    const { delivery, retryAfterMs = 0 } = await dispatchEvent(shaky, bindings, event, () => true);
     expect(retryAfterMs).toBeGreaterThan(0);
-    expect(delivery.state).toBe("queued");
+    expect(delivery).toMatchObject({
+      state: "queued",
+      retryAt: Math.round(deps.clock.now() + retryAfterMs),
+      event: event.text,
+    });
     await deps.store.events.retryLater(delivery, retryAfterMs);
     const again = await dispatchEvent(shaky, bindings, { ...event, attempts: 1 });
     expect(calls).toBe(1);
@@ -233,6 +240,7 @@ describe("dispatchEvent()", () => {
     const last = await dispatchEvent(shaky, bindings, { ...event, attempts: MAX_ATTEMPTS - 1 });
     expect(last.retryAfterMs).toBeUndefined();
     expect(last.delivery.state).toBe("dead");
+    expect(last.delivery).not.toHaveProperty("retryAt");
     const beyond = await dispatchEvent(deps, bindings, { ...event, attempts: MAX_ATTEMPTS });
     expect(beyond.delivery.state).toBe("dead");
   });

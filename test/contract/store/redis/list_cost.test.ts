@@ -12,6 +12,7 @@ const SHARDS = 8;
 const LIMIT = 20;
 const FEW = 1_000;
 const MANY = 5_000;
+const WAITING = 50;
 const COMPLETED = "workflows.argoproj.io/completed";
 
 let redis: RedisServer;
@@ -47,6 +48,7 @@ async function fill(from: number, to: number): Promise<void> {
             finishedAt: 1_002 + i,
             phase: "Succeeded",
             labels: { [COMPLETED]: "true", team: `t${i % 10}` },
+            ...(i < WAITING && { waitsSince: 2_000 + i }),
           }),
         })
       );
@@ -69,6 +71,7 @@ async function costOf(query: Partial<ListQuery>): Promise<{ items: number; calls
 const labels = (text: string) => ({ labels: parseLabelSelector(text) });
 const QUERIES: [string, Partial<ListQuery>][] = [
   ["everything", {}],
+  ["what is waiting", { waiting: true }],
   ["a namespace", { namespace: "a" }],
   ["a common label", labels(`${COMPLETED}=true`)],
   ["a label of one in ten", labels("team=t7")],
@@ -96,4 +99,11 @@ test("what Redis does for a page does not grow with what is stored", async () =>
     // A few for each shard, plus a few for each item.
     expect([name, after.calls < 15 * SHARDS + 10 * LIMIT]).toEqual([name, true]);
   }
+});
+
+test("what is waiting costs as much as waits", async () => {
+  const { items, calls } = await costOf({ waiting: true, limit: 100 });
+  expect(items).toBe(WAITING);
+  // A few for each shard, an entry and its parts for each item.
+  expect(calls).toBeLessThan(5 * SHARDS + 3 * WAITING);
 });

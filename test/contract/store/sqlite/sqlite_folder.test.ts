@@ -210,3 +210,36 @@ test("a store of an earlier version is upgraded: its workflows stay, its feed be
   expect(await store.query.changes("7")).toEqual([]);
   await store.close();
 });
+
+test("in a store of an earlier version, those that are waiting are found", async () => {
+  const old = new DatabaseSync(join(folder, "sluice.db"));
+  old.exec("CREATE TABLE migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  MIGRATIONS.slice(0, 5).forEach((sql, index) => {
+    old.exec(sql);
+    old.prepare("INSERT INTO migration VALUES (?, 'then')").run(index + 1);
+  });
+  const put = (row: number, nodes: object[], entry = "") => {
+    const id = `wf/a/w${row}`;
+    old.prepare("INSERT INTO actor VALUES (?, ?, 7, ?, ?)")
+      .run(row, id, id, entry || JSON.stringify(entryOf(id)));
+    for (const [at, node] of nodes.entries()) {
+      old.prepare("INSERT INTO part VALUES (?, ?, ?, NULL)")
+        .run(row, `n:${at}`, JSON.stringify(node));
+    }
+  };
+  const step = (phase: string, startedAt: number) => ({ type: "Suspend", phase, startedAt });
+  put(1, [step("Running", 30), step("Running", 20), step("Succeeded", 10)]);
+  put(2, [step("Succeeded", 10), { type: "Pod", phase: "Running", startedAt: 5 }]);
+  put(3, [step("Running", 10)]);
+  // Damaged records do not keep the store from being opened.
+  put(4, [step("Running", 10)], "{");
+  old.exec("INSERT INTO part VALUES (2, 'n:9', '\"Suspend\" {', NULL)");
+  old.close();
+  const store = await open();
+  const { items } = await store.query.list({ kind: "wf", limit: 0, waiting: true });
+  expect(items.map(({ id, index }) => [id, index.waitsSince])).toEqual([
+    ["wf/a/w3", 10],
+    ["wf/a/w1", 20],
+  ]);
+  await store.close();
+});

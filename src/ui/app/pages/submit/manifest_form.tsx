@@ -1,12 +1,13 @@
-/** A manifest to write or paste. The server checks it while it is written. */
+/** A manifest to write or paste: completed from the schema, and checked while it is written. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Workflow } from "../../../../spec/manifest.ts";
 import { api, troubleOf } from "../../data/api.ts";
-import { notify } from "../../data/notices.ts";
-import { navigate } from "../../data/router.ts";
-import { workflowPath } from "../../paths.ts";
+import { loadEditor, loadSchema } from "../../data/editor.ts";
+import type { TextProblem } from "../../model/manifest_check.ts";
+import type { JsonSchema } from "../../model/manifest_schema.ts";
 import { TEXTS } from "../../texts.ts";
+import { SubmitForm } from "./submit_form.tsx";
 
 const EXAMPLE = `metadata:
   generateName: hello-
@@ -20,84 +21,115 @@ spec:
 `;
 /** What was written stays over a reload of the page. */
 const STORED = "sluice-manifest";
-/** The manifest is checked after this pause, ms. */
-const PAUSE_MS = 400;
-
-type Verdict = { kind: "checking" | "valid" } | { kind: "refused"; message: string };
 
 export function ManifestForm({ namespace }: { namespace: string }): JSX.Element {
   const [text, setText] = useState(sessionStorage.getItem(STORED) ?? EXAMPLE);
-  const [verdict, setVerdict] = useVerdict(namespace, text);
-  const [isBusy, setBusy] = useState(false);
-  const send = async () => {
-    setBusy(true);
-    try {
-      const made = await api.callMinimal("WorkflowService_CreateWorkflow", {
-        params: { namespace },
-        body: { workflow: await parsed(text) },
-      });
-      const { name = "" } = made.metadata;
-      sessionStorage.removeItem(STORED);
-      notify(TEXTS.submit.made(name));
-      navigate(workflowPath(namespace, name));
-    } catch (error) {
-      setVerdict({ kind: "refused", message: troubleOf(error).message });
-      setBusy(false);
-    }
+  const [problems, setProblems] = useState<readonly TextProblem[] | undefined>(undefined);
+  const latest = useRef(text);
+  latest.current = text;
+  const change = (changed: string) => {
+    sessionStorage.setItem(STORED, changed);
+    setText(changed);
+    setProblems(undefined);
+  };
+  const check = async (checked: string) => {
+    const found = await problemsOf(checked, namespace);
+    if (checked === latest.current) setProblems(found);
+    return found;
   };
   const { submit } = TEXTS;
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
+    <SubmitForm
+      namespace={namespace}
+      about={text}
+      isRefused={problems !== undefined && problems.length > 0}
+      create={async () =>
+        api.callMinimal("WorkflowService_CreateWorkflow", {
+          params: { namespace },
+          body: { workflow: await parsed(text) },
+        })}
+      dryRun={async () =>
+        api.call("WorkflowService_CreateWorkflow", {
+          params: { namespace },
+          body: { workflow: await parsed(text), serverDryRun: true },
+        })}
+      onMade={() => sessionStorage.removeItem(STORED)}
     >
-      <label class="field">
-        <span>{submit.yaml}</span>
+      <Field key={namespace} text={text} change={change} check={check} />
+      <div id="verdict" role="status">
+        {problems === undefined && <p class="faint">{submit.checking}</p>}
+        {problems?.length === 0 && <p class="faint">{submit.valid}</p>}
+        {problems?.map(({ from, message }) => (
+          <p key={`${from} ${message}`} class="server-words">
+            {TEXTS.code.line(text.slice(0, from).split("\n").length)} {message}
+          </p>
+        ))}
+      </div>
+    </SubmitForm>
+  );
+}
+
+interface FieldProps {
+  text: string;
+  change: (text: string) => void;
+  check: (text: string) => Promise<TextProblem[]>;
+}
+
+/** A plain field until the editor is loaded, and instead of it where it can't be. */
+function Field({ text, change, check }: FieldProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const plain = useRef<HTMLTextAreaElement>(null);
+  const [isPlain, setPlain] = useState(true);
+  const latest = useRef({ change, check });
+  latest.current = { change, check };
+  useEffect(() => {
+    let schema: JsonSchema | undefined;
+    let close = () => {};
+    let isOver = false;
+    void loadSchema().then((found) => void (schema = found));
+    void loadEditor().then(({ openEditor }) => {
+      if (host.current === null || isOver) return;
+      const editor = openEditor(host.current, {
+        text: sessionStorage.getItem(STORED) ?? text,
+        language: "yaml",
+        label: TEXTS.submit.yaml,
+        edit: {
+          onChange: (changed) => latest.current.change(changed),
+          check: (checked) => latest.current.check(checked),
+          schema: () => schema,
+        },
+      });
+      close = editor.close;
+      const field = plain.current;
+      if (field !== null && field === document.activeElement) {
+        editor.focus(field.selectionStart, field.selectionEnd);
+      }
+      setPlain(false);
+    }, () => void latest.current.check(text));
+    return () => {
+      isOver = true;
+      close();
+    };
+  }, []);
+  return (
+    <div class="field">
+      <span>{TEXTS.submit.yaml}</span>
+      <div ref={host} class="code-host" />
+      {isPlain && (
         <textarea
+          ref={plain}
           class="code"
           rows={20}
           spellcheck={false}
           value={text}
-          aria-describedby="verdict"
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          aria-label={TEXTS.submit.yaml}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+          onChange={({ currentTarget }) => void check(currentTarget.value)}
         />
-      </label>
-      <p id="verdict" role="status" class={verdict.kind === "refused" ? "server-words" : "faint"}>
-        {verdict.kind === "refused" ? verdict.message : submit[verdict.kind]}
-      </p>
-      <p class="buttons">
-        <button type="submit" class="main" disabled={isBusy || verdict.kind === "refused"}>
-          {submit.do}
-        </button>
-      </p>
-    </form>
+      )}
+      <span class="faint">{TEXTS.code.keys}</span>
+    </div>
   );
-}
-
-/** What the server says about a manifest while it is written. */
-function useVerdict(
-  namespace: string,
-  text: string,
-): [Verdict, (verdict: Verdict) => void] {
-  const [verdict, setVerdict] = useState<Verdict>({ kind: "checking" });
-  useEffect(() => {
-    sessionStorage.setItem(STORED, text);
-    setVerdict({ kind: "checking" });
-    let isOver = false;
-    const timer = setTimeout(() => {
-      void check(namespace, text).then((found) => {
-        if (!isOver) setVerdict(found);
-      });
-    }, PAUSE_MS);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, [text, namespace]);
-  return [verdict, setVerdict];
 }
 
 /** @throws {Error} with the line of what is no YAML */
@@ -106,12 +138,19 @@ async function parsed(text: string): Promise<Workflow> {
   return parse(text) as Workflow;
 }
 
-async function check(namespace: string, text: string): Promise<Verdict> {
+/** First what is no YAML, then what the schema does not allow, then what the server says. */
+async function problemsOf(text: string, namespace: string): Promise<TextProblem[]> {
+  const { placeOfWords, readText, schemaProblems } = await import("../../model/manifest_check.ts");
+  const read = readText(text);
+  if (read.faults.length > 0) return read.faults;
+  const schema = await loadSchema();
+  const found = schema === undefined ? [] : schemaProblems(read, schema);
+  if (found.length > 0) return found;
   try {
-    const workflow = await parsed(text);
+    const workflow = read.document.toJS() as Workflow;
     await api.call("WorkflowService_LintWorkflow", { params: { namespace }, body: { workflow } });
-    return { kind: "valid" };
+    return [];
   } catch (error) {
-    return { kind: "refused", message: troubleOf(error).message };
+    return [placeOfWords(read, troubleOf(error).message, text)];
   }
 }

@@ -3,37 +3,47 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { WorkflowTemplate } from "../../../../spec/manifest.ts";
 import { api, type Trouble, troubleOf } from "../../data/api.ts";
-import { notify } from "../../data/notices.ts";
-import { navigate, setQuery } from "../../data/router.ts";
+import { setQuery } from "../../data/router.ts";
 import { Loading, TroubleBox } from "../../parts/basics.tsx";
-import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
+import { SubmitForm } from "./submit_form.tsx";
 
 /** Templates that the choice shows. */
 const MOST = 500;
 
 export function TemplateForm(
-  { namespace, chosen }: { namespace: string; chosen: string },
+  { namespace, chosen, isCluster }: {
+    namespace: string;
+    chosen: string;
+    /** The choice is among the templates of the whole cluster. */
+    isCluster: boolean;
+  },
 ): JSX.Element {
   const [templates, setTemplates] = useState<WorkflowTemplate[] | undefined>(undefined);
   const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
   const load = async () => {
     setTrouble(undefined);
     try {
-      const { items } = await api.call("WorkflowTemplateService_ListWorkflowTemplates", {
-        params: { namespace },
-        query: { "listOptions.limit": MOST },
-      });
+      const query = { "listOptions.limit": MOST };
+      const { items } = await (isCluster
+        ? api.call("ClusterWorkflowTemplateService_ListClusterWorkflowTemplates", { query })
+        : api.call("WorkflowTemplateService_ListWorkflowTemplates", {
+          params: { namespace },
+          query,
+        }));
       setTemplates(items ?? []);
     } catch (error) {
       setTrouble(troubleOf(error));
     }
   };
-  useEffect(() => void load(), [namespace]);
+  useEffect(() => void load(), [namespace, isCluster]);
   if (trouble !== undefined) return <TroubleBox trouble={trouble} again={() => void load()} />;
   if (templates === undefined) return <Loading />;
   const { submit } = TEXTS;
-  if (templates.length === 0) return <p class="notice-line">{submit.noTemplates}</p>;
+  if (templates.length === 0) {
+    const none = isCluster ? TEXTS.templates.noClusterTemplates : submit.noTemplates;
+    return <p class="notice-line">{none}</p>;
+  }
   const template = templates.find(({ metadata }) => metadata.name === chosen);
   return (
     <>
@@ -61,38 +71,22 @@ function ParameterForm(
 ): JSX.Element {
   const parameters = template.spec.arguments?.parameters ?? [];
   const [values, setValues] = useState<Record<string, string>>({});
-  const [refusal, setRefusal] = useState<string | undefined>(undefined);
-  const [isBusy, setBusy] = useState(false);
   const { submit } = TEXTS;
-  const send = async () => {
-    setBusy(true);
-    setRefusal(undefined);
-    try {
-      const made = await api.callMinimal("WorkflowService_SubmitWorkflow", {
-        params: { namespace },
-        body: {
-          resourceKind: "WorkflowTemplate",
-          resourceName: template.metadata.name,
-          submitOptions: {
-            parameters: Object.entries(values).map(([name, value]) => `${name}=${value}`),
-          },
-        },
-      });
-      const { name = "" } = made.metadata;
-      notify(submit.made(name));
-      navigate(workflowPath(namespace, name));
-    } catch (error) {
-      setRefusal(troubleOf(error).message);
-      setBusy(false);
-    }
-  };
+  const given = Object.entries(values).map(([name, value]) => `${name}=${value}`);
+  const input = (options: { serverDryRun?: boolean }) => ({
+    params: { namespace },
+    body: {
+      resourceKind: kindOf(template),
+      resourceName: template.metadata.name,
+      submitOptions: { parameters: given, ...options },
+    },
+  });
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
+    <SubmitForm
+      namespace={namespace}
+      about={given.join("\n")}
+      create={() => api.callMinimal("WorkflowService_SubmitWorkflow", input({}))}
+      dryRun={() => api.call("WorkflowService_SubmitWorkflow", input({ serverDryRun: true }))}
     >
       <h2>{submit.parameters}</h2>
       {parameters.length === 0 && <p class="faint">{submit.noParameters}</p>}
@@ -104,17 +98,13 @@ function ParameterForm(
           set={(value) => setValues({ ...values, [parameter.name]: value })}
         />
       ))}
-      {refusal !== undefined && (
-        <div role="alert">
-          <p>{submit.failed}</p>
-          <p class="server-words">{refusal}</p>
-        </div>
-      )}
-      <p class="buttons">
-        <button type="submit" class="main" disabled={isBusy}>{submit.do}</button>
-      </p>
-    </form>
+    </SubmitForm>
   );
+}
+
+/** A template of the whole cluster has no namespace. */
+function kindOf({ metadata }: WorkflowTemplate): string {
+  return metadata.namespace === undefined ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
 }
 
 type Parameter = NonNullable<

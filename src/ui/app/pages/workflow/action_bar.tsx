@@ -1,15 +1,17 @@
-/** What can be done with a workflow: only what its state allows is there. */
+/** What can be done with a workflow: only what its state and the visitor's rights allow is there. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Workflow } from "../../../../spec/manifest.ts";
 import { act, type ActionOptions, refOf } from "../../data/actions.ts";
+import { useRights } from "../../data/rights.ts";
 import { navigate } from "../../data/router.ts";
 import { allows, type Verb, VERBS } from "../../model/actions.ts";
-import { causesOf } from "../../model/story.ts";
-import { nodesOf, titleOf } from "../../model/tree.ts";
+import { mayAct } from "../../model/rights.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
+import { ParameterFields, parameterTexts } from "./parameter_fields.tsx";
+import { RetryForm } from "./retry_form.tsx";
 
 /** What opens a dialog first. */
 const ASKS: ReadonlySet<Verb> = new Set(["stop", "terminate", "delete", "retry", "resubmit"]);
@@ -18,6 +20,7 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
   const [asked, setAsked] = useState<Verb | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const ref = refOf(workflow);
+  const rights = useRights(ref.namespace, ref.name);
   const run = async (verb: Verb, options: ActionOptions = {}) => {
     setAsked(undefined);
     setBusy(true);
@@ -28,7 +31,7 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
   };
   return (
     <div class="actions" role="toolbar" aria-label={TEXTS.workflow.actions}>
-      {VERBS.filter((verb) => allows(workflow, verb)).map((verb) => (
+      {VERBS.filter((verb) => allows(workflow, verb) && mayAct(rights, verb)).map((verb) => (
         <button
           key={verb}
           type="button"
@@ -64,23 +67,18 @@ interface AskProps {
 
 function AskForm({ verb, workflow, send, cancel }: AskProps): JSX.Element {
   const [message, setMessage] = useState("");
-  const given = workflow.spec.arguments?.parameters ?? [];
   const [values, setValues] = useState<Record<string, string>>({});
-  const takesParameters = verb === "retry" || verb === "resubmit";
-  const parameters = Object.entries(values).map(([name, value]) => `${name}=${value}`);
+  if (verb === "retry") return <RetryForm workflow={workflow} send={send} cancel={cancel} />;
+  const isResubmit = verb === "resubmit";
   return (
     <form
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        send({
-          ...(message !== "" && { message }),
-          ...(parameters.length > 0 && { parameters }),
-        });
+        send({ ...(message !== "" && { message }), ...parameterTexts(values) });
       }}
     >
       <p>{TEXTS.actions[verb].what}</p>
-      {verb === "retry" && <RetryPreview workflow={workflow} />}
       {verb === "stop" && (
         <label class="field">
           <span>{TEXTS.actions.message}</span>
@@ -91,41 +89,13 @@ function AskForm({ verb, workflow, send, cancel }: AskProps): JSX.Element {
           />
         </label>
       )}
-      {takesParameters &&
-        given.map(({ name, value, description }) => (
-          <label key={name} class="field">
-            <span>{name}</span>
-            <input
-              value={values[name] ?? String(value ?? "")}
-              title={description}
-              onInput={({ currentTarget }) => setValues({ ...values, [name]: currentTarget.value })}
-            />
-          </label>
-        ))}
+      {isResubmit && <ParameterFields workflow={workflow} values={values} setValues={setValues} />}
       <p class="buttons">
-        <button type="submit" class={takesParameters ? "main" : "danger"}>
+        <button type="submit" class={isResubmit ? "main" : "danger"}>
           {TEXTS.actions[verb].do}
         </button>
         <button type="button" onClick={cancel}>{TEXTS.cancel}</button>
       </p>
     </form>
-  );
-}
-
-/** Which steps run again: those that failed, and those that came after them. */
-function RetryPreview({ workflow }: { workflow: Workflow }): JSX.Element {
-  const failed = causesOf(workflow).map(titleOf);
-  const omitted = Object.values(nodesOf(workflow)).filter(({ phase }) => phase === "Omitted")
-    .map(titleOf);
-  const shown = [...failed, ...omitted].slice(0, 12);
-  const rest = failed.length + omitted.length - shown.length;
-  return (
-    <>
-      <p>{TEXTS.actions.retryRuns}</p>
-      <ul class="names">
-        {shown.map((name) => <li key={name}>{name}</li>)}
-        {rest > 0 && <li>{TEXTS.list.moreRefused(rest)}</li>}
-      </ul>
-    </>
   );
 }

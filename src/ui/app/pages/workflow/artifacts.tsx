@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { addressOf } from "../../data/root.ts";
+import { isOnlyArchived } from "../../model/archived.ts";
 import { TEXTS } from "../../texts.ts";
 
 interface ArtifactsProps {
@@ -18,9 +19,10 @@ export function Artifacts(
   const [shown, setShown] = useState<string | undefined>(undefined);
   const artifacts = node[direction]?.artifacts ?? [];
   if (artifacts.length === 0) return null;
-  const { namespace = "", name = "" } = workflow.metadata;
+  const { namespace = "", name = "", uid = "" } = workflow.metadata;
   const hrefOf = (artifact: string) => {
-    const parts = [namespace, "workflows", name, node.id, direction, artifact];
+    const place = isOnlyArchived(workflow) ? ["archived-workflows", uid] : ["workflows", name];
+    const parts = [namespace, ...place, node.id, direction, artifact];
     return addressOf(`/artifact-files/${parts.map(encodeURIComponent).join("/")}`);
   };
   return (

@@ -5,12 +5,14 @@ import type { LogLine } from "../../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { troubleOf } from "../../data/api.ts";
 import { logLines, podOf } from "../../data/logs.ts";
+import { notify } from "../../data/notices.ts";
+import { fieldsOf, matches } from "../../model/log_line.ts";
 import { hasEnded, lookOfWorkflow } from "../../model/phases.ts";
 import { nodesOf, titleOf } from "../../model/tree.ts";
 import { Empty } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
 
-/** Lines that are kept; older ones are in the download. */
+/** Lines that are kept; the download has all of them. */
 const MOST = 5_000;
 /** Lines that came together are shown together after this time, ms. */
 const PAUSE_MS = 100;
@@ -21,16 +23,11 @@ export function LogView(
   const podName = node === undefined ? undefined : podOf(workflow, node);
   const { lines, trouble, isOver } = useLines(workflow, podName);
   const [search, setSearch] = useState("");
-  const titles = useMemo(
-    () =>
-      new Map(Object.values(nodesOf(workflow)).map((one) => [podOf(workflow, one), titleOf(one)])),
-    [workflow],
-  );
-  const wanted = search.toLowerCase();
-  const shown = wanted === ""
+  const titles = useTitles(workflow);
+  const [hasFields, setFields] = useState(false);
+  const shown = search.trim() === ""
     ? lines
-    : lines.filter(({ content = "" }) => content.toLowerCase().includes(wanted));
-  const end = useEndInView(shown.length);
+    : lines.filter(({ content = "" }) => matches(content, search));
   const { logs } = TEXTS;
   return (
     <div class="logs">
@@ -40,8 +37,17 @@ export function LogView(
           <input
             type="search"
             value={search}
+            placeholder={TEXTS.logFields.hint}
             onInput={({ currentTarget }) => setSearch(currentTarget.value)}
           />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={hasFields}
+            onChange={({ currentTarget }) => setFields(currentTarget.checked)}
+          />
+          {TEXTS.logFields.show}
         </label>
         <span class="faint" role="status">
           {logs.count(shown.length, lines.length)}
@@ -51,7 +57,7 @@ export function LogView(
           type="button"
           class="quiet"
           disabled={lines.length === 0}
-          onClick={() => download(workflow.metadata.name ?? "workflow", lines)}
+          onClick={() => void download(workflow, podName).catch(notifyOf)}
         >
           {logs.download}
         </button>
@@ -60,16 +66,43 @@ export function LogView(
       {lines.length === 0 && trouble === undefined
         ? <Empty title={isOver ? logs.none : logs.noneYet} />
         : (
-          <pre class="lines" ref={end} tabIndex={0} aria-label={logs.title}>
-            {shown.map(({ content, podName: pod = "" }, index) => (
-              <div key={index}>
-                {podName === undefined && <span class="pod">{titles.get(pod) ?? pod}</span>}
-                {content}
-              </div>
-            ))}
-          </pre>
+          <Lines
+            lines={shown}
+            hasFields={hasFields}
+            podTitle={podName === undefined ? (pod) => titles.get(pod) ?? pod : undefined}
+          />
         )}
     </div>
+  );
+}
+
+/** What to call the step of each pod. */
+function useTitles(workflow: Workflow): ReadonlyMap<string, string> {
+  return useMemo(
+    () =>
+      new Map(Object.values(nodesOf(workflow)).map((one) => [podOf(workflow, one), titleOf(one)])),
+    [workflow],
+  );
+}
+
+function Lines(
+  { lines, hasFields, podTitle }: {
+    lines: readonly LogLine[];
+    hasFields: boolean;
+    /** What to call the step of a line; absent: all lines are of one step. */
+    podTitle: ((pod: string) => string) | undefined;
+  },
+): JSX.Element {
+  const end = useEndInView(lines.length);
+  return (
+    <pre class="lines" ref={end} tabIndex={0} aria-label={TEXTS.logs.title}>
+      {lines.map(({ content = "", podName = "" }, index) => (
+        <div key={index}>
+          {podTitle !== undefined && <span class="pod">{podTitle(podName)}</span>}
+          {hasFields ? <Fields line={content} /> : content}
+        </div>
+      ))}
+    </pre>
   );
 }
 
@@ -123,11 +156,44 @@ function useLines(workflow: Workflow, podName: string | undefined) {
   return { lines, trouble, isOver };
 }
 
-function download(name: string, lines: readonly LogLine[]): void {
-  const text = lines.map(({ content, podName }) => `${podName ?? ""} ${content ?? ""}\n`).join("");
+/** A line by its members, if it has some. */
+function Fields({ line }: { line: string }): JSX.Element {
+  const found = fieldsOf(line);
+  if (found === undefined) return <>{line}</>;
+  return (
+    <>
+      {found.message} {found.fields.map(([name, value]) => (
+        <span key={name} class="log-field">
+          <span class="faint">{name}=</span>
+          {value}
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** More lines are not downloaded, so that the browser keeps its memory; the command line has them all. */
+const MOST_DOWNLOADED = 500_000;
+
+/** Asks for all lines: the view keeps only the last ones. */
+async function download(workflow: Workflow, podName: string | undefined): Promise<void> {
+  const parts: string[] = [];
+  const stop = new AbortController();
+  for await (const { content, podName: pod } of logLines(workflow, { podName }, stop.signal)) {
+    if (parts.length >= MOST_DOWNLOADED) {
+      parts.push(TEXTS.logFields.cut(MOST_DOWNLOADED));
+      break;
+    }
+    parts.push(`${pod ?? ""} ${content ?? ""}\n`);
+  }
+  stop.abort();
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = `${name}.log`;
+  link.href = URL.createObjectURL(new Blob(parts, { type: "text/plain" }));
+  link.download = `${podName ?? workflow.metadata.name ?? "workflow"}.log`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
+}
+
+function notifyOf(error: unknown): void {
+  notify(troubleOf(error).message, { isError: true });
 }

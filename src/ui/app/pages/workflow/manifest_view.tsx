@@ -1,15 +1,32 @@
 /** The manifest: as it was submitted, and with what templates and defaults added. */
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Workflow } from "../../../../spec/manifest.ts";
-import { CopyButton, Loading } from "../../parts/basics.tsx";
+import { session } from "../../data/session.ts";
+import { useStore } from "../../data/use_store.ts";
+import { CodeView } from "../../parts/code_view.tsx";
 import { TEXTS } from "../../texts.ts";
 
 type Form = "submitted" | "run" | "whole";
 const FORMS: readonly Form[] = ["submitted", "run", "whole"];
 
-function contentOf({ metadata, spec, status }: Workflow, form: Form): unknown {
-  const { name, generateName, namespace, labels, annotations } = metadata;
+/** What the service notes about a workflow, after the prefix of its labels. */
+const NOTED: ReadonlySet<string> = new Set([
+  "phase",
+  "completed",
+  "workflow-archiving-status",
+  "pod-name-format",
+]);
+
+function contentOf({ metadata, spec, status }: Workflow, form: Form, prefix: string): unknown {
+  const { name, generateName, namespace } = metadata;
+  const given = (of: Record<string, string> = {}) => {
+    const entries = Object.entries(of)
+      .filter(([key]) => !key.startsWith(prefix) || !NOTED.has(key.slice(prefix.length)));
+    return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  };
+  const labels = given(metadata.labels);
+  const annotations = given(metadata.annotations);
   const kept = { metadata: { name, generateName, namespace, labels, annotations } };
   if (form === "submitted") return { ...kept, spec };
   if (form === "run") return { ...kept, spec: status?.storedWorkflowTemplateSpec ?? spec };
@@ -18,39 +35,31 @@ function contentOf({ metadata, spec, status }: Workflow, form: Form): unknown {
 
 export function ManifestView({ workflow }: { workflow: Workflow }): JSX.Element {
   const [form, setForm] = useState<Form>("submitted");
-  const [write, setWrite] = useState<((value: unknown) => string) | undefined>(undefined);
-  useEffect(() => {
-    // The writer of YAML is only loaded here.
-    void import("yaml").then(({ stringify }) =>
-      setWrite(() => (value: unknown) => stringify(value, { lineWidth: 0 }))
-    );
-  }, []);
-  const text = useMemo(
-    () => write?.(JSON.parse(JSON.stringify(contentOf(workflow, form)))),
-    [workflow, form, write],
-  );
+  const { metadata, spec, status } = workflow;
+  // A running workflow changes often, its manifest seldom: only the whole of it is written anew then.
+  const about = form === "whole"
+    ? [workflow]
+    : [spec, metadata, status?.storedWorkflowTemplateSpec];
+  const key = useMemo(() => JSON.stringify(about), about);
+  const prefix = useStore(session, (context) => context.labelPrefix);
+  const value = useMemo(() => contentOf(workflow, form, prefix), [form, key, prefix]);
   const { manifest } = TEXTS;
   return (
     <div class="manifest">
-      <div class="tools">
-        <div class="chips" role="group" aria-label={manifest.form}>
-          {FORMS.map((one) => (
-            <button
-              key={one}
-              type="button"
-              class="chip"
-              aria-pressed={one === form}
-              onClick={() => setForm(one)}
-            >
-              {manifest[one]}
-            </button>
-          ))}
-        </div>
-        {text !== undefined && <CopyButton text={text} what={TEXTS.copy.manifest} />}
+      <div class="chips" role="group" aria-label={manifest.form}>
+        {FORMS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            class="chip"
+            aria-pressed={one === form}
+            onClick={() => setForm(one)}
+          >
+            {manifest[one]}
+          </button>
+        ))}
       </div>
-      {text === undefined
-        ? <Loading />
-        : <pre class="code" tabIndex={0} aria-label={manifest[form]}><code>{text}</code></pre>}
+      <CodeView value={value} label={manifest[form]} />
     </div>
   );
 }

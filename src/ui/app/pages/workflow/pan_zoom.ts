@@ -1,5 +1,5 @@
 /** Moves and scales what a canvas shows, by pointer, wheel and keys. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface ViewBox {
   x: number;
@@ -22,40 +22,106 @@ interface Handlers {
   onKeyDown(event: KeyboardEvent): void;
 }
 
-/** @param content its size; when it first appears it is made to fit */
+/** What lies in the canvas and a little around it, in the coordinates of the content. */
+export interface Area {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** How much is drawn beyond each side, as a share of the canvas. */
+const AROUND = 0.5;
+/** After so long without a move the content is drawn sharp, ms. */
+const REST_MS = 150;
+
+interface PanZoom {
+  handlers: Handlers;
+  zoom: (by: number) => void;
+  fit: () => void;
+  /** What is worth drawing; undefined before the content is there. */
+  area: Area | undefined;
+}
+
+/**
+ * Moves the content as a whole, by a transform of its element that needs no drawing; what has to be drawn changes when the view
+ * leaves the area.
+ * @param size of the content; when it first appears it is made to fit
+ */
 export function usePanZoom(
   box: { current: HTMLDivElement | null },
-  content: { width: number; height: number } | undefined,
-): { view: ViewBox; handlers: Handlers; zoom: (by: number) => void; fit: () => void } {
-  const [view, setView] = useState<ViewBox>({ x: 0, y: 0, scale: 1 });
+  content: { current: HTMLElement | SVGElement | null },
+  size: { width: number; height: number } | undefined,
+): PanZoom {
+  const view = useRef<ViewBox>({ x: 0, y: 0, scale: 1 });
+  const [area, setArea] = useState<Area | undefined>(undefined);
   const isOwn = useRef(false);
+  const show = (next: ViewBox) => {
+    view.current = next;
+    if (box.current === null || content.current === null) return;
+    content.current.style.transform = `translate(${next.x}px, ${next.y}px) scale(${next.scale})`;
+    const seen = seenIn(box.current, next, 0);
+    const wide = seenIn(box.current, next, AROUND);
+    setArea((known) => isGood(known, seen, wide) ? known : wide);
+    restLater(box.current);
+  };
   const fit = () => {
     isOwn.current = false;
-    if (box.current === null || content === undefined) return;
-    setView(fitted(box.current, content));
+    if (box.current !== null && size !== undefined) show(fitted(box.current, size));
   };
-  const zoomAt = (by: number, at: { x: number; y: number }) => {
+  const zoomAt = (by: number, at: Point) => {
     isOwn.current = true;
-    setView(({ x, y, scale }) => {
-      const next = Math.min(LARGEST, Math.max(SMALLEST, scale * by));
-      const share = next / scale;
-      return { x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next };
-    });
+    const { x, y, scale } = view.current;
+    const next = Math.min(LARGEST, Math.max(SMALLEST, scale * by));
+    const share = next / scale;
+    show({ x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next });
   };
   const middle = () => ({
     x: (box.current?.clientWidth ?? 0) / 2,
     y: (box.current?.clientHeight ?? 0) / 2,
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOwn.current) fit();
-  }, [content?.width, content?.height]);
+    else show(view.current);
+  }, [size?.width, size?.height]);
+  useResize(box, () => isOwn.current ? show(view.current) : fit());
   useWheel(box, zoomAt);
   const move = (dx: number, dy: number) => {
     isOwn.current = true;
-    setView(({ x, y, scale }) => ({ x: x + dx, y: y + dy, scale }));
+    const { x, y, scale } = view.current;
+    show({ x: x + dx, y: y + dy, scale });
   };
   const handlers = { ...useDrag(move), onKeyDown: keys(zoomAt, move, fit, middle) };
-  return { view, handlers, zoom: (by) => zoomAt(by, middle()), fit };
+  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, area };
+}
+
+/** The part of the content in the canvas. @param around how much more on each side, as a share of the canvas */
+function seenIn(box: HTMLElement, { x, y, scale }: ViewBox, around: number): Area {
+  const [width, height] = [box.clientWidth / scale, box.clientHeight / scale];
+  const [left, top] = [-x / scale, -y / scale];
+  return {
+    left: left - width * around,
+    top: top - height * around,
+    right: left + width * (1 + around),
+    bottom: top + height * (1 + around),
+  };
+}
+
+/** Tells whether what is drawn holds all that is seen, and not far more than is wanted. */
+function isGood(drawn: Area | undefined, seen: Area, wanted: Area): boolean {
+  if (drawn === undefined) return false;
+  const isInside = drawn.left <= seen.left && drawn.top <= seen.top &&
+    drawn.right >= seen.right && drawn.bottom >= seen.bottom;
+  return isInside && drawn.right - drawn.left < 2 * (wanted.right - wanted.left);
+}
+
+const resting = new WeakMap<HTMLElement, ReturnType<typeof setTimeout>>();
+
+/** While it moves, the browser may move the picture that it has. */
+function restLater(box: HTMLElement): void {
+  box.classList.add("moving");
+  clearTimeout(resting.get(box));
+  resting.set(box, setTimeout(() => box.classList.remove("moving"), REST_MS));
 }
 
 /** Moves with a pressed pointer. A press that has moved is no click on what lies under it. */
@@ -119,6 +185,18 @@ function fitted(box: HTMLElement, content: { width: number; height: number }): V
     x: Math.max(0, (clientWidth - content.width * scale) / 2),
     y: Math.max(0, (clientHeight - content.height * scale) / 2),
   };
+}
+
+/** Calls when the element gets another size: the window did, or a screen was turned. */
+function useResize(box: { current: HTMLElement | null }, act: () => void): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    if (box.current === null) return;
+    const observer = new ResizeObserver(() => latest.current());
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [box.current]);
 }
 
 /** The wheel scales only with Ctrl or ⌘ (or two fingers), so that the page still scrolls. */

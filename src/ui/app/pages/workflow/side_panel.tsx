@@ -2,19 +2,25 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
+import { hasLogs } from "../../model/archived.ts";
+import { useRights } from "../../data/rights.ts";
 import { lookOfNode } from "../../model/phases.ts";
+import { may, mayReadLogs } from "../../model/rights.ts";
 import { MOST, waitingSteps } from "../../model/story.ts";
-import { durationText, spanOf } from "../../model/times.ts";
+import { spanText } from "../../model/times.ts";
 import { nodesOf, titleOf } from "../../model/tree.ts";
 import { Ago, CopyButton, Fact, PhaseBadge, Span } from "../../parts/basics.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
 import { Artifacts } from "./artifacts.tsx";
 import { LogView } from "./log_view.tsx";
+import { PodEvents } from "./pod_events.tsx";
 import type { ViewProps } from "./view_props.ts";
 import { WaitingActions } from "./waiting_actions.tsx";
 
 export function SidePanel({ workflow, selected, select }: ViewProps): JSX.Element {
+  const rights = useRights(workflow.metadata.namespace ?? "");
+  const mayRead = mayReadLogs(rights);
   const node = selected === undefined ? undefined : nodesOf(workflow)[selected];
   if (node === undefined) return <WholePanel workflow={workflow} />;
   return (
@@ -43,7 +49,12 @@ export function SidePanel({ workflow, selected, select }: ViewProps): JSX.Elemen
         direction="outputs"
       />
       <Attempts workflow={workflow} node={node} select={select} />
-      {node.type === "Pod" && <NodeLogs key={node.id} workflow={workflow} node={node} />}
+      {node.type === "Pod" && may(rights, "events", "watch") && (
+        <PodEvents key={`events ${node.id}`} workflow={workflow} node={node} />
+      )}
+      {node.type === "Pod" && mayRead && hasLogs(workflow) && (
+        <NodeLogs key={node.id} workflow={workflow} node={node} />
+      )}
       <p class="buttons">
         <CopyButton text={node.id} what={TEXTS.copy.nodeId} isNamed />
       </p>
@@ -160,13 +171,13 @@ function Attempts(
     <Section title={TEXTS.panel.attempts}>
       <ol class="attempts">
         {attempts.map((attempt) => {
-          const span = spanOf(attempt, Date.now());
+          const span = spanText(attempt, Date.now());
           return (
             <li key={attempt.id}>
               <button type="button" class="quiet" onClick={() => select(attempt.id)}>
                 <PhaseBadge look={lookOfNode(attempt)} /> {titleOf(attempt)}
               </button>
-              {span !== undefined && <span class="faint">{durationText(span)}</span>}
+              {span !== undefined && <span class="faint">{span}</span>}
               {attempt.message && <p class="more">{attempt.message}</p>}
             </li>
           );

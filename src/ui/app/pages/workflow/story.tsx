@@ -4,8 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { useNow } from "../../data/clock.ts";
 import { tailOfLog } from "../../data/logs.ts";
+import { useRights } from "../../data/rights.ts";
 import { setQuery } from "../../data/router.ts";
+import { hasLogs } from "../../model/archived.ts";
 import type { Look } from "../../model/phases.ts";
+import { mayReadLogs } from "../../model/rights.ts";
 import { type Sentence, storyOf } from "../../model/story.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -31,7 +34,7 @@ export function Story({ workflow }: { workflow: Workflow }): JSX.Element {
             <div>
               <Words sentence={sentence} />
               {sentence.more.map((line) => <p key={line} class="more">{line}</p>)}
-              {sentence.hasLog && sentence.node !== undefined && (
+              {sentence.hasLog && hasLogs(workflow) && sentence.node !== undefined && (
                 <LogTail workflow={workflow} node={sentence.node} />
               )}
               {sentence.isCall && sentence.node !== undefined && (
@@ -66,11 +69,13 @@ const LINES = 5;
 /** The end of what a step has written. */
 function LogTail({ workflow, node }: { workflow: Workflow; node: NodeStatus }): JSX.Element | null {
   const [lines, setLines] = useState<string[]>([]);
+  const mayRead = mayReadLogs(useRights(workflow.metadata.namespace ?? ""));
   useEffect(() => {
+    if (!mayRead) return;
     const stop = new AbortController();
     void tailOfLog(workflow, node, LINES, stop.signal).then(setLines, () => {});
     return () => stop.abort();
-  }, [node.id]);
+  }, [node.id, mayRead]);
   if (lines.length === 0) return null;
   return (
     <figure class="log-tail">

@@ -1,34 +1,39 @@
 /** When each step ran: one bar for each, waits hatched. */
 import { scaleUtc } from "d3-scale";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
 import { useNow } from "../../data/clock.ts";
-import { absoluteText, durationText, timeOf } from "../../model/times.ts";
+import { useGrowing } from "../../data/growing.ts";
+import { ticksOf, tickText } from "../../model/ticks.ts";
+import { absoluteText, lengthText, timeOf } from "../../model/times.ts";
 import { type TreeItem, visibleItems } from "../../model/tree.ts";
 import { Empty } from "../../parts/basics.tsx";
-import { LookIcon } from "../../parts/icons.tsx";
+import { LookIcon, TickBox } from "../../parts/icons.tsx";
+import { useWidth } from "../../parts/use_width.ts";
 import { TEXTS } from "../../texts.ts";
 import { useFolds } from "./folds.ts";
+import { choiceOf, pressProps } from "./press.ts";
 import type { ViewProps } from "./view_props.ts";
 import { wordOf } from "../../model/phases.ts";
 
 const ROW = 28;
 const HEAD = 24;
 const MOST_ROWS = 600;
+/** The axis is at least so long. */
+const SHORTEST_MS = 10;
 
-export function TimeView({ workflow, tree, selected, select }: ViewProps): JSX.Element {
+export function TimeView({ workflow, tree, selected, select, choice }: ViewProps): JSX.Element {
   const now = useNow();
   const folds = useFolds(tree, selected);
   const [box, width] = useWidth();
   const rows = visibleItems(tree, folds.isOpen).slice(0, MOST_ROWS);
+  const drawn = useGrowing(rows.length);
   const begin = timeOf(workflow.status?.startedAt) ?? timeOf(workflow.metadata.creationTimestamp);
   if (rows.length === 0 || begin === undefined) return <Empty title={TEXTS.workflow.noSteps} />;
-  const end = Math.max(timeOf(workflow.status?.finishedAt) ?? now, begin + 1000);
+  const end = Math.max(timeOf(workflow.status?.finishedAt) ?? now, begin + SHORTEST_MS);
   const names = Math.min(260, Math.max(140, width * 0.3));
   const x = scaleUtc().domain([begin, end]).range([names, Math.max(names + 80, width - 40)]);
-  // Times of steps are whole seconds.
-  const most = Math.min((width - names) / 110, (end - begin) / 1000);
-  const ticks = x.ticks(Math.max(1, Math.floor(most)));
+  const ticks = ticksOf(x, end - begin);
+  const isFine = ticks.some((tick) => tick.getUTCMilliseconds() > 0);
   return (
     <div class="time-line" ref={box}>
       <svg
@@ -53,11 +58,11 @@ export function TimeView({ workflow, tree, selected, select }: ViewProps): JSX.E
           <g key={tick.getTime()} transform={`translate(${x(tick)} 0)`}>
             <line class="tick-line" y1={HEAD - 4} y2={HEAD + rows.length * ROW} />
             <text class="tick-text" y={HEAD - 9} text-anchor="middle">
-              {tickText(tick, end - begin)}
+              {isFine ? fineText(tick) : tickText(tick, end - begin)}
             </text>
           </g>
         ))}
-        {rows.map(({ item, depth }, index) => (
+        {rows.slice(0, drawn).map(({ item, depth }, index) => (
           <TimeRow
             key={item.id}
             item={item}
@@ -67,6 +72,7 @@ export function TimeView({ workflow, tree, selected, select }: ViewProps): JSX.E
             x={(at) => x(Math.min(at, end))}
             now={end}
             isSelected={item.id === selected}
+            choice={item.node && choiceOf(item, choice)}
             open={() => item.node === undefined ? folds.toggle(item) : select(item.id)}
           />
         ))}
@@ -84,36 +90,32 @@ interface TimeRowProps {
   x: (at: number) => number;
   now: number;
   isSelected: boolean;
+  choice: ReturnType<typeof choiceOf>;
   open: () => void;
 }
 
-function TimeRow({ item, depth, top, names, x, now, isSelected, open }: TimeRowProps): JSX.Element {
+function TimeRow(
+  { item, depth, top, names, x, now, isSelected, choice, open }: TimeRowProps,
+): JSX.Element {
   const hasRun = item.look !== "Omitted" && item.look !== "Skipped";
-  const [start, end] = hasRun ? extentOf(item, now) : [undefined, now];
+  const { start, end, isOver } = hasRun ? extentOf(item, now) : notStarted(now);
   const indent = Math.min(depth, 8) * 10;
-  const span = start === undefined ? "" : durationText(end - start);
+  const span = start === undefined ? "" : lengthText(end - start, isOver);
   const words = `${item.title}, ${wordOf(item.look)}${span === "" ? "" : `, ${span}`}`;
   const left = start === undefined ? 0 : x(start);
   return (
     <g
       class={isSelected ? "time-row selected" : "time-row"}
-      role="button"
-      tabIndex={0}
       aria-label={words}
       data-keys-row=""
-      onClick={open}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" || event.key === " ") {
-          event.preventDefault();
-          open();
-        }
-      }}
+      {...pressProps(choice?.turn ?? open, choice?.isChosen)}
     >
       <title>{start === undefined ? words : `${words}\n${absoluteText(start)}`}</title>
       <rect class="row-ground" y={top} width="100%" height={ROW} />
       <svg x={indent} y={top + 6} width={16} height={16}>
         <LookIcon look={item.look} />
       </svg>
+      {choice !== undefined && <TickBox x={names - 22} y={top + 7} isChosen={choice.isChosen} />}
       <svg x={indent + 22} y={top} width={Math.max(10, names - indent - 30)} height={ROW}>
         <text y={ROW / 2 + 4}>{item.title}</text>
       </svg>
@@ -133,44 +135,41 @@ function TimeRow({ item, depth, top, names, x, now, isSelected, open }: TimeRowP
   );
 }
 
+interface Extent {
+  /** Undefined before the start. */
+  start: number | undefined;
+  end: number;
+  isOver: boolean;
+}
+
+function notStarted(now: number): Extent {
+  return { start: undefined, end: now, isOver: false };
+}
+
 /** From the first start to the last end of an item's parts. */
-function extentOf(item: TreeItem, now: number): [start: number | undefined, end: number] {
+function extentOf(item: TreeItem, now: number): Extent {
   if (item.node !== undefined) {
     const start = timeOf(item.node.startedAt);
-    return [start, timeOf(item.node.finishedAt) ?? Math.max(now, start ?? 0)];
+    const end = timeOf(item.node.finishedAt);
+    return { start, end: end ?? Math.max(now, start ?? 0), isOver: end !== undefined };
   }
   const parts = item.children.map((child) => extentOf(child, now));
-  const starts = parts.flatMap(([start]) => start === undefined ? [] : [start]);
-  if (starts.length === 0) return [undefined, now];
-  return [
-    starts.reduce((a, b) => Math.min(a, b)),
-    parts.map(([, end]) => end).reduce((a, b) => Math.max(a, b)),
-  ];
+  const starts = parts.flatMap(({ start }) => start === undefined ? [] : [start]);
+  if (starts.length === 0) return notStarted(now);
+  return {
+    start: starts.reduce((a, b) => Math.min(a, b)),
+    end: parts.map(({ end }) => end).reduce((a, b) => Math.max(a, b)),
+    isOver: parts.every(({ isOver }) => isOver),
+  };
 }
 
-const DAY_MS = 24 * 3600_000;
-
-function tickText(tick: Date, span: number): string {
-  const clock = tick.toLocaleTimeString(undefined, {
+/** A tick between two seconds. */
+function fineText(tick: Date): string {
+  return tick.toLocaleTimeString(undefined, {
     hour: "2-digit",
     minute: "2-digit",
-    ...(span < 10 * 60_000 && { second: "2-digit" }),
+    second: "2-digit",
+    fractionalSecondDigits: 3,
+    hourCycle: "h23",
   });
-  const day = tick.toLocaleDateString(undefined, { month: "short", day: "numeric" });
-  return span > 2 * DAY_MS ? `${day} ${clock}` : clock;
-}
-
-/** Width of an element as it is drawn. */
-function useWidth(): [box: { current: HTMLDivElement | null }, width: number] {
-  const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
-    if (box.current === null) return;
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) setWidth(Math.floor(entry.contentRect.width));
-    });
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, [box.current]);
-  return [box, width];
 }

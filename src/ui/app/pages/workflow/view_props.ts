@@ -8,4 +8,12 @@ export interface ViewProps {
   /** Id of the node whose panel is open. */
   selected: string | undefined;
   select: (id: string) => void;
+  /** While steps are chosen for a retry. */
+  choice?: Choice | undefined;
+}
+
+export interface Choice {
+  ids: ReadonlySet<string>;
+  /** Chooses these, or gives them up if they are chosen. */
+  turn: (ids: readonly string[]) => void;
 }

@@ -3,26 +3,21 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { act, answerStep, refOf } from "../../data/actions.ts";
-import { ROOT } from "../../data/root.ts";
-import { session } from "../../data/session.ts";
-import { useStore } from "../../data/use_store.ts";
-import { curlFor } from "../../model/curl.ts";
+import { useRights } from "../../data/rights.ts";
+import { mayAnswer } from "../../model/rights.ts";
 import { titleOf } from "../../model/tree.ts";
-import { CopyButton } from "../../parts/basics.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TEXTS } from "../../texts.ts";
+import { WaitingCall } from "./waiting_call.tsx";
 
 export function WaitingActions(
   { workflow, node }: { workflow: Workflow; node: NodeStatus },
 ): JSX.Element {
-  const hasLogin = useStore(session, ({ who }) => who !== undefined);
   const [asked, setAsked] = useState<"resume" | "fail" | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const { wait } = TEXTS;
   const ref = refOf(workflow);
-  const step = { namespace: ref.namespace, workflow: ref.name, nodeId: node.id };
-  const server = { server: location.origin + ROOT.replace(/\/$/, ""), hasLogin };
-  const command = curlFor("resume", step, server);
+  const isAllowed = mayAnswer(useRights(ref.namespace, ref.name));
   const outputs = suppliedOutputs(node);
   const resume = async (values: Record<string, string>) => {
     setAsked(undefined);
@@ -36,20 +31,22 @@ export function WaitingActions(
   };
   return (
     <div class="wait">
-      <p class="buttons">
-        <button
-          type="button"
-          class="main"
-          disabled={isBusy}
-          onClick={() => outputs.length > 0 ? setAsked("resume") : void resume({})}
-        >
-          {wait.resume}
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => setAsked("fail")}>
-          {wait.fail}
-        </button>
-      </p>
-      <Call command={command} />
+      {isAllowed && (
+        <p class="buttons">
+          <button
+            type="button"
+            class="main"
+            disabled={isBusy}
+            onClick={() => outputs.length > 0 ? setAsked("resume") : void resume({})}
+          >
+            {wait.resume}
+          </button>
+          <button type="button" disabled={isBusy} onClick={() => setAsked("fail")}>
+            {wait.fail}
+          </button>
+        </p>
+      )}
+      <WaitingCall workflow={ref} node={node} isAllowed={isAllowed} />
       {asked === "resume" && (
         <Dialog
           title={wait.resumeTitle(titleOf(node))}
@@ -67,17 +64,6 @@ export function WaitingActions(
         </Dialog>
       )}
     </div>
-  );
-}
-
-/** The call, to copy into a terminal or a program. */
-function Call({ command }: { command: string }): JSX.Element {
-  return (
-    <details class="curl">
-      <summary>{TEXTS.wait.call}</summary>
-      <pre class="code" tabIndex={0}><code>{command}</code></pre>
-      <CopyButton text={command} what={TEXTS.copy.command} />
-    </details>
   );
 }
 

@@ -1,41 +1,36 @@
 /** When the workflows of the list were made, and what became of them. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
-import { phaseOf, wordOf, WORKFLOW_PHASES } from "../../model/phases.ts";
-import { type Bar, barsOf, type Row } from "../../model/rows.ts";
-import { absoluteText } from "../../model/times.ts";
+import { wordOf, WORKFLOW_PHASES } from "../../model/phases.ts";
+import type { Bar, BarChart } from "../../model/rows.ts";
+import { absoluteText, axisText } from "../../model/times.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
 
-const MOST_BARS = 60;
 const HEIGHT = 36;
 const WIDTH = 600;
+/** Fewer bars say nothing that the counts do not. */
+const FEWEST = 4;
 
-export function Bars(
-  { rows, isPart }: { rows: readonly Row[]; isPart: boolean },
-): JSX.Element {
-  const bars = useMemo(() => barsOf(rows, MOST_BARS), [rows]);
-  const highest = Math.max(1, ...bars.map(({ total }) => total));
-  const counts = WORKFLOW_PHASES.map((phase) => ({
-    phase,
-    count: rows.filter(({ workflow }) => phaseOf(workflow) === phase).length,
-  })).filter(({ count }) => count > 0);
+export function Bars({ chart }: { chart: BarChart }): JSX.Element {
+  const { bars, counts, total, examined } = chart;
+  const highest = Math.max(1, ...bars.map((bar) => bar.total));
   const first = bars[0];
   const last = bars.at(-1);
   return (
     <figure class="bars">
       <figcaption>
-        <span class="faint">
-          {isPart ? TEXTS.bars.part(rows.length) : TEXTS.bars.all(rows.length)}
-        </span>
-        {counts.map(({ phase, count }) => (
+        {examined === undefined
+          ? <span class="faint">{TEXTS.bars.all(total)}</span>
+          : <span class="faint" title={TEXTS.bars.partWhy}>{TEXTS.bars.part(examined)}</span>}
+        {WORKFLOW_PHASES.filter((phase) => (counts[phase] ?? 0) > 0).map((phase) => (
           <span key={phase} class={`phase look-${phase}`}>
             <LookIcon look={phase} />
-            {count} {wordOf(phase)}
+            {examined === undefined ? "" : TEXTS.bars.atLeast}
+            {(counts[phase] ?? 0).toLocaleString("en")} {wordOf(phase)}
           </span>
         ))}
       </figcaption>
-      {first !== undefined && last !== undefined && bars.length > 4 && (
+      {first !== undefined && last !== undefined && bars.length > FEWEST && (
         <>
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
             {bars.map((bar, index) => (
@@ -43,8 +38,8 @@ export function Bars(
             ))}
           </svg>
           <div class="axis faint">
-            <span>{absoluteText(first.from)}</span>
-            <span>{absoluteText(last.to)}</span>
+            <time title={absoluteText(first.from)}>{axisText(first.from)}</time>
+            <time title={absoluteText(last.to)}>{axisText(last.to)}</time>
           </div>
         </>
       )}

@@ -1,8 +1,10 @@
-/** What can be done with the chosen workflows together. */
+/** What can be done with the chosen workflows together; what the visitor may do with none of them is not there. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { actOnMany, refOf } from "../../data/actions.ts";
+import { useRightsIn } from "../../data/rights.ts";
 import { allows, NEEDS_CONSENT, type Verb, VERBS } from "../../model/actions.ts";
+import { mayAct } from "../../model/rights.ts";
 import type { Row } from "../../model/rows.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -12,8 +14,12 @@ export function Batch(
 ): JSX.Element | null {
   const [asked, setAsked] = useState<Verb | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
+  const placeOf = ({ workflow }: Row) => workflow.metadata.namespace ?? "";
+  const rightsIn = useRightsIn([...new Set(rows.map(placeOf))]);
   if (rows.length === 0) return null;
-  const fit = (verb: Verb) => rows.filter(({ workflow }) => allows(workflow, verb));
+  const isOffered = (row: Row, verb: Verb) => mayAct(rightsIn(placeOf(row)), verb);
+  const fit = (verb: Verb) =>
+    rows.filter((row) => allows(row.workflow, verb) && isOffered(row, verb));
   const run = async (verb: Verb) => {
     setAsked(undefined);
     setBusy(true);
@@ -24,7 +30,7 @@ export function Batch(
   return (
     <div class="batch" role="toolbar" aria-label={TEXTS.list.batch}>
       <strong>{TEXTS.list.chosen(rows.length)}</strong>
-      {VERBS.map((verb) => {
+      {VERBS.filter((verb) => rows.some((row) => isOffered(row, verb))).map((verb) => {
         const count = fit(verb).length;
         return (
           <button

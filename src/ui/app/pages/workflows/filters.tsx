@@ -1,6 +1,6 @@
 /** What the list shows: all of it stands in the address, so a view can be sent and kept. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { setQuery } from "../../data/router.ts";
 import { wordOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "../../model/phases.ts";
 import { type Filters, SINCE_CHOICES } from "../../model/rows.ts";
@@ -64,23 +64,32 @@ export function FilterBar(
   );
 }
 
-function TextFilter(
-  { name, value, label, hint, isSearch = false }: {
+/** A field that sets a parameter of the query while somebody types. */
+export function TextFilter(
+  { name, value, label, hint, isSearch = false, clears = {} }: {
     name: string;
     value: string;
     label: string;
     hint?: string;
     isSearch?: boolean;
+    /** Parameters that make no sense with another value. */
+    clears?: Record<string, undefined>;
   },
 ): JSX.Element {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  /** What the address has because of this field. When it comes back, somebody may have typed on. */
+  const sent = useRef(value);
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(
-      () => setQuery({ [name]: text.trim() }, { isReplacing: true }),
-      PAUSE_MS,
-    );
+    if (value === sent.current) return;
+    sent.current = value;
+    setText(value);
+  }, [value]);
+  useEffect(() => {
+    if (text.trim() === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = text.trim();
+      setQuery({ ...clears, [name]: sent.current }, { isReplacing: true });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return (

@@ -1,6 +1,6 @@
 /**
- * What Sluice does with every member of the manifests: the claims behind `docs/compatibility.md`.
- * `compatibility.test.ts` compares them with the schema, the sources and the pods that are made.
+ * What Sluice does with every member of the manifests: the claims behind `docs/compatibility.md` and `sluice migrate`.
+ * `tools/compatibility.test.ts` compares them with the schema, the sources and the pods that are made.
  */
 
 /**
@@ -18,6 +18,8 @@ export interface Claim {
   is: Support;
   /** What differs, and why. */
   note?: string;
+  /** Without effect in the reference too. */
+  isAsReference?: true;
   /** A test that sets each of the named members. */
   shown?: string;
 }
@@ -240,14 +242,26 @@ export const CLAIMS: readonly Claim[] = [
     is: "none",
     note: "Fails with a message: there are no plugins",
   },
-  { of: "Template", members: "arguments", is: "none", note: "The reference drops it too" },
+  {
+    of: "Template",
+    members: "arguments",
+    is: "none",
+    isAsReference: true,
+    note: "The reference drops it too",
+  },
   {
     of:
-      "WorkflowStep DAGTask DAGTemplate Arguments Inputs Outputs Parameter ValueFrom SuppliedValueFrom TemplateRef Sequence ContinueOn LifecycleHook SuspendTemplate RetryStrategy Backoff Synchronization SemaphoreRef SyncDatabaseRef Mutex Memoize Cache",
+      "WorkflowStep DAGTask DAGTemplate Arguments Inputs Outputs Parameter ValueFrom SuppliedValueFrom TemplateRef Sequence ContinueOn LifecycleHook SuspendTemplate SuspendCallback RetryStrategy Backoff Synchronization SemaphoreRef SyncDatabaseRef Mutex Memoize Cache",
     members: "*",
     is: "server",
   },
-  { of: "Parameter", members: "description", is: "none", note: "For readers" },
+  {
+    of: "Parameter",
+    members: "description",
+    is: "none",
+    isAsReference: true,
+    note: "For readers",
+  },
   { of: "ValueFrom", members: "path", is: "yyy" },
   { of: "ValueFrom", members: "jsonPath", is: "nny", note: "Outputs of resource templates" },
   {

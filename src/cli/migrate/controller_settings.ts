@@ -1,0 +1,64 @@
+/** The settings of the controller, and what stands for them here. They are told, not imported: a server has flags. */
+import { parse } from "yaml";
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
+
+export interface Setting {
+  name: string;
+  advice: string;
+}
+
+const TEMPLATES = "there is no such setting: write it into the templates";
+
+/** What to do about each setting. */
+const ADVICE: Readonly<Record<string, string>> = {
+  archiveTTL: "--archive-deleted, --archive-ttl",
+  artifactRepository: "--artifacts s3://…, or the ConfigMap artifact-repositories of a namespace",
+  columns: "the pages have columns of their own",
+  executor: "there is no executor container to set up",
+  images: "there is no such setting: write `command` into the templates",
+  initialDelay: "workflows begin at once",
+  instanceID: "not needed for the workflows of this server; --instance marks its pods",
+  kubeConfig: "the server uses its pod's account, or KUBECONFIG",
+  links: "the pages have no links of your own",
+  mainContainer: TEMPLATES,
+  metricsConfig: "/metrics is always there",
+  namespace: "--namespace",
+  namespaceParallelism: "there is no such bound: use a semaphore, or spec.parallelism",
+  navColor: "the pages have colours of their own",
+  nodeEvents: "/api/v1/stream/events shows them",
+  parallelism: "there is no such bound: use a semaphore, or spec.parallelism",
+  persistence: "--archive, --archive-deleted, --archive-ttl; --archive here imports what it holds",
+  podGCDeleteDelayDuration: "there is no such setting; podGC of the templates counts",
+  podGCGracePeriodSeconds: "there is no such setting; podGC of the templates counts",
+  podSpecLogStrategy: "not there",
+  resourceRateLimit: "--task-starts",
+  retentionPolicy: "ttlStrategy in the templates, --archive-ttl",
+  semaphoreLimitCacheSeconds: "changes of sizes are seen within seconds",
+  sso: "--auth-mode sso and --sso-…; --access-file has the rules of service accounts",
+  synchronization: "--sync-api; limits are set by `sluice sync`",
+  workflowDefaults: TEMPLATES,
+  workflowEvents: "/api/v1/stream/events shows them",
+  workflowRestrictions: "there is no such setting: give users rights to templates only",
+};
+
+/** The settings in a `workflow-controller-configmap`, sorted by name. */
+export function controllerSettings(configMap: JsonObject): Setting[] {
+  const data = isJsonObject(configMap["data"]) ? configMap["data"] : {};
+  const { config, ...own } = data;
+  const members = { ...membersOf(config), ...own };
+  return Object.keys(members).sort().map((name) => ({
+    name,
+    advice: Object.hasOwn(ADVICE, name) ? ADVICE[name] ?? "" : "is not known here",
+  }));
+}
+
+/** The older form: all settings as one text. */
+function membersOf(text: Json | undefined): JsonObject {
+  if (typeof text !== "string") return {};
+  try {
+    const value: unknown = parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,115 @@
+/** An installation as files: what `kubectl get … -o yaml` prints, or the folder of a repository. */
+import { stat } from "node:fs/promises";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isKind } from "../../spec/schema/decode_manifest.ts";
+import { expandFolders, metadataOf, objectsIn, readSource } from "../manifests.ts";
+import { INSTANCE_LABEL, type OnTrouble, type Selection, type Source } from "./source.ts";
+
+/** Largest file. It is held in memory as a whole. */
+const MAX_BYTES = 64 * 2 ** 20;
+/** Most files. */
+const MAX_FILES = 10_000;
+
+/** Where objects without a namespace belong. */
+const DEFAULT_NAMESPACE = "default";
+
+/** Opens files and folders. @throws {Error} when there are too many, or one is too large */
+export async function openFiles(
+  names: string[],
+  selection: Selection,
+  onTrouble: OnTrouble,
+): Promise<Source> {
+  const files = await expandFolders(names);
+  if (files.length > MAX_FILES) {
+    throw new Error(`--file names ${files.length} files, at most ${MAX_FILES} are read: use parts`);
+  }
+  for (const file of files) {
+    const { size } = await stat(file);
+    if (size > MAX_BYTES) {
+      throw new Error(`${file} has ${size} bytes, at most ${MAX_BYTES} are read: split it`);
+    }
+  }
+  return new FileSource(files, selection, onTrouble);
+}
+
+class FileSource implements Source {
+  readonly name = "files";
+  readonly #files: string[];
+  readonly #selection: Selection;
+  readonly #onTrouble: OnTrouble;
+
+  constructor(files: string[], selection: Selection, onTrouble: OnTrouble) {
+    this.#files = files;
+    this.#selection = selection;
+    this.#onTrouble = onTrouble;
+  }
+
+  async *manifests(): AsyncIterable<JsonObject[]> {
+    const strange = new Map<string, number>();
+    for await (const objects of this.#objects(true)) {
+      const page: JsonObject[] = [];
+      for (const object of objects) {
+        const kind = String(object["kind"] ?? "");
+        // Secrets are not carried about.
+        if (isKind(kind) && kind !== "Secret") {
+          if (kind !== "Workflow") page.push(object);
+        } else strange.set(kind, (strange.get(kind) ?? 0) + 1);
+      }
+      if (page.length > 0) yield page;
+    }
+    for (const [kind, count] of strange) {
+      this.#onTrouble(kind === "" ? "objects without a kind" : kind, `${count} not read`);
+    }
+  }
+
+  async *workflows(): AsyncIterable<JsonObject[]> {
+    for await (const objects of this.#objects(false)) {
+      const page = objects.filter(({ kind }) => kind === "Workflow");
+      if (page.length > 0) yield page;
+    }
+  }
+
+  /** ConfigMaps in files were given on purpose: all of them are among the manifests. */
+  configMap(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  close(): void {}
+
+  /** The objects of each file. @param tells whether a file that cannot be read is told */
+  async *#objects(tells: boolean): AsyncGenerator<JsonObject[]> {
+    for (const file of this.#files) {
+      let objects: JsonObject[];
+      try {
+        objects = objectsIn(await readSource(file), file).flatMap(inList);
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        if (tells) this.#onTrouble(file, error.message.replace(`${file}: `, ""));
+        continue;
+      }
+      yield objects.map(placed).filter((object) => isSelected(object, this.#selection));
+    }
+  }
+}
+
+/** The objects in a `List`. */
+function inList(object: JsonObject): JsonObject[] {
+  const { kind, items } = object;
+  if (typeof kind !== "string" || !kind.endsWith("List") || !Array.isArray(items)) return [object];
+  return items.filter(isJsonObject).map((item) => ({ kind: kind.slice(0, -4), ...item }));
+}
+
+function placed(object: JsonObject): JsonObject {
+  if (object["kind"] === "ClusterWorkflowTemplate") return object;
+  return { ...object, metadata: { namespace: DEFAULT_NAMESPACE, ...metadataOf(object) } };
+}
+
+function isSelected(object: JsonObject, { namespace, instanceId }: Selection): boolean {
+  const { namespace: own, labels } = metadataOf(object);
+  const { kind } = object;
+  const isPlaced = namespace === undefined || kind === "ClusterWorkflowTemplate" ||
+    own === namespace;
+  const isOurs = instanceId === undefined || kind === "ConfigMap" ||
+    (isJsonObject(labels) && labels[INSTANCE_LABEL] === instanceId);
+  return isPlaced && isOurs;
+}

@@ -1,0 +1,65 @@
+/** Manifests as they are imported, and whether the server has them already. */
+import { isDeepStrictEqual } from "node:util";
+import { defined } from "../../base/defined.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { decode } from "../../spec/schema/decode.ts";
+import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import { normalForm } from "../../spec/normal_form.ts";
+import { metadataOf } from "../manifests.ts";
+
+/** kubectl's copy of the object. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Which objects start something by themselves once they are imported. */
+export interface Activity {
+  /** Cron workflows keep their own `spec.suspend`. Otherwise they are imported suspended. */
+  isActive: boolean;
+}
+
+/** A manifest without what only its cluster may write. */
+export function prepared(object: JsonObject, { isActive }: Activity): JsonObject {
+  const { name, namespace, labels, annotations } = metadataOf(object);
+  const { apiVersion, kind, data, spec } = object;
+  const isCron = kind === "CronWorkflow" && isJsonObject(spec);
+  return defined({
+    apiVersion,
+    kind,
+    metadata: defined({ name, namespace, labels, annotations: withoutCopy(annotations) }),
+    data,
+    spec: isCron && !isActive ? { ...spec, suspend: true } : spec,
+  }) as JsonObject;
+}
+
+function withoutCopy(annotations: JsonObject[string] | undefined): JsonObject | undefined {
+  if (!isJsonObject(annotations)) return undefined;
+  const { [LAST_APPLIED]: _copy, ...rest } = annotations;
+  return Object.keys(rest).length > 0 ? rest : undefined;
+}
+
+/**
+ * Tells whether an object of the server is what would be imported: the same spec, and every label and annotation. The server
+ * adds labels of its own. Unless cron workflows keep their `suspend`, it may differ: somebody has resumed them.
+ */
+export function isSame(known: JsonObject, wanted: JsonObject, activity: Activity): boolean {
+  return isDeepStrictEqual(specOf(known, wanted, activity), specOf(wanted, wanted, activity)) &&
+    ["labels", "annotations"].every((member) => {
+      const has = metadataOf(known)[member] ?? {};
+      const needs = metadataOf(wanted)[member] ?? {};
+      return isJsonObject(has) && isJsonObject(needs) &&
+        Object.entries(needs).every(([key, value]) => has[key] === value);
+    });
+}
+
+function specOf(
+  { spec = {} }: JsonObject,
+  { kind, metadata }: JsonObject,
+  { isActive }: Activity,
+): unknown {
+  const schema = KIND_SCHEMAS.get(String(kind));
+  if (schema === undefined) return spec;
+  const object = decode({ metadata: metadata ?? {}, spec }, schema) as JsonObject;
+  const normal = normalForm(object, schema)["spec"];
+  if (kind !== "CronWorkflow" || !isJsonObject(normal)) return normal;
+  const { suspend, ...rest } = normal;
+  return isActive ? { ...rest, suspend: suspend === true } : rest;
+}

@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { buildProgram, MODULES } from "./program.ts";
+
+function words({ commands }: Command): string[] {
+  return commands.flatMap((one) => [one.name(), ...one.aliases()]);
+}
+
+test("every module registers the commands that the table says, and all have different names", async () => {
+  const said = MODULES.flatMap(([text]) => text.split(" "));
+  expect(new Set(said).size).toBe(said.length);
+  expect(words(await buildProgram(() => {}))).toEqual(said);
+  for (const [text] of MODULES) {
+    const [word = ""] = text.split(" ");
+    if (text.includes("completion")) continue;
+    expect(words(await buildProgram(() => {}, word))).toEqual(text.split(" "));
+  }
+});
+
+test("help, completion and unknown words are about all commands", async () => {
+  const all = words(await buildProgram(() => {}));
+  for (const word of ["help", "completion", "__complete", "lsit", undefined]) {
+    expect(words(await buildProgram(() => {}, word))).toEqual(all);
+  }
+});

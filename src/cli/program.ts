@@ -1,0 +1,118 @@
+/** The command line `sluice`. Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong use. */
+import process from "node:process";
+import { Command, CommanderError } from "commander";
+import { errorText } from "../base/error_text.ts";
+import { Problem } from "../base/problem.ts";
+import { ClientError } from "../client/transport.ts";
+import { addGlobalOptions, UsageError } from "./context.ts";
+import { say } from "./output.ts";
+
+/** Registers commands. `exit` receives the exit status of a command that ran to its end. */
+type AddCommands = (program: Command, exit: (status: number) => void) => void;
+
+/**
+ * Which module registers which commands, in the order of the help: only the module of the command that is run is loaded,
+ * because loading all of them takes longer than most commands.
+ */
+export const MODULES: readonly (readonly [words: string, load: () => Promise<AddCommands>])[] = [
+  ["submit", async () => (await import("./submit_command.ts")).addSubmitCommand],
+  [
+    "list ls get wait watch logs cp",
+    async () => (await import("./workflow_commands.ts")).addWorkflowCommands,
+  ],
+  ["open", async () => (await import("./open_command.ts")).addOpenCommand],
+  [
+    "suspend resume stop terminate retry resubmit node delete",
+    async () => (await import("./control_commands.ts")).addControlCommands,
+  ],
+  ["callback", async () => (await import("./callback_command.ts")).addCallbackCommand],
+  [
+    "template cluster-template cron binding apply",
+    async () => (await import("./resource_commands.ts")).addResourceCommands,
+  ],
+  ["archive", async () => (await import("./archive_commands.ts")).addArchiveCommands],
+  ["event", async () => (await import("./event_commands.ts")).addEventCommands],
+  ["lint", async () => (await import("./lint_command.ts")).addLintCommand],
+  ["test", async () => (await import("./test_command.ts")).addTestCommand],
+  ["migrate", async () => (await import("./migrate/command.ts")).addMigrateCommand],
+  ["doctor", async () => (await import("./doctor_command.ts")).addDoctorCommand],
+  ["version server", async () => (await import("./server_commands.ts")).addServerCommands],
+  [
+    "auth token sync convert expr",
+    async () => (await import("./tool_commands.ts")).addToolCommands,
+  ],
+  [
+    "completion __complete",
+    async () => (await import("./completion_command.ts")).addCompletionCommand,
+  ],
+];
+
+/** Words that need the whole table: what they say is about all commands. */
+const ABOUT_ALL = ["help", "completion", "__complete"];
+
+function emptyProgram(): Command {
+  const program = new Command("sluice")
+    .description("Durable workflows: submit, suspend, resume, stop, retry; events that start them")
+    .showHelpAfterError("(add --help for the options)")
+    .exitOverride();
+  return addGlobalOptions(program, process.env);
+}
+
+/** Builds the table of commands. @param word only the module of this command is loaded, if there is one */
+export async function buildProgram(
+  exit: (status: number) => void,
+  word?: string,
+): Promise<Command> {
+  const program = emptyProgram();
+  const isOne = word !== undefined && !ABOUT_ALL.includes(word);
+  const chosen = isOne ? MODULES.filter(([words]) => words.split(" ").includes(word)) : [];
+  const loads = (chosen.length > 0 ? chosen : MODULES).map(([, load]) => load());
+  for (const add of await Promise.all(loads)) add(program, exit);
+  return program;
+}
+
+/** The command of a command line, if it has one. */
+function commandOf(argv: readonly string[]): string | undefined {
+  return emptyProgram().parseOptions([...argv]).operands[0];
+}
+
+/** Writes `--x=true` and `--x=false` of options without a value as `--x` and `--no-x`. */
+export function plainFlags(program: Command, argv: readonly string[]): string[] {
+  const all = [program, ...program.commands.flatMap((one) => [one, ...one.commands])]
+    .flatMap(({ options }) => options);
+  return argv.flatMap((word) => {
+    const found = /^--([a-z0-9-]+)=(true|false)$/.exec(word);
+    if (found === null) return [word];
+    const [, name = "", value] = found;
+    const named = all.filter(({ long }) => long === `--${name}` || long === `--no-${name}`);
+    if (named.length === 0 || named.some(({ required, optional }) => required || optional)) {
+      return [word];
+    }
+    const long = value === "true" ? `--${name}` : `--no-${name}`;
+    // There is no such option because it is the default.
+    return named.some((option) => option.long === long) ? [long] : [];
+  });
+}
+
+/** Runs one command line; without any word, the server with its embedded store. @returns the exit status */
+export async function run(argv: string[]): Promise<number> {
+  let status = 0;
+  const words = argv.length === 0 ? ["server"] : argv;
+  try {
+    const program = await buildProgram((value) => (status = value), commandOf(words));
+    await program.parseAsync(plainFlags(program, words), { from: "user" });
+    return status;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    say(`Error: ${errorText(error)}`);
+    if (error instanceof ClientError && error.status === 0) {
+      say("Is the server running? (--server or SLUICE_SERVER names another)");
+    }
+    if (error instanceof UsageError) return 2;
+    const isExpected = error instanceof ClientError || error instanceof Problem;
+    if (!isExpected && process.env["SLUICE_DEBUG"] !== undefined) {
+      say(String((error as Error).stack));
+    }
+    return 1;
+  }
+}

@@ -1,0 +1,45 @@
+/** Routes of callback URLs. The token in the path is the only credential, and is checked before the body is read. */
+import { defined } from "../../base/defined.ts";
+import { checkCallback, takeCallback } from "../../service/callbacks/use.ts";
+import type { CallbackVerb } from "../../spec/callback.ts";
+import { CALLBACK_USE, type CallbackUseBody } from "../requests.ts";
+import { idempotencyOf } from "../idempotency_header.ts";
+import { param, type Route, unary, type UnaryRoute } from "../route.ts";
+
+/** Largest body, bytes. */
+const MAX_BODY_BYTES = 2 ** 18;
+
+/** Whoever calls may do nothing but this. */
+const CALLER = { identity: {}, may: () => Promise.resolve(false) };
+
+function callback(verb: CallbackVerb, operation: string, summary: string): UnaryRoute {
+  return unary<CallbackUseBody>({
+    method: "POST",
+    path: `/callback/${verb}/{token}`,
+    operation,
+    tag: "callbacks",
+    summary,
+    body: CALLBACK_USE,
+    maxBodyBytes: MAX_BODY_BYTES,
+    guard: async ({ service, params }) => {
+      await checkCallback(service, param({ params }, "token"), verb);
+      return { caller: CALLER };
+    },
+    run: async (call) => {
+      const claims = await checkCallback(call.service, param(call, "token"), verb);
+      const { outputs, message } = call.body;
+      const body = defined({ outputs, message });
+      // Keys of several callbacks never meet.
+      const params = { ...call.params, namespace: `callback ${claims.uid} ${claims.node}` };
+      const idempotency = await idempotencyOf({ ...call, params });
+      return await takeCallback(call.service, claims, verb, body, idempotency);
+    },
+  });
+}
+
+/** Every route of callback URLs. */
+export const CALLBACK_ROUTES: readonly Route[] = [
+  callback("resume", "CallbackService_Resume", "End the wait of a step, with its outputs"),
+  callback("stop", "CallbackService_Stop", "Fail a step that waits, with a message"),
+  callback("heartbeat", "CallbackService_Heartbeat", "Let the timeout of a step begin anew"),
+];

@@ -1,0 +1,88 @@
+/** What a retry would do, for whoever wants to know before. */
+import type { Caller } from "../../auth/port.ts";
+import { loadSteps } from "../../engine/codec.ts";
+import type { ControlRequest } from "../../engine/command.ts";
+import { stateAfter } from "../../engine/life/life.ts";
+import { prepareRetry } from "../../engine/orders/manual_retry.ts";
+import type { NodeRecord } from "../../engine/records.ts";
+import type { WorkflowState } from "../../engine/state.ts";
+import { Turns } from "../../platform/turns.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { NodeType } from "../../spec/manifest.ts";
+import { requireAccess } from "../access.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
+import { requireTemplates } from "../manifests/template_access.ts";
+import { objectNotFound } from "../object_names.ts";
+import { resolveName, type WorkflowRef } from "./reads.ts";
+import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
+
+type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
+
+/** More nodes are counted, but not named. */
+const MOST_NAMED = 500;
+/** They only hold others, and begin again with them. */
+const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>([
+  "Steps",
+  "StepGroup",
+  "DAG",
+  "TaskGroup",
+  "Retry",
+]);
+
+/**
+ * The steps that a retry would run again: nodes that do something, in the order in which they were made; attempts of a retry
+ * strategy as the one step that they are. By the same rules as the retry itself. Changes nothing.
+ *
+ * @throws {Problem} what the retry would be refused with
+ */
+export async function planRetry(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+  request: RetryRequest,
+): Promise<JsonObject> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  for (const verb of ["get", "update"] as const) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  const stored = await deps.workflows.find(namespace, name);
+  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
+  const turns = new Turns();
+  const { spec } = requireReadable(await readStoredWorkflow(stored, deps, turns));
+  await requireTemplates(deps, caller, spec, namespace);
+  const state = await turns.run(loadSteps(stored.parts));
+  stateAfter(state, request, {
+    now: deps.clock.now(),
+    randomSuffix: (length) => deps.ids.suffix(length),
+    findManifest: () => undefined,
+    ...deps.settings.naming,
+  });
+  const { plan } = await turns.run(prepareRetry(state, request));
+  const again = stepsAgain(state, plan.remove);
+  return {
+    count: again.length,
+    nodes: again.slice(0, MOST_NAMED).map(({ id, displayName, name: path, type, phase }) => ({
+      id,
+      displayName: displayName || path,
+      type,
+      phase,
+    })),
+  };
+}
+
+function stepsAgain({ nodes }: WorkflowState, removed: ReadonlySet<string>): NodeRecord[] {
+  const retries = new Map(
+    [...nodes.values()].filter(({ type }) => type === "Retry").map((node) => [node.name, node]),
+  );
+  const again = new Set<NodeRecord>();
+  for (const id of removed) {
+    const node = nodes.get(id);
+    if (node === undefined) continue;
+    const isAttempt = node.nodeFlag?.retried === true;
+    const step = isAttempt ? retries.get(node.name.replace(/\(\d+\)$/, "")) ?? node : node;
+    if (isAttempt || !GROUPS.has(step.type)) again.add(step);
+  }
+  return [...again].sort((a, b) => a.order - b.order);
+}

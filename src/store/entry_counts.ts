@@ -1,0 +1,15 @@
+/** Counts of listed entries by the time of their creation. */
+
+/** Listed entries of a namespace, or of a phase; of neither: all. */
+export interface CountedEntries {
+  namespace?: string;
+  /** Not together with a namespace. */
+  phase?: string;
+}
+
+export interface EntryCounts {
+  /** When the oldest entry was created, epoch ms; undefined if there is none. */
+  oldest: number | undefined;
+  /** Entries of each span. */
+  counts: number[];
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { jsonSchema } from "../../../spec/schema/json_schema.ts";
+import { placeOfWords, readText, schemaProblems } from "./manifest_check.ts";
+import type { JsonSchema } from "./manifest_schema.ts";
+
+const SCHEMA = jsonSchema("Workflow") as JsonSchema;
+const TEXT = `metadata:
+  name: a
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      steps:
+        - - name: first
+            template: other
+    - name: other
+      contaner:
+        image: x
+`;
+const told = (text: string) =>
+  schemaProblems(readText(text), SCHEMA).map((
+    { from, to, message },
+  ) => [text.slice(from, to), message]);
+
+describe("what the schema does not allow", () => {
+  test("is told at its place, with the name that was probably meant", () => {
+    expect(told(TEXT)).toEqual([
+      ["contaner", "“contaner” is not known here. Do you mean “container”?"],
+    ]);
+  });
+
+  test("is nothing in a valid manifest, also as JSON, and with tags instead of values", () => {
+    expect(told(TEXT.replace("contaner", "container"))).toEqual([]);
+    expect(told(JSON.stringify({ metadata: {}, spec: { templates: [{ name: "a" }] } }))).toEqual(
+      [],
+    );
+    expect(told("spec:\n  parallelism: '{{workflow.parameters.p}}'\n")).toEqual([]);
+  });
+
+  test("is a value of another kind", () => {
+    expect(told("spec:\n  templates: main\n")).toEqual([
+      ["main", "Another type is expected here: list."],
+    ]);
+    expect(told("spec:\n  - a\n")[0]?.[1]).toBe("Another type is expected here: object.");
+  });
+});
+
+test.each(["", "\n", "# later\n"])("nothing is no manifest: %j", (text) => {
+  expect(readText(text).faults).toEqual([{ from: 0, to: 0, message: "There is no manifest yet." }]);
+});
+
+test("what is no YAML is told where it breaks", () => {
+  const { faults } = readText("spec:\n  a: [1, 2\n  b: c: d\n");
+  expect(faults.length).toBeGreaterThan(0);
+  expect(faults[0]?.from).toBeGreaterThan(6);
+  expect(faults[0]?.message).not.toContain("\n");
+});
+
+test.each([
+  ["templates.other must have one of container, steps", "other", 10],
+  ["templates.main.steps[0].first references unknown template", "first", 8],
+  ['invalid spec: entrypoint "other" not found', "other", 9],
+  ["something else", "metadata:", 1],
+])("the server's words %j belong to %j in line %i", (words, part, line) => {
+  const { from, to, message } = placeOfWords(readText(TEXT), words, TEXT);
+  expect(message).toBe(words);
+  expect(TEXT.slice(from, to)).toBe(part);
+  expect(TEXT.slice(0, from).split("\n").length).toBe(line);
+});

@@ -1,0 +1,165 @@
+/** Tries an event with a binding: what would be made of it, or the error at its place. Nothing is sent or done. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { bindingNames, BINDINGS_MS } from "../../data/bindings.ts";
+import { useRights } from "../../data/rights.ts";
+import { setQuery } from "../../data/router.ts";
+import { session } from "../../data/session.ts";
+import { usePolled } from "../../data/polled.ts";
+import { useStore } from "../../data/use_store.ts";
+import { mayTryManifest } from "../../model/rights.ts";
+import { TroubleBox } from "../../parts/basics.tsx";
+import type { PageProps } from "../../paths.ts";
+import { TEXTS } from "../../texts.ts";
+import { EventTabs } from "./event_tabs.tsx";
+import { type Draft, readDraft, writeDraft } from "./playground_draft.ts";
+import { Result, useTrial } from "./playground_result.tsx";
+
+export function PlaygroundPage({ query }: PageProps): JSX.Element {
+  const managed = useStore(session, (context) => context.managedNamespace);
+  const namespace = query.get("namespace") || managed || "default";
+  const names = useNames(namespace);
+  const rights = useRights(namespace);
+  const mayPaste = rights === undefined || mayTryManifest(rights);
+  const asked = query.get("binding") ?? "";
+  const chosen = asked === "" && !mayPaste ? names.answer[0] ?? "" : asked;
+  // Nothing to try, or nothing is known yet: a request would be refused.
+  const isReady = chosen !== "" || (rights !== undefined && mayPaste);
+  const [draft, setDraft] = useState(readDraft);
+  const change = (part: Partial<Draft>) => {
+    const next = { ...draft, ...part };
+    setDraft(next);
+    writeDraft(next);
+  };
+  const trial = useTrial(isReady ? namespace : undefined, draft, chosen);
+  const texts = TEXTS.events.playground;
+  return (
+    <div class="page">
+      <h1>{TEXTS.pages.playground}</h1>
+      <EventTabs open="playground" namespace={namespace} />
+      <p>{texts.what}</p>
+      {names.trouble !== undefined && <TroubleBox trouble={names.trouble} again={names.again} />}
+      <div class="split even">
+        <form class="form" onSubmit={(event) => event.preventDefault()}>
+          <EventFields namespace={namespace} draft={draft} change={change} />
+          <BindingFields
+            names={names.answer}
+            chosen={chosen}
+            mayPaste={mayPaste}
+            manifest={draft.manifest}
+            change={change}
+          />
+        </form>
+        <section class="card" aria-labelledby="result" aria-live="polite">
+          <h2 id="result">{texts.result}</h2>
+          {isReady || mayPaste ? <Result trial={trial} /> : <p class="faint">{texts.noBindings}</p>}
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function useNames(namespace: string) {
+  const { value, trouble, reload } = usePolled(
+    namespace,
+    BINDINGS_MS,
+    (signal) => bindingNames(namespace, signal),
+  );
+  return { answer: value ?? [], trouble, again: () => void reload() };
+}
+
+interface FieldProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+}
+
+function EventFields(
+  { namespace, draft, change }: FieldProps & { namespace: string },
+): JSX.Element {
+  const texts = TEXTS.events.playground;
+  const { fields } = TEXTS.events;
+  return (
+    <>
+      <div class="pair">
+        <label class="field">
+          <span>{fields.namespace}</span>
+          <input
+            value={namespace}
+            spellcheck={false}
+            data-keys-search=""
+            onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
+          />
+        </label>
+        <label class="field">
+          <span>{fields.discriminator}</span>
+          <input
+            value={draft.discriminator}
+            spellcheck={false}
+            onInput={({ currentTarget }) => change({ discriminator: currentTarget.value })}
+          />
+        </label>
+      </div>
+      <label class="field">
+        <span>{texts.payload}</span>
+        <textarea
+          class="code"
+          rows={9}
+          spellcheck={false}
+          value={draft.payload}
+          onInput={({ currentTarget }) => change({ payload: currentTarget.value })}
+        />
+      </label>
+      <label class="field">
+        <span>{texts.headers}</span>
+        <textarea
+          class="code"
+          rows={2}
+          spellcheck={false}
+          placeholder={texts.headersHint}
+          value={draft.headers}
+          onInput={({ currentTarget }) => change({ headers: currentTarget.value })}
+        />
+      </label>
+    </>
+  );
+}
+
+function BindingFields(
+  { names, chosen, mayPaste, manifest, change }: {
+    names: readonly string[];
+    chosen: string;
+    /** A manifest can be tried too. */
+    mayPaste: boolean;
+    manifest: string;
+    change: FieldProps["change"];
+  },
+): JSX.Element {
+  const texts = TEXTS.events.playground;
+  const known = chosen === "" || names.includes(chosen) ? names : [chosen, ...names];
+  return (
+    <>
+      <label class="field">
+        <span>{texts.binding}</span>
+        <select
+          value={chosen}
+          onChange={({ currentTarget }) => setQuery({ binding: currentTarget.value })}
+        >
+          {mayPaste && <option value="">{texts.paste}</option>}
+          {known.map((name) => <option key={name} value={name}>{name}</option>)}
+        </select>
+      </label>
+      {chosen === "" && mayPaste && (
+        <label class="field">
+          <span>{texts.manifest}</span>
+          <textarea
+            class="code"
+            rows={14}
+            spellcheck={false}
+            value={manifest}
+            onInput={({ currentTarget }) => change({ manifest: currentTarget.value })}
+          />
+        </label>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,243 @@
+/**
+ * What the canvas shows of a graph: only what lies in the view and around it. Where that is too much to be read anyway, steps are
+ * coloured boxes.
+ */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Graph, GraphNode } from "../../model/graph.ts";
+import type { LayoutAnswer } from "../../model/layout.ts";
+import { type Look, wordOf } from "../../model/phases.ts";
+import { pathTo, type TreeItem } from "../../model/tree.ts";
+import { LOOK_PATHS, TickBox } from "../../parts/icons.tsx";
+import { TEXTS } from "../../texts.ts";
+import type { Area } from "./pan_zoom.ts";
+import { choiceOf, pressProps } from "./press.ts";
+import type { ViewProps } from "./view_props.ts";
+
+const WIDTH = 176;
+const HEIGHT = 46;
+const JOINT = 10;
+const STEP = { width: WIDTH, height: HEIGHT };
+
+/** Sizes for the layout, px. */
+export const NODE_SIZE: Readonly<Record<GraphNode["kind"], { width: number; height: number }>> = {
+  node: STEP,
+  retry: STEP,
+  loop: STEP,
+  joint: { width: JOINT, height: JOINT },
+};
+
+/** Most steps that are drawn with their words. */
+const MOST_NEAR = 300;
+/** Edges, and boxes, of one path: the browser passes over paths that lie outside of what it draws. */
+const EDGES_OF_PATH = 100;
+const BOXES_OF_PATH = 200;
+
+interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select" | "choice"> {
+  graph: Graph;
+  layout: LayoutAnswer;
+  area: Area;
+  toggle: (item: TreeItem) => void;
+}
+
+/** A step, and its centre. */
+interface Placed {
+  node: GraphNode;
+  place: { x: number; y: number };
+}
+
+export function Drawing(
+  { graph, layout, area, tree, selected, select, toggle, choice }: DrawingProps,
+): JSX.Element {
+  const items = useMemo(() => itemsById(tree), [tree]);
+  const edges = useMemo(() => <Edges lines={layout.lines} />, [layout]);
+  const held = new Set(selected === undefined ? [] : [selected, ...pathTo(tree, selected) ?? []]);
+  const isHeld = ({ id, counts }: GraphNode) =>
+    id === selected || (counts.length > 0 && held.has(id));
+  // A loop has nothing to choose here: it opens, and shows its items.
+  const choiceIn = ({ node }: GraphNode) => node && choiceOf({ node, children: [] }, choice);
+  const open = (node: GraphNode) => {
+    const chosen = choiceIn(node);
+    if (chosen !== undefined) return chosen.turn();
+    const item = items.get(node.id);
+    if (item !== undefined && node.kind !== "node" && node.counts.length > 0) toggle(item);
+    if (node.node !== undefined) select(node.id);
+  };
+  const placed = placedIn(graph, layout, area);
+  return (
+    <>
+      {edges}
+      {placed.length > MOST_NEAR
+        ? (
+          <FarSteps
+            placed={placed}
+            width={layout.width}
+            isHeld={(node) => choiceIn(node)?.isChosen ?? isHeld(node)}
+            open={open}
+          />
+        )
+        : placed.map(({ node, place }) => (
+          <Step
+            key={node.id}
+            node={node}
+            place={place}
+            isSelected={isHeld(node)}
+            isChosen={choiceIn(node)?.isChosen}
+            open={() => open(node)}
+          />
+        ))}
+    </>
+  );
+}
+
+function placedIn({ nodes }: Graph, { places }: LayoutAnswer, area: Area): Placed[] {
+  return nodes.flatMap((node) => {
+    const place = places[node.id];
+    return place !== undefined && place.x + WIDTH > area.left && place.x - WIDTH < area.right &&
+        place.y + HEIGHT > area.top && place.y - HEIGHT < area.bottom
+      ? [{ node, place }]
+      : [];
+  });
+}
+
+function Edges({ lines }: Pick<LayoutAnswer, "lines">): JSX.Element {
+  return (
+    <>
+      {inChunks(lines, EDGES_OF_PATH).map((some, index) => (
+        <path key={index} class="edge" d={some.map(pathOf).join("")} />
+      ))}
+    </>
+  );
+}
+
+/** Steps as boxes in the colours of their looks. They take clicks by their places. */
+function FarSteps({ placed, width, isHeld, open }: {
+  placed: readonly Placed[];
+  /** Of the whole content. */
+  width: number;
+  isHeld: (node: GraphNode) => boolean;
+  open: (node: GraphNode) => void;
+}): JSX.Element {
+  const byLook = new Map<Look, Placed[]>();
+  for (const one of placed) {
+    const { look, kind } = one.node;
+    if (kind === "joint") continue;
+    const same = byLook.get(look);
+    if (same === undefined) byLook.set(look, [one]);
+    else same.push(one);
+  }
+  const click = (event: MouseEvent) => {
+    const box = (event.currentTarget as Element).closest("svg")?.getBoundingClientRect();
+    if (box === undefined) return;
+    const scale = box.width / width;
+    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
+    const hit = placed.find(({ place }) =>
+      Math.abs(place.x - x) <= WIDTH / 2 && Math.abs(place.y - y) <= HEIGHT / 2
+    );
+    if (hit !== undefined) open(hit.node);
+  };
+  return (
+    <g class="far" onClick={click}>
+      {[...byLook].flatMap(([look, same]) =>
+        inChunks(same, BOXES_OF_PATH).map((some, index) => (
+          <path key={`${look} ${index}`} class={`look-${look}`} d={some.map(boxOf).join("")} />
+        ))
+      )}
+      {placed.filter(({ node }) => isHeld(node)).map((one) => (
+        <path key={one.node.id} class="selected" d={boxOf(one)} />
+      ))}
+    </g>
+  );
+}
+
+function boxOf({ place: { x, y } }: Placed): string {
+  return `M${Math.round(x - WIDTH / 2)} ${
+    Math.round(y - HEIGHT / 2)
+  }h${WIDTH}v${HEIGHT}h-${WIDTH}z`;
+}
+
+interface StepProps extends Placed {
+  isSelected: boolean;
+  /** Undefined when it cannot be chosen now. */
+  isChosen: boolean | undefined;
+  open: () => void;
+}
+
+function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Element {
+  const { x, y } = place;
+  if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
+  const note = noteOf(node);
+  const words = [node.title, wordOf(node.look), note].filter((text) => text !== "").join(", ");
+  return (
+    <g
+      class={`step look-${node.look}${isSelected ? " selected" : ""} kind-${node.kind}`}
+      transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
+      aria-label={words}
+      aria-pressed={isChosen === undefined ? isSelected : undefined}
+      data-node={node.id}
+      {...pressProps(open, isChosen)}
+    >
+      <title>{words}</title>
+      {node.kind !== "node" && (
+        <rect class="behind" x={4} y={4} width={WIDTH} height={HEIGHT} rx={7} />
+      )}
+      <rect class="ground" width={WIDTH} height={HEIGHT} rx={7} />
+      <path
+        class={`icon look-${node.look}`}
+        transform={`translate(10 ${HEIGHT / 2 - 8})`}
+        d={LOOK_PATHS[node.look]}
+      />
+      <text class="title" x={34} y={19}>{shortened(node.title, 20)}</text>
+      <text class="note" x={34} y={35}>
+        {shortened(note === "" ? wordOf(node.look) : note, 24)}
+      </text>
+      {isChosen !== undefined && <TickBox x={WIDTH - 22} y={7} isChosen={isChosen} />}
+    </g>
+  );
+}
+
+function noteOf({ counts, kind, node }: GraphNode): string {
+  if (kind === "retry") return TEXTS.workflow.attempts(node?.children?.length ?? 0);
+  return counts.map(([look, count]) => `${count} ${wordOf(look)}`).join(", ");
+}
+
+/** The whole name stands in the tip, in the panel and in the tree. */
+function shortened(text: string, most: number): string {
+  const letters = [...text];
+  return letters.length <= most
+    ? text
+    : `${letters.slice(0, Math.ceil(most * 0.6)).join("")}…${
+      letters.slice(-Math.floor(most * 0.4) + 1).join("")
+    }`;
+}
+
+function itemsById(tree: readonly TreeItem[], found = new Map<string, TreeItem>()) {
+  for (const item of tree) {
+    found.set(item.id, item);
+    itemsById(item.children, found);
+  }
+  return found;
+}
+
+function inChunks<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from(
+    { length: Math.ceil(items.length / size) },
+    (_, at) => items.slice(at * size, (at + 1) * size),
+  );
+}
+
+function pathOf(points: readonly [number, number][]): string {
+  const [first, ...rest] = points;
+  if (first === undefined) return "";
+  let path = `M${pair(first)}`;
+  for (const [index, point] of rest.entries()) {
+    const next = rest[index + 1];
+    if (next === undefined) path += `L${pair(point)}`;
+    else path += `Q${pair(point)} ${pair([(point[0] + next[0]) / 2, (point[1] + next[1]) / 2])}`;
+  }
+  return path;
+}
+
+function pair([x, y]: readonly [number, number]): string {
+  return `${Math.round(x)} ${Math.round(y)}`;
+}

@@ -1,0 +1,97 @@
+/**
+ * What one job costs Redis: a start, a step over HTTP, a wait and its resume. The counts are the same on every machine, so a
+ * change that makes a job dearer is seen here; times are measured by `deno task bench core`.
+ */
+import { createClient } from "redis";
+import { afterEach, expect, test } from "vitest";
+import { resume, startSteps, storeTemplate, submit } from "../../bench/support/core_load.ts";
+import { call } from "../support/event_ledger.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { startServer } from "../support/server_process.ts";
+
+const JOBS = 5;
+/** Calls of a client: three commits. */
+const CALLS = 3;
+/** Arguments of these calls, the script and its key included. */
+const ARGUMENTS = 33;
+/** Bytes of these arguments, which grow a little with the names. */
+const BYTES = 8_900;
+/** Commands that the scripts run. */
+const COMMANDS = 33;
+
+const cleanUp: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const run of cleanUp.splice(0).reverse()) await run();
+});
+
+interface Cost {
+  calls: number;
+  arguments: number;
+  bytes: number;
+  commands: number;
+}
+
+/** What a job costs. @param lines of MONITOR: each call, then the commands that its script runs */
+function costOf(job: string, lines: readonly string[]): Cost {
+  const cost = { calls: 0, arguments: 0, bytes: 0, commands: 0 };
+  let isOfJob = false;
+  for (const line of lines) {
+    const isCall = !line.includes(" lua]");
+    if (isCall) isOfJob = line.includes(`wf/core/${job}`);
+    if (!isOfJob) continue;
+    if (!isCall) {
+      cost.commands++;
+      continue;
+    }
+    const args = argumentsOf(line);
+    cost.calls++;
+    cost.arguments += args.length;
+    cost.bytes += args.reduce((sum, text) => sum + text.length, 0);
+  }
+  return cost;
+}
+
+/** The arguments of a command as MONITOR shows it. */
+function argumentsOf(line: string): string[] {
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) =>
+    text.replaceAll(/\\(x..|.)/g, "?")
+  );
+}
+
+test("a job needs three commits with few arguments, bytes and commands", async () => {
+  const redis = await startRedisServer();
+  cleanUp.push(() => redis.stop());
+  const server = await startServer([`--store=${redis.url}`, "--shards=1"]);
+  cleanUp.push(() => server.kill());
+  const { steps, stepPort } = await startSteps();
+  cleanUp.push(() => steps.close());
+  const side = {
+    send: async (method: string, path: string, body?: unknown) => {
+      const answer = await call(server.url, method, path, body);
+      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status}`);
+      return JSON.stringify(answer.body);
+    },
+  };
+  await storeTemplate(side, stepPort);
+  const monitor = await createClient({ url: redis.url }).connect();
+  cleanUp.push(() => monitor.destroy());
+  const lines: string[] = [];
+  await monitor.monitor((line) => void lines.push(String(line)));
+  const run = async (name: string) => {
+    await submit(side, name);
+    await resume(side, name);
+  };
+  // The first one of a template makes the texts that all have in common.
+  await run("first");
+  for (let i = 0; i < JOBS; i++) await run(`job-${i}`);
+  await expect.poll(() => lines.at(-1)).toContain("PUBLISH");
+
+  // A busy machine may make one of them dearer.
+  const costs = Array.from({ length: JOBS }, (_, i) => costOf(`job-${i}`, lines));
+  const least = (of: (cost: Cost) => number) => Math.min(...costs.map(of));
+  expect(least(({ calls }) => calls)).toBe(CALLS);
+  expect(least((cost) => cost.arguments)).toBeLessThanOrEqual(ARGUMENTS);
+  expect(least(({ bytes }) => bytes)).toBeLessThanOrEqual(BYTES);
+  expect(least(({ commands }) => commands)).toBeLessThanOrEqual(COMMANDS);
+}, 60_000);

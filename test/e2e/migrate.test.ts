@@ -1,0 +1,287 @@
+/** An installation of Argo Workflows is brought along from a cluster and from files: everything is told, nothing is lost. */
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
+import { collectionPath } from "../../src/kubernetes/cluster_object.ts";
+import { installation } from "../support/argo_installation.ts";
+import { type ClusterKinds, defineKinds, kindsAreOn } from "../support/cluster_kinds.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { type Outcome, runSluice } from "../support/sluice_cli.ts";
+
+const STARTED_AT = Date.now() - 86_400_000;
+
+interface Told {
+  objects: { kind: string; name: string; verdict: string; outcome?: string; reason?: string }[];
+  settings: { name: string }[];
+  troubles: { what: string; why: string }[];
+  summary: Record<string, Record<string, number>>;
+}
+
+let folder: string;
+let server: ServerProcess;
+let client: Client;
+
+async function restart(): Promise<void> {
+  await server?.stop();
+  folder = await mkdtemp(join(tmpdir(), "sluice-migrate-"));
+  server = await startServer([
+    `--store=sqlite:${join(folder, "store")}`,
+    `--work-dir=${join(folder, "work")}`,
+    "--executor=none",
+    "--archive-deleted",
+  ]);
+  client = createClient({ server: server.url });
+}
+
+function migrate(...args: string[]): Promise<Outcome> {
+  return runSluice(["migrate", "argo", ...args], { env: { SLUICE_SERVER: server.url } });
+}
+
+function told({ out, err, status }: Outcome): Told & { status: number | null } {
+  try {
+    return { ...JSON.parse(out) as Told, status };
+  } catch {
+    throw new Error(`no report (status ${status}): ${out}${err}`);
+  }
+}
+
+const named = ({ objects }: Told, name: string) => objects.find((one) => one.name === name);
+
+/** Everything in the store, with versions: equal before and after a run that changes nothing. */
+async function everything(namespace: string): Promise<string> {
+  const lists = await Promise.all([
+    client.call("WorkflowTemplateService_ListWorkflowTemplates", { params: { namespace } }),
+    client.call("ClusterWorkflowTemplateService_ListClusterWorkflowTemplates", {}),
+    client.call("CronWorkflowService_ListCronWorkflows", { params: { namespace } }),
+    client.call("EventService_ListWorkflowEventBindings", { params: { namespace } }),
+    client.call("ArchivedWorkflowService_ListArchivedWorkflows", { query: { namespace } }),
+  ]);
+  return JSON.stringify(lists.map(({ items }) => items));
+}
+
+beforeAll(restart);
+afterAll(async () => {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe(`from a cluster (${kindsAreOn})`, () => {
+  const id = randomUUID().slice(0, 8);
+  const group = `a${id}.sluice.test`;
+  const namespace = `mf-a${id}`;
+  const objects = installation({
+    namespace,
+    apiVersion: `${group}/v1alpha1`,
+    startedAt: STARTED_AT,
+  });
+  let kinds: ClusterKinds;
+
+  const args = () => ["--kubeconfig", kinds.config, "--api-group", group, "-n", namespace];
+
+  beforeAll(async () => {
+    kinds = await defineKinds(group, namespace);
+    for (const object of objects) {
+      const path = object.kind === "ConfigMap"
+        ? `/api/v1/namespaces/${namespace}/configmaps`
+        : collectionPath(group, object.kind as "Workflow", namespace);
+      await kinds.client.call({ method: "POST", path, body: object });
+    }
+  });
+  afterAll(() => kinds?.remove());
+
+  test("a dry run tells of all of them, and changes nothing", async () => {
+    const before = await everything(namespace);
+    const report = told(await migrate(...args(), "--with-workflows", "-o", "json"));
+    expect(objects).toHaveLength(60);
+    expect(report.troubles).toEqual([]);
+    expect(report.summary).toMatchObject({
+      WorkflowTemplate: { found: 21, refused: 2, partly: 3, created: 19 },
+      ClusterWorkflowTemplate: { found: 4, works: 4, created: 4 },
+      CronWorkflow: { found: 10, works: 10, created: 10 },
+      WorkflowEventBinding: { found: 10, works: 10, created: 10 },
+      // The settings of the controller are told, and nobody names the last one.
+      ConfigMap: { found: 4, works: 3, left: 1, created: 3 },
+      Workflow: { found: 9, works: 7, refused: 1, left: 1, created: 7 },
+    });
+    expect(report.settings.map(({ name }) => name)).toEqual([
+      "instanceID",
+      "parallelism",
+      "persistence",
+    ]);
+    expect(named(report, "missing")).toMatchObject({ verdict: "refused" });
+    expect(named(report, "cyclic")).toMatchObject({ verdict: "refused" });
+    expect(named(report, "plugin")).toMatchObject({
+      notes: [{ path: "spec.templates[0].plugin", text: expect.stringContaining("no plugins") }],
+    });
+    expect(named(report, "misspelt")).toMatchObject({ notes: [{ path: "spec.paralelism" }] });
+    expect(named(report, "memo")).toMatchObject({ verdict: "left" });
+    expect(named(report, "etl-7")).toMatchObject({
+      verdict: "refused",
+      reason: expect.stringContaining("--archive"),
+    });
+    expect(named(report, "etl-8")).toMatchObject({ verdict: "left" });
+    expect(report.status).toBe(1);
+    expect(await everything(namespace)).toBe(before);
+  });
+
+  test("--apply imports them, and a second run changes nothing", async () => {
+    const first = told(await migrate(...args(), "--with-workflows", "--apply", "-o", "json"));
+    expect(first.summary).toMatchObject({
+      WorkflowTemplate: { created: 19, refused: 2 },
+      ClusterWorkflowTemplate: { created: 4 },
+      CronWorkflow: { created: 10 },
+      WorkflowEventBinding: { created: 10 },
+      ConfigMap: { created: 3 },
+      Workflow: { created: 7, refused: 1, left: 1 },
+    });
+    const after = await everything(namespace);
+    const second = told(await migrate(...args(), "--with-workflows", "--apply", "-o", "json"));
+    expect(second.summary).toMatchObject({
+      WorkflowTemplate: { created: 0, unchanged: 19 },
+      ClusterWorkflowTemplate: { unchanged: 4 },
+      CronWorkflow: { unchanged: 10 },
+      WorkflowEventBinding: { unchanged: 10 },
+      ConfigMap: { unchanged: 3 },
+      Workflow: { created: 0, unchanged: 7, refused: 1, left: 1 },
+    });
+    expect(await everything(namespace)).toBe(after);
+  });
+
+  test("cron workflows are suspended, and may be resumed before the next run", async () => {
+    const params = { namespace, name: "nightly-1" };
+    const cron = await client.call("CronWorkflowService_GetCronWorkflow", { params });
+    expect(cron.spec).toMatchObject({ suspend: true, timezone: "Europe/Berlin" });
+    await client.call("CronWorkflowService_ResumeCronWorkflow", { params, body: params });
+    const report = told(await migrate(...args(), "--apply", "-o", "json"));
+    expect(report.summary).toMatchObject({ CronWorkflow: { unchanged: 10 } });
+    const active = told(await migrate(...args(), "--active-crons", "-o", "json"));
+    // One is resumed already, one is suspended there too.
+    expect(active.summary).toMatchObject({ CronWorkflow: { unchanged: 2, differs: 8 } });
+  });
+
+  test("a finished workflow keeps uid, times, nodes and outcome", async () => {
+    for (const name of ["etl-0", "etl-6"]) {
+      const given = objects.find(({ metadata }) => metadata.name === name);
+      const path = collectionPath(group, "Workflow", namespace) + `/${name}`;
+      const { metadata } = await kinds.client.call<JsonObject>({ path });
+      const uid = isJsonObject(metadata) ? String(metadata["uid"]) : "";
+      const kept = await client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+        params: { uid },
+      });
+      expect(kept.metadata).toMatchObject({
+        name,
+        namespace,
+        uid,
+        creationTimestamp: isJsonObject(metadata) ? metadata["creationTimestamp"] : "",
+      });
+      const status = isJsonObject(given?.["status"]) ? given["status"] : {};
+      const { phase, startedAt, finishedAt } = status;
+      expect(kept.status).toMatchObject({ phase, startedAt, finishedAt });
+      const nodes = Object.keys(kept.status?.nodes ?? {});
+      expect(nodes).toHaveLength(name === "etl-0" ? 101 : 9);
+      expect(kept.status?.nodes?.[`${name}-1`]).toMatchObject({ hostNodeName: "node-1" });
+    }
+  });
+
+  test("what differs at the server is told, and replaced only by --overwrite", async () => {
+    const params = { namespace, name: "plain-0" };
+    const known = await client.call("WorkflowTemplateService_GetWorkflowTemplate", { params });
+    const changed = { ...known, spec: { ...known.spec, priority: 7 } };
+    const body = { namespace, template: changed };
+    await client.call("WorkflowTemplateService_UpdateWorkflowTemplate", { params, body });
+    const differs = await migrate(...args(), "--apply");
+    expect(differs.status).toBe(1);
+    expect(differs.out).toContain(`≠ WorkflowTemplate ${namespace}/plain-0`);
+    const kept = await client.call("WorkflowTemplateService_GetWorkflowTemplate", { params });
+    expect(kept.spec).toMatchObject({ priority: 7 });
+    const report = told(await migrate(...args(), "--apply", "--overwrite", "-o", "json"));
+    expect(named(report, "plain-0")).toMatchObject({ outcome: "replaced" });
+    const again = await client.call("WorkflowTemplateService_GetWorkflowTemplate", { params });
+    expect(again.spec).not.toHaveProperty("priority");
+  });
+
+  test("--instance-id selects what belongs to one of several controllers", async () => {
+    const report = told(await migrate(...args(), "--instance-id", "blue", "-o", "json"));
+    expect(report.summary).toMatchObject({ WorkflowTemplate: { found: 5 } });
+  });
+});
+
+describe("from files", () => {
+  const namespace = "team-f";
+  let file: string;
+
+  beforeAll(async () => {
+    const items = installation({
+      namespace,
+      apiVersion: "argoproj.io/v1alpha1",
+      startedAt: STARTED_AT,
+    }).map((object, i) =>
+      object.kind === "Workflow"
+        ? {
+          ...object,
+          metadata: {
+            ...object.metadata,
+            uid: `file-${i}`,
+            creationTimestamp: "2026-01-01T00:00:00Z",
+          },
+        }
+        : object
+    );
+    file = join(folder, "argo.json");
+    await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  });
+
+  test("a dry run needs no server, and says so", async () => {
+    const { out, err, status } = await runSluice(["migrate", "argo", "-f", file], {
+      env: { SLUICE_SERVER: "http://127.0.0.1:1" },
+    });
+    expect(status).toBe(1);
+    expect(err).toContain("what is there already is not known");
+    expect(out).toContain("✖ WorkflowTemplate team-f/missing:");
+    expect(out).toContain("! WorkflowTemplate team-f/plugin\n    spec.templates[0].plugin: ");
+    expect(out).toContain("    parallelism: there is no such bound");
+    expect(out).toMatch(/^WorkflowTemplate +21 +16 +3 +2 +0 +0 /m);
+    expect(out).toContain("Nothing was changed: --apply imports.");
+    expect(
+      (await runSluice(["migrate", "argo", "-f", file, "--apply"], {
+        env: { SLUICE_SERVER: "http://127.0.0.1:1" },
+      })).err,
+    ).toContain("Cannot reach");
+  });
+
+  test("they are imported like those of a cluster", async () => {
+    const args = ["-f", file, "--with-workflows", "--apply", "-o", "json"];
+    const first = told(await migrate(...args));
+    expect(first.summary).toMatchObject({
+      WorkflowTemplate: { created: 19 },
+      ConfigMap: { found: 5, created: 4, left: 1 },
+      Workflow: { created: 7 },
+    });
+    const after = await everything(namespace);
+    const second = told(await migrate(...args));
+    expect(second.summary).toMatchObject({
+      WorkflowTemplate: { unchanged: 19 },
+      ConfigMap: { unchanged: 4 },
+      Workflow: { unchanged: 7 },
+    });
+    expect(await everything(namespace)).toBe(after);
+  });
+
+  test("a file that cannot be read is told; the others are imported", async () => {
+    const broken = join(folder, "broken.yaml");
+    await writeFile(broken, "kind: [");
+    const report = told(await migrate("-f", broken, "-f", file, "-o", "json"));
+    expect(report.troubles).toMatchObject([{ what: broken }]);
+    expect(report.summary).toMatchObject({ WorkflowTemplate: { found: 21 } });
+    expect(report.status).toBe(1);
+  });
+
+  test("wrong use is status 2", async () => {
+    expect((await migrate("--archive-only")).status).toBe(2);
+    expect((await migrate("--archive", "oracle://x")).status).toBe(2);
+  });
+});

@@ -1,0 +1,125 @@
+/** Steps that take less than a second, the inbox beside many workflows that run, and counts that do not reach back to the first. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { advance } from "../../../src/engine/advance.ts";
+import { takeChanges } from "../../../src/engine/codec.ts";
+import { createWorkflow } from "../../../src/engine/create.ts";
+import type { Workflow } from "../../../src/spec/manifest.ts";
+import type { ActorChange } from "../../../src/store/port.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import { browserMissing } from "../../support/argo_pages.ts";
+import { ENGINE_ENV } from "../../support/engine_env.ts";
+import { storeWorkflows } from "../../support/stored_workflows.ts";
+import { LONG, openUi, type Ui, WAITS } from "../../support/ui.ts";
+
+const missing = browserMissing();
+const RUNNING = 10_500;
+/** One workflow in so many waits. */
+const EVERY = 70;
+const WAITING = RUNNING / EVERY;
+/** Workflows of a page of the inbox, and entries that are drawn at once. */
+const [PAGE, DRAWN] = [100, 50];
+const SHORT = {
+  entrypoint: "main",
+  templates: [
+    { name: "main", steps: [[{ name: "nap", template: "nap" }]] },
+    { name: "nap", container: { image: "x", command: ["sleep"], args: ["0.3"] } },
+  ],
+};
+
+const nameOf = (i: number) => `job-${String(i).padStart(5, "0")}`;
+
+/** A workflow that runs, as the engine stores it: the later, the higher its number. */
+function running(i: number): ActorChange {
+  const env = { ...ENGINE_ENV, now: ENGINE_ENV.now + 1_000 * i };
+  const metadata: Workflow["metadata"] = {
+    name: nameOf(i),
+    namespace: "many",
+    uid: `uid-${i}`,
+    labels: { team: "red" },
+    creationTimestamp: new Date(env.now).toISOString().replace(".000", ""),
+  };
+  const state = createWorkflow({ metadata, spec: i % EVERY === 0 ? WAITS : LONG }, env);
+  advance(state, env);
+  const { put, index } = takeChanges(state);
+  return { id: `wf/many/${nameOf(i)}`, put, drop: [], ...(index !== undefined && { index }) };
+}
+
+describe.skipIf(missing !== undefined)(
+  `times, waits and counts${missing ? ` (skipped: ${missing})` : ""}`,
+  () => {
+    let ui: Ui;
+    /** Requests of the pages for lists of workflows. */
+    const lists: string[] = [];
+    const shows = (text: string | RegExp) => ui.page.getByText(text).first().waitFor();
+    const entries = () => ui.page.locator(".inbox > li").count();
+
+    beforeAll(async () => {
+      ui = await openUi([], undefined, async (folder) => {
+        const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+        await storeWorkflows(store, RUNNING, running);
+        await store.close();
+      });
+      ui.page.on("request", (request) => {
+        const { pathname, search } = new URL(request.url());
+        if (/\/api\/v1\/workflows\/[^/]*$/.test(pathname)) lists.push(pathname + search);
+      });
+    }, 120_000);
+    afterAll(() => ui?.close());
+    afterEach(() => expect(ui.browser.troubles()).toEqual([]));
+
+    test("a step of a part of a second shows its milliseconds everywhere", async () => {
+      await ui.submit("short", SHORT);
+      await ui.open("/workflows/default/short?view=tree");
+      await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
+      const part = /^(\d{3} ms|\d(\.\d{1,2})? s)$/;
+      const row = ui.page.locator(".tree li", { hasText: "nap" });
+      expect(await row.locator(".faint").innerText()).toMatch(part);
+      await row.locator(".row-button").click();
+      const fact = (name: string) =>
+        ui.page.locator(".facts div", { hasText: name }).first().locator("dd").innerText();
+      expect(await fact("Duration")).toMatch(part);
+      expect(await fact("Started")).toMatch(/\.\d{3}/);
+      await ui.page.getByRole("tab", { name: "Time line" }).click();
+      const bar = ui.page.locator(".time-row", { hasText: "nap" });
+      expect(await bar.getAttribute("aria-label")).toMatch(/, (\d{3} ms|\d(\.\d{1,2})? s)$/);
+      const ticks = await ui.page.locator(".tick-text").allTextContents();
+      expect(ticks.length).toBeGreaterThan(2);
+      expect(new Set(ticks).size).toBe(ticks.length);
+      for (const tick of ticks) expect(tick).toMatch(/:\d\d\.\d{3}$/);
+      // Clients of the reference see whole seconds.
+      const { status } = await ui.call<Workflow>("GET", "workflows/default/short");
+      expect(status?.finishedAt).toMatch(/:\d\dZ$/);
+    });
+
+    test("the inbox reads what waits, page by page, and nothing of what runs", async () => {
+      lists.length = 0;
+      await ui.open("/waiting?namespace=many");
+      await shows(`At least ${PAGE} steps wait`);
+      expect(await entries()).toBe(DRAWN);
+      expect(await ui.page.locator(".inbox > li").first().innerText()).toContain(nameOf(0));
+      expect(lists).toHaveLength(1);
+      await ui.button("Show more").click();
+      await shows(`${WAITING} steps wait`);
+      expect(lists).toHaveLength(2);
+      expect(await entries()).toBe(2 * DRAWN);
+      await ui.button("Show more").click();
+      expect(await ui.page.locator(".inbox > li").last().innerText())
+        .toContain(nameOf(RUNNING - EVERY));
+      // What goes on leaves, what begins to wait comes last.
+      await ui.call("PUT", `workflows/many/${nameOf(0)}/resume`, {});
+      await ui.page.locator(".inbox > li", { hasText: nameOf(0) }).waitFor({ state: "detached" });
+      await ui.submit("late", WAITS, "many");
+      await ui.page.locator(".inbox > li", { hasText: "late" }).waitFor();
+      expect(await ui.page.locator(".inbox > li").last().innerText()).toContain("late");
+      expect(lists).toHaveLength(2);
+    });
+
+    test("counts say how far they reach", async () => {
+      await ui.open("/?namespace=many&label=team%3Dred");
+      await shows("Among the newest 10,000 workflows:");
+      await shows(/at least [0-9,]+ Running/);
+      await ui.open("/?phase=");
+      await shows(/^10,50\d workflows:$/);
+    });
+  },
+);
