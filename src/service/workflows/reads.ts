@@ -5,6 +5,7 @@ import type { ViewOptions } from "../../engine/view.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
+import type { IndexEntry } from "../../store/port.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -26,6 +27,9 @@ export const NOT_ARCHIVED: LabelTerm = {
 
 /** Stands for the newest workflow of a namespace, wherever a name is expected. */
 export const LATEST = "@latest";
+
+/** So many workflows of the newest second are compared to find the newest. */
+const SAME_SECOND = 50;
 
 /**
  * Reads a workflow without asking for rights.
@@ -61,12 +65,26 @@ export async function resolveName(
     kind: "wf",
     ...(namespace !== "" && { namespace }),
     labels: [NOT_ARCHIVED],
-    limit: 1,
+    limit: SAME_SECOND,
     parts: [],
   });
-  const [newest] = page.items;
+  const newest = newestOf(page.items.map(({ index }) => index));
   if (newest === undefined) throw new Problem(ProblemCode.NotFound, "no workflows found");
-  return newest.index.name;
+  return newest.name;
+}
+
+/** The newest of what a list shows first: a list knows the second of a creation only, a start tells more. */
+export function newestOf<T extends Pick<IndexEntry, "createdAt" | "startedAt">>(
+  listed: readonly T[],
+): T | undefined {
+  const second = listed[0]?.createdAt;
+  // One that has not started is newer than those that have.
+  const startOf = ({ startedAt = Infinity }: T) => startedAt;
+  return listed.filter(({ createdAt }) => createdAt === second)
+    .reduce<T | undefined>(
+      (best, one) => best === undefined || startOf(one) > startOf(best) ? one : best,
+      undefined,
+    );
 }
 
 /** Which workflow is asked for. */
