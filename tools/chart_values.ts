@@ -46,6 +46,7 @@ const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>>
   callbackUrl: "service",
   publicUrl: "callbacks.publicUrl",
   callbackKeys: "callbacks.keysSecret",
+  callbackKeyRotation: "callbacks.keyRotation",
   workflowServiceAccount: "workflowServiceAccount",
   drainTimeout: "terminationGracePeriodSeconds",
 };

@@ -25,7 +25,10 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
     "suspend resume stop terminate retry resubmit node delete",
     async () => (await import("./control_commands.ts")).addControlCommands,
   ],
-  ["callback", async () => (await import("./callback_command.ts")).addCallbackCommand],
+  [
+    "callback callback-keys",
+    async () => (await import("./callback_command.ts")).addCallbackCommand,
+  ],
   [
     "template cluster-template cron binding apply",
     async () => (await import("./resource_commands.ts")).addResourceCommands,

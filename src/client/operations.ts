@@ -123,6 +123,22 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
+  /** Which keys of callback URLs are accepted, and which one signs; never the keys themselves. */
+  CallbackKeyService_ListCallbackKeys: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: { items?: { id?: string | undefined; signs?: boolean | undefined; signsFrom?: string | undefined; acceptedUntil?: string | undefined }[] | undefined };
+  };
+  /** Make a new key for callback URLs; earlier keys are accepted until their URLs have expired, or as long as you say. */
+  CallbackKeyService_RotateCallbackKeys: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: { acceptEarlier?: string | undefined };
+    answer: { items?: { id?: string | undefined; signs?: boolean | undefined; signsFrom?: string | undefined; acceptedUntil?: string | undefined }[] | undefined };
+  };
   /** Let the timeout of a step begin anew. */
   CallbackService_Heartbeat: {
     kind: "unary";
@@ -830,6 +846,8 @@ export const OPERATIONS = {
   ArtifactService_GetOutputArtifact: {"kind":"download","method":"GET","path":"/artifacts/{namespace}/{name}/{nodeId}/{artifactName}"},
   ArtifactService_GetOutputArtifactByUID: {"kind":"download","method":"GET","path":"/artifacts-by-uid/{uid}/{nodeId}/{artifactName}"},
   ArtifactService_UploadArtifact: {"kind":"upload","method":"POST","path":"/upload-artifacts/{namespace}/{templateName}/{artifactName}"},
+  CallbackKeyService_ListCallbackKeys: {"kind":"unary","method":"GET","path":"/api/v1/callback-keys"},
+  CallbackKeyService_RotateCallbackKeys: {"kind":"unary","method":"POST","path":"/api/v1/callback-keys"},
   CallbackService_Heartbeat: {"kind":"unary","method":"POST","path":"/callback/heartbeat/{token}"},
   CallbackService_Resume: {"kind":"unary","method":"POST","path":"/callback/resume/{token}"},
   CallbackService_Stop: {"kind":"unary","method":"POST","path":"/callback/stop/{token}"},

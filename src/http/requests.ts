@@ -143,6 +143,13 @@ export const CALLBACK_MAKE: StructSchema = controlRequest("WorkflowCallbackReque
   expires: string,
 });
 
+export interface CallbackKeysRotateBody {
+  acceptEarlier?: string;
+}
+export const CALLBACK_KEYS_ROTATE: StructSchema = struct("CallbackKeysRotateRequest", () => ({
+  acceptEarlier: string,
+}));
+
 export interface WorkflowSetBody {
   nodeFieldSelector?: string;
   message?: string;

@@ -414,7 +414,16 @@ export const CONFIG_TABLE = {
     env: "CALLBACK_KEYS",
     default: "",
     doc:
-      "File with keys of callback URLs, one on each line: the first signs, all are accepted. Empty: one key that the store keeps",
+      "File with keys of callback URLs, one on each line: the first signs, all are accepted. Empty: the keys that the store keeps",
+  },
+  callbackKeyRotation: {
+    type: "duration",
+    env: "CALLBACK_KEY_ROTATION",
+    default: 0,
+    min: 0,
+    max: 366 * 86_400_000,
+    doc:
+      "How long a key in the store signs callback URLs before a new one does, at least 1d. 0s: until somebody runs `sluice callback-keys rotate`",
   },
   workflowServiceAccount: {
     type: "text",
@@ -743,6 +752,7 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
   }
 }
 
+const DAY_MS = 86_400_000;
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function durationMs(text: string): number {
@@ -775,6 +785,7 @@ function checkTogether(config: Config, problems: string[]): void {
         config.manifests,
     );
   }
+  checkKeyRotation(config, problems);
   if (config.processes !== "1") checkProcesses(config, problems);
   const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
   if (needsRules && config.accessFile === "") {
@@ -792,6 +803,24 @@ function checkTogether(config: Config, problems: string[]): void {
     problems.push(
       `--auth-mode server on ${config.host} would let anybody who can reach the port do everything; ` +
         "choose client or sso, or say --allow-remote-without-auth",
+    );
+  }
+}
+
+/** Old keys are kept until their URLs are past, which may take 400 days, so they must not be too many. */
+function checkKeyRotation(
+  { callbackKeyRotation, callbackKeys }: Config,
+  problems: string[],
+): void {
+  if (callbackKeyRotation === 0) return;
+  if (callbackKeyRotation < DAY_MS) {
+    problems.push(
+      `--callback-key-rotation is ${durationText(callbackKeyRotation)}, expected 1d or more`,
+    );
+  }
+  if (callbackKeys !== "") {
+    problems.push(
+      "--callback-key-rotation is for the keys in the store; with --callback-keys, change the file",
     );
   }
 }

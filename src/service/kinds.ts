@@ -7,6 +7,9 @@ export const WORKFLOW: ResourceKind = resource("Workflow", "workflows");
 /** How the deployment is. */
 export const SYSTEM: ResourceKind = resource("System", "system");
 
+/** Keys of callback URLs. */
+export const CALLBACK_KEYS: ResourceKind = resource("CallbackKey", "callbackkeys");
+
 /** Resource of a stored manifest kind. */
 export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = {
   WorkflowTemplate: resource("WorkflowTemplate", "workflowtemplates"),

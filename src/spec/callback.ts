@@ -15,7 +15,8 @@ export type CallbackForm = typeof CALLBACK_FORMS[number];
 
 const DEFAULT_EXPIRES_MS = 24 * 3_600_000;
 const MIN_EXPIRES_MS = 1_000;
-const MAX_EXPIRES_MS = 400 * 24 * 3_600_000;
+/** Longest time that a URL is good, ms. */
+export const MAX_CALLBACK_MS = 400 * 24 * 3_600_000;
 
 /** Longest name of a node that can be called back, UTF-8 bytes: it is in the token. */
 export const MAX_CALLBACK_NAME = 1_000;
@@ -27,7 +28,7 @@ export const MAX_CALLBACK_NAME = 1_000;
 export function callbackExpiresMs({ expires }: SuspendCallback): number {
   if (expires === undefined || expires === "") return DEFAULT_EXPIRES_MS;
   const ms = durationMs(expires);
-  if (ms >= MIN_EXPIRES_MS && ms <= MAX_EXPIRES_MS) return ms;
+  if (ms >= MIN_EXPIRES_MS && ms <= MAX_CALLBACK_MS) return ms;
   throw new Error(`${expires} is not between 1s and 9600h`);
 }
 
@@ -72,7 +73,7 @@ export function replaceMarks(
   return text.replaceAll(MARK, (found, form: string, uid: string, name: string, given: string) => {
     const nodeName = decoded(name);
     if (nodeName === undefined) return found;
-    const seconds = Math.min(Number(given), MAX_EXPIRES_MS / 1_000);
+    const seconds = Math.min(Number(given), MAX_CALLBACK_MS / 1_000);
     return replace({ form: form as CallbackForm, workflowUid: uid, nodeName, seconds }, found);
   });
 }

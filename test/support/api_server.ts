@@ -20,7 +20,7 @@ import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { serve, type Server } from "../../src/platform/serve.ts";
 import type { ArtifactSource, ServiceDeps, ServiceSettings } from "../../src/service/deps.ts";
-import { storedCallbackKeys } from "../../src/service/callbacks/keys.ts";
+import { StoredCallbackKeys } from "../../src/service/callbacks/keys.ts";
 import { CallbackUrls } from "../../src/service/callbacks/urls.ts";
 import { KnownCounts } from "../../src/service/workflows/known_counts.ts";
 import { OlderWaits } from "../../src/service/workflows/older_waits.ts";
@@ -150,7 +150,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     counts: new KnownCounts(shared.clock),
     olderWaits: new OlderWaits({ ...shared, host }),
     callbacks: new CallbackUrls({
-      keys: storedCallbackKeys(store.blobs),
+      keys: new StoredCallbackKeys({ blobs: store.blobs, clock: shared.clock }),
       base: options.publicUrl ?? "http://localhost",
       clock: shared.clock,
     }),

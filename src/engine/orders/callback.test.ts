@@ -189,6 +189,41 @@ describe.each([["steps", STEPS], ["dag", DAG]])("in %s", (_, main) => {
   });
 });
 
+test.each([
+  ["steps", STEPS, "steps.wait.callback.resume"],
+  ["steps by index", STEPS, "steps['wait'].callback.resume"],
+  ["dag", DAG, "tasks.wait.callback.resume"],
+])("an expression knows the variables: %s", (_, main, name) => {
+  const text = JSON.stringify(main).replace(
+    /\{\{[a-z]+\.wait\.callback\.resume\}\}/,
+    `{{= toJson({\\"url\\": ${name}}) }}`,
+  );
+  const { tasks } = story(JSON.parse(text) as Template);
+  const [plain] = story(main).tasks();
+  const mark = plain?.template.container?.command?.[1] ?? "";
+  expect(mark).toMatch(/^callback:resume/);
+  expect(tasks()[0]?.template.container?.command?.[1]).toBe(`{"url":"${mark}"}`);
+  expect(tasks()[0]?.mayHoldMarks).toBe(true);
+});
+
+test("an expression about other things reads the steps as before", () => {
+  const main = JSON.parse(
+    JSON.stringify(STEPS).replace(
+      "{{steps.wait.callback.resume}}",
+      "{{= steps.first.status + 'callback' }}",
+    ),
+  ) as Template;
+  const arguments_ = { parameters: [{ name: "url", value: "" }] };
+  main.steps = [
+    [{ name: "first", template: "wait" }],
+    ...main.steps ?? [],
+    [{ name: "last", template: "trigger", arguments: arguments_ }],
+  ];
+  const one = story(main);
+  one.use({ node: "wf[0].first" });
+  expect(one.tasks()[0]?.template.container?.command?.[1]).toBe("Succeededcallback");
+});
+
 test("a stop fails the step; a manual retry waits again for the same URL without the trigger", () => {
   const one = story(STEPS);
   one.endTrigger();

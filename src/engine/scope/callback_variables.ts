@@ -6,12 +6,14 @@ import {
   MAX_CALLBACK_NAME,
   writeMark,
 } from "../../spec/callback.ts";
+import { writeJson } from "../../base/json_text.ts";
+import type { Template } from "../../spec/manifest.ts";
 import { markHeader } from "../change.ts";
-import { NodeFailure } from "../failure.ts";
+import { isFailure, ManifestNeeded, NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Frame } from "../runtime.ts";
 import type { Turn } from "../turn.ts";
-import { findStep, isLoop, placeOf } from "./frame_steps.ts";
+import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import { resolveTemplate } from "./templates.ts";
 
 const PREFIX = "callback.";
@@ -50,6 +52,46 @@ export function callbackMark(
   }
   const seconds = Math.ceil(callbackExpiresMs(callback) / 1_000);
   return writeMark({ form, workflowUid: header.metadata.uid ?? "", nodeName, seconds });
+}
+
+/**
+ * Full names of all callback variables, for an expression, which reads the variables of all steps at once.
+ * @throws {ManifestNeeded} when the template of a step is not loaded
+ */
+export function* callbackNames(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  root: "steps" | "tasks",
+): Iterable<string> {
+  if (!mentionsCallbacks(frame.template)) return;
+  for (const step of stepNames(frame)) {
+    if (!canBeCalled(turn, boundary, frame, step)) continue;
+    for (const form of CALLBACK_FORMS) yield `${root}.${step}.${PREFIX}${form}`;
+  }
+}
+
+// A memo of a pure function. Nobody changes a template that belongs to a workflow.
+const mentions = new WeakMap<Template, boolean>();
+
+/** Most groups have no callbacks: their expressions need not look up the templates of all steps. */
+function mentionsCallbacks(template: Template): boolean {
+  let known = mentions.get(template);
+  if (known === undefined) {
+    known = writeJson(template.steps ?? template.dag ?? null).includes("callback");
+    mentions.set(template, known);
+  }
+  return known;
+}
+
+/** Tells whether a step has callback variables. What is wrong with others is no concern of an expression. */
+function canBeCalled(turn: Turn, boundary: NodeRecord, frame: Frame, name: string): boolean {
+  try {
+    return callbackMark(turn, boundary, frame, name, "resume") !== undefined;
+  } catch (error) {
+    if (error instanceof ManifestNeeded || !isFailure(error)) throw error;
+    return false;
+  }
 }
 
 function checkName(name: string): void {

@@ -9,7 +9,7 @@ import { parametersJson } from "./workflow_variables.ts";
 import { emptyLoopOutput, loopOutputs } from "./loop_outputs.ts";
 import { nodeByName } from "../tree.ts";
 import { nodeWithOutputs } from "./attempts.ts";
-import { callbackForm, callbackMark } from "./callback_variables.ts";
+import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
 import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../runtime.ts";
 import type { NodeRecord } from "../records.ts";
@@ -59,6 +59,7 @@ export function stepScope(
         if (producer === undefined) continue;
         for (const member of membersOf(turn, frame, producer)) yield `${root}.${step}.${member}`;
       }
+      yield* callbackNames(turn, boundary, frame, root);
     },
   };
 }

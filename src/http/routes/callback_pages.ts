@@ -2,16 +2,25 @@
  * Pages of callback URLs for people: a GET shows what the URL does and a button that does it, without script. Programs that
  * only look at links, such as mail scanners, change nothing.
  */
+import { createHash } from "node:crypto";
 import { asProblem } from "../problems.ts";
 import { CALLBACK_VERBS, type CallbackVerb } from "../../spec/callback.ts";
 import { checkCallback } from "../../service/callbacks/use.ts";
 import type { ServiceDeps } from "../../service/deps.ts";
 import type { RouteApp } from "../serve_route.ts";
 
+/** The text of the only style that the pages may have; the header names it by its hash. */
+const STYLE = `
+:root { color-scheme: light dark; font: 1.1rem/1.5 system-ui, sans-serif; }
+body { max-width: 30rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+button { font: inherit; padding: .8rem 1.2rem; width: 100%; }
+`;
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
 const HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
@@ -67,11 +76,7 @@ function page(status: number, body: string): Response {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Sluice</title>
-<style>
-:root { color-scheme: light dark; font: 1.1rem/1.5 system-ui, sans-serif; }
-body { max-width: 30rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
-button { font: inherit; padding: .8rem 1.2rem; width: 100%; }
-</style>
+<style>${STYLE}</style>
 <h1>Sluice</h1>
 ${body}
 </html>

@@ -35,12 +35,15 @@ export class CallbackUrls {
     this.#options = { ...options, base: options.base.replace(/\/+$/, "") };
   }
 
+  get keys(): CallbackKeys {
+    return this.#options.keys;
+  }
+
   /** What a manifest or a user gets for each form: URLs, and the token of all verbs. @throws {Problem} Unavailable */
   async make(
     target: CallbackTarget,
   ): Promise<Record<CallbackForm, string> & { expiresAt: number }> {
-    const [key] = await this.#options.keys();
-    if (key === undefined) throw new Error("there is no key for callback URLs");
+    const key = await this.#options.keys.signing();
     const { seconds, ...about } = target;
     const expiresAt = Math.ceil(this.#options.clock.now() / 1_000) + seconds;
     const tokenFor = (verbs: readonly CallbackVerb[]) =>
@@ -59,7 +62,7 @@ export class CallbackUrls {
   /** What a token allows. @throws {Problem} as of `readCallbackToken`, and Unavailable */
   async check(token: string, verb: CallbackVerb): Promise<CallbackClaims> {
     const { keys, clock } = this.#options;
-    return readCallbackToken(token, verb, await keys(), clock.now());
+    return readCallbackToken(token, verb, await keys.accepted(), clock.now());
   }
 
   /** A task with URLs in the place of the marks of its own workflow. @throws {Problem} Unavailable */

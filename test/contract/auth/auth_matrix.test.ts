@@ -36,6 +36,8 @@ const RULES = {
     WorkflowService_RetryWorkflow
     WorkflowService_PlanRetry
     WorkflowService_MakeCallbacks
+    CallbackKeyService_ListCallbackKeys
+    CallbackKeyService_RotateCallbackKeys
     WorkflowService_ResubmitWorkflow
     WorkflowService_WorkflowLogs
     WorkflowService_PodLogs

@@ -1,9 +1,9 @@
 /** Callback URLs as browsers, programs and strangers use them: no other credential, no effect of a look, bounds before reading. */
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import type { Caller } from "../../../src/auth/port.ts";
 import type { GatekeeperOptions } from "../../../src/auth/gatekeeper.ts";
-import { storedCallbackKeys } from "../../../src/service/callbacks/keys.ts";
 import { type Instance, startInstance } from "../../support/api_server.ts";
 
 const PUBLIC = "https://sluice.example.com/prefix";
@@ -139,8 +139,12 @@ describe("used", () => {
     const path = pathOf((await urls(name, "gate")).resume);
     const page = await ask("GET", path, { headers: { accept: "text/html" } });
     expect(page.status).toBe(200);
-    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
     const html = await page.text();
+    const policy = page.headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    const style = /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? "";
+    expect(policy).toContain(`'sha256-${createHash("sha256").update(style).digest("base64")}'`);
     expect(html).toContain(`<form method="post"><button>Continue the workflow</button></form>`);
     expect(html).not.toContain("<script");
     expect((await ask("HEAD", path)).status).toBe(200);
@@ -223,9 +227,32 @@ describe("used", () => {
   });
 });
 
-test("two replicas that need the first key at once get the same", async () => {
-  const { blobs } = instance.service.store;
-  await blobs.removeBlobs("settings/");
-  const all = await Promise.all(Array.from({ length: 8 }, () => storedCallbackKeys(blobs)()));
-  expect(new Set(all.map(([key]) => key?.id)).size).toBe(1);
+test("keys are rotated by those who run the service, and no key is shown", async () => {
+  const name = await waiting();
+  const path = pathOf((await urls(name, "gate")).resume);
+  const keys = async (method: string, body?: unknown, as = "all") => {
+    const response = await ask(method, "/api/v1/callback-keys", {
+      headers: { authorization: `Bearer ${as}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() as Record<string, unknown> };
+  };
+  expect((await keys("POST", {}, "read")).status).toBe(403);
+  expect(await keys("GET")).toMatchObject({ status: 200, body: { items: [{ signs: true }] } });
+  for (const acceptEarlier of ["soon", "-1s", "9601h"]) {
+    const { status, body } = await keys("POST", { acceptEarlier });
+    expect([status, body["message"]]).toEqual([400, expect.stringContaining("acceptEarlier: ")]);
+  }
+  const made = await keys("POST", { acceptEarlier: "1h" });
+  expect(made).toMatchObject({
+    status: 200,
+    body: { items: [{ signs: true }, { signs: false }] },
+  });
+  expect(Object.keys((made.body["items"] as object[])[1] ?? {})).toEqual([
+    "id",
+    "signs",
+    "signsFrom",
+  ]);
+  expect(await keys("POST", {})).toMatchObject({ status: 409 });
+  expect((await ask("GET", path)).status).toBe(200);
 });
