@@ -123,7 +123,7 @@ export class Tasks {
 
   async #startWith(executor: Executor, actor: ActorId, task: TaskSpec): Promise<void> {
     const { callbacks } = this.#deps;
-    const isMarked = callbacks !== undefined && task.mayHoldMarks === true;
+    const isMarked = callbacks !== undefined && task.callbackSecret !== undefined;
     try {
       if (isMarked) {
         const filled = await callbacks.fill(task);

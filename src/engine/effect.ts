@@ -31,8 +31,8 @@ export interface TaskSpec {
   archiveLogs?: boolean;
   /** Keys of inputs that belong to the workflow although they do not begin with its namespace. */
   formerKeys?: string[];
-  /** The template may hold marks of callbacks, see `writeMark`. */
-  mayHoldMarks?: true;
+  /** Seals the marks of callbacks that the template may hold, see `writeMark`. Executors don't get it. */
+  callbackSecret?: string;
 }
 
 /** Artifacts that a workflow gives up, and what says where they are. */

@@ -249,8 +249,8 @@ export interface Header {
   imported?: Record<string, unknown>;
   /** An imported workflow has continued here. */
   hasMoved?: boolean;
-  /** A step was given a URL of a callback, so tasks may hold marks of them. */
-  makesCallbacks?: true;
+  /** Seals the marks of this workflow. Never shown. Absent: no step was given a URL of a callback. */
+  callbackSecret?: string;
   /** Callbacks that came before their step waits, by the name of its node. */
   earlyCallbacks?: Record<string, EarlyCallback>;
   /** State of its life. Changed by `life/` only. */

@@ -68,7 +68,7 @@ const HEADER: Members<Header> = {
   sequence: isCount,
   imported: isJsonObject,
   hasMoved: isTruth,
-  makesCallbacks: isTruth,
+  callbackSecret: isText,
   earlyCallbacks: isMap(isRecord<EarlyCallback>(
     { verb: isText, digest: isText, outputs: isMap(isText), message: isText },
     ["verb", "digest"],

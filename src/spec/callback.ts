@@ -2,6 +2,9 @@
  * Callbacks of suspend templates, and the marks that stand for their URLs. A mark is what a workflow shows and stores
  * wherever a manifest asks for a URL. The URL itself exists only while a task is handed to its executor.
  */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { durationMs } from "./duration.ts";
 import type { SuspendCallback, Template } from "./manifest.ts";
 
@@ -52,14 +55,34 @@ export interface CallbackMark {
   seconds: number;
 }
 
-const MARK =
-  /callback:(resume|stop|heartbeat|token)\(([0-9A-Za-z-]{1,64})\/([0-9A-Za-z_.%-]{1,3000});(\d{1,8})\)/g;
+/** A mark that was found in a text. */
+export interface FoundMark extends CallbackMark {
+  /** Proves that the workflow itself wrote it, see {@link isGenuine}. */
+  seal: string;
+}
 
-/** The text of a mark. It has no character that JSON, a shell or a URL would write in another way, except brackets. */
-export function writeMark({ form, workflowUid, nodeName, seconds }: CallbackMark): string {
+const MARK =
+  /callback:(resume|stop|heartbeat|token)\(([0-9A-Za-z-]{1,64})\/([0-9A-Za-z_.%-]{1,3000});(\d{1,8});([0-9a-f]{32})\)/g;
+
+/**
+ * The text of a mark. It has no character that JSON, a shell or a URL would write in another way, except brackets.
+ * @param secret of the workflow: without it nobody can write a mark, such as a job in its outputs
+ */
+export function writeMark(mark: CallbackMark, secret: string): string {
+  const { form, workflowUid, nodeName, seconds } = mark;
   const name = encodeURIComponent(nodeName.toWellFormed())
     .replaceAll(/[!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
-  return `callback:${form}(${workflowUid}/${name};${seconds})`;
+  return `callback:${form}(${workflowUid}/${name};${seconds};${sealOf(mark, secret)})`;
+}
+
+/** Tells whether a mark was written with this secret. */
+export function isGenuine(mark: FoundMark, secret: string): boolean {
+  return mark.seal === sealOf(mark, secret);
+}
+
+function sealOf({ form, workflowUid, nodeName, seconds }: CallbackMark, secret: string): string {
+  const said = JSON.stringify([form, workflowUid, nodeName.toWellFormed(), seconds]);
+  return bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(said)).subarray(0, 16));
 }
 
 /**
@@ -68,14 +91,20 @@ export function writeMark({ form, workflowUid, nodeName, seconds }: CallbackMark
  */
 export function replaceMarks(
   text: string,
-  replace: (mark: CallbackMark, found: string) => string,
+  replace: (mark: FoundMark, found: string) => string,
 ): string {
-  return text.replaceAll(MARK, (found, form: string, uid: string, name: string, given: string) => {
-    const nodeName = decoded(name);
-    if (nodeName === undefined) return found;
-    const seconds = Math.min(Number(given), MAX_CALLBACK_MS / 1_000);
-    return replace({ form: form as CallbackForm, workflowUid: uid, nodeName, seconds }, found);
-  });
+  return text.replaceAll(
+    MARK,
+    (found, form: string, uid: string, name: string, given: string, seal: string) => {
+      const nodeName = decoded(name);
+      if (nodeName === undefined) return found;
+      const seconds = Math.min(Number(given), MAX_CALLBACK_MS / 1_000);
+      return replace(
+        { form: form as CallbackForm, workflowUid: uid, nodeName, seconds, seal },
+        found,
+      );
+    },
+  );
 }
 
 function decoded(text: string): string | undefined {

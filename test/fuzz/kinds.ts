@@ -12,6 +12,7 @@ const LOADERS: Record<string, () => Promise<unknown>> = {
   archive: async () => (await import("./kinds/archive.ts")).ARCHIVE,
   event: async () => (await import("./kinds/event.ts")).EVENT,
   http: async () => (await import("./kinds/http.ts")).HTTP,
+  callback: async () => (await import("./kinds/callback.ts")).CALLBACK,
   record: async () => (await import("./kinds/record.ts")).RECORD,
   queue: async () => (await import("./kinds/queue.ts")).QUEUE,
 };

@@ -110,6 +110,29 @@ const SPECS = {
       { name: "wait", suspend: {} },
     ],
   },
+  /** Waits for a job that has a URL; the trigger gets it before. */
+  url: {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        steps: [
+          [{
+            name: "trigger",
+            template: "work",
+            arguments: { parameters: [{ name: "x", value: "{{steps.wait.callback.resume}}" }] },
+          }],
+          [{ name: "wait", template: "wait" }],
+        ],
+      },
+      { name: "work", inputs: { parameters: [{ name: "x" }] }, container },
+      {
+        name: "wait",
+        suspend: { callback: {} },
+        outputs: { parameters: [{ name: "n", valueFrom: { supplied: {}, default: "-" } }] },
+      },
+    ],
+  },
 } satisfies Record<string, WorkflowSpec>;
 
 /** What a workflow of a simulated run does. */

@@ -31,6 +31,7 @@ export async function check(world: World): Promise<string[]> {
     ...await treesAreAsExpected(world),
     ...cronIsKept(world),
     ...gateIsLinearizable(world),
+    ...await urlIsUsedOnce(world),
   ];
 }
 
@@ -212,7 +213,8 @@ async function treesAreAsExpected({ client, ledger, store, coverage }: World): P
     const life = ledger.lifeOf(name);
     const expected = TREES.get(life?.labels["kind"] ?? "");
     if (
-      !life || expected === undefined || touched.has(name) || life.labels["kind"] === "callback"
+      !life || expected === undefined || touched.has(name) ||
+      ["callback", "url"].includes(life.labels["kind"] ?? "")
     ) {
       continue;
     }
@@ -265,6 +267,34 @@ function cronIsKept({ cron, ledger, coverage }: World): string[] {
   if (last < suspendedAt - CRON_LATE_MS) {
     wrong.push(`cron: nothing was made in the last ${suspendedAt - last} ms`);
   }
+  return wrong;
+}
+
+/** One use of the URL wins; whoever sent the same was told yes, all others no, and the step has what it said. */
+async function urlIsUsedOnce({ client, ledger, store, coverage }: World): Promise<string[]> {
+  const uses = client.ops.filter(({ what }) => what.startsWith("url-"));
+  if (uses.length === 0 || ledger.lifeOf("url") === undefined) return [];
+  const stored = await store.shards.loadActor(0, workflowActorId(NAMESPACE, "url"));
+  const { status } = viewWorkflow(loadWorkflow(stored?.parts ?? {}));
+  const wait = Object.values(status?.nodes ?? {}).find((node) => node.displayName === "wait");
+  const n = wait?.outputs?.parameters?.[0]?.value;
+  // Without a use, a user has resumed it in the end.
+  const winner = wait?.phase === "Failed" ? "url-stop" : n === "-" ? "" : `url-resume-${n}`;
+  const wrong: string[] = [];
+  if (winner !== "" && !uses.some(({ what }) => what === winner)) {
+    wrong.push(`url: nobody sent ${winner}`);
+  }
+  for (const { what, outcome, isOpen } of uses) {
+    if (outcome.type === "ok") {
+      coverage.add("callback URL: accepted");
+      if (what !== winner) wrong.push(`url: ${what} was accepted, but ${winner} is in force`);
+    }
+    if (outcome.type !== "refused") continue;
+    coverage.add("callback URL: told what happened");
+    if (what === winner && !isOpen) wrong.push(`url: ${what} is in force and was refused`);
+  }
+  const said = uses.filter(({ what, outcome }) => what === winner && outcome.type === "ok");
+  if (said.length > 1) coverage.add("callback URL: same use again", said.length - 1);
   return wrong;
 }
 

@@ -236,6 +236,9 @@ export class Ledger {
         this.wrong.push(`${name}: went from ${present.phase} to ${header.phase}`);
       }
       present.phase = header.phase;
+      if (header.earlyCallbacks !== undefined) {
+        this.#coverage.add("callback URL: kept until its step waits");
+      }
       this.#lockChanged(present, header);
     }
     this.#nodesChanged(present, change, isRetried);

@@ -5,6 +5,7 @@
 import { unrestrictedCaller } from "../../src/auth/caller.ts";
 import type { ControlRequest } from "../../src/engine/command.ts";
 import { receiveEvent } from "../../src/service/events/intake.ts";
+import { takeCallback } from "../../src/service/callbacks/use.ts";
 import { createWorkflow } from "../../src/service/workflows/create.ts";
 import { deleteWorkflow } from "../../src/service/workflows/control.ts";
 import { ManifestKind } from "../../src/spec/manifest.ts";
@@ -148,7 +149,7 @@ export class World {
     for (let index = 0; index < 2; index++) {
       this.tallies.push({ name: `t${index}`, hasTimer: false });
     }
-    const kinds = WORKFLOW_KINDS.filter((kind) => kind !== "gate" && kind !== "callback");
+    const kinds = WORKFLOW_KINDS.filter((kind) => !["gate", "callback", "url"].includes(kind));
     for (let index = 0; index < 3; index++) {
       this.#plan.push({ kind: this.#pick(kinds) ?? "steps", name: `w${index}` });
     }
@@ -161,13 +162,15 @@ export class World {
     for (let index = 0; index < replicas; index++) this.#start();
     await this.clock.advance(200);
     for (const { name } of this.tallies) this.#tally(name, "submit");
+    if (this.#chance(0.7)) this.#create("url", "url");
     await this.clock.advance(200);
     this.#weather.delay = this.#random() * 0.2;
   }
 
   async #act(): Promise<void> {
     const dice = this.#random();
-    if (dice < 0.16) this.#sendTally();
+    if (dice < 0.06) this.#useUrl();
+    else if (dice < 0.16) this.#sendTally();
     else if (dice < 0.32) this.#createNext();
     else if (dice < 0.47) this.#controlGate();
     else if (dice < 0.56) this.#controlAny();
@@ -275,6 +278,27 @@ export class World {
     this.client.start("delete", name, false, async ({ service }) => {
       await deleteWorkflow(service, unrestrictedCaller({}), { namespace: NAMESPACE, name }, {});
     });
+  }
+
+  /** A job uses its URL, once or several times, with one of two results or a stop. */
+  #useUrl(): void {
+    const uid = this.ledger.lifeOf("url")?.uid;
+    if (uid === undefined) return this.#sendTally();
+    const verb = this.#chance(0.8) ? "resume" : "stop";
+    const n = this.#chance(0.5) ? "1" : "2";
+    const body = verb === "resume" ? { outputs: { n } } : { message: "no" };
+    const claims = { namespace: NAMESPACE, workflow: "url", uid, node: "url[1].wait" };
+    const isKeyed = this.#chance(0.3);
+    const { idempotency } = this.#options(isKeyed);
+    const what = verb === "resume" ? `url-resume-${n}` : "url-stop";
+    this.client.start(what, "url", isKeyed, ({ service }) =>
+      takeCallback(
+        service,
+        { ...claims, verbs: [verb], expiresAt: Infinity },
+        verb,
+        body,
+        idempotency,
+      ));
   }
 
   #sendEvent(): void {

@@ -79,7 +79,9 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
   if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
   if (former.length > 0) task.formerKeys = former;
-  if (turn.state.header.makesCallbacks === true) task.mayHoldMarks = true;
+  if (turn.state.header.callbackSecret !== undefined) {
+    task.callbackSecret = turn.state.header.callbackSecret;
+  }
   if ((template.archiveLocation?.archiveLogs ?? spec.archiveLogs) === true) task.archiveLogs = true;
   return task;
 }

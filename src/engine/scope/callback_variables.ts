@@ -16,6 +16,9 @@ import type { Turn } from "../turn.ts";
 import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import { resolveTemplate } from "./templates.ts";
 
+/** Characters of a workflow's secret, each of which says about five bits. */
+const SECRET_LENGTH = 32;
+
 const PREFIX = "callback.";
 
 /** What a member of a step asks for, if it is about its callback. */
@@ -46,12 +49,13 @@ export function callbackMark(
   const nodeName = `${placeOf(boundary, frame, name)}.${name}`;
   checkName(nodeName);
   const { header } = turn.state;
-  if (header.makesCallbacks !== true) {
-    header.makesCallbacks = true;
+  if (header.callbackSecret === undefined) {
+    header.callbackSecret = turn.env.randomSuffix(SECRET_LENGTH);
     markHeader(turn);
   }
   const seconds = Math.ceil(callbackExpiresMs(callback) / 1_000);
-  return writeMark({ form, workflowUid: header.metadata.uid ?? "", nodeName, seconds });
+  const workflowUid = header.metadata.uid ?? "";
+  return writeMark({ form, workflowUid, nodeName, seconds }, header.callbackSecret);
 }
 
 /**

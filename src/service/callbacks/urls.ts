@@ -11,6 +11,8 @@ import {
   type CallbackForm,
   type CallbackMark,
   type CallbackVerb,
+  type FoundMark,
+  isGenuine,
   replaceMarks,
 } from "../../spec/callback.ts";
 import type { CallbackKeys } from "./keys.ts";
@@ -65,13 +67,14 @@ export class CallbackUrls {
     return readCallbackToken(token, verb, await keys.accepted(), clock.now());
   }
 
-  /** A task with URLs in the place of the marks of its own workflow. @throws {Problem} Unavailable */
-  async fill(task: TaskSpec): Promise<TaskSpec> {
+  /** A task with URLs in the place of the marks that its own workflow wrote. @throws {Problem} Unavailable */
+  async fill({ callbackSecret = "", ...task }: TaskSpec): Promise<TaskSpec> {
     const text = JSON.stringify(task.template);
     const nodes = new Map<string, CallbackMark>();
     const keyOf = ({ nodeName, seconds }: CallbackMark) => `${seconds} ${nodeName}`;
-    const isOwn = ({ workflowUid }: CallbackMark) => workflowUid === task.workflowUid;
-    const note = (mark: CallbackMark) => {
+    const isOwn = (mark: FoundMark) =>
+      mark.workflowUid === task.workflowUid && isGenuine(mark, callbackSecret);
+    const note = (mark: FoundMark) => {
       if (isOwn(mark)) nodes.set(keyOf(mark), mark);
       return "";
     };
@@ -82,7 +85,10 @@ export class CallbackUrls {
       const { namespace, workflow, workflowUid: uid } = task;
       made.set(key, await this.make({ namespace, workflow, uid, node: nodeName, seconds }));
     }
-    const filled = replaceMarks(text, (mark, found) => made.get(keyOf(mark))?.[mark.form] ?? found);
+    const filled = replaceMarks(
+      text,
+      (mark, found) => isOwn(mark) ? made.get(keyOf(mark))?.[mark.form] ?? found : found,
+    );
     return { ...task, template: JSON.parse(filled) as TaskSpec["template"] };
   }
 }
