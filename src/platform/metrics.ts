@@ -21,6 +21,8 @@ export interface Counter {
 
 export interface Gauge {
   set(value: number, labels?: Labels): void;
+  /** Shows these values and no others; with none, the metric has no series. */
+  replace(rows: Iterable<readonly [value: number, labels?: Labels]>): void;
 }
 
 export interface Histogram {
@@ -85,7 +87,14 @@ class Registry implements Metrics {
   gauge(name: string, help: string, read?: () => number): Gauge {
     const own = this.#family(name, help, "gauge");
     own.read = read ?? own.read;
-    return { set: (value, labels) => this.#put(own, labels, () => value) };
+    const set: Gauge["set"] = (value, labels) => this.#put(own, labels, () => value);
+    return {
+      set,
+      replace: (rows) => {
+        own.values.clear();
+        for (const [value, labels] of rows) set(value, labels);
+      },
+    };
   }
 
   histogram(name: string, help: string, buckets?: number[]): Histogram {
