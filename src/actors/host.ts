@@ -157,7 +157,7 @@ export class Host implements WorkflowHost {
       }),
     });
     const sizes = { cache: this.#cache, timers: this.#timers, tasks: this.#tasks };
-    declareHostGauges(metrics, { workers, clock, ...sizes });
+    declareHostGauges(metrics, { shards: this.#shards, clock, ...sizes });
   }
 
   /** Number of shards; 0 before `start`. */

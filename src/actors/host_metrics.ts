@@ -1,13 +1,13 @@
 /** What operators see of a replica's shards: how many it has, how they change hands, and what waits in them. */
 import type { Clock } from "../platform/clock.ts";
 import type { Histogram, Labels, Metrics } from "../platform/metrics.ts";
-import type { ShardWorker } from "./shard/serial_worker.ts";
+import type { OwnedShards } from "./owned_shards.ts";
 
 /** What happened to a lease of this replica. */
 export type LeaseChange = "acquired" | "released" | "lost";
 
 export interface HostMetrics {
-  /** From the store of a command in a mailbox to its arrival in the queue of its shard, seconds. */
+  /** From the time when a command came into a mailbox until its owner has read it, seconds. */
   mailboxLag: Histogram;
   /** Counts a change of a lease. */
   leaseChanged(change: LeaseChange): void;
@@ -22,7 +22,7 @@ interface Sized {
 /** What the gauges read, at a scrape. */
 export interface HostState {
   clock: Pick<Clock, "monotonic">;
-  workers: ReadonlyMap<number, ShardWorker>;
+  shards: Pick<OwnedShards, "total" | "workers">;
   /** Actors in memory. */
   cache: Sized;
   timers: Sized;
@@ -44,14 +44,17 @@ export function createHostMetrics(metrics: Metrics): HostMetrics {
   const changeLabels = { acquired, released, lost };
   const [givenBack, expired] = labelled("former", ["released", "expired"]);
   const formerLabels = { released: givenBack, expired };
-  // They are there from the beginning, so that the first change counts as one.
+  const mailboxLag = metrics.histogram(
+    "sluice_mailbox_lag_seconds",
+    "From the time when a command came into a mailbox of Redis until its owner has read it",
+    LAG_BUCKETS,
+  );
+  // They are there from the beginning, so that the first change is an increase.
   for (const labels of Object.values(changeLabels)) changes.inc(labels, 0);
+  for (const labels of Object.values(formerLabels)) takeOver.begin(labels);
+  mailboxLag.begin();
   return {
-    mailboxLag: metrics.histogram(
-      "sluice_mailbox_lag_seconds",
-      "From the store of a command in a mailbox to the queue of its shard. Not all stores tell it",
-      LAG_BUCKETS,
-    ),
+    mailboxLag,
     leaseChanged: (change) => changes.inc(changeLabels[change]),
     tookOver: (seconds, former) => takeOver.observe(seconds, formerLabels[former]),
   };
@@ -60,8 +63,10 @@ export function createHostMetrics(metrics: Metrics): HostMetrics {
 /** Declares what is read at a scrape: sums over the replica's shards, at most. */
 export function declareHostGauges(
   metrics: Metrics,
-  { clock, workers, cache, timers, tasks }: HostState,
+  { clock, shards, cache, timers, tasks }: HostState,
 ): void {
+  const { workers } = shards;
+  metrics.gauge("sluice_shards", "Shards of the deployment", () => shards.total);
   metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
   metrics.gauge("sluice_actors_hot", "Actors in memory", () => cache.size);
   metrics.gauge("sluice_timers", "Timers in memory: those that are due soon", () => timers.size);

@@ -27,6 +27,8 @@ export interface Gauge {
 
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
+  /** Shows a series before its first value: Prometheus takes no notice of what a series begins with. */
+  begin(labels?: Labels): void;
 }
 
 export interface Metrics {
@@ -100,7 +102,10 @@ class Registry implements Metrics {
   histogram(name: string, help: string, buckets?: number[]): Histogram {
     const own = this.#family(name, help, "histogram");
     if (buckets) own.buckets = buckets;
-    return { observe: (value, labels) => this.#observe(own, value, labels) };
+    return {
+      observe: (value, labels) => this.#observe(own, value, labels),
+      begin: (labels) => void this.#rowOf(own, labels),
+    };
   }
 
   append(render: () => string): void {
@@ -139,14 +144,21 @@ class Registry implements Metrics {
     if (old !== undefined || this.#hasRoom(values)) values.set(key, next(old ?? 0));
   }
 
-  #observe(own: Family, value: number, labels: Labels | undefined): void {
+  /** The row of a label set; undefined if there is no room for it. */
+  #rowOf(own: Family, labels: Labels | undefined): HistogramRow | undefined {
     const key = this.#textOf(labels);
     let row = own.rows.get(key);
     if (row === undefined) {
-      if (!this.#hasRoom(own.rows)) return;
+      if (!this.#hasRoom(own.rows)) return undefined;
       row = { labels: key, counts: own.buckets.map(() => 0), sum: 0, count: 0 };
       own.rows.set(key, row);
     }
+    return row;
+  }
+
+  #observe(own: Family, value: number, labels: Labels | undefined): void {
+    const row = this.#rowOf(own, labels);
+    if (row === undefined) return;
     row.sum += value;
     row.count++;
     let index = 0;

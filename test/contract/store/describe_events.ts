@@ -53,8 +53,11 @@ export function describeEvents(open: OpenStore): void {
       await events().offer({ ...event("c"), namespace: "x", receivedAt: 3_000 }, BOUND);
       expect(await events().oldest()).toBe(1_000);
       await take("w1");
-      const of = (id: string, namespace: string, receivedAt: number) =>
-        ({ ...delivery(id), namespace, receivedAt });
+      const of = (id: string, namespace: string, receivedAt: number) => ({
+        ...delivery(id),
+        namespace,
+        receivedAt,
+      });
       await events().retryLater({ ...of("b", "y", 1_000), attempts: 1 }, CLAIM_MS);
       expect(await events().oldest()).toBe(1_000);
       await events().finish([{ ...of("b", "y", 1_000), state: "done" }]);
