@@ -87,6 +87,7 @@ export default {
         "docs/upgrading.md",
         "docs/authentication.md",
         "docs/guarantees.md",
+        "docs/runbook.md",
         "docs/performance.md",
         "SECURITY.md",
       ].map(page)),

@@ -20,6 +20,7 @@ import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
 import { Delivery } from "./command_delivery.ts";
 import { Effects } from "./effects.ts";
+import { createHostMetrics, declareHostGauges, type HostMetrics } from "./host_metrics.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { LargeLane } from "./large_lane.ts";
 import { Leases } from "./leases.ts";
@@ -94,6 +95,7 @@ export class Host implements WorkflowHost {
   readonly #cache: ActorCache;
   readonly #timers: Timers;
   readonly #leases: Leases;
+  readonly #metrics: HostMetrics;
   readonly #shards: OwnedShards;
   readonly #reader: MailboxReader;
   readonly #calls: RemoteCalls;
@@ -110,7 +112,7 @@ export class Host implements WorkflowHost {
 
   constructor(deps: HostDeps, options: HostOptions) {
     const { store, clock, log, metrics } = deps;
-    const { replica } = options;
+    const { replica, leaseTtlMs: ttlMs } = options;
     const { membership, shards } = store;
     this.#deps = deps;
     this.#options = options;
@@ -121,7 +123,8 @@ export class Host implements WorkflowHost {
       (shard, row) => this.#fire(shard, row),
       (shard) => this.#shards.workers.get(shard)?.timersDue(),
     );
-    this.#leases = new Leases({ store: membership, clock, replica, ttlMs: options.leaseTtlMs });
+    this.#metrics = createHostMetrics(metrics);
+    this.#leases = new Leases({ store: membership, clock, replica, ttlMs, metrics: this.#metrics });
     const workerDeps = this.#createWorkerDeps();
     this.#shards = new OwnedShards({
       store: shards,
@@ -129,7 +132,8 @@ export class Host implements WorkflowHost {
       onChange: () => this.#reader.ownershipChanged(),
     });
     const { workers } = this.#shards;
-    this.#reader = new MailboxReader({ store: shards, clock, log, workers });
+    const { mailboxLag: lag } = this.#metrics;
+    this.#reader = new MailboxReader({ store: shards, clock, log, lag, workers });
     this.#calls = this.#createCalls();
     this.#delivery = new Delivery({ ...deps, replica, shards: this.#shards, calls: this.#calls });
     this.#channel = new ReplicaChannel({ store: shards, log, replica });
@@ -152,14 +156,8 @@ export class Host implements WorkflowHost {
         about: deps.about?.() ?? {},
       }),
     });
-    metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
-    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
-    metrics.gauge(
-      "sluice_timers",
-      "Timers in memory: those that are due soon",
-      () => this.#timers.size,
-    );
-    metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
+    const sizes = { cache: this.#cache, timers: this.#timers, tasks: this.#tasks };
+    declareHostGauges(metrics, { shards: this.#shards, clock, ...sizes });
   }
 
   /** Number of shards; 0 before `start`. */
@@ -350,6 +348,7 @@ export class Host implements WorkflowHost {
       clock,
       log,
       leases: this.#leases,
+      metrics: this.#metrics,
       replica,
       ttlMs,
       shards: this.#shards,

@@ -3,6 +3,7 @@
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Lease, Membership as MembershipStore } from "../store/port.ts";
+import type { HostMetrics, LeaseChange } from "./host_metrics.ts";
 
 export interface LeasesDeps {
   store: Pick<MembershipStore, "acquire" | "renew" | "release">;
@@ -10,6 +11,7 @@ export interface LeasesDeps {
   replica: string;
   /** How long a lease lasts. */
   ttlMs: number;
+  metrics?: Pick<HostMetrics, "leaseChanged">;
 }
 
 export class Leases {
@@ -35,6 +37,7 @@ export class Leases {
     if (lease) {
       this.#held.set(shard, lease);
       this.#freshUntil.set(shard, askedAt + ttlMs);
+      this.#deps.metrics?.leaseChanged("acquired");
     }
     return lease;
   }
@@ -55,14 +58,15 @@ export class Leases {
 
   /** Gives a lease back. */
   async release(lease: Lease): Promise<void> {
-    this.forget(lease);
+    this.forget(lease, "released");
     await this.#deps.store.release(lease);
   }
 
   /** Forgets a lease that is gone. A later one of the same shard stays. */
-  forget({ shard, epoch }: Lease): void {
+  forget({ shard, epoch }: Lease, change: LeaseChange = "lost"): void {
     if (this.#held.get(shard)?.epoch !== epoch) return;
     this.#held.delete(shard);
     this.#freshUntil.delete(shard);
+    this.#deps.metrics?.leaseChanged(change);
   }
 }

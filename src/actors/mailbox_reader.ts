@@ -1,6 +1,7 @@
 /** Reads the mailboxes of all shards this replica owns, with one waiting call for all of them. */
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Histogram } from "../platform/metrics.ts";
 import type { ShardStore } from "../store/port.ts";
 import type { ShardWorker } from "./shard/serial_worker.ts";
 
@@ -17,6 +18,8 @@ export interface ReaderDeps {
   clock: Clock;
   log: Logger;
   workers: ReadonlyMap<number, ShardWorker>;
+  /** Observes how long commands were in their mailboxes, seconds. */
+  lag?: Histogram;
 }
 
 export class MailboxReader {
@@ -53,7 +56,7 @@ export class MailboxReader {
   }
 
   async #read(): Promise<void> {
-    const { store, clock, workers } = this.#deps;
+    const { store, clock, workers, lag } = this.#deps;
     this.#changed = new AbortController();
     const open = [...workers.values()].filter((worker) => worker.isOpen);
     const asked = open.filter((worker) => worker.backlog < MAX_BACKLOG);
@@ -69,7 +72,9 @@ export class MailboxReader {
     // A shard that was lost and taken again meanwhile begins from its own cursor: only who asked may take the answer.
     const byShard = new Map(asked.map((worker) => [worker.shard, worker]));
     const arrivedAt = clock.monotonic();
-    for (const { shard, cursor, command } of entries) {
+    const now = clock.now();
+    for (const { shard, cursor, command, storedAt } of entries) {
+      if (storedAt !== undefined) lag?.observe(Math.max(0, now - storedAt) / 1_000);
       const { id: _, ...rest } = command;
       byShard.get(shard)?.enqueue({ ...rest, cursor, arrivedAt });
     }

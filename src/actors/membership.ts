@@ -6,6 +6,7 @@ import { type Actor, createActor } from "xstate";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Lease, Membership as MembershipStore } from "../store/port.ts";
+import type { HostMetrics } from "./host_metrics.ts";
 import type { Leases } from "./leases.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { shardMachine, type ShardWork } from "./shard_machine.ts";
@@ -20,6 +21,7 @@ export interface MembershipDeps {
   clock: Clock;
   log: Logger;
   leases: Leases;
+  metrics?: Pick<HostMetrics, "tookOver">;
   /** Name of this replica. */
   replica: string;
   /** How long a lease lasts. */
@@ -43,6 +45,8 @@ export class Membership {
   #isLeaving = false;
   #loop: Promise<void> = Promise.resolve();
   #replicas: string[] = [];
+  /** Since when this replica is to have a shard that it does not run yet, monotonic ms. */
+  readonly #wantedSince = new Map<number, number>();
 
   constructor(deps: MembershipDeps) {
     this.#deps = deps;
@@ -69,7 +73,9 @@ export class Membership {
 
   /** A lease was found to be gone. */
   lost(lease: Lease): void {
-    this.#deps.leases.forget(lease);
+    const { leases, clock } = this.#deps;
+    leases.forget(lease);
+    this.#wantedSince.set(lease.shard, clock.monotonic());
     this.#machines[lease.shard]?.send({ type: "lose", epoch: lease.epoch });
   }
 
@@ -109,7 +115,10 @@ export class Membership {
     return {
       acquire: (shard) => leases.acquire(shard),
       load: (shard) => shards.load(shard),
-      open: (lease, state) => shards.open(lease, state),
+      open: (lease, state) => {
+        shards.open(lease, state);
+        this.#tookOver(lease);
+      },
       close: async (lease) => {
         await shards.close(lease);
         await leases.release(lease);
@@ -118,6 +127,17 @@ export class Membership {
       },
       drop: (shard) => shards.drop(shard),
     };
+  }
+
+  /** Tells how long a shard stood still. */
+  #tookOver({ shard, expiredAt }: Lease): void {
+    const { clock, ttlMs, metrics } = this.#deps;
+    const since = this.#wantedSince.get(shard) ?? clock.monotonic();
+    this.#wantedSince.delete(shard);
+    const ms = expiredAt === undefined
+      ? clock.monotonic() - since
+      : clock.now() - (expiredAt - ttlMs);
+    metrics?.tookOver(Math.max(0, ms) / 1_000, expiredAt === undefined ? "released" : "expired");
   }
 
   #others(): string[] {
@@ -155,7 +175,7 @@ export class Membership {
 
   /** Sees who is alive, and gives every shard its owner. */
   async #look(): Promise<void> {
-    const { store, replica, log } = this.#deps;
+    const { store, replica, log, clock } = this.#deps;
     const replicas = await store.replicas();
     if (this.#stop.signal.aborted) return;
     if (replicas.join() !== this.#replicas.join()) {
@@ -167,8 +187,11 @@ export class Membership {
     for (const [shard, machine] of this.#machines.entries()) {
       const isOurs = ownerOf(shard, replicas) === replica;
       const { value, context: { wanted } } = machine.getSnapshot();
-      if (isOurs !== wanted) machine.send({ type: isOurs ? "assign" : "unassign" });
-      else if (isOurs && value === "waiting") machine.send({ type: "tick" });
+      if (isOurs !== wanted) {
+        if (isOurs) this.#wantedSince.set(shard, clock.monotonic());
+        else this.#wantedSince.delete(shard);
+        machine.send({ type: isOurs ? "assign" : "unassign" });
+      } else if (isOurs && value === "waiting") machine.send({ type: "tick" });
     }
   }
 }

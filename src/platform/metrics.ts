@@ -21,10 +21,14 @@ export interface Counter {
 
 export interface Gauge {
   set(value: number, labels?: Labels): void;
+  /** Shows these values and no others; with none, the metric has no series. */
+  replace(rows: Iterable<readonly [value: number, labels?: Labels]>): void;
 }
 
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
+  /** Shows a series before its first value: Prometheus takes no notice of what a series begins with. */
+  begin(labels?: Labels): void;
 }
 
 export interface Metrics {
@@ -85,13 +89,23 @@ class Registry implements Metrics {
   gauge(name: string, help: string, read?: () => number): Gauge {
     const own = this.#family(name, help, "gauge");
     own.read = read ?? own.read;
-    return { set: (value, labels) => this.#put(own, labels, () => value) };
+    const set: Gauge["set"] = (value, labels) => this.#put(own, labels, () => value);
+    return {
+      set,
+      replace: (rows) => {
+        own.values.clear();
+        for (const [value, labels] of rows) set(value, labels);
+      },
+    };
   }
 
   histogram(name: string, help: string, buckets?: number[]): Histogram {
     const own = this.#family(name, help, "histogram");
     if (buckets) own.buckets = buckets;
-    return { observe: (value, labels) => this.#observe(own, value, labels) };
+    return {
+      observe: (value, labels) => this.#observe(own, value, labels),
+      begin: (labels) => void this.#rowOf(own, labels),
+    };
   }
 
   append(render: () => string): void {
@@ -130,14 +144,21 @@ class Registry implements Metrics {
     if (old !== undefined || this.#hasRoom(values)) values.set(key, next(old ?? 0));
   }
 
-  #observe(own: Family, value: number, labels: Labels | undefined): void {
+  /** The row of a label set; undefined if there is no room for it. */
+  #rowOf(own: Family, labels: Labels | undefined): HistogramRow | undefined {
     const key = this.#textOf(labels);
     let row = own.rows.get(key);
     if (row === undefined) {
-      if (!this.#hasRoom(own.rows)) return;
+      if (!this.#hasRoom(own.rows)) return undefined;
       row = { labels: key, counts: own.buckets.map(() => 0), sum: 0, count: 0 };
       own.rows.set(key, row);
     }
+    return row;
+  }
+
+  #observe(own: Family, value: number, labels: Labels | undefined): void {
+    const row = this.#rowOf(own, labels);
+    if (row === undefined) return;
     row.sum += value;
     row.count++;
     let index = 0;

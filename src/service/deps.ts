@@ -13,6 +13,7 @@ import type { MissingRight } from "../kubernetes/needed_rights.ts";
 import type { ClusterEvents } from "../kubernetes/pod_events.ts";
 import type { Naming } from "../spec/naming.ts";
 import type { Durability, Store } from "../store/port.ts";
+import type { CountCallback } from "./callbacks/metrics.ts";
 import type { CallbackUrls } from "./callbacks/urls.ts";
 import type { KnownCounts } from "./workflows/known_counts.ts";
 import type { DurationEstimates } from "./workflows/duration_estimates.ts";
@@ -110,6 +111,8 @@ export interface ServiceDeps {
   callerOf?(identity: Identity): Caller;
   /** Absent if nothing is measured. */
   eventMetrics?: EventMetrics;
+  /** Absent if nothing is measured. */
+  countCallback?: CountCallback;
   /** The thread that checks large manifests. Absent: the event loop checks them, like all others. */
   checks?: WorkThread;
   /** How many workflows were created when, as far as somebody has asked lately. */

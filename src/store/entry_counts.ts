@@ -5,10 +5,12 @@ export interface CountedEntries {
   namespace?: string;
   /** Not together with a namespace. */
   phase?: string;
+  /** Those with a step that waits, by the beginning of their longest wait in place of their creation. Alone. */
+  waiting?: true;
 }
 
 export interface EntryCounts {
-  /** When the oldest entry was created, epoch ms; undefined if there is none. */
+  /** When the oldest entry was created, epoch ms; undefined if there is none, and for those that wait. */
   oldest: number | undefined;
   /** Entries of each span. */
   counts: number[];

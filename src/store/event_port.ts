@@ -100,6 +100,8 @@ export interface EventStore {
   amend(delivery: Delivery): Promise<void>;
   /** Events queued, in work or waiting for a retry. */
   depth(): Promise<number>;
+  /** When the oldest event that is queued, in work or waiting for a retry was received, epoch ms; undefined: there is none. */
+  oldest(): Promise<number | undefined>;
   /** Newest first. Without a namespace, those of all namespaces. */
   deliveries(
     query: { namespace?: string; state?: Delivery["state"]; limit: number; continue?: string },

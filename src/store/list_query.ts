@@ -6,7 +6,7 @@
 import { invalid } from "../base/problem.ts";
 import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
-import type { CountedEntries } from "./entry_counts.ts";
+import type { CountedEntries, EntryCounts } from "./entry_counts.ts";
 import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
 import { NODE_PART_PREFIX } from "./port.ts";
 
@@ -175,13 +175,28 @@ export function drivingTerms(query: ListQuery, completedLabel: string): string[]
 }
 
 /** The query for the entries that are counted; the first of its ways is the whole of it. */
-export function countedQuery({ namespace, phase }: CountedEntries): ListQuery {
+export function countedQuery({ namespace, phase, waiting }: CountedEntries): ListQuery {
   return {
     kind: "wf",
     limit: 0,
+    ...(waiting === true && { waiting }),
     ...(namespace !== undefined && { namespace }),
     ...(phase !== undefined && { phases: [phase] }),
   };
+}
+
+/**
+ * Counts spans of time where waits are ordered the other way round, by the negative of the time.
+ * @param count as `QueryStore.count`, of that order
+ */
+export async function countWaits(
+  bounds: readonly number[],
+  count: (places: readonly number[]) => Promise<EntryCounts>,
+): Promise<EntryCounts> {
+  // Whole ms: from `a` up to but not `b` is from after `-b` up to and with `-a`.
+  const places = bounds.map((bound) => 1 - bound).reverse();
+  const { counts } = await count(places);
+  return { oldest: undefined, counts: counts.reverse() };
 }
 
 /** The only id that a query for a name in a namespace can select. */

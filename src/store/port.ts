@@ -32,6 +32,8 @@ export interface Lease {
   shard: number;
   /** Fencing token of the shard: grows by one with every new owner, never reused. */
   epoch: number;
+  /** When the former owner's lease ran out, if it did not give it back. */
+  expiredAt?: number;
 }
 
 export interface Membership {
@@ -79,6 +81,8 @@ export interface MailboxEntry {
   shard: number;
   cursor: Cursor;
   command: Command;
+  /** When it was stored; absent if the store does not tell. */
+  storedAt?: number;
 }
 
 export type { IndexEntry };

@@ -14,6 +14,7 @@ import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import type { ServiceDeps, ServiceSettings } from "../service/deps.ts";
+import { createCallbackCount } from "../service/callbacks/metrics.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
 import { createSharedLooks } from "../service/shared_looks.ts";
 import { EventFeed } from "../service/events/stream/feed.ts";
@@ -67,6 +68,7 @@ export async function createService(
       }),
     }),
     eventMetrics: createEventMetrics(metrics),
+    countCallback: createCallbackCount(metrics),
     callerOf,
     checks: createCheckThread(),
     counts: new KnownCounts(clock),

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../platform/clock.ts";
 import { SharedClock } from "../platform/shared_clock.ts";
 import { type ReportUnreadable, unreadableReporter } from "../platform/unreadable.ts";
 import { reachStore } from "../store/open_store.ts";
+import { measureStore } from "../store/measured_store.ts";
 import type { Store } from "../store/port.ts";
 import { watchWrites } from "../store/write_watch.ts";
 import type { ServerContext } from "./context.ts";
@@ -36,7 +37,8 @@ export async function openStorage(context: ServerContext, stop: AbortSignal): Pr
   const { config, log, metrics, closing } = context;
   const onUnreadable = unreadableReporter(metrics, log, systemClock);
   const reached = await reachStore(config, log, stop, onUnreadable);
-  const writes = watchWrites(reached, { clock: systemClock, log, metrics });
+  const measured = measureStore(reached, { clock: systemClock, metrics });
+  const writes = watchWrites(measured, { clock: systemClock, log, metrics });
   closing.addEventListener("abort", writes.stop);
   const clock = await shareClock(writes.store, context);
   const common = { clock, onUnreadable, writesRefused: writes.refusal };

@@ -16,6 +16,7 @@ import { ownAccess } from "../platform/own_access.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
 import { Watchdog } from "../platform/watchdog.ts";
+import { runCensus } from "../service/census.ts";
 import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
 import { startCronRunner } from "../service/cron/runs.ts";
 import type { ServiceDeps } from "../service/deps.ts";
@@ -124,7 +125,7 @@ async function openParts(
 }
 
 async function startBackground(
-  { config, replica, closing }: ServerContext,
+  { config, replica, closing, metrics }: ServerContext,
   { cluster }: Storage,
   service: ServiceDeps,
   stop: AbortSignal,
@@ -137,6 +138,7 @@ async function startBackground(
     replica,
     statusRate: config.statusWriteRate,
   }, stop);
+  void runCensus(service, metrics, replica, closing);
   if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
   const cron = startCronRunner(service, replica);
   const events = startEventProcessing(service, {

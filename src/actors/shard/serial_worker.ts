@@ -85,6 +85,8 @@ export class ShardWorker {
   /** The next timers are to be loaded, before anything sets or clears one. */
   #areTimersDue = true;
   #state: "open" | "draining" | "gone" = "open";
+  /** When the oldest command of the batch at work arrived. */
+  #workSince: number | undefined;
   #isBusy = false;
   /** While senders are told: a defect then must not look as if nothing had been applied. */
   #isAnswering = false;
@@ -139,6 +141,11 @@ export class ShardWorker {
   /** Commands that wait. */
   get backlog(): number {
     return this.#queue.length;
+  }
+
+  /** When the oldest command that is queued or at work arrived, monotonic ms. */
+  get waitsSince(): number | undefined {
+    return this.#workSince ?? this.#queue[0]?.arrivedAt;
   }
 
   /** Queues a command; false when this worker no longer takes any. */
@@ -228,6 +235,7 @@ export class ShardWorker {
 
   async #process(commands: QueuedCommand[]): Promise<void> {
     const suspects = new Set<ActorId>();
+    this.#workSince = commands[0]?.arrivedAt;
     try {
       for (let attempt = 0;; attempt++) {
         try {
@@ -249,6 +257,8 @@ export class ShardWorker {
         : new Moved();
       for (const command of commands) command.settle?.({ ok: false, error });
       throw cause;
+    } finally {
+      this.#workSince = undefined;
     }
   }
 

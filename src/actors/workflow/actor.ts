@@ -113,8 +113,9 @@ class WorkflowActor implements HotActor {
       }
       case "callback": {
         const state = this.#existing();
-        useCallback(state, command.use, env);
-        return answerWith(viewWorkflow(state, { withoutNodes: true }));
+        const isRepeat = useCallback(state, command.use, env);
+        const answer = viewWorkflow(state, { withoutNodes: true });
+        return answerWith(isRepeat ? Object.assign(answer, { isRepeat }) : answer);
       }
       case "reindex": {
         const state = this.#existing();

@@ -42,18 +42,20 @@ const MAX_EARLY_CHARACTERS = 2 ** 18;
 
 /**
  * Carries out a callback; a repeat changes nothing.
+ * @returns whether it is a repeat
  * @throws {Problem} and has changed nothing: InvalidArgument when the outputs do not fit; status 409 when the step has ended
  * otherwise; 410 when workflow or step are gone for good; Unavailable while it can't be taken
  */
-export function useCallback(state: WorkflowState, use: CallbackUse, env: EngineEnv): void {
+export function useCallback(state: WorkflowState, use: CallbackUse, env: EngineEnv): boolean {
   if (state.header.metadata.uid !== use.uid) throw goneWith("the workflow is gone");
   if (state.retrying !== undefined) {
     throw unavailable("the workflow is being made ready for a retry; try again");
   }
   const turn: Turn = { state, env, budget: undefined };
   beginEvaluation(env);
+  let isRepeat: boolean;
   try {
-    carryOut(turn, use);
+    isRepeat = carryOut(turn, use);
   } catch (error) {
     if (error instanceof ManifestNeeded) {
       throw unavailable(`the template of ${use.node} is not loaded; try again`);
@@ -62,18 +64,24 @@ export function useCallback(state: WorkflowState, use: CallbackUse, env: EngineE
     throw error;
   }
   state.runtime.seenRevision = state.runtime.revision;
+  return isRepeat;
 }
 
-function carryOut(turn: Turn, use: CallbackUse): void {
+/** @returns whether it was carried out before */
+function carryOut(turn: Turn, use: CallbackUse): boolean {
   const { state } = turn;
   const outer = nodeByName(turn, use.node);
   const node = outer?.type === "Retry" ? latestAttempt(turn, outer) : outer;
   const isOver = isCompleted(state.header.phase);
-  if (node !== undefined && isWaiting(state, node)) return applyNow(turn, use, node);
+  if (node !== undefined && isWaiting(state, node)) {
+    applyNow(turn, use, node);
+    return false;
+  }
   // A use that differs is for the next attempt, if there will be one.
   const isLast = outer === node || (outer !== undefined && hasEnded(outer));
   if (node?.callback !== undefined && (isLast || node.callback.digest === use.digest)) {
-    return answerAgain(use, node.callback, isOver);
+    answerAgain(use, node.callback, isOver);
+    return true;
   }
   if (outer !== undefined && hasEnded(outer)) {
     const { phase, message } = node ?? outer;
@@ -81,9 +89,13 @@ function carryOut(turn: Turn, use: CallbackUse): void {
     throw isOver ? goneWith(how) : conflictWith(use, how);
   }
   const early = state.header.earlyCallbacks ?? {};
-  if (Object.hasOwn(early, use.node)) return answerAgain(use, early[use.node], isOver);
+  if (Object.hasOwn(early, use.node)) {
+    answerAgain(use, early[use.node], isOver);
+    return true;
+  }
   if (isOver) throw goneWith("the workflow is over");
   keep(turn, use);
+  return false;
 }
 
 function isWaiting(state: WorkflowState, node: NodeRecord): boolean {

@@ -1,7 +1,7 @@
 /** Routes of callback URLs. The token in the path is the only credential, and is checked before the body is read. */
 import { defined } from "../../base/defined.ts";
-import { checkCallback, takeCallback } from "../../service/callbacks/use.ts";
 import { listCallbackKeys, rotateCallbackKeys } from "../../service/callbacks/rotate.ts";
+import { admitCallback, checkCallback, takeCallback } from "../../service/callbacks/use.ts";
 import type { CallbackVerb } from "../../spec/callback.ts";
 import {
   CALLBACK_KEYS_ROTATE,
@@ -37,7 +37,7 @@ function callback(verb: CallbackVerb, operation: string, summary: string): Unary
     body: CALLBACK_USE,
     maxBodyBytes: MAX_BODY_BYTES,
     guard: async ({ service, params }) => {
-      await checkCallback(service, param({ params }, "token"), verb);
+      await admitCallback(service, param({ params }, "token"), verb);
       return { caller: CALLER };
     },
     run: async (call) => {

@@ -5,8 +5,10 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { goneWith } from "../../engine/orders/callback.ts";
 import type { CallbackVerb } from "../../spec/callback.ts";
+import type { Workflow } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
+import { tokenRefusal, useRefusal } from "./metrics.ts";
 
 /** Longest message of a stop, characters. */
 const MAX_MESSAGE = 4_096;
@@ -22,6 +24,20 @@ export async function checkCallback(
 ): Promise<CallbackClaims> {
   if (callbacks === undefined) throw unknownCallback();
   return await callbacks.check(token, verb);
+}
+
+/** As `checkCallback`, for a token that is about to be used: a refusal is counted. */
+export async function admitCallback(
+  deps: ServiceDeps,
+  token: string,
+  verb: CallbackVerb,
+): Promise<CallbackClaims> {
+  try {
+    return await checkCallback(deps, token, verb);
+  } catch (error) {
+    deps.countCallback?.(verb, tokenRefusal(error));
+    throw error;
+  }
 }
 
 /** What the sender says: outputs of a resume, the message of a stop. */
@@ -41,23 +57,41 @@ export async function takeCallback(
   body: CallbackBody,
   idempotency?: Idempotency,
 ): Promise<JsonObject> {
+  try {
+    const isRepeat = await carryOut(deps, claims, verb, body, idempotency);
+    deps.countCallback?.(verb, isRepeat ? "repeated" : "accepted");
+  } catch (error) {
+    deps.countCallback?.(verb, useRefusal(error));
+    throw error;
+  }
+  return { accepted: verb };
+}
+
+/** @returns whether it was carried out before */
+async function carryOut(
+  deps: ServiceDeps,
+  claims: CallbackClaims,
+  verb: CallbackVerb,
+  body: CallbackBody,
+  idempotency: Idempotency | undefined,
+): Promise<boolean> {
   const said = { ...outputsOf(verb, body), ...messageOf(verb, body) };
   const { namespace, workflow, uid, node } = claims;
   const use = { uid, node, verb, digest: digestOf([verb, said]), ...said };
   try {
-    await deps.host.execute(
+    const answer: Workflow & { isRepeat?: boolean } = await deps.host.execute(
       namespace,
       workflow,
       { type: "callback", use },
       executeOptions(idempotency),
     );
+    return answer.isRepeat === true;
   } catch (error) {
     if (error instanceof Problem && error.code === ProblemCode.NotFound) {
       throw goneWith("the workflow is gone");
     }
     throw error;
   }
-  return { accepted: verb };
 }
 
 /** Values of outputs as workflows have them: texts stay, everything else becomes its JSON text. */

@@ -12,6 +12,12 @@ export interface EventMetrics {
 
 /** The metrics of events in a registry. */
 export function createEventMetrics(metrics: Metrics): EventMetrics {
+  const deadLetters = metrics.counter(
+    "sluice_dead_letters_total",
+    "Events that at least one binding could not handle",
+  );
+  // So that the first one is an increase.
+  deadLetters.inc(undefined, 0);
   return {
     received: countBy(
       metrics.counter("sluice_events_received_total", "Events by the answer to their sender"),
@@ -25,10 +31,7 @@ export function createEventMetrics(metrics: Metrics): EventMetrics {
       "sluice_event_dispatch_lag_seconds",
       "From the acceptance of an event to the end of its dispatch",
     ),
-    deadLetters: metrics.counter(
-      "sluice_dead_letters_total",
-      "Events that at least one binding could not handle",
-    ),
+    deadLetters,
   };
 }
 

@@ -128,6 +128,11 @@ export class MemoryEvents implements EventStore {
 
   readonly depth: EventStore["depth"] = () => Promise.resolve(this.#state.events.size);
 
+  readonly oldest: EventStore["oldest"] = () => {
+    const times = [...this.#state.events.values()].map(({ event }) => event.receivedAt);
+    return Promise.resolve(times.length === 0 ? undefined : Math.min(...times));
+  };
+
   // deno-lint-ignore require-await -- so that refusals are rejections
   readonly deliveries: EventStore["deliveries"] = async (query) => {
     const after = parseContinue(query.continue);

@@ -56,9 +56,10 @@ export class MemoryQuery implements QueryStore {
   readonly count: QueryStore["count"] = async (of, bounds) => {
     const query = countedQuery(of);
     const times = this.#listedAfter(undefined, query)
-      .filter(({ index }) => matchesEntry(index, query)).map(({ createdAt }) => createdAt);
+      .filter(({ index }) => matchesEntry(index, query))
+      .map(({ createdAt }) => of.waiting === true ? -createdAt : createdAt);
     return {
-      oldest: times.at(-1),
+      oldest: of.waiting === true ? undefined : times.at(-1),
       counts: bounds.slice(1).map((end, at) =>
         times.filter((time) => time >= (bounds[at] ?? 0) && time < end).length
       ),

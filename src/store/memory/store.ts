@@ -84,10 +84,12 @@ function createMembership(state: MemoryState): Membership {
       const shard = shardOf(state, number);
       const isHeld = shard.owner !== undefined && shard.until > state.now();
       if (isHeld && shard.owner !== replica) return Promise.resolve(undefined);
+      const isExpired = shard.owner !== undefined && shard.owner !== replica;
+      const expired = isExpired ? { expiredAt: shard.until } : {};
       shard.epoch++;
       shard.owner = replica;
       shard.until = state.now() + ttlMs;
-      return Promise.resolve({ shard: number, epoch: shard.epoch });
+      return Promise.resolve({ shard: number, epoch: shard.epoch, ...expired });
     },
     renew(leases, replica, ttlMs) {
       const lost: number[] = [];

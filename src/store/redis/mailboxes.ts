@@ -95,7 +95,10 @@ export class MailboxReader {
       const shard = shards.get(String(stream)) ?? 0;
       this.#emptyFrom.delete(shard);
       for (const { id, fields } of streamEntriesOf(entries)) {
-        found.push(mailboxEntry(shard, id, fields["c"], onUnreadable));
+        const entry = mailboxEntry(shard, id, fields["c"], onUnreadable);
+        // Redis makes the ids of its own time of day.
+        entry.storedAt = Number.parseInt(id);
+        found.push(entry);
       }
     }
     return found;

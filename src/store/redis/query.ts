@@ -4,7 +4,7 @@
  * list costs what it returns, as long as the query names a namespace, a phase or a label value. On one server a page
  * takes three or four calls, however many shards there are; on a cluster, as many for each shard.
  */
-import { beginningOf, continueAfter, type ListPosition } from "../list_query.ts";
+import { beginningOf, continueAfter, countWaits, type ListPosition } from "../list_query.ts";
 import type { ListQuery, QueryStore } from "../port.ts";
 import type { RedisContext } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
@@ -54,7 +54,10 @@ export class RedisQuery implements QueryStore {
     };
   };
 
-  readonly count: QueryStore["count"] = (of, bounds) => countEntries(this.#context, of, bounds);
+  readonly count: QueryStore["count"] = (of, bounds) =>
+    of.waiting === true
+      ? countWaits(bounds, (places) => countEntries(this.#context, of, places))
+      : countEntries(this.#context, of, bounds);
 
   /** @param wanted one item more than the page may have, to find out whether there is a next page */
   async #page(walk: ListWalk, query: ListQuery, wanted: number): Promise<Page> {

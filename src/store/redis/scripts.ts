@@ -497,7 +497,7 @@ return 1
  *
  * KEYS  1 base of the shard
  * ARGV  1 replica, 2 term in milliseconds
- * Returns  the epoch, or 0 if another replica holds it
+ * Returns  0 if another replica holds it; else {epoch, when the lease of a former owner ran out, '' if it gave it back}
  */
 export const ACQUIRE = defineScript(`
 ${NOW}
@@ -509,7 +509,8 @@ if held and lease[2] ~= ARGV[1] then return 0 end
 local epoch = tonumber(lease[1] or '0') + 1
 redis.call('HDEL', meta, 'session')
 redis.call('HSET', meta, 'epoch', epoch, 'owner', ARGV[1], 'until', time + ARGV[2])
-return epoch
+local expired = lease[2] and lease[2] ~= ARGV[1] and lease[3]
+return {epoch, expired or ''}
 `);
 
 /**

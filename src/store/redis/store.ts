@@ -178,8 +178,10 @@ function createMembership(
     },
     async acquire(shard, replica, ttlMs) {
       const args = [replica, String(Math.ceil(ttlMs))];
-      const epoch = Number(await link.run(ACQUIRE, keys.shard(shard), args));
-      return epoch === 0 ? undefined : { shard, epoch };
+      const reply = await link.run(ACQUIRE, keys.shard(shard), args);
+      if (!Array.isArray(reply)) return undefined;
+      const [epoch, expired] = textsOf(reply);
+      return { shard, epoch: Number(epoch), ...(expired && { expiredAt: Number(expired) }) };
     },
     async renew(leases, replica, ttlMs) {
       const first = [replica, String(Math.ceil(ttlMs))];

@@ -221,6 +221,17 @@ export class SqliteEvents implements EventStore {
   // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly depth: EventStore["depth"] = async () => this.#depth();
 
+  // deno-lint-ignore require-await -- so that trouble is a rejection
+  readonly oldest: EventStore["oldest"] = async () => {
+    // Along the index of records: a row of the queue holds the text of its event before the time.
+    const sql =
+      "SELECT min(received_at) AS oldest FROM delivery WHERE namespace = ? AND state = 'queued'";
+    const times = this.#namespaces()
+      .map((namespace) => this.#database.get(sql, namespace)?.["oldest"])
+      .filter((time) => typeof time === "number");
+    return times.length === 0 ? undefined : Math.min(...times);
+  };
+
   // deno-lint-ignore require-await -- so that refusals are rejections
   readonly deliveries: EventStore["deliveries"] = async ({ namespace, state, limit, ...query }) => {
     const after = parseContinue(query.continue);

@@ -3,10 +3,12 @@
  * beginning, newest first, and examines entries until the page is full.
  */
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
+import type { CountedEntries, EntryCounts } from "../entry_counts.ts";
 import {
   beginningOf,
   continueAfter,
   countedQuery,
+  countWaits,
   drivingTerms,
   type ListPosition,
   sizeOfParts,
@@ -72,7 +74,12 @@ export class SqliteQuery implements QueryStore {
     };
   };
 
-  readonly count: QueryStore["count"] = async (of, bounds) => {
+  readonly count: QueryStore["count"] = (of, bounds) =>
+    of.waiting === true
+      ? countWaits(bounds, (places) => this.#count(of, places))
+      : this.#count(of, bounds);
+
+  async #count(of: CountedEntries, bounds: readonly number[]): Promise<EntryCounts> {
     const [terms = []] = drivingTerms(countedQuery(of), this.#completedLabel);
     const counts: number[] = [];
     for (const [at, end] of bounds.slice(1).entries()) {
@@ -84,7 +91,7 @@ export class SqliteQuery implements QueryStore {
     }
     const oldest = terms.flatMap((term) => oldestOf(this.#database, term) ?? []);
     return { oldest: oldest.length === 0 ? undefined : Math.min(...oldest), counts };
-  };
+  }
 
   async #page(walk: ListWalk, after: ListPosition, query: ListQuery): Promise<Page> {
     const items: Item[] = [];

@@ -131,7 +131,8 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
           replica,
           now() + ttlMs,
         );
-        return { shard, epoch };
+        const isExpired = owner !== null && owner !== replica;
+        return { shard, epoch, ...(isExpired && { expiredAt: Number(row?.["until"]) }) };
       }),
     renew: (leases, replica, ttlMs) =>
       database.write(() =>

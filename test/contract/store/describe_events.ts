@@ -46,6 +46,29 @@ export function describeEvents(open: OpenStore): void {
       expect(await events().depth()).toBe(3);
     });
 
+    test("tells the oldest of all namespaces until it has ended, also while it waits for a retry", async () => {
+      expect(await events().oldest()).toBeUndefined();
+      await events().offer({ ...event("a"), namespace: "x", receivedAt: 2_000 }, BOUND);
+      await events().offer({ ...event("b"), namespace: "y", receivedAt: 1_000 }, BOUND);
+      await events().offer({ ...event("c"), namespace: "x", receivedAt: 3_000 }, BOUND);
+      expect(await events().oldest()).toBe(1_000);
+      await take("w1");
+      const of = (id: string, namespace: string, receivedAt: number) => ({
+        ...delivery(id),
+        namespace,
+        receivedAt,
+      });
+      await events().retryLater({ ...of("b", "y", 1_000), attempts: 1 }, CLAIM_MS);
+      expect(await events().oldest()).toBe(1_000);
+      await events().finish([{ ...of("b", "y", 1_000), state: "done" }]);
+      expect(await events().oldest()).toBe(2_000);
+      await events().finish([
+        { ...of("a", "x", 2_000), state: "dead" },
+        { ...of("c", "x", 3_000), state: "done" },
+      ]);
+      expect(await events().oldest()).toBeUndefined();
+    });
+
     test("the bound holds exactly under concurrent offers, counting what is in work", async () => {
       for (const id of ["a", "b", "c"]) await events().offer(event(id), 10);
       await take("w1", 2);

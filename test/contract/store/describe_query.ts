@@ -124,6 +124,25 @@ export function describeQuery(open: OpenStore): void {
     });
   });
 
+  describe("counts of waits", () => {
+    beforeEach(() => start());
+
+    test("by the beginning of the longest wait; a bound belongs to the later span", async () => {
+      for (const [id, waitsSince] of Object.entries({ a: 100, b: 199, c: 200, d: 350, e: 400 })) {
+        await put(`wf/a/${id}`, { phase: "Running", createdAt: 1, waitsSince });
+      }
+      await put("wf/a/none", { phase: "Running", createdAt: 150 });
+      const { query } = store();
+      const count = async (bounds: number[]) =>
+        (await query.count({ waiting: true }, bounds)).counts;
+      expect(await count([100, 200, 300, 400])).toEqual([2, 1, 1]);
+      expect(await count([-8.64e15, 101, 400, 8.64e15])).toEqual([1, 3, 1]);
+      await put("wf/a/b", { phase: "Running", createdAt: 1 });
+      await remove("wf/a/e");
+      expect(await count([-8.64e15, 101, 400, 8.64e15])).toEqual([1, 2, 0]);
+    });
+  });
+
   describe("lists", () => {
     test("newest first, then by id descending; entries only", async () => {
       await put("wf/a/old", { createdAt: 1 });

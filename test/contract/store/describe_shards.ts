@@ -53,11 +53,15 @@ export function describeShards(open: OpenStore): void {
 
     test("one owner at a time; the epoch grows with each new one", async () => {
       const { membership } = store();
+      const until = await membership.now() + 40;
       const first = await membership.acquire(3, "a", 40);
       expect(first).toEqual({ shard: 3, epoch: 1 });
       expect(await membership.acquire(3, "b", 60_000)).toBeUndefined();
       await setting.pass(60);
-      expect(await membership.acquire(3, "b", 60_000)).toEqual({ shard: 3, epoch: 2 });
+      const next = await membership.acquire(3, "b", 60_000);
+      expect(next).toEqual({ shard: 3, epoch: 2, expiredAt: expect.any(Number) });
+      expect(next?.expiredAt).toBeGreaterThanOrEqual(until);
+      expect(next?.expiredAt).toBeLessThan(await membership.now());
       expect(await membership.renew([{ shard: 3, epoch: 1 }], "a", 60_000)).toEqual([3]);
       expect(await membership.acquire(3, "a", 60_000)).toBeUndefined();
     });

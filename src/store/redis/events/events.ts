@@ -15,7 +15,7 @@ import type { Delivery, EventStore } from "../../event_port.ts";
 import type { RedisContext } from "../context.ts";
 import { readContent } from "./content.ts";
 import { RedisEventQueue } from "./queue.ts";
-import { AMEND, RECORDS, RETRY_LATER, TOUCH, TRIM_DELIVERIES } from "./scripts.ts";
+import { AMEND, OLDEST, RECORDS, RETRY_LATER, TOUCH, TRIM_DELIVERIES } from "./scripts.ts";
 import { EVENT_KEY } from "../keys.ts";
 import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { SCAN_DOWN } from "../list_scripts.ts";
@@ -23,6 +23,8 @@ import { SCAN_DOWN } from "../list_scripts.ts";
 const RECORDS_AT_ONCE = 1_000;
 /** One call reads so many namespaces: its answer holds up to a page of each. */
 const NAMESPACES_AT_ONCE = 20;
+/** Namespaces whose oldest event one call looks for. */
+const OLDEST_AT_ONCE = 500;
 const STATES: readonly Delivery["state"][] = ["queued", "done", "dead"];
 
 /** A record as the indexes hold it. */
@@ -66,6 +68,17 @@ export class RedisEvents implements EventStore {
   readonly depth: EventStore["depth"] = async () => {
     const key = this.#base + EVENT_KEY.places;
     return Number(await this.#context.link.send(this.#base, ["HLEN", key]));
+  };
+
+  readonly oldest: EventStore["oldest"] = async () => {
+    const namespaces = await this.#namespaces();
+    const times: number[] = [];
+    for (let at = 0; at < namespaces.length; at += OLDEST_AT_ONCE) {
+      const some = namespaces.slice(at, at + OLDEST_AT_ONCE);
+      const reply = await this.#context.link.run(OLDEST, this.#base, some);
+      if (reply !== null) times.push(Number(reply));
+    }
+    return times.length === 0 ? undefined : Math.min(...times);
   };
 
   readonly deliveries: EventStore["deliveries"] = async ({ namespace, limit, ...query }) => {

@@ -385,6 +385,23 @@ return reply
 `);
 
 /**
+ * When the oldest of the events that are filed as queued was received.
+ *
+ * KEYS  1 base
+ * ARGV  namespaces
+ * Returns  its time, or nil if there is none
+ */
+export const OLDEST = defineScript(`
+${COMMON}
+local oldest
+for _, namespace in ipairs(ARGV) do
+  local time = redis.call('ZRANGE', by_time(namespace, 'queued'), 0, 0, 'WITHSCORES')[2]
+  if time and (not oldest or tonumber(time) < tonumber(oldest)) then oldest = time end
+end
+return oldest or false
+`);
+
+/**
  * The namespaces and times under which events are filed as queued.
  *
  * KEYS  1 base
