@@ -33,6 +33,9 @@ export interface TaskSpec {
   formerKeys?: string[];
   /** The template may hold marks of callbacks, see `writeMark`. */
   mayHoldMarks?: true;
+  /** W3C Trace Context for the step, whether its spans are wanted or not. Absent: nothing is traced. */
+  traceparent?: string;
+  tracestate?: string;
 }
 
 /** Artifacts that a workflow gives up, and what says where they are. */
