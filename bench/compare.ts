@@ -3,8 +3,8 @@
  * Compares two checkouts: what a submit, an event, an event that becomes a workflow, and a resume cost in processor
  * time of the server and of its Redis. The checkouts alternate, so a machine that gets slower slows both.
  *
- * Run: deno run -A bench/compare.ts OTHER_FOLDER [WORK…] [--rounds 5] [--batch 3000]
- * Each figure is the median of the rounds, in microseconds; the ratio is the median of the rounds' ratios. On a busy
+ * Run: deno run -A bench/compare.ts OTHER_FOLDER [WORK…] [--rounds 5] [--batch 3000] [--env NAME=VALUE]…
+ * Variables are for the server of this checkout only, for example those that ask for traces. Each figure is the median of the rounds, in microseconds; the ratio is the median of the rounds' ratios. On a busy
  * machine the ratio of the lower quartiles, "of the quiet rounds", says more, because other programs can only add to a
  * figure.
  */
@@ -69,10 +69,11 @@ const WORKS: Record<string, Work> = {
   },
 };
 
-function startServer(folder: string): Promise<Side> {
+function startServer(folder: string, env: Record<string, string> = {}): Promise<Side> {
   const bound = ["--event-operation-queue-size", "100000", "--log-level", "warn"];
   return startSide({
     folder,
+    env,
     args: (port, url) => [
       ...[...startFlags(folder), "--no-check", "src/main.ts"],
       ...["--port", String(port), "--store", url, ...bound],
@@ -105,13 +106,18 @@ async function main(argv: string[]): Promise<void> {
   };
   const rounds = option("--rounds", 5);
   const batch = option("--batch", 3_000);
+  const env: Record<string, string> = {};
+  for (let at = argv.indexOf("--env"); at >= 0; at = argv.indexOf("--env")) {
+    const [, pair = ""] = argv.splice(at, 2);
+    env[pair.slice(0, pair.indexOf("="))] = pair.slice(pair.indexOf("=") + 1);
+  }
   const [other, ...names] = argv;
   if (other === undefined) throw new Error("Which folder? bench/compare.ts OTHER_FOLDER [WORK…]");
   const unknown = names.find((name) => !(name in WORKS));
   if (unknown !== undefined) {
     throw new Error(`No work is called ${unknown}: choose from ${Object.keys(WORKS).join(", ")}`);
   }
-  const sides = [await startServer(resolve(other)), await startServer(process.cwd())];
+  const sides = [await startServer(resolve(other)), await startServer(process.cwd(), env)];
   try {
     for (const [name, work] of Object.entries(WORKS)) {
       if (names.length > 0 && !names.includes(name)) continue;

@@ -118,8 +118,9 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     shutdown: [".", "nodes", "scope"],
   },
   platform: {
-    ".": [],
+    ".": ["traces"],
     files: [],
+    traces: ["."],
   },
   store: {
     ".": ["memory", "redis", "sqlite"],

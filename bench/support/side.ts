@@ -35,6 +35,8 @@ export interface Side {
 export interface Program {
   folder: string;
   args(port: number, redisUrl: string, data: string): string[];
+  /** Variables besides those of the benchmark. */
+  env?: Record<string, string>;
 }
 
 /** Processor time of a process with its threads and the processes that it has started, microseconds. */
@@ -58,14 +60,18 @@ function wordsOf(file: string): string[] {
 }
 
 /** Starts a server with an empty Redis (`appendfsync everysec`); resolves when it is ready. */
-export async function startSide({ folder, args }: Program): Promise<Side> {
+export async function startSide({ folder, args, env = {} }: Program): Promise<Side> {
   const data = mkdtempSync(join(tmpdir(), "sluice-bench-"));
   const [redisPort, port] = [await freePort(), await freePort()];
   const silent = { stdio: ["ignore", "ignore", "inherit"] as ["ignore", "ignore", "inherit"] };
   const redisFlags = `--port ${redisPort} --dir ${data} --appendonly yes --appendfsync everysec`;
   const redis = spawn("redis-server", [...redisFlags.split(" "), "--save", ""], silent);
   const url = `redis://127.0.0.1:${redisPort}`;
-  const server = spawn(process.execPath, args(port, url, data), { ...silent, cwd: folder });
+  const server = spawn(process.execPath, args(port, url, data), {
+    ...silent,
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const send: Send = (method, path, body) =>
     new Promise((done, fail) => {

@@ -71,7 +71,7 @@ export interface HostOptions {
   frozen?: boolean;
 }
 
-export interface HostDeps extends Pick<TaskDeps, "callbacks"> {
+export interface HostDeps extends Pick<TaskDeps, "callbacks">, Pick<WorkerDeps, "spans"> {
   store: Store;
   /** In order of preference. */
   executors: readonly Executor[];

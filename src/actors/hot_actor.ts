@@ -7,6 +7,7 @@ import type { Json } from "../base/json.ts";
 import type { Steps } from "../base/steps.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
+import type { SpanRecord } from "../platform/traces/span.ts";
 import type { ActorId, IndexEntry, LoadBounds, StoredActor } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
 
@@ -33,6 +34,8 @@ export interface Taken {
   remains?: string;
   /** Tasks that it has under way are to be ended. */
   endsTasks?: true;
+  /** Work that has ended, for whoever traces it. */
+  spans?: SpanRecord[];
 }
 
 /**

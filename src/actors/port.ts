@@ -3,6 +3,7 @@
  * answer is what the actor looked like when the command was applied, after a durable commit.
  */
 import type { JsonObject } from "../base/json.ts";
+import type { TraceOrigin } from "../base/trace_context.ts";
 import type { ControlRequest } from "../engine/command.ts";
 import type { CallbackUse } from "../engine/orders/callback.ts";
 import type { Workflow } from "../spec/manifest.ts";
@@ -15,6 +16,8 @@ export type WorkflowCommand =
     workflow: Workflow;
     /** The manifest was checked, and reaches no stored template that may change. */
     isChecked?: boolean;
+    /** What caused it, where traces are wanted. */
+    trace?: TraceOrigin;
   }
   /** Replaces whatever is stored by this object, status included (archived retry, seeding). */
   | { type: "import"; workflow: Workflow }
@@ -34,6 +37,8 @@ export type WorkflowCommand =
     request: ControlRequest;
     labels?: Record<string, string | null>;
     isBrief?: boolean;
+    /** `traceparent` of what caused it, where traces are wanted. */
+    cause?: string;
   }
   /** Another system ends the wait of a step. */
   | { type: "callback"; use: CallbackUse }

@@ -33,6 +33,9 @@ export interface TaskSpec {
   formerKeys?: string[];
   /** Seals the marks of callbacks that the template may hold, see `writeMark`. Executors don't get it. */
   callbackSecret?: string;
+  /** W3C Trace Context for the step, whether its spans are wanted or not. Absent: nothing is traced. */
+  traceparent?: string;
+  tracestate?: string;
 }
 
 /** Artifacts that a workflow gives up, and what says where they are. */

@@ -14,6 +14,7 @@ import type {
   WorkflowPhase,
   WorkflowSpec,
 } from "../spec/manifest.ts";
+import type { TraceOrigin } from "../base/trace_context.ts";
 import type { LockKey } from "./effect.ts";
 import type { EndPhase, LifeState } from "./life/statechart.ts";
 
@@ -253,6 +254,8 @@ export interface Header {
   callbackSecret?: string;
   /** Callbacks that came before their step waits, by the name of its node. */
   earlyCallbacks?: Record<string, EarlyCallback>;
+  /** What its spans belong to. Kept up to date by whoever traces it; the engine does not look at it. */
+  trace?: TraceOrigin;
   /** State of its life. Changed by `life/` only. */
   machine: LifeState;
 }

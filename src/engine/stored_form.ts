@@ -73,6 +73,10 @@ const HEADER: Members<Header> = {
     { verb: isText, digest: isText, outputs: isMap(isText), message: isText },
     ["verb", "digest"],
   )),
+  trace: isRecord<NonNullable<Header["trace"]>>(
+    { parent: isText, state: isText, event: isText, run: isTime, isRestored: isTruth },
+    [],
+  ),
   machine: isAny,
 };
 

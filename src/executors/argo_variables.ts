@@ -1,4 +1,4 @@
-/** Pure: the variables of the contract (`ARGO_…`) that every container finds. */
+/** Pure: the variables that every container finds: those of the contract (`ARGO_…`), and the context of its trace. */
 import type { TaskSpec } from "../engine/effect.ts";
 
 /** What `ARGO_DEADLINE` says of a task without one: Go's zero time. */
@@ -16,5 +16,7 @@ export function argoVariables(task: TaskSpec, container: string): Record<string,
     ARGO_DEADLINE: task.deadline === undefined
       ? NO_DEADLINE
       : new Date(task.deadline).toISOString(),
+    ...(task.traceparent !== undefined && { TRACEPARENT: task.traceparent }),
+    ...(task.tracestate !== undefined && { TRACESTATE: task.tracestate }),
   };
 }

@@ -5,6 +5,7 @@
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
 import { LogLevel } from "./log_level.ts";
 import { ownAccess } from "./own_access.ts";
+import { traceSettings } from "./traces/settings.ts";
 
 export const AuthMode = ["server", "client", "sso"] as const;
 export type AuthMode = typeof AuthMode[number];
@@ -190,6 +191,13 @@ export const CONFIG_TABLE = {
     default: false,
     doc:
       "Use --auth-mode server although the server listens on more than loopback: lets anybody who can reach the port do everything",
+  },
+  traceValues: {
+    type: "switch",
+    env: "TRACE_VALUES",
+    default: false,
+    doc:
+      "Traces also show the values of parameters and the messages of workflows and steps, which may hold what not every reader of traces should see. Traces are sent if the variables of OpenTelemetry say where to, such as OTEL_EXPORTER_OTLP_ENDPOINT",
   },
   logLevel: {
     type: "choice",
@@ -607,6 +615,7 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
     const row = rows.get(flag);
     if (row) values[flag] = decode(row, texts, flagOf(flag), problems);
   }
+  traceSettings(env, problems);
   const config = values as unknown as Config;
   if (problems.length === 0) checkTogether(config, problems);
   if (problems.length > 0) throw new ConfigError(problems);

@@ -6,6 +6,7 @@ import type { Caller, Identity } from "../auth/port.ts";
 import type { Executor } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
+import type { Traces } from "../platform/traces/span.ts";
 import type { WorkThread } from "../platform/work_thread.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
@@ -127,6 +128,8 @@ export interface ServiceDeps {
   artifacts?: ArtifactSource;
   /** What the server stands on, for `sluice doctor`; absent: nothing of it is examined. */
   surroundings?: Surroundings;
+  /** Takes the spans of events. Absent: nothing is traced. */
+  traces?: Traces | undefined;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */

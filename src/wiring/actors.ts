@@ -3,6 +3,7 @@ import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host, type HostDeps } from "../actors/host.ts";
 import { locksKind } from "../actors/locks_actor.ts";
 import { createWorkflowKind } from "../actors/workflow/actor.ts";
+import { SpanRecovery } from "../actors/workflow/span_recovery.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
@@ -13,9 +14,12 @@ import type { Logger } from "../platform/log.ts";
 import { namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
+/** How long a collector may take for spans before whoever sent them gives up, with some time to spare, ms. */
+const UNSENT_MS = 15_000;
+
 /** The host, not yet started. */
 export function createHost(
-  { config, log, metrics, replica, seat }: ServerContext,
+  { config, log, metrics, replica, seat, traces, closing }: ServerContext,
   { store, clock }: Storage,
   { executor, artifacts, callbacks, archiveSelector, about }: {
     executor: Executor;
@@ -29,10 +33,16 @@ export function createHost(
   const naming = namingOf(config);
   const isKept = (labels: Record<string, string>) =>
     config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels);
-  return new Host({
+  const spans = traces && new SpanRecovery({
+    ...{ traces, store, clock, log, closing },
+    shards: () => host.shards,
+    windowMs: UNSENT_MS + traces.delayMs + 2 * config.leaseTtl,
+  });
+  const host: Host = new Host({
     store,
     executors: [executor],
-    kinds: [createWorkflowKind({ naming, isKept }), locksKind],
+    kinds: [createWorkflowKind({ naming, isKept, traces }), locksKind],
+    spans,
     clock,
     ids: systemIds,
     log,
@@ -51,6 +61,8 @@ export function createHost(
     artifactKeys: config.artifactKeys,
     limits: { nodes: config.maxNodes, bytes: config.maxWorkflowBytes },
   });
+  void spans?.run();
+  return host;
 }
 
 /** Removes artifacts that nobody needs any more. Rejects while their store cannot be reached. */

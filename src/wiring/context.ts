@@ -2,6 +2,7 @@
 import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { Traces } from "../platform/traces/span.ts";
 import type { Seat } from "../processes/seat.ts";
 import type { Naming } from "../spec/naming.ts";
 
@@ -15,6 +16,8 @@ export interface ServerContext {
   replica: string;
   /** Aborts when the server begins to stop. */
   closing: AbortSignal;
+  /** Takes spans. Undefined: nothing is traced. */
+  traces: Traces | undefined;
   /** Where several processes serve one port: the place of this one. */
   seat: Seat | undefined;
 }

@@ -74,6 +74,7 @@ export async function createService(
     counts: new KnownCounts(clock),
     olderWaits: new OlderWaits({ store, host, clock, log }),
     estimates: new DurationEstimates(store, clock, naming.labelPrefix),
+    traces: context.traces,
     logs: executor,
     artifacts,
     callbacks,

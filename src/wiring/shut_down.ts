@@ -38,5 +38,6 @@ export async function shutDown(
     CLOSE_MS,
     Promise.all([system.executor.close(), system.store.close()]),
   );
+  await system.traces?.close();
   log.info("stopped");
 }

@@ -15,6 +15,8 @@ import { createMetrics } from "../platform/metrics.ts";
 import { ownAccess } from "../platform/own_access.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
+import { openTraces } from "../platform/traces/open.ts";
+import type { Traces } from "../platform/traces/span.ts";
 import { Watchdog } from "../platform/watchdog.ts";
 import { runCensus } from "../service/census.ts";
 import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
@@ -48,6 +50,7 @@ export interface System extends Background {
   service: ServiceDeps;
   /** Aborted when the server begins to stop. */
   closing: AbortController;
+  traces: Traces | undefined;
 }
 
 /** What runs by itself. */
@@ -69,18 +72,28 @@ export async function startSystem(
   { address, seat }: { address: string; seat?: Seat | undefined },
 ): Promise<System> {
   const closing = new AbortController();
+  const metrics = createMetrics();
+  const replica = replicaName(hostname(), process.pid, systemIds.suffix(4));
+  const traces = await openTraces({
+    env: process.env,
+    showsValues: config.traceValues,
+    instance: replica,
+    log,
+    metrics,
+  });
   const context: ServerContext = {
     config,
     log,
     address,
-    metrics: createMetrics(),
-    replica: replicaName(hostname(), process.pid, systemIds.suffix(4)),
+    metrics,
+    replica,
     closing: closing.signal,
+    traces,
     seat,
   };
   const close: (() => unknown)[] = [];
   try {
-    return { ...await openParts(context, stop, (one) => close.push(one)), closing };
+    return { ...await openParts(context, stop, (one) => close.push(one)), closing, traces };
   } catch (cause) {
     closing.abort();
     for (const one of close.reverse()) await Promise.resolve(one()).catch(() => {});
@@ -93,7 +106,7 @@ async function openParts(
   context: ServerContext,
   stop: AbortSignal,
   onFailure: (close: () => unknown) => void,
-): Promise<Omit<System, "closing">> {
+): Promise<Omit<System, "closing" | "traces">> {
   const { config, replica, seat } = context;
   startWatchdog(context);
   await seat?.join(replica);

@@ -1,5 +1,6 @@
 /** A batch as data: the commands of each actor, and what they did to it. */
 import type { Json } from "../../base/json.ts";
+import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ActorChange, ActorId, Cursor } from "../../store/port.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "../hot_actor.ts";
 import type { KnownManifests } from "../port.ts";
@@ -41,6 +42,8 @@ export interface ActorBatch {
   isAside?: true;
   /** Its running tasks are to be ended. */
   endsTasks: boolean;
+  /** Work that has ended, for whoever traces it. Absent: none. */
+  spans?: SpanRecord[];
 }
 
 /** Commands whose results are known without their actors: the result, or the command of the batch that they repeat. */

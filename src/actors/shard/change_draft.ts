@@ -62,6 +62,7 @@ export class ChangeDraft {
     }
     if (taken.remains !== undefined) this.#remains = taken.remains;
     if (taken.endsTasks === true) this.batch.endsTasks = true;
+    if (taken.spans !== undefined) (this.batch.spans ??= []).push(...taken.spans);
     for (const effect of taken.effects) this.batch.effects.push(effect);
     return taken.needs;
   }

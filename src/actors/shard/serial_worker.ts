@@ -8,6 +8,7 @@ import { unavailable } from "../../base/problem.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Histogram } from "../../platform/metrics.ts";
+import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import {
   ActorExists,
@@ -55,6 +56,8 @@ export interface WorkerDeps extends BatchDeps {
   recover(worker: ShardWorker, rows: OutboxRow[]): void;
   /** Hears what workflows measured, once it is committed. */
   observe(samples: BatchPlan["samples"]): void;
+  /** Hears what has ended, once that is committed. Absent: nothing is traced. */
+  spans?: SpanReceiver | undefined;
   reply(replica: string, answers: Reply[]): void;
   /** The shard is gone: to another owner, or by a defect that only a fresh start cures. */
   onLost(worker: ShardWorker, cause: unknown): void;
@@ -68,6 +71,13 @@ export interface WorkerDeps extends BatchDeps {
   largeTurns: FairLimiter;
   commitSeconds: Histogram;
   batchSize: Histogram;
+}
+
+/** Where the spans of this replica's workflows go. */
+export interface SpanReceiver {
+  ended(spans: readonly SpanRecord[] | undefined): void;
+  /** A shard is run here from now on. */
+  tookOver(shard: number): void;
 }
 
 export class ShardWorker {
@@ -119,6 +129,7 @@ export class ShardWorker {
     for (const row of rows) this.rows.add(row.id, row.actor);
     this.#rowSeq = (rows.at(-1)?.seq ?? 0) + 1;
     if (rows.length > 0) this.#deps.recover(this, rows);
+    this.#deps.spans?.tookOver(this.shard);
   }
 
   get replica(): string {
@@ -319,7 +330,7 @@ export class ShardWorker {
 
   /** Does what follows from a commit: rows, timers, the cache, effects. */
   #follow(batches: ActorBatch[], plan: BatchPlan, changes: TakenChanges): void {
-    const { timers, lane, cache, perform, observe } = this.#deps;
+    const { timers, lane, cache, perform, observe, spans } = this.#deps;
     const { commit, rows, samples } = plan;
     this.#rowChanges.committed(changes);
     for (const id of commit.outboxDrop) this.rows.remove(id);
@@ -333,6 +344,7 @@ export class ShardWorker {
     }
     if (rows.length > 0) perform(this, rows);
     if (samples.length > 0) observe(samples);
+    if (spans !== undefined) { for (const batch of batches) spans.ended(batch.spans); }
   }
 
   async #loadTimers(): Promise<void> {

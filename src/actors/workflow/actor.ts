@@ -55,6 +55,8 @@ import {
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";
+import { relabel } from "./relabel.ts";
+import { traced } from "./traced.ts";
 
 /** So many nodes weigh as much as a small workflow. */
 const NODES_PER_WEIGHT = 10;
@@ -85,6 +87,10 @@ class WorkflowActor implements HotActor {
     this.id = id;
     this.#options = options;
     this.#state = state;
+  }
+
+  get state(): WorkflowState | undefined {
+    return this.#state;
   }
 
   exists(): boolean {
@@ -347,19 +353,6 @@ function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
   return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
 }
 
-function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
-  const { metadata } = state.header;
-  const merged = { ...metadata.labels };
-  for (const [key, value] of Object.entries(labels)) {
-    if (value === null) delete merged[key];
-    else merged[key] = value;
-  }
-  if (Object.keys(merged).length > 0) metadata.labels = merged;
-  else delete metadata.labels;
-  state.pending.header = true;
-  state.pending.index = true;
-}
-
 /** The actor kind of workflows. */
 export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind {
   return {
@@ -377,12 +370,13 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
       });
       return { put, drop: [], index, effects: effects as HostEffect[], needs: [] };
     },
-    hydrate: (id, stored) => new WorkflowActor(id, stored && load(stored), options),
+    hydrate: (id, stored) =>
+      traced(new WorkflowActor(id, stored && load(stored), options), options.traces),
     *hydrateInTurns(stored) {
       const state = asideHeader(stored.parts["h"]) === undefined
         ? yield* loadSteps(stored.parts)
         : load(stored);
-      return new WorkflowActor(stored.id, state, options);
+      return traced(new WorkflowActor(stored.id, state, options), options.traces);
     },
     enough: (body) => enoughFor(body, options),
     hydrateBare: (stored, cause) => new BareWorkflow(stored, options, cause),

@@ -7,6 +7,7 @@ import type { WorkflowState } from "../../engine/state.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { viewWorkflow } from "../../engine/view.ts";
 import type { Workflow } from "../../spec/manifest.ts";
+import type { Traces } from "../../platform/traces/span.ts";
 import { archivingStatusLabel, type Naming, STANDARD_NAMING } from "../../spec/naming.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
@@ -23,6 +24,8 @@ export interface WorkflowKindOptions {
   isKept?: (labels: Record<string, string>) => boolean;
   /** A workflow with more nodes is not loaded to be terminated: only its header ends. @default {100_000} */
   maxNodes?: number;
+  /** Takes the spans of workflows. @default nobody does */
+  traces?: Traces | undefined;
 }
 
 /** A sentence about a workflow, in the words of the reference. */

@@ -160,8 +160,11 @@ export class HttpExecutor extends ReplicaExecutor {
       }
       headers.push([name, found]);
     }
-    if (!headers.some(([name]) => name.toLowerCase() === "idempotency-key")) {
-      headers.push(["Idempotency-Key", task.id]);
+    const has = (wanted: string) => headers.some(([name]) => name.toLowerCase() === wanted);
+    if (!has("idempotency-key")) headers.push(["Idempotency-Key", task.id]);
+    if (task.traceparent !== undefined && !has("traceparent")) {
+      headers.push(["traceparent", task.traceparent]);
+      if (task.tracestate !== undefined) headers.push(["tracestate", task.tracestate]);
     }
     return headers;
   }

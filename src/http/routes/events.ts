@@ -6,6 +6,7 @@ import { eventMetadata } from "../event_metadata.ts";
 import { idempotencyOf } from "../idempotency_header.ts";
 import { param, type Route, unary } from "../route.ts";
 import { webhookGuard } from "../webhook_guard.ts";
+import { originOf } from "./trace_header.ts";
 
 /** Every route of events. */
 export const EVENT_ROUTES: readonly Route[] = [
@@ -26,6 +27,7 @@ export const EVENT_ROUTES: readonly Route[] = [
         discriminator: param(call, "discriminator"),
         payload: call.body ?? null,
         metadata: eventMetadata(call.headers, call.server),
+        trace: originOf(call),
         manifests: call.manifests,
       };
       if (call.query.dryRun === true) {

@@ -27,6 +27,7 @@ import {
 import { type Route, unary, type UnaryRoute } from "../route.ts";
 import { changedWire } from "../wire.ts";
 import { workflowRef } from "./shared_options.ts";
+import { causeOf, originOf } from "./trace_header.ts";
 
 const ONE = "/api/v1/workflows/{namespace}/{name}";
 const tag = "workflows";
@@ -56,7 +57,7 @@ function control<B>(
           call.caller,
           workflowRef(call),
           request(call.body),
-          { idempotency: await idempotencyOf(call), isBrief: call.isMinimal },
+          { idempotency: await idempotencyOf(call), isBrief: call.isMinimal, cause: causeOf(call) },
         ),
       ),
   });
@@ -138,6 +139,7 @@ export const WORKFLOW_CONTROL_ROUTES: readonly Route[] = [
         await resubmitWorkflow(call.service, call.caller, workflowRef(call), {
           ...defined({ memoized, parameters }),
           idempotency: await idempotencyOf(call),
+          trace: originOf(call),
         }),
       );
     },

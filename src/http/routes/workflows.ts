@@ -30,6 +30,7 @@ import {
 import { param, type Route, unary } from "../route.ts";
 import { changedWire, listWire, showsNodes, workflowWire, workflowWireInTurns } from "../wire.ts";
 import { deleteConditions, listRequest, workflowRef } from "./shared_options.ts";
+import { originOf } from "./trace_header.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
 const ONE = `${WORKFLOWS}/{name}`;
@@ -58,6 +59,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
           serverDryRun,
           dryRun: (createOptions?.dryRun ?? []).length > 0,
           idempotency: await idempotencyOf(call),
+          trace: originOf(call),
         }),
       );
     },
@@ -197,6 +199,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
           resourceName: call.body.resourceName ?? "",
           options: call.body.submitOptions ?? {},
           idempotency: await idempotencyOf(call),
+          trace: originOf(call),
         }),
       ),
   }),

@@ -31,6 +31,7 @@ import {
   eventWorkflowUid,
   fittingName,
 } from "./identity.ts";
+import type { EventTrace } from "./event_trace.ts";
 import type { EventEnvelope } from "./intake.ts";
 import { described, keepWaiting } from "./waiting_callbacks.ts";
 
@@ -54,6 +55,8 @@ export interface EventDispatch {
   caller: Caller;
   /** It may have been dispatched before. */
   isRepeat: boolean;
+  /** Absent: nothing is traced. */
+  trace?: EventTrace | undefined;
 }
 
 /** Runs the bindings that have not settled yet. */
@@ -166,6 +169,7 @@ async function submit(
       workflow,
       uid,
       idempotency: { key, fingerprint: key, ttlMs: EVENT_KEY_TTL_MS },
+      trace: dispatch.trace?.originOf(uid),
     }));
   return stored.metadata.name ?? "";
 }
@@ -201,12 +205,13 @@ export async function eventWorkflow(
 
 /** Calls back the steps that wait. If there are none, the callback is kept until there is one. */
 async function carryOut(
-  { deps, event, envelope, caller }: EventDispatch,
+  { deps, event, envelope, caller, trace }: EventDispatch,
   binding: string,
   request: CallbackRequest,
 ): Promise<Omit<BindingOutcome, "binding">> {
   const { namespace, id, receivedAt } = event;
-  const names = await callBack(deps, caller, namespace, request, eventKey(id, binding));
+  const by = { key: eventKey(id, binding), cause: trace?.cause };
+  const names = await callBack(deps, caller, namespace, request, by);
   if (names.length > 0) {
     const outcome = request.action === "resume" ? "resumed" : "stopped";
     return { outcome, workflow: names.join(", ") };

@@ -22,7 +22,7 @@ const MAX_WORKFLOWS = 1_000;
 /**
  * Resumes or stops the matching steps that wait.
  *
- * @param key under which a repeat finds the first answer
+ * @param by the key under which a repeat finds the first answer, and what caused it, as a `traceparent`
  * @returns the workflows whose steps were called back; none when no step waits
  * @throws {Problem} PermissionDenied, InvalidArgument, Unavailable …
  */
@@ -31,7 +31,7 @@ export async function callBack(
   caller: Caller,
   namespace: string,
   request: CallbackRequest,
-  key: string,
+  { key, cause }: { key: string; cause?: string | undefined },
 ): Promise<string[]> {
   const { action, nodeFieldSelector, message } = request;
   if (nodeFieldSelector === "") throw invalid("the node field selector is empty");
@@ -50,7 +50,7 @@ export async function callBack(
         action === "resume"
           ? { type: "resume", nodeFieldSelector }
           : { type: "stop", nodeFieldSelector, ...defined({ message }) },
-        { idempotency },
+        { idempotency, cause },
       );
       found.push(name);
     } catch (error) {

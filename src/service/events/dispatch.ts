@@ -10,6 +10,7 @@ import { type BindingOutcome, type EventDispatch, runBindings } from "./binding_
 import type { BindingSource, EventBinding } from "./binding_source.ts";
 import { eventCaller } from "./caller.ts";
 import { deadDelivery, deliveryOf, deliveryOfUnreadable } from "./delivery_outcome.ts";
+import { EventTrace } from "./event_trace.ts";
 import { type EventEnvelope, readEnvelope } from "./intake.ts";
 import type { KeepEvent } from "./kept_events.ts";
 
@@ -47,8 +48,11 @@ export async function dispatchEvent(
       envelope,
       caller: eventCaller(deps, envelope.sender),
       isRepeat: event.attempts > 0 || envelope.outcomes !== undefined,
+      trace: deps.traces && new EventTrace(deps.traces, event, envelope),
     };
-    return await dispatchTo(current, dispatch, earlier, keeps);
+    const verdict = await dispatchTo(current, dispatch, earlier, keeps);
+    if (verdict.retryAfterMs === undefined) dispatch.trace?.end(verdict.delivery, deps.clock.now());
+    return verdict;
   } catch (error) {
     if (!isTransient(error)) throw error;
     deps.log.warn({ event: event.id, err: error }, "event not dispatched; it comes back");

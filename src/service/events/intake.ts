@@ -1,6 +1,7 @@
 /** Receives events: one durable append, then the answer. The event workers do the rest. */
 import type { Caller, Identity } from "../../auth/port.ts";
 import { isJsonObject, type Json } from "../../base/json.ts";
+import type { TraceOrigin } from "../../base/trace_context.ts";
 import type { Delivery } from "../../store/event_port.ts";
 import type { Version } from "../../store/version.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
@@ -19,6 +20,8 @@ export interface EventEnvelope {
   sender: Identity;
   /** What bindings did before it was replayed. Those with an error run again. */
   outcomes?: Delivery["bindings"];
+  /** What caused it, where traces are wanted. */
+  trace?: TraceOrigin;
 }
 
 /** Reads the envelope of a stored event; undefined when the text is not one. */
@@ -30,10 +33,11 @@ export function readEnvelope(text: string): EventEnvelope | undefined {
     return undefined;
   }
   if (!isJsonObject(envelope)) return undefined;
-  const { payload, metadata, sender, outcomes } = envelope;
+  const { payload, metadata, sender, outcomes, trace } = envelope;
   const isEnvelope = payload !== undefined && isJsonObject(sender) && isJsonObject(metadata) &&
     Object.values(metadata).every((values) => Array.isArray(values)) &&
-    (outcomes === undefined || Array.isArray(outcomes));
+    (outcomes === undefined || Array.isArray(outcomes)) &&
+    (trace === undefined || isJsonObject(trace));
   return isEnvelope ? envelope as unknown as EventEnvelope : undefined;
 }
 
@@ -42,6 +46,8 @@ export interface EventRequest {
   discriminator: string;
   payload: Json;
   metadata: EventEnvelope["metadata"];
+  /** What caused it, where traces are wanted. */
+  trace?: TraceOrigin | undefined;
   idempotency?: Idempotency | undefined;
   /** Version of all manifests by which the sender was judged; absent: the current one. */
   manifests?: Version | undefined;
@@ -77,6 +83,7 @@ export async function receiveEvent(
     metadata: request.metadata,
     sender: caller.identity,
   };
+  if (request.trace !== undefined) surroundings.trace = request.trace;
   const text = `{"payload":${payload},${JSON.stringify(surroundings).slice(1)}`;
   const receivedAt = deps.clock.now();
   const { result } = await deps.store.events.offer(

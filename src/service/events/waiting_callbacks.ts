@@ -175,7 +175,7 @@ class Rounds {
     try {
       const caller = eventCaller(this.#deps, sender);
       const key = eventKey(event, binding);
-      const names = await callBack(this.#deps, caller, namespace, request, key);
+      const names = await callBack(this.#deps, caller, namespace, request, { key });
       if (names.length > 0) {
         const outcome = request.action === "resume" ? "resumed" : "stopped";
         return { outcome, workflow: names.join(", ") };

@@ -32,6 +32,8 @@ export interface ControlAnswer {
   idempotency?: Idempotency | undefined;
   /** Nodes are not wanted. The answer has them all the same if it is kept for a repeat. */
   isBrief?: boolean;
+  /** `traceparent` of what caused it, where traces are wanted. */
+  cause?: string | undefined;
 }
 
 /** Applies a control request and returns the workflow as it is right after it. */
@@ -40,7 +42,7 @@ export async function controlWorkflow(
   caller: Caller,
   ref: WorkflowRef,
   request: ControlRequest,
-  { idempotency, isBrief = false }: ControlAnswer = {},
+  { idempotency, isBrief = false, cause }: ControlAnswer = {},
 ): Promise<Workflow> {
   const { namespace } = ref;
   const name = await resolveName(deps, caller, namespace, ref.name);
@@ -68,6 +70,7 @@ export async function controlWorkflow(
       : request,
     ...defined({ labels }),
     ...(isBrief && idempotency === undefined && { isBrief }),
+    ...(cause !== undefined && { cause }),
   }, executeOptions(idempotency));
 }
 

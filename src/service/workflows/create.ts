@@ -2,6 +2,7 @@
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import type { TraceOrigin } from "../../base/trace_context.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { nextTurn } from "../../platform/clock.ts";
 import type { ObjectMeta, Workflow } from "../../spec/manifest.ts";
@@ -31,6 +32,7 @@ export interface CreateWorkflowRequest {
   /** Answers with the checked request itself. */
   dryRun?: boolean;
   idempotency?: Idempotency | undefined;
+  trace?: TraceOrigin | undefined;
 }
 
 /** Creates a workflow from a manifest. */
@@ -90,6 +92,8 @@ export interface StoreWorkflowRequest {
   /** @default a new one */
   uid?: string;
   idempotency?: Idempotency | undefined;
+  /** What caused it, where traces are wanted. */
+  trace?: TraceOrigin | undefined;
 }
 
 /**
@@ -138,7 +142,12 @@ export async function storeWorkflow(
       return await deps.host.execute(
         namespace,
         name,
-        { type: "submit", workflow, ...(request.isChecked === true && { isChecked: true }) },
+        {
+          type: "submit",
+          workflow,
+          ...(request.isChecked === true && { isChecked: true }),
+          ...(request.trace !== undefined && { trace: request.trace }),
+        },
         { ...executeOptions(request.idempotency), ...defined({ manifests: request.manifests }) },
       );
     } catch (error) {

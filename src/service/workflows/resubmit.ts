@@ -1,5 +1,6 @@
 /** Starting a workflow again under a new name. */
 import type { Caller } from "../../auth/port.ts";
+import type { TraceOrigin } from "../../base/trace_context.ts";
 import { resubmitWorkflow as copyOf } from "../../engine/orders/resubmit.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
@@ -16,6 +17,8 @@ export interface ResubmitRequest {
   memoized?: boolean;
   parameters?: string[];
   idempotency?: Idempotency | undefined;
+  /** What caused it, where traces are wanted. */
+  trace?: TraceOrigin | undefined;
 }
 
 /** Resubmits a workflow that is in the store. */
@@ -61,5 +64,6 @@ export async function resubmitFrom(
     workflow: withStoredTemplates(workflow, reached),
     manifests: reached.manifests,
     idempotency: request.idempotency,
+    trace: request.trace,
   });
 }

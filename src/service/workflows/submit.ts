@@ -2,6 +2,7 @@
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
+import type { TraceOrigin } from "../../base/trace_context.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import {
   type Artifact,
@@ -55,6 +56,8 @@ export interface SubmitRequest {
   resourceName: string;
   options: SubmitOptions;
   idempotency?: Idempotency | undefined;
+  /** What caused it, where traces are wanted. */
+  trace?: TraceOrigin | undefined;
 }
 
 const SOURCES: Readonly<Record<string, ManifestKind>> = {
@@ -94,6 +97,7 @@ export async function submitWorkflow(
     serverDryRun: options.serverDryRun,
     manifests: reached.manifests,
     idempotency: request.idempotency,
+    trace: request.trace,
   });
 }
 

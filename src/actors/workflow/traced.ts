@@ -1,0 +1,139 @@
+/**
+ * A workflow whose spans are wanted: it does what the workflow does, and hands out a span for whatever has ended. The host lets
+ * them out once the commit is in. Without tracing, there are none of these.
+ */
+import { isJsonObject, type Json } from "../../base/json.ts";
+import type { Steps } from "../../base/steps.ts";
+import type { TraceOrigin } from "../../base/trace_context.ts";
+import type { EngineEnv } from "../../engine/engine.ts";
+import type { WorkflowState } from "../../engine/state.ts";
+import type { Traces } from "../../platform/traces/span.ts";
+import type { ActorId } from "../../store/port.ts";
+import { isArchivedActor } from "../actor_ids.ts";
+import type { Answer, HotActor, Taken } from "../hot_actor.ts";
+import type { WorkflowCommand } from "../port.ts";
+import { WorkflowTrace } from "./workflow_trace.ts";
+
+/** An actor that shows its workflow. */
+export interface StatefulActor extends HotActor {
+  /** Undefined: it does not exist. */
+  readonly state: WorkflowState | undefined;
+}
+
+/** The actor, with spans if they are wanted. An archived workflow has had its own. */
+export function traced(actor: StatefulActor, traces: Traces | undefined): HotActor {
+  if (traces === undefined || isArchivedActor(actor.id)) return actor;
+  return new TracedWorkflow(actor, traces);
+}
+
+class TracedWorkflow implements HotActor {
+  readonly id: ActorId;
+  readonly #inner: StatefulActor;
+  readonly #traces: Traces;
+  #trace: WorkflowTrace | undefined;
+
+  constructor(inner: StatefulActor, traces: Traces) {
+    this.id = inner.id;
+    this.#inner = inner;
+    this.#traces = traces;
+    this.#begin();
+  }
+
+  exists(): boolean {
+    return this.#inner.exists();
+  }
+
+  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
+    const { state } = this.#inner;
+    if (this.#trace !== undefined) this.#trace.now = env.now;
+    const answer = this.#inner.receive(body, env);
+    if (!isJsonObject(body)) return answer;
+    const after = () => this.#after(body as unknown as WorkflowCommand, state, env);
+    if (typeof answer !== "object") {
+      after();
+      return answer;
+    }
+    return function* () {
+      const last = yield* answer;
+      after();
+      return last;
+    }();
+  }
+
+  advance(env: EngineEnv): void {
+    if (this.#trace !== undefined) this.#trace.now = env.now;
+    this.#inner.advance(env);
+  }
+
+  take(): Taken {
+    const taken = this.#inner.take();
+    const { state } = this.#inner;
+    const spans = this.#trace?.take(state, taken);
+    if (spans !== undefined) taken.spans = spans;
+    if (state === undefined) this.#trace = undefined;
+    return taken;
+  }
+
+  weight(): number {
+    return this.#inner.weight();
+  }
+
+  rests(): boolean {
+    return this.#inner.rests();
+  }
+
+  isOver(): boolean {
+    return this.#inner.isOver?.() ?? false;
+  }
+
+  isGrowing(): boolean {
+    return this.#inner.isGrowing();
+  }
+
+  /** Notes what a command means for the trace. */
+  #after(command: WorkflowCommand, before: WorkflowState | undefined, env: EngineEnv): void {
+    const { state } = this.#inner;
+    switch (command.type) {
+      case "submit":
+        if (state !== undefined && command.trace !== undefined) {
+          const origin = this.#kept(state, command.trace);
+          if (origin !== undefined) state.header.trace = origin;
+        }
+        return this.#begin(env.now);
+      case "import":
+        return this.#begin(env.now);
+      case "restore":
+        if (state !== undefined) state.header.trace = { run: env.now, isRestored: true };
+        return this.#begin(env.now);
+      case "control":
+        if (state === undefined) return;
+        if (command.cause !== undefined) this.#trace?.noteCause(command.cause);
+        if (command.request.type !== "retry") return;
+        state.header.trace = { ...state.header.trace, run: env.now };
+        return this.#begin(env.now);
+      case "delete":
+        if (state === undefined && before !== undefined) this.#trace?.close(before, env.now);
+        return;
+    }
+  }
+
+  /** Of a workflow whose spans nobody wants only the parent is kept, which says so. */
+  #kept(state: WorkflowState, origin: TraceOrigin): TraceOrigin | undefined {
+    const { parent, state: given, event } = origin;
+    const kept: TraceOrigin = {};
+    if (parent !== undefined) kept.parent = parent;
+    if (parent !== undefined && given !== undefined) kept.state = given;
+    const isWanted = new WorkflowTrace(state, kept, this.#traces).isSampled;
+    if (event !== undefined && isWanted) kept.event = event;
+    return parent === undefined && kept.event === undefined ? undefined : kept;
+  }
+
+  #begin(now = 0): void {
+    const { state } = this.#inner;
+    if (state === undefined) return;
+    this.#trace = new WorkflowTrace(state, state.header.trace ?? {}, this.#traces);
+    this.#trace.now = now;
+    this.#trace.look(state);
+    this.#trace.tell(this.id);
+  }
+}

@@ -1,0 +1,87 @@
+/** Opens what takes spans, if the variables of OpenTelemetry ask for it. */
+import { BoundedCache } from "../../base/bounded_cache.ts";
+import { VERSION } from "../../base/version.ts";
+import type { Logger } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import { type Env, traceSettings } from "./settings.ts";
+import { SpanQueue } from "./span_queue.ts";
+import type { NotedTrace, Traces } from "./span.ts";
+
+/** Longest wait for the collector at the end, ms. */
+const CLOSE_MS = 3_000;
+/** Names whose trace is known to log lines. */
+const MAX_NOTED = 20_000;
+/** How long it is quiet about lost spans after it has said so, ms. */
+const QUIET_MS = 60_000;
+
+export interface OpenTracesOptions {
+  env: Env;
+  /** Attributes also show what users have written into parameters and messages. */
+  showsValues: boolean;
+  /** Name of this process. */
+  instance: string;
+  log: Logger;
+  metrics: Metrics;
+}
+
+/** Spans that are sent, and what is noted of traces; undefined where no traces are wanted. */
+export async function openTraces(options: OpenTracesOptions): Promise<Traces | undefined> {
+  const { env, showsValues, instance, log, metrics } = options;
+  const settings = traceSettings(env);
+  if (settings === undefined) return undefined;
+  const exported = metrics.counter(
+    "sluice_trace_spans_exported_total",
+    "Spans sent to a collector",
+  );
+  const dropped = metrics.counter(
+    "sluice_trace_spans_dropped_total",
+    "Spans lost: the queue was full, or the collector did not take them",
+  );
+  const byReason = {
+    queue_full: { reason: "queue_full" },
+    export_failed: { reason: "export_failed" },
+  } as const;
+  for (const labels of Object.values(byReason)) dropped.inc(labels, 0);
+  exported.inc(undefined, 0);
+  let quietUntil = 0;
+  const onDropped = (spans: number, reason: keyof typeof byReason) => {
+    dropped.inc(byReason[reason], spans);
+    const now = performance.now();
+    if (now < quietUntil) return;
+    quietUntil = now + QUIET_MS;
+    log.warn({ reason, spans }, "spans are lost; sluice_trace_spans_dropped_total counts them");
+  };
+  // Only now: without traces nothing of it is loaded.
+  const { openSdk } = await import("./sdk.ts");
+  const sdk = await openSdk({
+    settings,
+    version: VERSION,
+    instance,
+    onExported: (spans) => exported.inc(undefined, spans),
+    onDropped,
+  });
+  const queue = new SpanQueue({
+    max: settings.maxQueueSize,
+    send: (record) => sdk.send(record),
+    onFull: (spans) => onDropped(spans, "queue_full"),
+  });
+  const noted = new BoundedCache<string, NotedTrace>(MAX_NOTED);
+  return {
+    showsValues,
+    delayMs: settings.scheduleDelayMs,
+    isSampled: (traceId, parent) => sdk.isSampled(traceId, parent),
+    emit: (spans) => queue.add(spans),
+    note: (names, trace) => {
+      for (const name of names) noted.set(name, trace);
+    },
+    find: (name) => noted.get(name),
+    async close() {
+      queue.drain();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<void>((resolve) => timer = setTimeout(resolve, CLOSE_MS));
+      // What can't be sent has been counted.
+      await Promise.race([sdk.close().catch(() => {}), late]);
+      clearTimeout(timer);
+    },
+  };
+}
