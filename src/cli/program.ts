@@ -39,6 +39,7 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
   ["test", async () => (await import("./test_command.ts")).addTestCommand],
   ["migrate", async () => (await import("./migrate/command.ts")).addMigrateCommand],
   ["doctor", async () => (await import("./doctor_command.ts")).addDoctorCommand],
+  ["store", async () => (await import("./store_commands.ts")).addStoreCommands],
   ["version server", async () => (await import("./server_commands.ts")).addServerCommands],
   [
     "auth token sync convert expr",

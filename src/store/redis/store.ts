@@ -6,6 +6,7 @@
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore, Membership, Store } from "../port.ts";
+import { blobBase } from "./blob_base.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, redisKeys } from "./keys.ts";
@@ -28,7 +29,7 @@ import { checkSettings } from "./settings_check.ts";
 import { askShards } from "./shard_calls.ts";
 import { RedisShards } from "./shards.ts";
 import { SharedTexts } from "./shared_texts.ts";
-import { LAYOUT, Terms } from "./terms.ts";
+import { LAYOUT, Terms, UNFINISHED } from "./terms.ts";
 import { parseRedisUrl } from "./url.ts";
 import { Wakeups } from "../wakeups.ts";
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
@@ -128,8 +129,17 @@ async function openStore(
   label: string,
 ): Promise<OpenedStore> {
   const args = [String(wish), String(LAYOUT)];
-  const [shards = NaN, layout = NaN] = listOf(await link.run(OPEN, key, args)).map(Number);
-  if (layout <= LAYOUT) return { shards, terms: new Terms(layout, label) };
+  const [shards, found] = listOf(await link.run(OPEN, key, args));
+  if (found === UNFINISHED) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      "The store in Redis is an unfinished copy: run the same `sluice store copy` or `import` again to finish it",
+    );
+  }
+  const layout = Number(found);
+  if (layout <= LAYOUT) {
+    return { shards: Number(shards), terms: new Terms(layout, label) };
+  }
   throw new Problem(
     ProblemCode.FailedPrecondition,
     `The store in Redis has layout ${layout}; this program knows layouts up to ${LAYOUT}. ` +
@@ -198,11 +208,7 @@ function createMembership(
 }
 
 function createBlobs({ link, keys }: RedisContext): BlobStore {
-  function baseOf(key: string): string {
-    let hash = 0;
-    for (let at = 0; at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
-    return keys.blobs(hash % BLOB_BUCKETS);
-  }
+  const baseOf = (key: string) => blobBase(keys, key);
   const bytesOf = (value: Uint8Array) => Buffer.from(value.buffer, value.byteOffset, value.length);
   return {
     async putBlob(key, value) {

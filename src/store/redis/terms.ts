@@ -20,6 +20,8 @@ import type { IndexEntry, ListQuery } from "../port.ts";
 
 /** The newest layout; a store keeps the one with which it was created. */
 export const LAYOUT = 2;
+/** In place of a layout: the store is a copy that is not complete. No program takes it for a layout that it knows. */
+export const UNFINISHED = "copy";
 
 const PHASE_LABEL = `${STANDARD_NAMING.labelPrefix}phase`;
 const COMPLETED_LABEL = completedLabel(STANDARD_NAMING);

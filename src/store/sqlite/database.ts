@@ -22,6 +22,8 @@ export type Row = Record<string, SQLOutputValue>;
 export interface SqliteOptions {
   /** Folder of the store; made when missing. */
   folder: string;
+  /** Name of the file in it. @default {"sluice.db"} */
+  file?: string;
   /** FULL: an answered request survives a power cut. NORMAL: the last moments before one may be lost. @default {"FULL"} */
   synchronous?: "FULL" | "NORMAL";
   /** How long to wait for another process to release the folder, in milliseconds. @default {2_000} */
@@ -192,11 +194,16 @@ export class SqliteDatabase {
   }
 }
 
-function openExclusively({ folder, synchronous = "FULL", lockTimeoutMs = 2_000 }: SqliteOptions) {
+/** Name of the file with the store in its folder. */
+export const STORE_FILE = "sluice.db";
+
+function openExclusively(
+  { folder, file = STORE_FILE, synchronous = "FULL", lockTimeoutMs = 2_000 }: SqliteOptions,
+) {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(folder, { recursive: true });
-    database = new DatabaseSync(join(folder, "sluice.db"), { timeout: lockTimeoutMs });
+    database = new DatabaseSync(join(folder, file), { timeout: lockTimeoutMs });
     // The operating system holds the lock, and drops it when the process ends, however it ends.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");

@@ -146,9 +146,14 @@ export async function readWholeActor(
   return undefined;
 }
 
-/** Id of the row for the remains of an actor; no actor has such an id. */
+/** Begins the id of a row for the remains of an actor; no actor has such an id. */
+export const REMAINS_PREFIX = "~";
+
+/** Key and text of each part of a row. */
+export const PART_ROWS = `${ALL} ORDER BY key`;
+
 function remainsId(name: string): string {
-  return `~${name}`;
+  return `${REMAINS_PREFIX}${name}`;
 }
 
 /** Hides an actor, inside a write; its parts stay. */

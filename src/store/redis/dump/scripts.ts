@@ -1,0 +1,75 @@
+/** The atomic steps in which a copy is written into Redis, as Lua. As in `../scripts.ts`, KEYS[1] is a base. */
+import { ACTOR_FIELD, EVENT_KEY, LATER, SHARD_KEY } from "../keys.ts";
+import { defineScript } from "../script.ts";
+
+/**
+ * Writes actors of one shard. One that is there with the same version is left as it is. Parts without a version belong to an
+ * actor whose last parts are still to come.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  for each actor a list as JSON: id; version, '' while more parts are to come; index entry or ''; uid; reference
+ *       among its parts or ''; the text in whose place it is; keys of other parts; terms and scores; keys and texts of parts
+ * Returns  how many were written
+ */
+export const LOAD_ACTORS = defineScript(`
+local base, call = KEYS[1], redis.call
+local written = 0
+local function in_slices(list, run)
+  for from = 1, #list, 1000 do run(unpack(list, from, math.min(from + 999, #list))) end
+end
+for i = 1, #ARGV do
+  local id, version, index, uid, reference, text, others, terms, parts = unpack(cjson.decode(ARGV[i]))
+  local key = base .. '${SHARD_KEY.actor}' .. id
+  local found = call('HMGET', key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.others}', 's')
+  if not found[1] or (version ~= '' and found[1] ~= version) then
+    written = written + 1
+    if reference ~= '' and found[3] ~= reference then
+      local shared = base .. '${SHARD_KEY.shared}' .. reference
+      if call('HINCRBY', shared, 'n', 1) <= 1 then
+        call('HSET', shared, 'n', 1, 't', text)
+        call('PERSIST', shared)
+      end
+    end
+    in_slices(parts, function(...) call('HSET', key, ...) end)
+    local all = found[2] or ''
+    for _, other in ipairs(others) do
+      if not string.find('\\n' .. all .. '\\n', '\\n' .. other .. '\\n', 1, true) then
+        all = all == '' and other or all .. '\\n' .. other
+      end
+    end
+    if all ~= '' then call('HSET', key, '${ACTOR_FIELD.others}', all) end
+    if version ~= '' then
+      call('HSET', key, '${ACTOR_FIELD.version}', version)
+      if index ~= '' then
+        call('HSET', key, '${ACTOR_FIELD.index}', index)
+        call('HSET', base .. '${SHARD_KEY.uids}', uid, id)
+        for at = 1, #terms, 2 do call('ZADD', base .. '${SHARD_KEY.term}' .. terms[at], terms[at + 1], id) end
+      end
+    end
+  end
+end
+return written
+`);
+
+/**
+ * Queues events, in their order.
+ *
+ * KEYS  1 base of the events
+ * ARGV  for each event: id, content, time when it is tried again or ''
+ * Returns  their number
+ */
+export const LOAD_EVENTS = defineScript(`
+local base, call = KEYS[1], redis.call
+for i = 1, #ARGV, 3 do
+  local id, content, at = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local place = '${LATER}'
+  if at == '' then
+    place = call('XADD', base .. '${EVENT_KEY.queue}', '*', id, content) .. ' 1'
+  else
+    call('HSET', base .. '${EVENT_KEY.held}', id, content)
+    call('ZADD', base .. '${EVENT_KEY.later}', at, id)
+  end
+  call('HSET', base .. '${EVENT_KEY.places}', id, place)
+end
+return #ARGV / 3
+`);
