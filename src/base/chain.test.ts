@@ -1,12 +1,6 @@
 import { expect, test } from "vitest";
 import { Chain } from "./chain.ts";
 
-function valuesOf(chain: Chain<string>): string[] {
-  const values: string[] = [];
-  for (let link = chain.first; link !== undefined; link = link.after) values.push(link.value);
-  return values;
-}
-
 test("members leave from anywhere and the others stay in order", () => {
   const chain = new Chain<string>();
   const [a, b, c, d] = ["a", "b", "c", "d"].map((value) => chain.add(value)) as [
@@ -16,12 +10,12 @@ test("members leave from anywhere and the others stay in order", () => {
     ReturnType<typeof chain.add>,
   ];
   chain.remove(b);
-  expect(valuesOf(chain)).toEqual(["a", "c", "d"]);
+  expect([...chain]).toEqual(["a", "c", "d"]);
   chain.remove(a);
   chain.remove(d);
-  expect(valuesOf(chain)).toEqual(["c"]);
+  expect([...chain]).toEqual(["c"]);
   chain.add("e");
-  expect(valuesOf(chain)).toEqual(["c", "e"]);
+  expect([...chain]).toEqual(["c", "e"]);
   chain.remove(c);
   expect(chain.takeAll()).toEqual(["e"]);
   expect(chain.first).toBeUndefined();
@@ -35,9 +29,22 @@ test("who has left leaves once, and holds no neighbour", () => {
   chain.remove(second);
   chain.remove(second);
   expect([second.before, second.after]).toEqual([undefined, undefined]);
-  expect(valuesOf(chain)).toEqual(["first", "third"]);
+  expect([...chain]).toEqual(["first", "third"]);
   expect(chain.takeAll()).toEqual(["first", "third"]);
   chain.remove(first);
   chain.add("again");
-  expect(valuesOf(chain)).toEqual(["again"]);
+  expect([...chain]).toEqual(["again"]);
+});
+
+test("the member that is shown may leave", () => {
+  const chain = new Chain<number>();
+  const links = [1, 2, 3].map((value) => chain.add(value));
+  const seen: number[] = [];
+  for (const value of chain) {
+    seen.push(value);
+    const link = links[value - 1];
+    if (link !== undefined) chain.remove(link);
+  }
+  expect(seen).toEqual([1, 2, 3]);
+  expect([...chain]).toEqual([]);
 });

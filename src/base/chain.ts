@@ -43,13 +43,19 @@ export class Chain<T> {
     link.isIn = false;
   }
 
+  /** All members, oldest first; the one that is shown may leave meanwhile. */
+  *[Symbol.iterator](): Generator<T> {
+    for (let link = this.#first; link !== undefined;) {
+      const { value, after } = link;
+      yield value;
+      link = after;
+    }
+  }
+
   /** Takes out all members, oldest first. */
   takeAll(): T[] {
-    const values: T[] = [];
-    for (let link = this.#first; link !== undefined; link = this.#first) {
-      values.push(link.value);
-      this.remove(link);
-    }
+    const values = [...this];
+    while (this.#first !== undefined) this.remove(this.#first);
     return values;
   }
 }
