@@ -7,6 +7,7 @@
  * and takes no room from them. An entry belongs to the lease under which it was hydrated: after the shard was lost and
  * taken again, it is not found any more.
  */
+import { Chain, type Link } from "../base/chain.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ActorId, Lease } from "../store/port.ts";
 import type { HotEntry } from "./hot_actor.ts";
@@ -18,27 +19,30 @@ const PAUSE_MS = 15_000;
 const SMALL_WEIGHT = 10;
 
 interface Slot {
+  id: ActorId;
   entry: HotEntry;
   lease: Lease;
   weight: number;
   pins: number;
   group: Group;
+  /** Its place in the group. */
+  link: Link<Slot> | undefined;
   /** When it was touched last; monotonic, ms. */
   touchedAt: number;
 }
 
 /** Slots in order of use, oldest first, and their weight. */
 interface Group {
-  slots: Map<ActorId, Slot>;
+  slots: Chain<Slot>;
   weight: number;
 }
 
 export class ActorCache {
-  readonly #busy: Group = { slots: new Map(), weight: 0 };
-  readonly #resting: Group = { slots: new Map(), weight: 0 };
+  readonly #busy: Group = { slots: new Chain(), weight: 0 };
+  readonly #resting: Group = { slots: new Chain(), weight: 0 };
   /** Small ones that began to wait a short while ago. */
-  readonly #pausing: Group = { slots: new Map(), weight: 0 };
-  readonly #kept: Group = { slots: new Map(), weight: 0 };
+  readonly #pausing: Group = { slots: new Chain(), weight: 0 };
+  readonly #kept: Group = { slots: new Chain(), weight: 0 };
   /** Those of all groups. */
   readonly #slots = new Map<ActorId, Slot>();
   readonly #limit: number;
@@ -68,9 +72,8 @@ export class ActorCache {
   pin(id: ActorId, lease: Lease): HotEntry | undefined {
     const slot = this.#find(id, lease);
     if (!slot) return undefined;
-    const { slots } = slot.group;
-    slots.delete(id);
-    slots.set(id, slot);
+    this.#leave(slot);
+    this.#join(slot, slot.group);
     slot.pins++;
     return slot.entry;
   }
@@ -78,8 +81,10 @@ export class ActorCache {
   /** Puts an actor in, pinned. */
   add(id: ActorId, lease: Lease, entry: HotEntry): void {
     this.#remove(id);
-    const slot = { entry, lease, weight: 0, pins: 1, group: this.#busy, touchedAt: 0 };
-    this.#put(id, slot, this.#busy);
+    const group = this.#busy;
+    const slot = { id, entry, lease, weight: 0, pins: 1, group, link: undefined, touchedAt: 0 };
+    this.#slots.set(id, slot);
+    this.#join(slot, group);
   }
 
   /** Weighs the actor again and lets it be evicted; removes it when it no longer exists. */
@@ -87,12 +92,12 @@ export class ActorCache {
     const slot = this.#find(id, lease);
     if (!slot) return;
     slot.pins--;
-    this.#remove(id);
     const { actor } = slot.entry;
-    if (!actor.exists() || actor.isBare === true) return;
+    if (!actor.exists() || actor.isBare === true) return this.#remove(id);
+    this.#leave(slot);
     slot.weight = actor.weight();
     slot.touchedAt = this.#clock.monotonic();
-    this.#put(id, slot, this.#mustStay(id) ? this.#kept : this.#groupOf(slot));
+    this.#join(slot, this.#mustStay(id) ? this.#kept : this.#groupOf(slot));
     this.#evict(slot.touchedAt, slot);
   }
 
@@ -120,19 +125,22 @@ export class ActorCache {
     return slot?.lease === lease ? slot : undefined;
   }
 
-  #put(id: ActorId, slot: Slot, group: Group): void {
+  #join(slot: Slot, group: Group): void {
     slot.group = group;
-    this.#slots.set(id, slot);
-    group.slots.set(id, slot);
+    slot.link = group.slots.add(slot);
     group.weight += slot.weight;
+  }
+
+  #leave({ group, link, weight }: Slot): void {
+    if (link !== undefined) group.slots.remove(link);
+    group.weight -= weight;
   }
 
   #remove(id: ActorId): void {
     const slot = this.#slots.get(id);
     if (!slot) return;
     this.#slots.delete(id);
-    slot.group.slots.delete(id);
-    slot.group.weight -= slot.weight;
+    this.#leave(slot);
   }
 
   /** @param last stays whatever it weighs: the next command is likely to be for it */
@@ -140,35 +148,35 @@ export class ActorCache {
     const pausing = this.#pausing;
     const resting = this.#resting;
     const busy = this.#busy;
-    for (const [id, slot] of this.#kept.slots) if (!this.#mustStay(id)) this.#move(id, slot, busy);
+    for (const slot of this.#kept.slots) if (!this.#mustStay(slot.id)) this.#move(slot, busy);
     const before = now - PAUSE_MS;
-    for (const [id, slot] of pausing.slots) {
+    for (const slot of pausing.slots) {
       if (slot.pins > 0) continue;
       if (slot.touchedAt > before) break;
-      this.#move(id, slot, resting);
+      this.#move(slot, resting);
     }
     this.#shrink(resting, last, () => resting.weight - this.#limit * RESTING_SHARE);
     const excess = () => pausing.weight + resting.weight + busy.weight - this.#limit;
     if (excess() > 0) {
       for (const group of [resting, pausing, busy]) this.#shrink(group, last, excess);
     }
-    if (pausing.slots.size === 0) return;
+    if (pausing.slots.first === undefined) return;
     this.#cancelLook ??= this.#clock.after(PAUSE_MS, () => {
       this.#cancelLook = undefined;
       this.#evict(this.#clock.monotonic());
     });
   }
 
-  #move(id: ActorId, slot: Slot, group: Group): void {
-    this.#remove(id);
-    this.#put(id, slot, group);
+  #move(slot: Slot, group: Group): void {
+    this.#leave(slot);
+    this.#join(slot, group);
   }
 
   #shrink(group: Group, last: Slot | undefined, excess: () => number): void {
     if (excess() <= 0) return;
-    for (const [id, slot] of group.slots) {
+    for (const slot of group.slots) {
       if (slot.pins > 0 || slot === last) continue;
-      this.#remove(id);
+      this.#remove(slot.id);
       if (excess() <= 0) return;
     }
   }

@@ -149,10 +149,11 @@ export class Tasks {
   #report(actor: ActorId, fact: Fact & { task: string }): void {
     const posted = this.#deps.post(actor, fact as unknown as Json);
     if (fact.type !== "task-ended") return;
-    this.#running.delete(fact.task);
+    const { task } = fact;
+    this.#running.delete(task);
     void posted.then(() =>
       this.#remembered.add(() => {
-        if (!this.#running.has(fact.task)) this.#known.delete(fact.task);
+        if (!this.#running.has(task)) this.#known.delete(task);
       })
     );
   }

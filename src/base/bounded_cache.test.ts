@@ -32,3 +32,15 @@ test("entries may have a weight; one that is too heavy alone is not kept", () =>
   cache.set("too heavy", 4);
   expect(cache.size).toBe(0);
 });
+
+test("an entry that is used twice in a row, then removed, is like a new one when it comes again", () => {
+  const cache = new BoundedCache<string, number>(2);
+  cache.set("a", 1);
+  cache.set("b", 2);
+  expect([cache.get("a"), cache.get("a")]).toEqual([1, 1]);
+  cache.delete("a");
+  expect(cache.get("a")).toBeUndefined();
+  cache.set("a", 3);
+  cache.set("c", 4);
+  expect([cache.get("a"), cache.get("b"), cache.get("c")]).toEqual([3, undefined, 4]);
+});

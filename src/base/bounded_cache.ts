@@ -4,6 +4,8 @@ export class BoundedCache<K, V> {
   readonly #limit: number;
   readonly #weightOf: (key: K) => number;
   #weight = 0;
+  /** The most recently used one, which need not move when it is used again. */
+  #newest: K | undefined;
 
   /**
    * @param limit most entries, or weight of all entries; at least 1
@@ -17,9 +19,10 @@ export class BoundedCache<K, V> {
   /** Finds an entry and makes it the most recently used. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) {
+    if (value !== undefined && key !== this.#newest) {
       this.#entries.delete(key);
       this.#entries.set(key, value);
+      this.#newest = key;
     }
     return value;
   }
@@ -28,6 +31,7 @@ export class BoundedCache<K, V> {
   set(key: K, value: V): V {
     this.delete(key);
     this.#entries.set(key, value);
+    this.#newest = key;
     this.#weight += this.#weightOf(key);
     if (this.#weight > this.#limit) this.#makeRoom();
     return value;

@@ -2,6 +2,7 @@
  * Many waits of one length with one timer: they end in the order in which they began, so only the oldest needs a timer,
  * and a wait that is over early costs nothing but its removal.
  */
+import { Chain } from "../base/chain.ts";
 import type { Clock } from "./clock.ts";
 
 /** Waits that end within this share of their length after others end together with those that are later. */
@@ -17,7 +18,7 @@ export class Deadlines {
   readonly #clock: Pick<Clock, "after" | "monotonic">;
   readonly #ms: number;
   /** In order of `due`. */
-  readonly #waits = new Set<Wait>();
+  readonly #waits = new Chain<Wait>();
   #disarm: (() => void) | undefined;
 
   /** @param ms length of every wait */
@@ -28,10 +29,9 @@ export class Deadlines {
 
   /** Runs `onLate` once when the time is over; the result ends the wait. */
   add(onLate: () => void): () => void {
-    const wait: Wait = { due: this.#clock.monotonic() + this.#ms, onLate };
-    this.#waits.add(wait);
+    const wait = this.#waits.add({ due: this.#clock.monotonic() + this.#ms, onLate });
     if (this.#disarm === undefined) this.#arm(this.#ms);
-    return () => void this.#waits.delete(wait);
+    return () => this.#waits.remove(wait);
   }
 
   /** The promise, or a failure with `late()` when it has not settled in time. It may still settle later, unheard. */
@@ -55,9 +55,7 @@ export class Deadlines {
   expire(): void {
     this.#disarm?.();
     this.#disarm = undefined;
-    const waits = [...this.#waits];
-    this.#waits.clear();
-    for (const { onLate } of waits) onLate();
+    for (const { onLate } of this.#waits.takeAll()) onLate();
   }
 
   #arm(ms: number): void {
@@ -65,14 +63,15 @@ export class Deadlines {
       this.#disarm = undefined;
       const now = this.#clock.monotonic();
       const late: Wait[] = [];
-      for (const wait of this.#waits) {
-        if (wait.due > now) {
+      for (let wait = this.#waits.first; wait !== undefined; wait = this.#waits.first) {
+        const { due } = wait.value;
+        if (due > now) {
           // Where all of many waits come to their end, each would need a timer.
-          this.#arm(Math.max(wait.due - now, this.#ms * GRAIN));
+          this.#arm(Math.max(due - now, this.#ms * GRAIN));
           break;
         }
-        this.#waits.delete(wait);
-        late.push(wait);
+        this.#waits.remove(wait);
+        late.push(wait.value);
       }
       for (const { onLate } of late) onLate();
     };

@@ -6,21 +6,16 @@
  * of his own.
  */
 
+import { Chain } from "../base/chain.ts";
+
 /** Places that one may hold for each that is free. */
 const SHARE = 3;
 
 /** One for whom work is done. Kept only while he holds or waits. */
 interface Party {
   held: number;
-  /** Ends of a list of those that wait. */
-  first: Waiter | undefined;
-  last: Waiter | undefined;
-}
-
-interface Waiter {
-  begin: () => void;
-  before: Waiter | undefined;
-  after: Waiter | undefined;
+  /** Begin the work of those that wait; undefined: nobody has had to. */
+  waiting: Chain<() => void> | undefined;
 }
 
 export class FairLimiter {
@@ -63,7 +58,7 @@ export class FairLimiter {
     const isFull = this.isFull(name);
     let party = this.#parties.get(name);
     if (party === undefined) {
-      party = { held: 0, first: undefined, last: undefined };
+      party = { held: 0, waiting: undefined };
       this.#parties.set(name, party);
     }
     if (isFull) return this.#wait(name, party, signal);
@@ -81,23 +76,17 @@ export class FairLimiter {
   }
 
   #wait(name: string, party: Party, signal: AbortSignal | undefined): Promise<void> {
+    const waiting = party.waiting ??= new Chain();
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        begin() {
-          signal?.removeEventListener("abort", stop);
-          resolve();
-        },
-        before: party.last,
-        after: undefined,
-      };
+      const waiter = waiting.add(() => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      });
       const stop = () => {
-        remove(party, waiter);
+        waiting.remove(waiter);
         this.#forget(name, party);
         reject(signal?.reason);
       };
-      if (party.last === undefined) party.first = waiter;
-      else party.last.after = waiter;
-      party.last = waiter;
       if (!this.#turns.has(name)) this.#turns.set(name, party);
       signal?.addEventListener("abort", stop, { once: true });
     });
@@ -107,29 +96,22 @@ export class FairLimiter {
   #admitNext(): boolean {
     if (this.#free === 0) return false;
     for (const [name, party] of this.#turns) {
-      const { first } = party;
+      const first = party.waiting?.first;
       if (first === undefined || party.held >= SHARE * this.#free) continue;
       this.#free--;
       party.held++;
-      remove(party, first);
+      party.waiting?.remove(first);
       this.#turns.delete(name);
-      if (party.first !== undefined) this.#turns.set(name, party);
-      first.begin();
+      if (party.waiting?.first !== undefined) this.#turns.set(name, party);
+      first.value();
       return true;
     }
     return false;
   }
 
   #forget(name: string, party: Party): void {
-    if (party.first !== undefined) return;
+    if (party.waiting?.first !== undefined) return;
     this.#turns.delete(name);
     if (party.held === 0) this.#parties.delete(name);
   }
-}
-
-function remove(party: Party, { before, after }: Waiter): void {
-  if (before === undefined) party.first = after;
-  else before.after = after;
-  if (after === undefined) party.last = before;
-  else after.before = before;
 }

@@ -1,6 +1,7 @@
 /** Puts a fetch handler on a TCP port: with `Deno.serve` on Deno, with `@hono/node-server` on Node. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { Chain } from "../base/chain.ts";
 import { endsWithin, systemClock } from "./clock.ts";
 
 /** How long connections may take to end after their requests were cut off, ms. */
@@ -81,13 +82,13 @@ function serveDeno(
   address: Address,
 ): Promise<Server> {
   /** Answer the requests that are being handled. */
-  const running = new Set<(response: Response) => void>();
+  const running = new Chain<(response: Response) => void>();
   const track: FetchHandler = (request, info) => {
     const answer = handler(request, info);
     if (answer instanceof Response) return answer;
     return new Promise((resolve, reject) => {
-      running.add(resolve);
-      void answer.then(resolve, reject).then(() => running.delete(resolve));
+      const link = running.add(resolve);
+      void answer.then(resolve, reject).then(() => running.remove(link));
     });
   };
   const listening = Promise.withResolvers<void>();
@@ -103,7 +104,7 @@ function serveDeno(
       // Deno can't cut connections once it shuts down (its signal then throws), so what still runs is answered.
       const closed = server.shutdown().catch(() => {});
       if (await endsWithin(systemClock, graceMs, closed)) return;
-      for (const answer of running) answer(ending());
+      for (const answer of running.takeAll()) answer(ending());
       await endsWithin(systemClock, CUT_MS, closed);
     },
   }));
