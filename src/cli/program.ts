@@ -27,7 +27,7 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
   ],
   ["callback", async () => (await import("./callback_command.ts")).addCallbackCommand],
   [
-    "template cluster-template cron binding apply",
+    "template cluster-template cron binding subscription apply",
     async () => (await import("./resource_commands.ts")).addResourceCommands,
   ],
   ["archive", async () => (await import("./archive_commands.ts")).addArchiveCommands],

@@ -60,6 +60,8 @@ export interface ServiceSettings {
   managedNamespace?: string;
   /** Namespace that userinfo shows when the caller's token names none. @default none */
   userNamespace?: string;
+  /** Namespace whose subscriptions may be about workflows of all namespaces. @default none */
+  webhookAdminNamespace?: string;
   /** Limits of type `DATABASE` are accepted too. @default {false} */
   syncApi?: boolean;
   /** Callers must prove who they are. An event without a credential then needs the signature of a webhook sender. */
