@@ -19,7 +19,7 @@ import type { ActorId, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
 import { Delivery } from "./command_delivery.ts";
-import { Effects } from "./effects.ts";
+import { type EffectDeps, Effects } from "./effects.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { LargeLane } from "./large_lane.ts";
 import { Leases } from "./leases.ts";
@@ -70,7 +70,7 @@ export interface HostOptions {
   frozen?: boolean;
 }
 
-export interface HostDeps extends Pick<TaskDeps, "callbacks"> {
+export interface HostDeps extends Pick<TaskDeps, "callbacks">, Pick<EffectDeps, "webhooks"> {
   store: Store;
   /** In order of preference. */
   executors: readonly Executor[];

@@ -587,6 +587,14 @@ export interface Operations {
     body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
     answer: Subscription;
   };
+  /** List the deliveries of a subscription that were given up, newest first. */
+  SubscriptionService_ListDeadLetters: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "limit"?: number | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
   /** List subscriptions. */
   SubscriptionService_ListSubscriptions: {
     kind: "unary";
@@ -594,6 +602,14 @@ export interface Operations {
     query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
     body: undefined;
     answer: List<Subscription>;
+  };
+  /** Deliver dead letters of a subscription again: those with the given ids, or all. */
+  SubscriptionService_ReplayDeadLetters: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { namespace?: string | undefined; name?: string | undefined; ids?: string[] | undefined };
+    answer: JsonObject;
   };
   /** Replace a subscription; it must have the resourceVersion that it is based on. */
   SubscriptionService_UpdateSubscription: {
@@ -936,7 +952,9 @@ export const OPERATIONS = {
   SubscriptionService_DeleteSubscription: {"kind":"unary","method":"DELETE","path":"/api/v1/subscriptions/{namespace}/{name}"},
   SubscriptionService_GetSubscription: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}/{name}"},
   SubscriptionService_LintSubscription: {"kind":"unary","method":"POST","path":"/api/v1/subscriptions/{namespace}/lint"},
+  SubscriptionService_ListDeadLetters: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}/{name}/dead-letters"},
   SubscriptionService_ListSubscriptions: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}"},
+  SubscriptionService_ReplayDeadLetters: {"kind":"unary","method":"POST","path":"/api/v1/subscriptions/{namespace}/{name}/dead-letters/replay"},
   SubscriptionService_UpdateSubscription: {"kind":"unary","method":"PUT","path":"/api/v1/subscriptions/{namespace}/{name}"},
   SyncService_CreateSyncLimit: {"kind":"unary","method":"POST","path":"/api/v1/sync/{namespace}"},
   SyncService_DeleteSyncLimit: {"kind":"unary","method":"DELETE","path":"/api/v1/sync/{namespace}/{key}"},

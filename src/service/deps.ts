@@ -1,5 +1,6 @@
 /** What every use case gets: the ports that it uses and the settings of the deployment. */
 import type { WorkflowHost } from "../actors/port.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { LockTable } from "../engine/locks/locks.ts";
 import type { Caller, Identity } from "../auth/port.ts";
@@ -126,6 +127,8 @@ export interface ServiceDeps {
   artifacts?: ArtifactSource;
   /** What the server stands on, for `sluice doctor`; absent: nothing of it is examined. */
   surroundings?: Surroundings;
+  /** Makes the deliveries that tell of dead letters of events; absent: nobody is told. */
+  webhooks?: Pick<Webhooks, "deliveriesOfEvent">;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */

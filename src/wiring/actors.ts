@@ -2,6 +2,8 @@
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host, type HostDeps } from "../actors/host.ts";
 import { locksKind } from "../actors/locks_actor.ts";
+import { createDeadLettersKind } from "../actors/webhooks/dead_letters.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import { createWorkflowKind } from "../actors/workflow/actor.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { defined } from "../base/defined.ts";
@@ -17,10 +19,11 @@ import type { Storage } from "./storage.ts";
 export function createHost(
   { config, log, metrics, replica, seat }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, callbacks, archiveSelector, about }: {
+  { executor, artifacts, callbacks, webhooks, archiveSelector, about }: {
     executor: Executor;
     artifacts: ArtifactStore;
     callbacks: NonNullable<HostDeps["callbacks"]>;
+    webhooks: Webhooks;
     /** Labels of the workflows that the archive has. */
     archiveSelector: LabelTerm[];
     about: NonNullable<HostDeps["about"]>;
@@ -32,7 +35,14 @@ export function createHost(
   return new Host({
     store,
     executors: [executor],
-    kinds: [createWorkflowKind({ naming, isKept }), locksKind],
+    kinds: [
+      createWorkflowKind({ naming, isKept }),
+      locksKind,
+      createDeadLettersKind({
+        maxCount: config.webhookDeadLetters,
+        maxAgeMs: config.deliveryAge,
+      }),
+    ],
     clock,
     ids: systemIds,
     log,
@@ -40,6 +50,7 @@ export function createHost(
     collectArtifacts: artifactCollector(artifacts, log),
     about,
     callbacks,
+    webhooks,
     ...(seat !== undefined && { neighbours: seat.link }),
   }, {
     replica,

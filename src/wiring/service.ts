@@ -1,6 +1,7 @@
 /** Puts together what the use cases work with. */
 import process from "node:process";
 import type { Host } from "../actors/host.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { VERSION } from "../base/version.ts";
 import type { Executor } from "../executors/port.ts";
@@ -35,6 +36,7 @@ export interface ServiceParts {
   executor: Executor;
   artifacts: ArtifactStore;
   callbacks: CallbackUrls;
+  webhooks: Webhooks;
   callerOf: Access["callerOf"];
   /** Labels of the workflows that the archive has. */
   archiveSelector: LabelTerm[];
@@ -43,7 +45,16 @@ export interface ServiceParts {
 export async function createService(
   context: ServerContext,
   { store, clock, onUnreadable, writesRefused, cluster }: Storage,
-  { host, workflows, executor, artifacts, callbacks, callerOf, archiveSelector }: ServiceParts,
+  {
+    host,
+    workflows,
+    executor,
+    artifacts,
+    callbacks,
+    webhooks,
+    callerOf,
+    archiveSelector,
+  }: ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
   const naming = namingOf(config);
@@ -75,6 +86,7 @@ export async function createService(
     logs: executor,
     artifacts,
     callbacks,
+    webhooks,
     surroundings: {
       durability: config.durability,
       artifacts,
@@ -115,6 +127,7 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     // Without --archive-deleted nothing is swept.
     ...(config.archiveDeleted && { archiveTtlMs: config.archiveTtl }),
     syncApi: config.syncApi,
+    webhookAdminNamespace: config.webhookAdminNamespace,
     userNamespace: config.userNamespace,
     archiveSelector,
     authRequired: !config.authMode.includes("server"),

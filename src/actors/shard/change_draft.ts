@@ -101,6 +101,7 @@ const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
   "clear-timer",
   "clean-tasks",
   "collect-artifacts",
+  "notice",
   "observe-metric",
   "release-all-locks",
   "release-locks",

@@ -111,7 +111,6 @@ function checkHeaders(headers: NonNullable<Subscription["spec"]["headers"]>): vo
     if (OWN_HEADERS.test(name)) {
       throw new SpecError(`${place}.name is ${name}, which the server sets itself`);
     }
-    // deno-lint-ignore no-control-regex
     if (value.length > MAX_HEADER || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
       throw new SpecError(
         `${place}.value has more than ${MAX_HEADER} characters, or some that no header may have`,
