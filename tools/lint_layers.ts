@@ -136,8 +136,9 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     resource: [".", "kubernetes"],
   },
   actors: {
-    ".": ["shard", "workflow"],
-    shard: ["."],
+    ".": ["shard", "webhooks", "workflow"],
+    shard: [".", "webhooks"],
+    webhooks: ["."],
     workflow: ["."],
   },
   service: {

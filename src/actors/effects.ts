@@ -16,6 +16,7 @@ import { saveMemo } from "./memo.ts";
 import { type OutboxRow, taskRowId } from "./shard/outbox.ts";
 import { sweepRemains } from "./remains.ts";
 import type { Tasks } from "./tasks.ts";
+import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** Longest delay before the effects of a shard that was taken over are done again, ms. */
 const TAKEOVER_JITTER_MS = 200;
@@ -50,6 +51,8 @@ export interface EffectDeps {
   cancelElsewhere(task: string): void;
   /** Brings a command to an actor; resolves when it is durable there. */
   deliver(id: string, actor: ActorId, body: Json): Promise<void>;
+  /** Brings changes to those who subscribe to them. Absent: nobody does. */
+  webhooks?: Pick<Webhooks, "isAny" | "deliveriesOf" | "take">;
   /** Removes artifacts that nobody needs any more. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
 }
@@ -144,6 +147,10 @@ export class Effects {
   }
 
   #begin(shard: EffectShard, row: OutboxRow): void {
+    if (row.effect.type === "post-webhook") {
+      this.#deps.webhooks?.take(shard, row.id, row.effect.delivery, this.#deps.deliver);
+      return;
+    }
     const wait = (row.notBefore ?? 0) - this.#deps.clock.now();
     if (wait > 0) {
       this.#deps.clock.after(Math.min(wait, MAX_TIMER_MS), () => this.#begin(shard, row));
@@ -220,6 +227,9 @@ export class Effects {
         return saveMemo(this.#deps.store.manifests, effect, this.#deps.labelPrefix);
       case "collect-artifacts":
         return this.#collect(actor, effect);
+      case "post-webhook":
+        // Not done here: whoever delivers it says when it is done.
+        return Promise.resolve();
       default:
         return unreachable(effect);
     }

@@ -19,7 +19,7 @@ import type { ActorId, Store } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
 import { Delivery } from "./command_delivery.ts";
-import { Effects } from "./effects.ts";
+import { type EffectDeps, Effects } from "./effects.ts";
 import { createHostMetrics, declareHostGauges, type HostMetrics } from "./host_metrics.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { LargeLane } from "./large_lane.ts";
@@ -71,7 +71,8 @@ export interface HostOptions {
   frozen?: boolean;
 }
 
-export interface HostDeps extends Pick<TaskDeps, "callbacks">, Pick<WorkerDeps, "spans"> {
+export interface HostDeps
+  extends Pick<TaskDeps, "callbacks">, Pick<WorkerDeps, "spans">, Pick<EffectDeps, "webhooks"> {
   store: Store;
   /** In order of preference. */
   executors: readonly Executor[];

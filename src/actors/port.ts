@@ -2,11 +2,12 @@
  * The host as the service layer sees it: commands to actors, whoever owns them. A command is applied exactly once; its
  * answer is what the actor looked like when the command was applied, after a durable commit.
  */
-import type { JsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import type { TraceOrigin } from "../base/trace_context.ts";
 import type { ControlRequest } from "../engine/command.ts";
 import type { CallbackUse } from "../engine/orders/callback.ts";
 import type { Workflow } from "../spec/manifest.ts";
+import type { ActorId } from "../store/port.ts";
 
 /** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
 export type WorkflowCommand =
@@ -105,6 +106,13 @@ export interface WorkflowHost {
    * the command needs no other process.
    */
   chooseName(namespace: string, generate: () => string): string;
+  /**
+   * Brings a command to any actor; resolves when it is durable, also if the actor refuses it later.
+   *
+   * @param id the same for each repeat
+   * @throws {Problem} Unavailable: try again
+   */
+  deliver(id: string, actor: ActorId, body: Json): Promise<void>;
   /**
    * Tells that a ConfigMap has changed, for those who wait for a semaphore whose size is in it.
    *

@@ -23,6 +23,7 @@ const KINDS: Record<string, string> = {
   clusterworkflowtemplates: RESOURCES["cluster-template"].kind,
   cronworkflows: RESOURCES.cron.kind,
   workfloweventbindings: RESOURCES.binding.kind,
+  subscriptions: RESOURCES.subscription.kind,
 };
 
 /** One manifest of one file. */

@@ -30,9 +30,10 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
     async () => (await import("./callback_command.ts")).addCallbackCommand,
   ],
   [
-    "template cluster-template cron binding apply",
+    "template cluster-template cron binding subscription apply",
     async () => (await import("./resource_commands.ts")).addResourceCommands,
   ],
+  ["webhook", async () => (await import("./webhook_command.ts")).addWebhookCommand],
   ["archive", async () => (await import("./archive_commands.ts")).addArchiveCommands],
   ["event", async () => (await import("./event_commands.ts")).addEventCommands],
   ["lint", async () => (await import("./lint_command.ts")).addLintCommand],

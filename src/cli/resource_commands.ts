@@ -1,4 +1,4 @@
-/** Commands about stored manifests: template, cluster-template, cron, binding; apply. */
+/** Commands about stored manifests: template, cluster-template, cron, binding, subscription; apply. */
 import type { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { ClientError } from "../client/transport.ts";

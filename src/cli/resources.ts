@@ -55,6 +55,18 @@ export const RESOURCES = {
     remove: "EventService_DeleteWorkflowEventBinding",
     lint: "EventService_LintWorkflowEventBinding",
   },
+  subscription: {
+    kind: "Subscription",
+    words: "subscription",
+    member: "subscription",
+    namespaced: true,
+    create: "SubscriptionService_CreateSubscription",
+    update: "SubscriptionService_UpdateSubscription",
+    get: "SubscriptionService_GetSubscription",
+    list: "SubscriptionService_ListSubscriptions",
+    remove: "SubscriptionService_DeleteSubscription",
+    lint: "SubscriptionService_LintSubscription",
+  },
 } as const;
 
 /** A word of the command line for a stored kind. */

@@ -4,7 +4,7 @@
  * `deno run -A tools/client_operations.ts`; a test compares it with them.
  */
 import type { Json, JsonObject } from "../base/json.ts";
-import type { ClusterWorkflowTemplate, ConfigMap, CronWorkflow, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
+import type { ClusterWorkflowTemplate, ConfigMap, CronWorkflow, Subscription, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
 import type { Change, List, LogLine } from "./answer.ts";
 
 /** Path parameters, query, body and answer of each operation; of a stream, `answer` is one frame. */
@@ -571,6 +571,70 @@ export interface Operations {
     body: undefined;
     answer: JsonObject;
   };
+  /** Store a new subscription. */
+  SubscriptionService_CreateSubscription: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    answer: Subscription;
+  };
+  /** Delete a subscription. */
+  SubscriptionService_DeleteSubscription: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "deleteOptions.gracePeriodSeconds"?: number | undefined; "deleteOptions.orphanDependents"?: boolean | undefined; "deleteOptions.propagationPolicy"?: string | undefined; "deleteOptions.dryRun"?: string[] | undefined; "deleteOptions.preconditions.uid"?: string | undefined; "deleteOptions.preconditions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** Get a subscription. */
+  SubscriptionService_GetSubscription: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "getOptions.resourceVersion"?: string | undefined };
+    body: undefined;
+    answer: Subscription;
+  };
+  /** Check a subscription without storing it. */
+  SubscriptionService_LintSubscription: {
+    kind: "unary";
+    params: { namespace: string };
+    query: Record<never, never>;
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    answer: Subscription;
+  };
+  /** List the deliveries of a subscription that were given up, newest first. */
+  SubscriptionService_ListDeadLetters: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: { "limit"?: number | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
+  /** List subscriptions. */
+  SubscriptionService_ListSubscriptions: {
+    kind: "unary";
+    params: { namespace: string };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "namePattern"?: string | undefined };
+    body: undefined;
+    answer: List<Subscription>;
+  };
+  /** Deliver dead letters of a subscription again: those with the given ids, or all. */
+  SubscriptionService_ReplayDeadLetters: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { namespace?: string | undefined; name?: string | undefined; ids?: string[] | undefined };
+    answer: JsonObject;
+  };
+  /** Replace a subscription; it must have the resourceVersion that it is based on. */
+  SubscriptionService_UpdateSubscription: {
+    kind: "unary";
+    params: { namespace: string; name: string };
+    query: Record<never, never>;
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    answer: Subscription;
+  };
   /** Add a semaphore limit to a config map. */
   SyncService_CreateSyncLimit: {
     kind: "unary";
@@ -902,6 +966,14 @@ export const OPERATIONS = {
   SensorService_SensorsLogs: {"kind":"stream","method":"GET","path":"/api/v1/stream/sensors/{namespace}/logs"},
   SensorService_UpdateSensor: {"kind":"unary","method":"PUT","path":"/api/v1/sensors/{namespace}/{name}"},
   SensorService_WatchSensors: {"kind":"stream","method":"GET","path":"/api/v1/stream/sensors/{namespace}"},
+  SubscriptionService_CreateSubscription: {"kind":"unary","method":"POST","path":"/api/v1/subscriptions/{namespace}"},
+  SubscriptionService_DeleteSubscription: {"kind":"unary","method":"DELETE","path":"/api/v1/subscriptions/{namespace}/{name}"},
+  SubscriptionService_GetSubscription: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}/{name}"},
+  SubscriptionService_LintSubscription: {"kind":"unary","method":"POST","path":"/api/v1/subscriptions/{namespace}/lint"},
+  SubscriptionService_ListDeadLetters: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}/{name}/dead-letters"},
+  SubscriptionService_ListSubscriptions: {"kind":"unary","method":"GET","path":"/api/v1/subscriptions/{namespace}"},
+  SubscriptionService_ReplayDeadLetters: {"kind":"unary","method":"POST","path":"/api/v1/subscriptions/{namespace}/{name}/dead-letters/replay"},
+  SubscriptionService_UpdateSubscription: {"kind":"unary","method":"PUT","path":"/api/v1/subscriptions/{namespace}/{name}"},
   SyncService_CreateSyncLimit: {"kind":"unary","method":"POST","path":"/api/v1/sync/{namespace}"},
   SyncService_DeleteSyncLimit: {"kind":"unary","method":"DELETE","path":"/api/v1/sync/{namespace}/{key}"},
   SyncService_GetSyncLimit: {"kind":"unary","method":"GET","path":"/api/v1/sync/{namespace}/{key}"},

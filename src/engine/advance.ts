@@ -10,6 +10,7 @@ import { complete, finishWorkflow, goOnClosing, runWorkflowHooks, setCondition }
 import { reopen, report } from "./life/life.ts";
 import { checkBytes, LimitExceeded } from "./limits.ts";
 import { observeMetrics } from "./metrics.ts";
+import { noteChanges } from "./notice.ts";
 import { wakeGated } from "./nodes/gate.ts";
 import { lookAtWoken, startOutermost } from "./nodes/look.ts";
 import { beginIfUntouched } from "./nodes/start.ts";
@@ -42,10 +43,11 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
     state.runtime.filledCharacters += budget.characters;
     noteCut(turn, budget);
   }
-  observeMetrics({ state, env, budget: undefined }, {
-    hasBegun: startedAt !== undefined,
-    hasEnded: finishedAt !== undefined,
-  });
+  const before = { hasBegun: startedAt !== undefined, hasEnded: finishedAt !== undefined };
+  const { phased } = state.pending;
+  const after = { state, env, budget: undefined };
+  observeMetrics(after, before);
+  if (env.areChangesNoted === true) noteChanges(after, phased, before);
 }
 
 /** Id of the timer that asks for the next turn. */

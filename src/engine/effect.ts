@@ -1,6 +1,7 @@
 /**
  * What the engine wants done outside. Effects are data with a stable id, so doing one twice has the effect of doing it once.
  */
+import type { Notice } from "./notice.ts";
 import type { Artifact, Template, WorkflowSpec } from "../spec/manifest.ts";
 
 /** One execution of a template, with everything that an executor needs. Its tags are filled in. */
@@ -103,6 +104,8 @@ export type Effect =
   }
   /** Delete the workflow: its `ttlStrategy` asks for that. */
   | { type: "delete-workflow"; id: string }
+  /** Tell of a change; only if the environment asks for that. */
+  | { type: "notice"; id: string; notice: Notice }
   /** Report the value of a metric. Not repeated after a crash. */
   | { type: "observe-metric"; id: string; sample: MetricSample };
 

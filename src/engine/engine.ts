@@ -58,6 +58,8 @@ export interface EngineEnv extends Naming {
   artifactKeys?: ArtifactKeys;
   /** What a workflow may grow to. @default no limits */
   limits?: WorkflowLimits;
+  /** Somebody may want to be told of changes: they are emitted as effects of type `notice`. @default {false} */
+  areChangesNoted?: boolean;
   /** Whoever creates a workflow has checked it with the manifests that `findManifest` gives. */
   isChecked?: boolean;
   /**

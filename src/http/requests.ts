@@ -19,6 +19,7 @@ import { OWNER_REFERENCE } from "../spec/schema/kubernetes.ts";
 import type {
   ConfigMap,
   CronWorkflow,
+  Subscription,
   Workflow,
   WorkflowEventBinding,
   WorkflowTemplate,
@@ -243,6 +244,14 @@ export interface BindingBody {
 export const BINDING_WRITE: StructSchema = struct("WorkflowEventBindingRequest", () => ({
   ...named,
   binding: kindSchema("WorkflowEventBinding"),
+}), "event");
+
+export interface SubscriptionBody {
+  subscription?: Subscription;
+}
+export const SUBSCRIPTION_WRITE: StructSchema = struct("SubscriptionRequest", () => ({
+  ...named,
+  subscription: kindSchema("Subscription"),
 }), "event");
 
 export interface SyncBody {

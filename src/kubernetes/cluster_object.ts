@@ -6,6 +6,7 @@ export const CLUSTER_KINDS = [
   "ClusterWorkflowTemplate",
   "WorkflowTemplate",
   "WorkflowEventBinding",
+  "Subscription",
   "CronWorkflow",
 ] as const;
 export type ClusterKind = typeof CLUSTER_KINDS[number];
@@ -38,6 +39,7 @@ const PLURALS: Record<ClusterKind | "Workflow", string> = {
   ClusterWorkflowTemplate: "clusterworkflowtemplates",
   WorkflowTemplate: "workflowtemplates",
   WorkflowEventBinding: "workfloweventbindings",
+  Subscription: "subscriptions",
   CronWorkflow: "cronworkflows",
   Workflow: "workflows",
 };

@@ -46,6 +46,7 @@ export function neededRights(use: ClusterUse): NeededRight[] {
   const manifests: NeededRight[] = [
     { group, resource: "workflowtemplates", verbs: kept },
     { group, resource: "workfloweventbindings", verbs: kept },
+    { group, resource: "subscriptions", verbs: kept },
     { group, resource: "cronworkflows", verbs: kept },
     { group, resource: "workflows", verbs: ["get", "list", "watch", "patch", "delete"] },
     { group, resource: "clusterworkflowtemplates", verbs: kept, isClusterWide: true },

@@ -417,6 +417,46 @@ export const CONFIG_TABLE = {
     doc:
       "Address of this server for systems outside: callback URLs begin with it. Empty: the address that the server listens on",
   },
+  webhookAllow: {
+    type: "text",
+    env: "WEBHOOK_ALLOW",
+    default: "",
+    doc:
+      "Targets of subscriptions besides public addresses: addresses, ranges such as 10.0.0.0/8 and host names, with commas between them; * allows all. What is private to the server stays out of reach otherwise",
+  },
+  webhookAdminNamespace: {
+    type: "text",
+    env: "WEBHOOK_ADMIN_NAMESPACE",
+    default: "",
+    doc:
+      "Namespace whose subscriptions may be about workflows of other namespaces; empty: each is about its own namespace only",
+  },
+  webhookRetryFor: {
+    type: "duration",
+    env: "WEBHOOK_RETRY_FOR",
+    default: 86_400_000,
+    min: 1_000,
+    max: 604_800_000,
+    doc: "How long a delivery to a subscriber is tried before it becomes a dead letter",
+  },
+  webhookBacklog: {
+    type: "integer",
+    env: "WEBHOOK_BACKLOG",
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+    doc:
+      "Most deliveries of one subscription that wait on a replica; the newest beyond become dead letters at once",
+  },
+  webhookDeadLetters: {
+    type: "integer",
+    env: "WEBHOOK_DEAD_LETTERS",
+    default: 1_000,
+    min: 0,
+    max: 10_000,
+    doc:
+      "Most dead letters of one subscription that are kept, for as long as --delivery-age says; the oldest go first",
+  },
   callbackKeys: {
     type: "text",
     env: "CALLBACK_KEYS",

@@ -1,5 +1,6 @@
 /** What every use case gets: the ports that it uses and the settings of the deployment. */
 import type { WorkflowHost } from "../actors/port.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { LockTable } from "../engine/locks/locks.ts";
 import type { Caller, Identity } from "../auth/port.ts";
@@ -62,6 +63,8 @@ export interface ServiceSettings {
   managedNamespace?: string;
   /** Namespace that userinfo shows when the caller's token names none. @default none */
   userNamespace?: string;
+  /** Namespace whose subscriptions may be about workflows of all namespaces. @default none */
+  webhookAdminNamespace?: string;
   /** Limits of type `DATABASE` are accepted too. @default {false} */
   syncApi?: boolean;
   /** Callers must prove who they are. An event without a credential then needs the signature of a webhook sender. */
@@ -130,6 +133,8 @@ export interface ServiceDeps {
   surroundings?: Surroundings;
   /** Takes the spans of events. Absent: nothing is traced. */
   traces?: Traces | undefined;
+  /** Makes the deliveries that tell of dead letters of events; absent: nobody is told. */
+  webhooks?: Pick<Webhooks, "deliveriesOfEvent">;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */

@@ -16,6 +16,7 @@ export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = 
   ClusterWorkflowTemplate: resource("ClusterWorkflowTemplate", "clusterworkflowtemplates"),
   CronWorkflow: resource("CronWorkflow", "cronworkflows"),
   WorkflowEventBinding: resource("WorkflowEventBinding", "workfloweventbindings"),
+  Subscription: resource("Subscription", "subscriptions"),
   ConfigMap: { kind: "ConfigMap", resource: "configmaps", group: "" },
   Secret: { kind: "Secret", resource: "secrets", group: "" },
   WaitingCallback: resource("WaitingCallback", "waitingcallbacks"),

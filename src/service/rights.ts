@@ -13,6 +13,7 @@ const RESOURCES: ReadonlyMap<string, string | undefined> = new Map([
     MANIFEST_RESOURCES.ClusterWorkflowTemplate,
     MANIFEST_RESOURCES.CronWorkflow,
     MANIFEST_RESOURCES.WorkflowEventBinding,
+    MANIFEST_RESOURCES.Subscription,
     MANIFEST_RESOURCES.ConfigMap,
     MANIFEST_RESOURCES.Event,
     SYSTEM,
@@ -37,7 +38,7 @@ export interface RightsRequest {
 }
 
 /**
- * The verbs that the caller may use on each resource. Asks at most one question for each of the seven verbs and nine
+ * The verbs that the caller may use on each resource. Asks at most one question for each of the seven verbs and ten
  * resources, those of one resource at a time. About all namespaces it also says what the caller may do in at least one
  * (`somewhere`), where that is known.
  *

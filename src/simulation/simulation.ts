@@ -285,6 +285,7 @@ export class Simulation {
         });
         return false;
       }
+      case "notice":
       case "clean-tasks":
       case "sweep-remains":
       case "remove-claims":

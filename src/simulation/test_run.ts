@@ -130,6 +130,7 @@ function addManifest(simulation: Simulation, { kind, manifest }: AnyManifest): v
     case "Workflow":
     case "CronWorkflow":
     case "WorkflowEventBinding":
+    case "Subscription":
       return;
   }
 }

@@ -570,6 +570,53 @@ export interface WorkflowEventBinding extends TypeMeta {
   spec: WorkflowEventBindingSpec;
 }
 
+/** What a subscription may be told of. `Failed` includes workflows that end in phase Error. */
+export const SUBSCRIBED_CHANGES = [
+  "Started",
+  "Suspended",
+  "NodeFailed",
+  "Succeeded",
+  "Failed",
+  "DeadLetter",
+] as const;
+export type SubscribedChange = typeof SUBSCRIBED_CHANGES[number];
+
+/** How a delivery is written: with a body of our own, or as a CloudEvent in the body or in the headers. */
+export const SUBSCRIPTION_FORMATS = ["standard", "cloudevents", "cloudevents-binary"] as const;
+export type SubscriptionFormat = typeof SUBSCRIPTION_FORMATS[number];
+
+export interface SubscriptionSpec {
+  /** Where deliveries are posted to: http or https. */
+  url: string;
+  /** @default all of them */
+  changes?: SubscribedChange[];
+  /** Which workflows; all that are given must hold. @default all of the subscription's namespace */
+  workflows?: {
+    /** Namespaces, or `*`. Only in the namespace that `--webhook-admin-namespace` names. */
+    namespaces?: string[];
+    labelSelector?: string;
+    /** Name of the workflow template, or cluster workflow template, that they are made from. */
+    template?: string;
+    /** Expression over `workflow`, `change` and `node` that gives true or false. */
+    expression?: string;
+  };
+  /** Key of a Secret of the same namespace with which deliveries are signed. */
+  secret: { name?: string; key: string };
+  /** @default {"standard"} */
+  format?: SubscriptionFormat;
+  /** How long the receiver may take for one attempt, as a duration. @default {"10s"} */
+  timeout?: string;
+  /** How long a delivery is tried, as a duration. @default as `--webhook-retry-for` says, which is the most */
+  retryFor?: string;
+  headers?: NonNullable<HttpTemplate["headers"]>;
+}
+
+/** Sluice's own: tells another system of changes of workflows, by signed webhooks. */
+export interface Subscription extends TypeMeta {
+  metadata: ObjectMeta;
+  spec: SubscriptionSpec;
+}
+
 export interface ConfigMap extends TypeMeta {
   metadata: ObjectMeta;
   data?: Record<string, string>;
@@ -589,6 +636,7 @@ export const ManifestKind = {
   ClusterWorkflowTemplate: "ClusterWorkflowTemplate",
   CronWorkflow: "CronWorkflow",
   WorkflowEventBinding: "WorkflowEventBinding",
+  Subscription: "Subscription",
   ConfigMap: "ConfigMap",
   Secret: "Secret",
   ServiceAccount: "ServiceAccount",

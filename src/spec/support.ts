@@ -35,6 +35,7 @@ export const CLAIMS: readonly Claim[] = [
     members: "*",
     is: "server",
   },
+  { of: "Subscription SubscriptionSpec SubscribedWorkflows", members: "*", is: "server" },
   { of: "ConfigMap Secret ServiceAccount", members: "*", is: "server" },
   { of: "ConfigMap", members: "immutable binaryData", is: "none" },
   { of: "Secret", members: "immutable type", is: "none" },

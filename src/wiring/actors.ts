@@ -2,6 +2,8 @@
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host, type HostDeps } from "../actors/host.ts";
 import { locksKind } from "../actors/locks_actor.ts";
+import { createDeadLettersKind } from "../actors/webhooks/dead_letters.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import { createWorkflowKind } from "../actors/workflow/actor.ts";
 import { SpanRecovery } from "../actors/workflow/span_recovery.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
@@ -21,10 +23,11 @@ const UNSENT_MS = 15_000;
 export function createHost(
   { config, log, metrics, replica, seat, traces, closing }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, callbacks, archiveSelector, about }: {
+  { executor, artifacts, callbacks, webhooks, archiveSelector, about }: {
     executor: Executor;
     artifacts: ArtifactStore;
     callbacks: NonNullable<HostDeps["callbacks"]>;
+    webhooks: Webhooks;
     /** Labels of the workflows that the archive has. */
     archiveSelector: LabelTerm[];
     about: NonNullable<HostDeps["about"]>;
@@ -41,7 +44,14 @@ export function createHost(
   const host: Host = new Host({
     store,
     executors: [executor],
-    kinds: [createWorkflowKind({ naming, isKept, traces }), locksKind],
+    kinds: [
+      createWorkflowKind({ naming, isKept, traces }),
+      locksKind,
+      createDeadLettersKind({
+        maxCount: config.webhookDeadLetters,
+        maxAgeMs: config.deliveryAge,
+      }),
+    ],
     spans,
     clock,
     ids: systemIds,
@@ -50,6 +60,7 @@ export function createHost(
     collectArtifacts: artifactCollector(artifacts, log),
     about,
     callbacks,
+    webhooks,
     ...(seat !== undefined && { neighbours: seat.link }),
   }, {
     replica,

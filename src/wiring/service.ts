@@ -1,6 +1,7 @@
 /** Puts together what the use cases work with. */
 import process from "node:process";
 import type { Host } from "../actors/host.ts";
+import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { VERSION } from "../base/version.ts";
 import type { Executor } from "../executors/port.ts";
@@ -36,6 +37,7 @@ export interface ServiceParts {
   executor: Executor;
   artifacts: ArtifactStore;
   callbacks: CallbackUrls;
+  webhooks: Webhooks;
   callerOf: Access["callerOf"];
   /** Labels of the workflows that the archive has. */
   archiveSelector: LabelTerm[];
@@ -44,7 +46,16 @@ export interface ServiceParts {
 export async function createService(
   context: ServerContext,
   { store, clock, onUnreadable, writesRefused, cluster }: Storage,
-  { host, workflows, executor, artifacts, callbacks, callerOf, archiveSelector }: ServiceParts,
+  {
+    host,
+    workflows,
+    executor,
+    artifacts,
+    callbacks,
+    webhooks,
+    callerOf,
+    archiveSelector,
+  }: ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
   const naming = namingOf(config);
@@ -78,6 +89,7 @@ export async function createService(
     logs: executor,
     artifacts,
     callbacks,
+    webhooks,
     surroundings: {
       durability: config.durability,
       artifacts,
@@ -118,6 +130,7 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     // Without --archive-deleted nothing is swept.
     ...(config.archiveDeleted && { archiveTtlMs: config.archiveTtl }),
     syncApi: config.syncApi,
+    webhookAdminNamespace: config.webhookAdminNamespace,
     userNamespace: config.userNamespace,
     archiveSelector,
     authRequired: !config.authMode.includes("server"),

@@ -37,6 +37,7 @@ import { createHandler } from "./http.ts";
 import { createService } from "./service.ts";
 import { openStorage, type Storage } from "./storage.ts";
 import { openTasks } from "./tasks.ts";
+import { openWebhooks } from "./webhooks.ts";
 
 /** Events of a worker that says nothing are not taken over earlier, ms. */
 const MIN_CLAIM_MS = 2_000;
@@ -125,7 +126,8 @@ async function openParts(
   const archiveSelector = parseLabelSelector(config.archiveSelector);
   const about = createAbout(context, storage);
   const callbacks = openCallbacks(context, storage);
-  const tasks = { executor, artifacts, callbacks };
+  const webhooks = await openWebhooks(context, storage);
+  const tasks = { executor, artifacts, callbacks, webhooks };
   const host = createHost(context, storage, { ...tasks, archiveSelector, about });
   onFailure(() => host.halt());
   await host.start();

@@ -16,6 +16,7 @@ const KINDS = {
   ClusterWorkflowTemplate: "clusterworkflowtemplates",
   CronWorkflow: "cronworkflows",
   WorkflowEventBinding: "workfloweventbindings",
+  Subscription: "subscriptions",
 } as const;
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

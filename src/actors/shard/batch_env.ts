@@ -13,6 +13,7 @@ import type { ActorCache } from "../actor_cache.ts";
 import type { ActorKind } from "../hot_actor.ts";
 import type { LoopShare } from "../loop_share.ts";
 import type { KnownManifests } from "../port.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import { StoreTrouble } from "./store_trouble.ts";
 
 export interface BatchDeps {
@@ -30,6 +31,8 @@ export interface BatchDeps {
   artifactKeys?: ArtifactKeys;
   /** What a workflow may grow to. @default nothing bounds it */
   limits?: WorkflowLimits;
+  /** Who is told of changes. Absent: nobody. */
+  webhooks?: Pick<Webhooks, "isAny" | "deliveriesOf">;
   /** Commands are applied, and nothing follows from them. */
   frozen: boolean;
 }
@@ -81,6 +84,7 @@ export function createBatchEnv(deps: BatchDeps, known?: KnownManifests): BatchEn
   };
   if (artifactKeys !== undefined) env.artifactKeys = artifactKeys;
   if (limits !== undefined) env.limits = limits;
+  if (deps.webhooks?.isAny === true) env.areChangesNoted = true;
   return env;
 }
 

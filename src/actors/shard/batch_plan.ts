@@ -6,7 +6,9 @@ import { isJsonObject } from "../../base/json.ts";
 import { newTable } from "../../base/table.ts";
 import type { MetricSample, TaskSpec } from "../../engine/effect.ts";
 import type { ActorId, Lease, ShardCommit } from "../../store/port.ts";
+import type { Notice } from "../../engine/notice.ts";
 import type { HostEffect } from "../hot_actor.ts";
+import type { PostWebhook } from "../webhooks/delivery.ts";
 import { encodeResult, receiptKey } from "../result.ts";
 import { timerRowId } from "../timers.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
@@ -44,6 +46,8 @@ export interface PlanShard {
   nextSeq(): number;
   /** Where this replica runs a task, see `Executor.placeOf`. */
   placeOf(task: TaskSpec): string | undefined;
+  /** What subscribers are to be told of a change. */
+  deliveriesOf(notice: Notice): PostWebhook[];
 }
 
 /**
@@ -132,6 +136,9 @@ class Plan {
       }
       case "observe-metric":
         this.#samples.push({ actor, sample: effect.sample });
+        return;
+      case "notice":
+        for (const post of this.#shard.deliveriesOf(effect.notice)) this.#addRow(actor, post);
         return;
       case "cancel-task": {
         const row = taskRowId(effect.task);

@@ -102,6 +102,7 @@ const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
   "clear-timer",
   "clean-tasks",
   "collect-artifacts",
+  "notice",
   "observe-metric",
   "release-all-locks",
   "release-locks",

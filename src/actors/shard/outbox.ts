@@ -6,10 +6,13 @@ import { isJsonObject, type Json } from "../../base/json.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { HostEffect } from "../hot_actor.ts";
 
-/** Effects that leave a row. Timers have rows of their own; samples of metrics are not kept. */
+/**
+ * Effects that leave a row. Timers have rows of their own; samples of metrics are not kept; of a notice the deliveries are
+ * kept that it causes.
+ */
 export type KeptEffect = Exclude<
   HostEffect,
-  { type: "set-timer" | "clear-timer" | "observe-metric" }
+  { type: "set-timer" | "clear-timer" | "observe-metric" | "notice" }
 >;
 
 export interface OutboxRow {

@@ -6,6 +6,7 @@
 import { isJsonObject } from "../../base/json.ts";
 import { unavailable } from "../../base/problem.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
+import type { Notice } from "../../engine/notice.ts";
 import type { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Histogram } from "../../platform/metrics.ts";
 import type { SpanRecord } from "../../platform/traces/span.ts";
@@ -24,6 +25,7 @@ import type { LargeLane } from "../large_lane.ts";
 import { LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { Moved } from "../result.ts";
 import type { Timers } from "../timers.ts";
+import type { PostWebhook } from "../webhooks/delivery.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
 import { answerAll, type Reply } from "./answers.ts";
 import { findKnownResults, hasKey } from "./idempotency.ts";
@@ -193,6 +195,10 @@ export class ShardWorker {
 
   placeOf(task: TaskSpec): string | undefined {
     return this.#deps.placeOf(task);
+  }
+
+  deliveriesOf(notice: Notice): PostWebhook[] {
+    return this.#deps.webhooks?.deliveriesOf(notice) ?? [];
   }
 
   /** Takes no more commands; resolves when those that wait are committed. */

@@ -360,13 +360,14 @@ export function createWorkflowKind(options: WorkflowKindOptions = {}): ActorKind
     silent: false,
     creates: (body) => isJsonObject(body) && body["type"] === "submit",
     mayRefuse: (body) => !claimsFact(body),
-    putAside: (id, { parts }, reason, { now, labelPrefix }) => {
+    putAside: (id, { parts }, reason, { now, labelPrefix, areChangesNoted = false }) => {
       const { namespace = "", name = "" } = parseWorkflowActorId(id) ?? {};
       const { put, index, effects } = putAside(parts, reason, {
         namespace,
         name,
         now,
         labelPrefix,
+        areChangesNoted,
       });
       return { put, drop: [], index, effects: effects as HostEffect[], needs: [] };
     },

@@ -7,6 +7,7 @@ import { encodePart, indexEntry } from "../codec.ts";
 import type { Effect } from "../effect.ts";
 import type { IndexEntry } from "../index_entry.ts";
 import { ASIDE } from "./life.ts";
+import { noticedWorkflow } from "../notice.ts";
 import type { Header } from "../records.ts";
 import { usableHeader } from "../stored_form.ts";
 
@@ -16,6 +17,7 @@ interface Known {
   name: string;
   now: number;
   labelPrefix: string;
+  areChangesNoted?: boolean;
 }
 
 export interface PutAside {
@@ -60,6 +62,14 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
     workflow: name,
     uid,
   });
+  if (known.areChangesNoted === true) {
+    const workflow = noticedWorkflow({ header, specs: { spec: {} } });
+    effects.push({
+      type: "notice",
+      id: "notice/Failed/",
+      notice: { change: "Failed", at: now, workflow },
+    });
+  }
   const put: Record<string, string> = { h: encodePart(header) };
   // Something has to be there to be shown.
   if (parts["s"] === undefined) put["s"] = encodePart({ spec: {} });

@@ -6,6 +6,7 @@ import { CALLBACK_ROUTES } from "./callbacks.ts";
 import { CLUSTER_WORKFLOW_TEMPLATE_ROUTES } from "./cluster_workflow_templates.ts";
 import { CRON_WORKFLOW_ROUTES } from "./cron_workflows.ts";
 import { EVENT_BINDING_ROUTES } from "./event_bindings.ts";
+import { SUBSCRIPTION_ROUTES } from "./subscriptions.ts";
 import { EVENT_DELIVERY_ROUTES } from "./event_deliveries.ts";
 import { EVENT_SOURCE_ROUTES } from "./event_sources.ts";
 import { EVENT_ROUTES } from "./events.ts";
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...CLUSTER_WORKFLOW_TEMPLATE_ROUTES,
   ...CRON_WORKFLOW_ROUTES,
   ...EVENT_BINDING_ROUTES,
+  ...SUBSCRIPTION_ROUTES,
   ...ARCHIVE_ROUTES,
   ...IMPORT_ROUTES,
   ...EVENT_ROUTES,

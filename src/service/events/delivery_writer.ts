@@ -15,6 +15,8 @@ export interface DeliveryWriterDeps {
   clock: Clock;
   ids: Ids;
   log: Logger;
+  /** Tells of dead letters before their records are written; may be called again. @throws {Problem} Unavailable */
+  onDead?(delivery: Delivery): Promise<void>;
   /** Called for every event whose record is written. */
   onEnd?(delivery: Delivery): void;
 }
@@ -57,9 +59,12 @@ export class DeliveryWriter {
   }
 
   async #finish(batch: Delivery[]): Promise<boolean> {
-    const { events, clock, ids, log } = this.#deps;
+    const { events, clock, ids, log, onDead } = this.#deps;
     for (let attempt = 1;; attempt++) {
       try {
+        if (onDead !== undefined) {
+          await Promise.all(batch.filter(({ state }) => state === "dead").map(onDead));
+        }
         await events.finish(batch);
         return true;
       } catch (cause) {

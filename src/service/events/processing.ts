@@ -2,6 +2,7 @@
 import { EventWorkers } from "./workers.ts";
 import { BindingSource } from "./binding_source.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { tellOfDeadEvent } from "./dead_events.ts";
 import { failedDelivery } from "./delivery_outcome.ts";
 import { dispatchEvent } from "./dispatch.ts";
 import { keptEvents } from "./kept_events.ts";
@@ -39,6 +40,7 @@ export function startEventProcessing(
     log,
     dispatch: (event) => dispatchEvent(deps, bindings, event, keeps),
     failed: failedDelivery,
+    onDead: (delivery) => tellOfDeadEvent(deps, delivery),
     onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
       if (unreadable !== undefined) {
         const { bytes } = unreadable;

@@ -29,6 +29,8 @@ export interface EventWorkersDeps {
   dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAfterMs?: number }>;
   /** The record of an event whose dispatch has a defect. */
   failed(event: QueuedEvent): Delivery;
+  /** Tells of dead letters before their records are written; may be called again. @throws {Problem} Unavailable */
+  onDead?(delivery: Delivery): Promise<void>;
   /** Called for every event that is over. */
   onEnd?(delivery: Delivery): void;
 }

@@ -34,6 +34,10 @@ const MISSING: Readonly<Record<CheckedKind, { create: string; update: string }>>
     create: "workflow event binding was not found in the request body",
     update: "workflow event binding was not found in the request body",
   },
+  Subscription: {
+    create: "subscription was not found in the request body",
+    update: "subscription was not found in the request body",
+  },
 };
 
 /** Tells whether manifests of a kind are checked before they are stored. */

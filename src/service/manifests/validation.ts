@@ -5,6 +5,7 @@ import { isShared } from "../../base/shared_json.ts";
 import {
   type ClusterWorkflowTemplate,
   type CronWorkflow,
+  type Subscription,
   type Template,
   type Workflow,
   type WorkflowEventBinding,
@@ -12,6 +13,10 @@ import {
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
 import { validateEventBinding } from "../../spec/validation/event_binding.ts";
+import {
+  checkSubscribedNamespaces,
+  validateSubscription,
+} from "../../spec/validation/subscription.ts";
 import type { ValidationOptions } from "../../spec/validation/validate.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { checkManifest, type ManifestCheck } from "./check.ts";
@@ -24,6 +29,7 @@ export interface CheckedManifests {
   ClusterWorkflowTemplate: ClusterWorkflowTemplate;
   CronWorkflow: CronWorkflow;
   WorkflowEventBinding: WorkflowEventBinding;
+  Subscription: Subscription;
 }
 
 export type CheckedKind = keyof CheckedManifests;
@@ -93,6 +99,10 @@ export async function validateManifest(
   options: ValidationOptions = {},
 ): Promise<void> {
   if (kind === "WorkflowEventBinding") return validateEventBinding(manifest);
+  if (kind === "Subscription") {
+    validateSubscription(manifest);
+    return checkSubscribedNamespaces(manifest, namespace, deps.settings.webhookAdminNamespace);
+  }
   const spec = kind === "CronWorkflow" ? manifest.spec.workflowSpec : manifest.spec;
   const templates = await loadReachedTemplates(deps, caller, spec, namespace);
   const check = {

@@ -7,6 +7,7 @@ import type {
   ConfigMap,
   CronWorkflow,
   Secret,
+  Subscription,
   Workflow,
   WorkflowEventBinding,
   WorkflowTemplate,
@@ -20,6 +21,7 @@ export interface ManifestTypes {
   ClusterWorkflowTemplate: ClusterWorkflowTemplate;
   CronWorkflow: CronWorkflow;
   WorkflowEventBinding: WorkflowEventBinding;
+  Subscription: Subscription;
   ConfigMap: ConfigMap;
   Secret: Secret;
 }
@@ -38,6 +40,7 @@ export const KINDS: readonly Kind[] = [
   "WorkflowTemplate",
   "CronWorkflow",
   "WorkflowEventBinding",
+  "Subscription",
   "Workflow",
 ];
 

@@ -151,6 +151,23 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     stop: "Stop a waiting step as failed",
     submit: "Make a workflow",
   },
+  SubscriptionSpec: {
+    changes:
+      "What to tell of: Started, Suspended, NodeFailed, Succeeded, Failed, DeadLetter; all unless set",
+    format: "standard, cloudevents or cloudevents-binary",
+    headers: "Headers of each request",
+    retryFor: "How long a delivery is tried, such as 24h",
+    secret: "Key of a Secret with which deliveries are signed",
+    timeout: "How long the receiver may take for one attempt, 1s to 60s; 10s unless set",
+    url: "Where deliveries are posted to",
+    workflows: "Which workflows; all of the namespace unless set",
+  },
+  SubscribedWorkflows: {
+    expression: "Condition over workflow, change and node",
+    labelSelector: "Labels that they have, such as team=data",
+    namespaces: "Other namespaces, or *; only where the server's administrator subscribes",
+    template: "Workflow template that they are made from",
+  },
   Event: { selector: "Expression over payload, metadata, discriminator and namespace" },
 };
 

@@ -1,4 +1,5 @@
 /** The kinds of manifests that Sluice accepts, each with its schema. */
+import { SUBSCRIBED_CHANGES, SUBSCRIPTION_FORMATS } from "../manifest.ts";
 import {
   always,
   boolean,
@@ -30,6 +31,7 @@ import {
   POD_SECURITY_CONTEXT,
   RESOURCE_REQUIREMENTS,
   SECRET,
+  SECRET_KEY_SELECTOR,
   SERVICE_ACCOUNT,
   TOLERATION,
   VOLUME,
@@ -38,6 +40,7 @@ import { METADATA, WORKFLOW_ARTIFACT_GC } from "./artifact.ts";
 import {
   ARGUMENTS,
   EXECUTOR,
+  HTTP_HEADERS,
   LIFECYCLE_HOOKS,
   METRICS,
   RETRY_STRATEGY,
@@ -193,6 +196,25 @@ const WORKFLOW_EVENT_BINDING = struct("WorkflowEventBinding", () => ({
   }))),
 }));
 
+const SUBSCRIPTION = struct("Subscription", () => ({
+  ...manifest(),
+  spec: always(struct("SubscriptionSpec", () => ({
+    url: always(string),
+    changes: list(namedString("v1alpha1.SubscribedChange", SUBSCRIBED_CHANGES)),
+    workflows: struct("SubscribedWorkflows", () => ({
+      namespaces: list(string),
+      labelSelector: string,
+      template: string,
+      expression: string,
+    })),
+    secret: always(SECRET_KEY_SELECTOR),
+    format: namedString("v1alpha1.SubscriptionFormat", ["", ...SUBSCRIPTION_FORMATS]),
+    timeout: string,
+    retryFor: string,
+    headers: HTTP_HEADERS,
+  }))),
+}));
+
 /** Every kind by its name in `kind`. */
 export const KIND_SCHEMAS: ReadonlyMap<string, StructSchema> = new Map([
   ["Workflow", WORKFLOW],
@@ -200,6 +222,7 @@ export const KIND_SCHEMAS: ReadonlyMap<string, StructSchema> = new Map([
   ["ClusterWorkflowTemplate", struct("ClusterWorkflowTemplate", templateManifest)],
   ["CronWorkflow", CRON_WORKFLOW],
   ["WorkflowEventBinding", WORKFLOW_EVENT_BINDING],
+  ["Subscription", SUBSCRIPTION],
   ["ConfigMap", CONFIG_MAP],
   ["Secret", SECRET],
   ["ServiceAccount", SERVICE_ACCOUNT],

@@ -169,17 +169,20 @@ const RESOURCE = struct("ResourceTemplate", () => ({
   flags: strings,
 }));
 
+/** Headers of a request, with values of their own or from Secrets. */
+export const HTTP_HEADERS = list(
+  struct("HTTPHeader", () => ({
+    name: string,
+    value: string,
+    valueFrom: struct("HTTPHeaderSource", () => ({ secretKeyRef: SECRET_KEY_SELECTOR })),
+  })),
+  "v1alpha1.HTTPHeaders",
+);
+
 const HTTP = struct("HTTP", () => ({
   method: string,
   url: always(string),
-  headers: list(
-    struct("HTTPHeader", () => ({
-      name: string,
-      value: string,
-      valueFrom: struct("HTTPHeaderSource", () => ({ secretKeyRef: SECRET_KEY_SELECTOR })),
-    })),
-    "v1alpha1.HTTPHeaders",
-  ),
+  headers: HTTP_HEADERS,
   timeoutSeconds: int64,
   successCondition: string,
   body: string,

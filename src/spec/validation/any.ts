@@ -1,6 +1,7 @@
 /** Validation by kind. */
 import type { AnyManifest } from "../schema/decode_manifest.ts";
 import { validateEventBinding } from "./event_binding.ts";
+import { validateSubscription } from "./subscription.ts";
 import {
   validateCronWorkflow,
   validateWorkflow,
@@ -30,6 +31,8 @@ export function validateAny(
       return validateCronWorkflow(manifest, context, options);
     case "WorkflowEventBinding":
       return validateEventBinding(manifest);
+    case "Subscription":
+      return validateSubscription(manifest);
     case "ConfigMap":
     case "Secret":
       return;

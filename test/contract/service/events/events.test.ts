@@ -217,7 +217,8 @@ describe("dispatchEvent()", () => {
             : host.execute(namespace, name, command, options);
         },
         chooseName: (_namespace, generate) => generate(),
-        limitsChanged: () => Promise.resolve(),
+        deliver: () => Promise.reject(new Error("unused")),
+      limitsChanged: () => Promise.resolve(),
       },
     };
     const event = await taken({});
