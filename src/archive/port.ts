@@ -46,7 +46,7 @@ export interface ArchivePosition {
   uid: string;
 }
 
-/** Filters of a list. All given ones must hold; bounds are inclusive. */
+/** Filters of a list. All given ones must hold; bounds are inclusive. Nothing starts or ends before it is created. */
 export interface ArchiveQuery {
   namespace?: string;
   notNamespace?: string;
@@ -62,6 +62,8 @@ export interface ArchiveQuery {
   parameter?: { name: string; value: string };
   /** 1 to 1,000. */
   limit: number;
+  /** Once the objects of the page have this many characters, it ends. */
+  maxSize?: number;
   /** Most rows to examine, roughly: a page that finds few among many ends there, with a position to go on from. */
   maxScan?: number;
   after?: ArchivePosition;
@@ -90,6 +92,19 @@ export interface RetentionRule {
   finishedBefore: number;
 }
 
+/** Where a search for expired rows goes on: after this row. */
+export interface ExpiryPosition {
+  finishedAt: number;
+  uid: string;
+}
+
+/** Rows that a retention rule selects, those that ended first. */
+export interface ExpiredPage {
+  items: ArchivedEntry[];
+  /** Absent when there is no more. A page may be short, or empty, and yet have it: each call examines a bounded number of rows. */
+  next?: ExpiryPosition;
+}
+
 /** How many workflows ended on a day: exact, kept with the rows in one transaction. */
 export interface DayCount {
   /** `2026-11-23`, UTC day of the end. */
@@ -115,8 +130,8 @@ export interface Archive {
   editions(uids: readonly string[]): Promise<Map<string, number>>;
   /** Removes rows; those that are not there are no error. At most 1,000 at once. */
   remove(uids: readonly string[]): Promise<void>;
-  /** Entries that a retention rule selects, those that ended first, at most `limit`. */
-  expired(rule: RetentionRule, limit: number): Promise<ArchivedEntry[]>;
+  /** Entries that a retention rule selects, at most `limit` (1 to 1,000), after a position. */
+  expired(rule: RetentionRule, limit: number, after?: ExpiryPosition): Promise<ExpiredPage>;
   /** Label keys, sorted, at most `limit`. */
   labelKeys(namespace: string | undefined, limit: number): Promise<string[]>;
   /** Values of a label key, sorted, at most `limit`. */
