@@ -214,6 +214,8 @@ export class Effects {
           clean: (ids) => tasks.clean(ids),
           collect: (unwanted) => this.#collect(actor, unwanted),
         });
+      case "drop-remains":
+        return this.#deps.store.shards.dropRemains(shard.shard, effect.remains);
       case "send":
         return deliver(row.id, effect.to, effect.body);
       case "save-memo":

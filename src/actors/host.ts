@@ -154,11 +154,7 @@ export class Host implements WorkflowHost {
     });
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
     metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
-    metrics.gauge(
-      "sluice_timers",
-      "Timers in memory: those that are due soon",
-      () => this.#timers.size,
-    );
+    metrics.gauge("sluice_timers", "Timers in memory, due soon", () => this.#timers.size);
     metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
   }
 
@@ -217,11 +213,15 @@ export class Host implements WorkflowHost {
     return result.answer as Workflow;
   }
 
+  owns(namespace: string, name: string): boolean {
+    return this.#shards.owns(workflowActorId(namespace, name));
+  }
+
   chooseName(namespace: string, generate: () => string): string {
     let name = generate();
     if (this.#underWay >= MAX_UNDER_WAY) return name;
     for (let tries = 1; tries < NAME_TRIES; tries++) {
-      if (this.#shards.owns(workflowActorId(namespace, name))) return name;
+      if (this.owns(namespace, name)) return name;
       name = generate();
     }
     return name;

@@ -89,6 +89,8 @@ export type Effect =
     /** `spec.artifactRepositoryRef`. */
     repositoryRef?: UnwantedArtifacts["repositoryRef"];
   }
+  /** Drop the nodes of a workflow that has moved to the archive, which the store keeps under the name `remains`. */
+  | { type: "drop-remains"; id: string; remains: string }
   /** Remove the volume claims of the workflow. */
   | {
     type: "remove-claims";
