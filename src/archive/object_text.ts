@@ -54,19 +54,20 @@ export function* splitObject(text: string): Steps<ObjectParts> {
   return { brief: `${head}}${text.slice(status.end)}`, at: head.length, large, template };
 }
 
-/** The inverse of `splitObject`; the large members come last in the status. */
-export function joinObject({ brief, at, large }: Omit<ObjectParts, "template">): string {
-  const members = LARGE.flatMap((key) =>
-    large[key] === undefined ? [] : [`${JSON.stringify(key)}:${large[key]}`]
-  );
-  return insertMembers(brief, at, members.join(","));
+/** The large members as they stand in the status, `"nodes":{…},"storedTemplates":{…}`; "" for none. */
+export function largeMembers({ large }: Pick<ObjectParts, "large">): string {
+  return LARGE.flatMap((key) => large[key] === undefined ? [] : [`"${key}":${large[key]}`])
+    .join(",");
 }
 
-/** A text with more members in the object that ends at this place. */
-export function insertMembers(text: string, at: number, members: string): string {
-  if (members === "") return text;
-  const comma = text[at - 1] === "{" ? "" : ",";
-  return text.slice(0, at) + comma + members + text.slice(at);
+/** The whole object again: the large members, or others, go where they belong. */
+export function joinObject(
+  { brief, at }: Pick<ObjectParts, "brief" | "at">,
+  members: string,
+): string {
+  if (members === "") return brief;
+  const comma = brief[at - 1] === "{" ? "" : ",";
+  return brief.slice(0, at) + comma + members + brief.slice(at);
 }
 
 function isLarge(key: string): key is LargeMember {
