@@ -81,6 +81,8 @@ export interface HostDeps extends Pick<TaskDeps, "callbacks"> {
   metrics: Metrics;
   /** Removes artifacts that nobody needs any more. Absent: they stay. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
+  /** Removes a workflow from the archive. Absent: there is none. */
+  forgetArchived?(uid: string): Promise<void>;
   /** Replicas on the same machine. Absent: there are none. */
   neighbours?: Neighbours;
   /** What the program says of itself to those who ask how its replicas are. @default nothing */

@@ -105,6 +105,7 @@ const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
   "clean-tasks",
   "collect-artifacts",
   "drop-remains",
+  "forget-archived",
   "observe-metric",
   "release-all-locks",
   "release-locks",

@@ -49,6 +49,7 @@ import {
   checkDeletion,
   type Departure,
   departure,
+  forgetting,
   heldByFinalizers,
   keptLabel,
   persistedLabel,
@@ -242,6 +243,7 @@ class WorkflowActor implements HotActor {
     }
     const state = this.#create(workflow, env);
     if (past !== undefined) recallPast(state, past);
+    state.header.wasArchived = true;
     try {
       return yield* this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
@@ -274,11 +276,13 @@ class WorkflowActor implements HotActor {
     checkDeletion(this.id, state, command, this.#options);
     if (heldByFinalizers(state, command, env)) return this.#view(state);
     const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    const kept = command.forGood === true ? [] : archiving(this.id, state, this.#options);
     this.#lastEffects.push(
       // A lock that was granted too late, and is given back by an earlier command of the same batch.
       ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
       ...this.#depart(departure(this.id, state, command.uid, env)),
-      ...(command.forGood === true ? [] : archiving(this.id, state, this.#options)),
+      ...kept,
+      ...forgetting(this.id, state, kept),
     );
     this.#state = undefined;
     return answer;
@@ -287,7 +291,8 @@ class WorkflowActor implements HotActor {
   /** Leaves the store for the archive, if the archive has it as it is. */
   #move(state: WorkflowState, command: LeaveCommand, stored?: Version): Answer {
     checkMove(this.id, state, command, stored, this.#options);
-    const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    // The answer is kept for a while.
+    const answer = answerWith({ metadata: {}, spec: {} });
     this.#lastEffects.push(...this.#depart(movingAway(this.id, state)));
     this.#isMoved = true;
     this.#state = undefined;

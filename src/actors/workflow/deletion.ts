@@ -149,6 +149,17 @@ export function departure(
   return { effects: deletionWithoutNodes({ namespace, name, uid, state }, remains), remains };
 }
 
+/** Effects that remove a workflow from the archive, if it came from there and is not to be kept. */
+export function forgetting(
+  id: ActorId,
+  { header }: WorkflowState,
+  kept: readonly HostEffect[],
+): HostEffect[] {
+  const { uid = "" } = header.metadata;
+  if (header.wasArchived !== true || kept.length > 0 || isArchivedActor(id)) return [];
+  return [{ type: "forget-archived", id: `forget/${uid}`, uid }];
+}
+
 /** Effects that release all locks that a workflow holds or waits for. */
 function releases(state: WorkflowState): HostEffect[] {
   const { header, nodes } = state;

@@ -33,5 +33,8 @@ export function movingAway(id: ActorId, { header, nodes }: WorkflowState): Depar
   const effects: Departure["effects"] = [{ type: "clear-timer", id: "ttl" }];
   if (nodes.size <= MAX_NODES_TO_VISIT) return { effects };
   const remains = `${id}#${header.metadata.uid ?? ""}.${header.retries ?? 0}`;
-  return { effects: [...effects, { type: "drop-remains", id: `drop/${remains}`, remains }], remains };
+  return {
+    effects: [...effects, { type: "drop-remains", id: `drop/${remains}`, remains }],
+    remains,
+  };
 }

@@ -30,8 +30,8 @@ export interface FormOptions {
 export interface ArchivedForm {
   /** Undefined: it has not ended, or has ended only by its header. */
   row?: ArchivedWorkflow;
-  /** Its `ttlStrategy` will delete it. */
-  deletesItself: boolean;
+  /** It stays: its `ttlStrategy` will delete it, or a finalizer holds it. */
+  isHeld: boolean;
 }
 
 /**
@@ -43,20 +43,20 @@ export function* archivedSteps(
   options: FormOptions,
 ): Steps<ArchivedForm> {
   const state = yield* loadSteps(stored.parts);
-  const { phase, finishedAt, isAside } = state.header;
+  const { phase, finishedAt, isAside, metadata: { finalizers = [] } } = state.header;
   if (finishedAt === undefined || isAside === true || !isCompleted(phase)) {
-    return { deletesItself: false };
+    return { isHeld: false };
   }
-  const deletesItself = ttlSeconds({ state, env: ENV }, phase) !== undefined;
+  const isHeld = finalizers.length > 0 || ttlSeconds({ state, env: ENV }, phase) !== undefined;
   const view = yield* viewSteps(state);
   const past = pastOf(state);
-  const metadata = { ...view.metadata, resourceVersion: stored.version };
+  const shown = { ...view.metadata, resourceVersion: stored.version };
   const row = {
     ...entryOf(state, options),
     edition: editionOf(state, options.naming),
-    object: JSON.stringify({ ...view, metadata, [PAST]: past }),
+    object: JSON.stringify({ ...view, metadata: shown, [PAST]: past }),
   };
-  return { row, deletesItself };
+  return { row, isHeld };
 }
 
 /** What lists filter and sort by. */

@@ -30,6 +30,8 @@ const BATCH = 50;
 const MAX_RATE = 500;
 /** A larger workflow stays in the store: nodes, and characters of its stored parts. */
 const BOUNDS = { maxNodes: 10_000, maxSize: 2 ** 23 };
+/** How long it is known that a workflow has left, ms. */
+const ANSWER_MS = 120_000;
 /** So many workflows that stay are remembered, so that they are not read again and again. */
 const MOST_STAYING = 100_000;
 
@@ -38,6 +40,8 @@ export interface MoverOptions extends FormOptions {
   keepMs: Readonly<Record<"Succeeded" | "Failed" | "Error", number>>;
   /** Labels of the workflows that the archive has. */
   selector: readonly LabelTerm[];
+  /** Tells whether a workflow with these labels stays in the archive when it is deleted. */
+  isKept(labels: Record<string, string>): boolean;
   /** Tells workflows that have to stay although they have ended. */
   stays?(entry: IndexEntry): boolean;
 }
@@ -62,6 +66,14 @@ interface Candidate {
   id: ActorId;
   version: string;
   index: IndexEntry;
+}
+
+/** A row, and of what it is. */
+interface Written {
+  candidate: Candidate;
+  row: ArchivedWorkflow;
+  /** When the workflow was read, epoch ms. */
+  readAt: number;
 }
 
 export class Mover {
@@ -121,7 +133,10 @@ export class Mover {
     }));
     // A deleted one cannot be retried where it is.
     const deleted = { key: status, operator: "=", values: [PERSISTED] } as const;
-    return [{ query: { kind: "wf", labels: [deleted as unknown as LabelTerm] }, keepMs: 0 }, ...phases];
+    return [
+      { query: { kind: "wf", labels: [deleted as unknown as LabelTerm] }, keepMs: 0 },
+      ...phases,
+    ];
   }
 
   /** Those of this replica's shards, a page at a time. */
@@ -164,7 +179,7 @@ export class Mover {
       return rows.map(({ candidate }) => candidate);
     }
     this.#noteBack();
-    const outcomes = await Promise.all(rows.map(({ candidate }) => this.#leave(candidate)));
+    const outcomes = await Promise.all(rows.map((row) => this.#leave(row)));
     for (const outcome of outcomes) metrics.wrote(outcome, 1);
     const pause = batch.length / MAX_RATE * 1_000 - (clock.monotonic() - begun);
     if (pause > 0) await clock.sleep(pause, signal);
@@ -172,11 +187,12 @@ export class Mover {
   }
 
   /** The rows of those that can be moved, as they are now. */
-  async #rowsOf(batch: Candidate[]): Promise<{ candidate: Candidate; row: ArchivedWorkflow }[]> {
+  async #rowsOf(batch: Candidate[]): Promise<Written[]> {
     const turns = new Turns();
-    const rows = [];
+    const rows: Written[] = [];
     for (const known of batch) {
       const { id } = known;
+      const readAt = this.#deps.clock.now();
       const stored = await this.#load(id);
       if (stored === undefined) continue;
       const candidate = { ...known, version: stored.version };
@@ -185,11 +201,11 @@ export class Mover {
         continue;
       }
       try {
-        const { row, deletesItself } = await turns.run(archivedSteps(stored, this.#options));
+        const { row, isHeld } = await turns.run(archivedSteps(stored, this.#options));
         if (row === undefined) continue;
-        if (deletesItself && !isDeleted(row.labels, this.#options.naming)) {
+        if (isHeld && !isDeleted(row.labels, this.#options.naming)) {
           this.#stay(candidate, "stays");
-        } else rows.push({ candidate, row });
+        } else rows.push({ candidate, row, readAt });
       } catch (error) {
         this.#deps.log.warn({ actor: id, err: error }, "a workflow cannot be archived");
         this.#stay(candidate, "unreadable");
@@ -209,14 +225,34 @@ export class Mover {
     this.#deps.metrics.wrote(outcome, 1);
   }
 
-  async #leave({ version, index: { namespace, name } }: Candidate): Promise<MoveOutcome> {
+  /** A repeat within the time for which the answer is kept has the same answer. */
+  async #leave({ candidate, row, readAt }: Written): Promise<MoveOutcome> {
+    const { version, index: { namespace, name } } = candidate;
+    const { clock, host } = this.#deps;
+    const key = `moved/${row.uid}/${row.edition}`;
+    const idempotency = { key, fingerprint: key, ttlMs: ANSWER_MS };
     try {
-      await this.#deps.host.execute(namespace, name, { type: "leave", version });
+      await host.execute(namespace, name, { type: "leave", version }, { idempotency });
       return "moved";
     } catch (error) {
-      const isChanged = error instanceof Problem &&
-        (error.code === ProblemCode.Aborted || error.code === ProblemCode.NotFound);
+      if (!(error instanceof Problem)) return "failed";
+      if (error.code === ProblemCode.NotFound && clock.now() - readAt < ANSWER_MS / 2) {
+        await this.#undo(row);
+      }
+      const isChanged = error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted;
       return isChanged ? "changed" : "failed";
+    }
+  }
+
+  /** Nobody has moved it, so it was deleted meanwhile: what was written must not show it. */
+  async #undo({ uid, edition, labels }: ArchivedWorkflow): Promise<void> {
+    const { archive } = this.#deps;
+    // What is kept of a deleted one replaces it.
+    if (this.#options.isKept(labels)) return;
+    try {
+      if ((await archive.editions([uid])).get(uid) === edition) await archive.remove([uid]);
+    } catch (error) {
+      this.#deps.log.warn({ uid, err: error }, "a deleted workflow stays in the archive");
     }
   }
 

@@ -3,7 +3,12 @@
  * for in the archive. A workflow is written to the archive before it leaves the store. So the store is read first: what has
  * left it until then is in the archive.
  */
-import type { Archive, ArchivedWorkflow, ArchivePosition, ArchiveQuery } from "../../archive/port.ts";
+import type {
+  Archive,
+  ArchivedWorkflow,
+  ArchivePosition,
+  ArchiveQuery,
+} from "../../archive/port.ts";
 import { archivedActorId, isArchivedActor } from "../../actors/actor_ids.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
@@ -106,7 +111,9 @@ async function findArchived(
     ? await archive.get(name.slice(name.lastIndexOf("@") + 1))
     : await archive.findByName(namespace, name);
   // A deleted workflow has no name any more.
-  if (row === undefined || (!isArchivedActor(id) && isDeleted(row.labels, naming))) return undefined;
+  if (row === undefined || (!isArchivedActor(id) && isDeleted(row.labels, naming))) {
+    return undefined;
+  }
   const { index: _index, ...stored } = storedOf(row, naming);
   return bounds === undefined ? stored : withinBounds(stored, bounds.maxNodes);
 }
@@ -164,7 +171,7 @@ class OneList {
     const known = new Set(live.items.map(({ at }) => at.uid));
     let size = 0;
     for (let after = wanted.after;;) {
-      const limit = query.limit > 0 ? Math.min(query.limit, 1_000) : PORTION;
+      const limit = Math.min(query.limit || (query.maxScan ?? PORTION), 1_000);
       const { items: rows, next } = await this.#archive.list({
         ...wanted,
         limit,
@@ -180,7 +187,7 @@ class OneList {
         size += row.object.length;
         await turns.pause();
       }
-      const isFull = query.limit > 0 || size >= maxSize ||
+      const isFull = query.limit > 0 || query.maxScan !== undefined || size >= maxSize ||
         (next !== undefined && live.end !== undefined && isPast(live.end, next));
       if (next === undefined || isFull) return { items, end: next };
       after = next;
@@ -269,7 +276,8 @@ function archiveQuery(
 function isOfLive({ key, operator, values }: LabelTerm, naming: Naming): boolean {
   if (key === completedLabel(naming)) {
     const isTrue = values.includes("true");
-    return operator === "!exists" || (isTrue ? operator === "!=" || operator === "notin" : operator === "=" || operator === "in");
+    return operator === "!exists" ||
+      (isTrue ? operator === "!=" || operator === "notin" : operator === "=" || operator === "in");
   }
   if (key !== `${naming.labelPrefix}phase`) return false;
   return (operator === "=" || operator === "in") && !values.some((one) => ENDED.includes(one));
