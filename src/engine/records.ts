@@ -253,8 +253,6 @@ export interface Header {
   makesCallbacks?: true;
   /** Callbacks that came before their step waits, by the name of its node. */
   earlyCallbacks?: Record<string, EarlyCallback>;
-  /** It came back from the archive, which may still have it as it was. */
-  wasArchived?: true;
   /** How often it was retried by hand. Absent: never. */
   retries?: number;
   /** State of its life. Changed by `life/` only. */

@@ -73,7 +73,6 @@ const HEADER: Members<Header> = {
     { verb: isText, digest: isText, outputs: isMap(isText), message: isText },
     ["verb", "digest"],
   )),
-  wasArchived: isTruth,
   retries: isCount,
   machine: isAny,
 };

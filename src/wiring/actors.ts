@@ -31,7 +31,7 @@ export function createHost(
   return new Host({
     store,
     executors: [executor],
-    kinds: [createWorkflowKind({ naming, isKept }), locksKind],
+    kinds: [createWorkflowKind({ naming, isKept, hasArchive: archive !== undefined }), locksKind],
     clock,
     ids: systemIds,
     log,

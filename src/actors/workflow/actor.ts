@@ -49,6 +49,7 @@ import {
   checkDeletion,
   type Departure,
   departure,
+  forgets,
   forgetting,
   heldByFinalizers,
   keptLabel,
@@ -243,7 +244,6 @@ class WorkflowActor implements HotActor {
     }
     const state = this.#create(workflow, env);
     if (past !== undefined) recallPast(state, past);
-    state.header.wasArchived = true;
     try {
       return yield* this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
@@ -282,7 +282,7 @@ class WorkflowActor implements HotActor {
       ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
       ...this.#depart(departure(this.id, state, command.uid, env)),
       ...kept,
-      ...forgetting(this.id, state, kept),
+      ...forgetting(this.id, state, kept, this.#options),
     );
     this.#state = undefined;
     return answer;
@@ -308,7 +308,10 @@ class WorkflowActor implements HotActor {
       this.#lastEffects.push(...deletionEffects(state));
       const kept = command.forGood === true ? undefined : persistedLabel(state, this.#options);
       if (kept !== undefined) relabel(state, kept);
-      else this.#state = undefined;
+      else {
+        this.#lastEffects.push(...forgets(state.header.metadata.uid ?? ""));
+        this.#state = undefined;
+      }
     }
     return answer;
   }

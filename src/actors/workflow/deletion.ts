@@ -26,6 +26,8 @@ export interface WorkflowKindOptions {
   naming?: Naming;
   /** Whether a finished workflow with these labels stays in the archive when it is deleted. @default none does */
   isKept?: (labels: Record<string, string>) => boolean;
+  /** There is an archive beside the store. @default {false} */
+  hasArchive?: boolean;
   /** A workflow with more nodes is not loaded to be terminated: only its header ends. @default {100_000} */
   maxNodes?: number;
 }
@@ -149,15 +151,32 @@ export function departure(
   return { effects: deletionWithoutNodes({ namespace, name, uid, state }, remains), remains };
 }
 
-/** Effects that remove a workflow from the archive, if it came from there and is not to be kept. */
+/** After this time, whatever was on its way to the archive has arrived, ms. */
+const LAST_WRITE_MS = 120_000;
+
+/**
+ * Effects that remove a deleted workflow from the archive, which may have it as it is or was. What was on its way there is
+ * removed later. Those that are kept are replaced there.
+ */
 export function forgetting(
   id: ActorId,
   { header }: WorkflowState,
   kept: readonly HostEffect[],
+  { hasArchive = false }: WorkflowKindOptions,
 ): HostEffect[] {
-  const { uid = "" } = header.metadata;
-  if (header.wasArchived !== true || kept.length > 0 || isArchivedActor(id)) return [];
-  return [{ type: "forget-archived", id: `forget/${uid}`, uid }];
+  const { metadata: { uid = "" }, finishedAt, retries = 0 } = header;
+  const hasEnded = finishedAt !== undefined || retries > 0;
+  if (!hasArchive || !hasEnded || kept.length > 0 || isArchivedActor(id)) return [];
+  return forgets(uid);
+}
+
+export function forgets(uid: string): HostEffect[] {
+  return [0, LAST_WRITE_MS].map((delayMs) => ({
+    type: "forget-archived",
+    id: `forget/${uid}/${delayMs}`,
+    uid,
+    delayMs,
+  }));
 }
 
 /** Effects that release all locks that a workflow holds or waits for. */

@@ -145,7 +145,7 @@ class OneList {
     } catch (cause) {
       if (!(cause instanceof Problem) || cause.code !== ProblemCode.Unavailable) throw cause;
       this.#options.onArchiveAway?.(cause);
-      return { ...page, isWithoutArchive: true };
+      return { ...page, items: live.items.map(({ item }) => item), isWithoutArchive: true };
     }
     const { items, next } = mergedPage(live, archived, query.limit);
     const { remaining, version } = page;
