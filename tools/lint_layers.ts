@@ -15,6 +15,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   platform: ["base"],
   processes: ["base", "platform"],
   store: ["base", "expr", "spec", "engine (types)", "platform"],
+  archive: ["base", "expr", "spec", "platform"],
   artifacts: ["base", "spec", "platform"],
   kubernetes: ["base", "spec", "store (types)", "platform"],
   executors: ["base", "expr", "spec", "engine (types)", "artifacts", "kubernetes", "platform"],
@@ -126,6 +127,11 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     ".": ["memory", "redis", "sqlite"],
     memory: ["."],
     redis: ["."],
+    sqlite: ["."],
+  },
+  archive: {
+    ".": ["postgres", "sqlite"],
+    postgres: ["."],
     sqlite: ["."],
   },
   executors: {

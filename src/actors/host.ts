@@ -83,6 +83,8 @@ export interface HostDeps
   metrics: Metrics;
   /** Removes artifacts that nobody needs any more. Absent: they stay. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
+  /** Removes a workflow from the archive. Absent: there is none. */
+  forgetArchived?(uid: string): Promise<void>;
   /** Replicas on the same machine. Absent: there are none. */
   neighbours?: Neighbours;
   /** What the program says of itself to those who ask how its replicas are. @default nothing */
@@ -216,11 +218,15 @@ export class Host implements WorkflowHost {
     return result.answer as Workflow;
   }
 
+  owns(namespace: string, name: string): boolean {
+    return this.#shards.owns(workflowActorId(namespace, name));
+  }
+
   chooseName(namespace: string, generate: () => string): string {
     let name = generate();
     if (this.#underWay >= MAX_UNDER_WAY) return name;
     for (let tries = 1; tries < NAME_TRIES; tries++) {
-      if (this.#shards.owns(workflowActorId(namespace, name))) return name;
+      if (this.owns(namespace, name)) return name;
       name = generate();
     }
     return name;

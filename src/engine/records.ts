@@ -256,6 +256,8 @@ export interface Header {
   earlyCallbacks?: Record<string, EarlyCallback>;
   /** What its spans belong to. Kept up to date by whoever traces it; the engine does not look at it. */
   trace?: TraceOrigin;
+  /** How often it was retried by hand. Absent: never. */
+  retries?: number;
   /** State of its life. Changed by `life/` only. */
   machine: LifeState;
 }

@@ -77,6 +77,7 @@ const HEADER: Members<Header> = {
     { parent: isText, state: isText, event: isText, run: isTime, isRestored: isTruth },
     [],
   ),
+  retries: isCount,
   machine: isAny,
 };
 

@@ -6,11 +6,11 @@ import { createDeadLettersKind } from "../actors/webhooks/dead_letters.ts";
 import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import { createWorkflowKind } from "../actors/workflow/actor.ts";
 import { SpanRecovery } from "../actors/workflow/span_recovery.ts";
+import type { Archive } from "../archive/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
 import type { Executor } from "../executors/port.ts";
-import { type LabelTerm, matchesLabels } from "../expr/selectors/label_selector.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { namingOf, type ServerContext } from "./context.ts";
@@ -23,19 +23,18 @@ const UNSENT_MS = 15_000;
 export function createHost(
   { config, log, metrics, replica, seat, traces, closing }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, callbacks, webhooks, archiveSelector, about }: {
+  { executor, artifacts, callbacks, webhooks, isKept, archive, about }: {
     executor: Executor;
     artifacts: ArtifactStore;
     callbacks: NonNullable<HostDeps["callbacks"]>;
     webhooks: Webhooks;
-    /** Labels of the workflows that the archive has. */
-    archiveSelector: LabelTerm[];
+    /** Tells whether a workflow with these labels stays in the archive when it is deleted. */
+    isKept: (labels: Record<string, string>) => boolean;
+    archive: Archive | undefined;
     about: NonNullable<HostDeps["about"]>;
   },
 ): Host {
   const naming = namingOf(config);
-  const isKept = (labels: Record<string, string>) =>
-    config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels);
   const spans = traces && new SpanRecovery({
     ...{ traces, store, clock, log, closing },
     shards: () => host.shards,
@@ -45,7 +44,7 @@ export function createHost(
     store,
     executors: [executor],
     kinds: [
-      createWorkflowKind({ naming, isKept, traces }),
+      createWorkflowKind({ naming, isKept, hasArchive: archive !== undefined, traces }),
       locksKind,
       createDeadLettersKind({
         maxCount: config.webhookDeadLetters,
@@ -58,6 +57,7 @@ export function createHost(
     log,
     metrics,
     collectArtifacts: artifactCollector(artifacts, log),
+    ...(archive !== undefined && { forgetArchived: (uid: string) => archive.remove([uid]) }),
     about,
     callbacks,
     webhooks,

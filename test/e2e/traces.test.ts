@@ -6,7 +6,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp_receiver.ts";
+import {
+  type OtlpReceiver,
+  type ReceivedSpan,
+  startOtlpReceiver,
+} from "../support/otlp_receiver.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 

@@ -20,16 +20,12 @@ import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
-import {
-  deletionEffects,
-  deletionWithoutNodes,
-  MAX_NODES_TO_VISIT,
-} from "../../engine/cleanup/deletion.ts";
+import { deletionEffects } from "../../engine/cleanup/deletion.ts";
 import { claimsFact, isFact } from "../../engine/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
+import { recallPast } from "../../engine/past.ts";
 import { asideHeader, putAside } from "../../engine/life/put_aside.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
-import { lockHolder } from "../../engine/locks/holder.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
@@ -44,14 +40,21 @@ import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
 import { BareWorkflow } from "./bare.ts";
 import { unknownCommand } from "../command_body.ts";
 import { commandOf, enoughFor } from "./commands.ts";
+import { checkMove, type DeleteArchivedCommand, type LeaveCommand, movingAway } from "./moving.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "../hot_actor.ts";
 import type { WorkflowCommand } from "../port.ts";
 import {
   answerWith,
   archiving,
   checkDeletion,
+  type Departure,
+  departure,
+  forgets,
+  forgetting,
   heldByFinalizers,
   keptLabel,
+  persistedLabel,
+  relabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";
@@ -80,6 +83,8 @@ class WorkflowActor implements HotActor {
   #lastEffects: HostEffect[] = [];
   /** The name under which the nodes of a deleted workflow stay until they are swept away. */
   #remains: string | undefined;
+  /** It went into the archive. */
+  #isMoved = false;
 
   readonly #options: WorkflowKindOptions;
 
@@ -97,7 +102,7 @@ class WorkflowActor implements HotActor {
     return this.#state !== undefined;
   }
 
-  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
+  receive(body: Json, env: EngineEnv, stored?: Version): Answer | Steps<Answer> | undefined {
     if (claimsFact(body)) {
       if (!isFact(body)) throw unknownCommand(body);
       if (this.#state) this.#accept(this.#state, body, env);
@@ -130,6 +135,10 @@ class WorkflowActor implements HotActor {
       }
       case "delete":
         return this.#delete(this.#existing(), command, env);
+      case "delete-archived":
+        return this.#deleteArchived(command, env);
+      case "leave":
+        return this.#move(this.#existing(), command, stored);
       default:
         throw unknownCommand(body);
     }
@@ -150,9 +159,14 @@ class WorkflowActor implements HotActor {
     this.#lastEffects = [];
     this.#leftOver = [];
     this.#remains = undefined;
+    const isMoved = this.#isMoved;
+    this.#isMoved = false;
     const state = this.#state;
     if (!state) {
-      const left = remains === undefined ? {} : { remains };
+      const left: Partial<Taken> = {
+        ...(remains !== undefined && { remains }),
+        ...(isMoved && { isMoved }),
+      };
       return { put: {}, drop, effects: extra, needs: [], ...left };
     }
     // Intentionally changed in place, because it is made for each command.
@@ -228,7 +242,7 @@ class WorkflowActor implements HotActor {
 
   /** All or nothing: a refused retry leaves no workflow behind. */
   *#restore(
-    { workflow, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
+    { workflow, past, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
     env: EngineEnv,
   ): Steps<Answer> {
     if (this.#state) {
@@ -236,6 +250,7 @@ class WorkflowActor implements HotActor {
       throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
     }
     const state = this.#create(workflow, env);
+    if (past !== undefined) recallPast(state, past);
     try {
       return yield* this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
@@ -268,25 +283,49 @@ class WorkflowActor implements HotActor {
     checkDeletion(this.id, state, command, this.#options);
     if (heldByFinalizers(state, command, env)) return this.#view(state);
     const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    const kept = command.forGood === true ? [] : archiving(this.id, state, this.#options);
     this.#lastEffects.push(
       // A lock that was granted too late, and is given back by an earlier command of the same batch.
       ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
-      ...this.#leave(state, command.uid, env),
-      ...(command.forGood === true ? [] : archiving(this.id, state, this.#options)),
+      ...this.#depart(departure(this.id, state, command.uid, env)),
+      ...kept,
+      ...forgetting(this.id, state, kept, this.#options),
     );
     this.#state = undefined;
     return answer;
   }
 
-  /** Effects that remove the workflow. Nodes that are many, or were not read, are removed later. */
-  #leave(state: WorkflowState, knownUid: string | undefined, env: EngineEnv): HostEffect[] {
-    if (state.header.isAside !== true && state.nodes.size <= MAX_NODES_TO_VISIT) {
-      return [...releases(state), ...deletionEffects(state)];
+  /** Leaves the store for the archive, if the archive has it as it is. */
+  #move(state: WorkflowState, command: LeaveCommand, stored?: Version): Answer {
+    checkMove(this.id, state, command, stored, this.#options);
+    // The answer is kept for a while.
+    const answer = answerWith({ metadata: {}, spec: {} });
+    this.#lastEffects.push(...this.#depart(movingAway(this.id, state)));
+    this.#isMoved = true;
+    this.#state = undefined;
+    return answer;
+  }
+
+  /** Removes what an archived workflow has left outside. It stays here as a deleted one, if it is to be kept. */
+  #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
+    const state = this.#state ?? this.#create(command.workflow, env);
+    const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    if (state.pending.specs) {
+      if (command.past !== undefined) recallPast(state, command.past);
+      this.#lastEffects.push(...deletionEffects(state));
+      const kept = command.forGood === true ? undefined : persistedLabel(state, this.#options);
+      if (kept !== undefined) relabel(state, kept);
+      else {
+        this.#lastEffects.push(...forgets(state.header.metadata.uid ?? ""));
+        this.#state = undefined;
+      }
     }
-    const [, namespace = "", name = ""] = this.id.split("/");
-    const uid = state.header.metadata.uid ?? knownUid ?? "";
-    this.#remains = `${this.id}#${env.randomSuffix(10)}`;
-    return deletionWithoutNodes({ namespace, name, uid, state }, this.#remains);
+    return answer;
+  }
+
+  #depart({ effects, remains }: Departure): HostEffect[] {
+    this.#remains = remains;
+    return effects;
   }
 
   /** Labels a finished workflow that the archive will keep, so that clients know. */
@@ -325,16 +364,6 @@ function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
 
 function sizeOf({ status }: Workflow): number {
   return Object.keys(status?.nodes ?? {}).length;
-}
-
-/** Effects that release all locks that a workflow holds or waits for. */
-function releases(state: WorkflowState): HostEffect[] {
-  const { header, nodes } = state;
-  const holders = header.lock ? [lockHolder(state, header.lock.round ?? 0)] : [];
-  for (const { lock, order, id } of nodes.values()) {
-    if (lock) holders.push(lockHolder(state, order, id));
-  }
-  return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
 }
 
 /** Loads a stored workflow. Of one that was put aside it reads only what is sure to be readable. */

@@ -18,6 +18,7 @@ import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
+import { archivedSource, deleteFromArchive, isArchivedOnly } from "../history/archived_source.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
@@ -171,6 +172,12 @@ export async function deleteArchived(
 ): Promise<void> {
   const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
   const { namespace = "", name = "", uid } = metadata;
+  if (await isArchivedOnly(deps, uid)) {
+    await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
+    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid ?? ""]);
+    else await deleteFromArchive(deps, { namespace, name, uid: uid ?? "" }, true);
+    return;
+  }
   if (!isDeletedWorkflow(deps, metadata)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
       forGood: true,
@@ -188,7 +195,13 @@ export async function deleteArchived(
 async function forget(deps: ServiceDeps, metadata: ObjectMeta): Promise<void> {
   const place = await archivedCopy(deps, metadata).catch(undefinedWhenNotFound);
   if (place === undefined) return;
-  await deps.host.execute(metadata.namespace ?? "", place, { type: "delete", force: true });
+  const { namespace = "", uid = "" } = metadata;
+  // Where there is an archive beside the store, it may be there or here.
+  await deps.host.execute(namespace, place, { type: "delete", force: true })
+    .catch((error: unknown) => {
+      if (deps.history === undefined || !isNotFound(error)) throw error;
+    });
+  if (await isArchivedOnly(deps, uid)) await deps.history?.archive.remove([uid]);
 }
 
 /** Looks again and again for what may be on its way into the archive, for a while. @throws what `look` threw last */
@@ -234,7 +247,8 @@ export async function retryArchived(
   const { metadata } = workflow;
   const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;
-  if (!isDeletedWorkflow(deps, metadata)) {
+  const { uid = "" } = metadata;
+  if (!isDeletedWorkflow(deps, metadata) && !await isArchivedOnly(deps, uid)) {
     return await controlWorkflow(deps, caller, { namespace, name }, retry);
   }
   for (const verb of ["create", "update"] as const) {
@@ -244,13 +258,16 @@ export async function retryArchived(
   const { [archivingStatusLabel(deps.settings.naming)]: _status, ...kept } = metadata.labels ?? {};
   // The Workflow object that it was made from will not come back.
   const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
+  const past = (await archivedSource(deps, namespace, name, uid))?.past;
   const restored = await deps.host.execute(namespace, name, {
     type: "restore",
     workflow: { ...workflow, metadata: { ...metadata, labels } },
+    ...defined({ past }),
     request: retry,
     labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
   });
-  await forget(deps, metadata);
+  // A row in the archive stays until the next end replaces it.
+  if (isDeletedWorkflow(deps, metadata)) await forget(deps, metadata);
   return restored;
 }
 

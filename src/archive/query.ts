@@ -1,0 +1,165 @@
+/** What lists of the archive mean, for both adapters: which rows a query selects, in which order, how rows are counted. */
+import { invalid } from "../base/problem.ts";
+import { matchesLabels } from "../expr/selectors/label_selector.ts";
+import type {
+  ArchivedEntry,
+  ArchivePosition,
+  ArchiveQuery,
+  DayCount,
+  RetentionRule,
+} from "./port.ts";
+
+/** Most rows of a page. */
+export const MAX_LIMIT = 1_000;
+/** Most rows that are written at once. */
+export const MAX_PUT = 200;
+/** Most uids that are named at once. */
+export const MAX_UIDS = 1_000;
+
+/** Newest of all times. */
+const LATEST_MS = 8.64e15;
+
+/** `namespace/name`, by which rows of the same time are ordered. */
+export function placeOf({ namespace, name }: Pick<ArchivedEntry, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
+/** Where a row stands in lists. */
+export function positionOf(entry: ArchivedEntry): ArchivePosition {
+  return { createdAt: entry.createdAt, place: placeOf(entry), uid: entry.uid };
+}
+
+/** Negative when `a` comes before `b` in a list. */
+export function comparePositions(a: ArchivePosition, b: ArchivePosition): number {
+  return b.createdAt - a.createdAt || compareBytes(b.place, a.place) || compareBytes(b.uid, a.uid);
+}
+
+/** Order of texts as UTF-8 has them. */
+export function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** The first position of lists that a query can select: nothing starts or ends before it is created. */
+export function beginningOf(query: ArchiveQuery): ArchivePosition {
+  const bound = Math.min(query.startedBefore ?? LATEST_MS, query.finishedBefore ?? LATEST_MS);
+  // Before everything that was created then: no place is empty.
+  const top = { createdAt: bound + 1, place: "", uid: "" };
+  return query.after === undefined || comparePositions(query.after, top) < 0 ? top : query.after;
+}
+
+/** @throws {Problem} InvalidArgument for a query that the archive can't answer */
+export function checkQuery(query: ArchiveQuery, indexedParameters: ReadonlySet<string>): void {
+  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > MAX_LIMIT) {
+    throw invalid(`limit must be 1 to ${MAX_LIMIT}`);
+  }
+  const { parameter } = query;
+  if (parameter !== undefined && !indexedParameters.has(parameter.name)) {
+    throw invalid(
+      `Workflows of the archive cannot be found by the parameter ${
+        JSON.stringify(parameter.name)
+      }: ` +
+        "name it in --archive-index-parameters before they end",
+    );
+  }
+}
+
+/** @throws {Problem} InvalidArgument for more than this many */
+export function checkCount(what: string, count: number, most: number): void {
+  if (count > most) throw invalid(`at most ${most} ${what} at once, not ${count}`);
+}
+
+/** Tells whether a list shows a row. */
+export function matchesEntry(entry: ArchivedEntry, query: ArchiveQuery): boolean {
+  const { startedAt, finishedAt, parameters } = entry;
+  const { parameter } = query;
+  return (query.namespace === undefined || entry.namespace === query.namespace) &&
+    (query.notNamespace === undefined || entry.namespace !== query.notNamespace) &&
+    (query.name === undefined || matchesName(entry.name, query.name)) &&
+    (query.phases === undefined || query.phases.includes(entry.phase)) &&
+    isWithin(entry.createdAt, query.createdAfter) &&
+    isWithin(startedAt, query.startedAfter, query.startedBefore) &&
+    isWithin(finishedAt, query.finishedAfter, query.finishedBefore) &&
+    (parameter === undefined || parameters?.[parameter.name] === parameter.value) &&
+    (query.labels === undefined || matchesLabels(query.labels, entry.labels));
+}
+
+/** Tells whether a retention rule selects a row. */
+export function isExpired(entry: ArchivedEntry, rule: RetentionRule): boolean {
+  return entry.finishedAt < rule.finishedBefore &&
+    (rule.namespace === undefined || entry.namespace === rule.namespace) &&
+    (rule.phases === undefined || rule.phases.includes(entry.phase)) &&
+    (rule.labels === undefined || matchesLabels(rule.labels, entry.labels));
+}
+
+function matchesName(name: string, filter: NonNullable<ArchiveQuery["name"]>): boolean {
+  switch (filter.match) {
+    case "exact":
+      return name === filter.value;
+    case "contains":
+      return name.includes(filter.value);
+    case "prefix":
+      return name.startsWith(filter.value);
+    case "not":
+      return name !== filter.value;
+  }
+}
+
+/** A time that is not known is within no bound. */
+function isWithin(time: number | undefined, from?: number, to?: number): boolean {
+  if (from === undefined && to === undefined) return true;
+  return time !== undefined && time >= (from ?? -Infinity) && time <= (to ?? Infinity);
+}
+
+/** What a row adds to the count of its day. */
+export function countOf(
+  entry: Pick<ArchivedEntry, "namespace" | "phase" | "startedAt" | "finishedAt">,
+  template: string,
+): DayCount {
+  const { namespace, phase, startedAt, finishedAt } = entry;
+  return {
+    day: dayOf(finishedAt),
+    namespace,
+    phase,
+    template,
+    count: 1,
+    durationMs: startedAt === undefined ? 0 : Math.max(0, finishedAt - startedAt),
+  };
+}
+
+/** The UTC day of a time, `2026-11-23`. */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** @throws {Problem} InvalidArgument when it is no day */
+export function checkDay(day: string): void {
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) {
+    throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
+  }
+}
+
+/** Days, newest first; then by namespace, phase and template. */
+export function compareDays(a: DayCount, b: DayCount): number {
+  return compareBytes(b.day, a.day) || compareBytes(a.namespace, b.namespace) ||
+    compareBytes(a.phase, b.phase) || compareBytes(a.template, b.template);
+}
+
+/** Changes of counts, summed up by what they count. */
+export class Tally<T extends object> {
+  readonly #sums = new Map<string, { item: T; sums: number[] }>();
+
+  /** Adds amounts to what is counted under an item. */
+  add(item: T, ...amounts: number[]): void {
+    const key = JSON.stringify(Object.values(item));
+    const known = this.#sums.get(key);
+    if (known === undefined) this.#sums.set(key, { item, sums: amounts });
+    else known.sums = known.sums.map((sum, index) => sum + (amounts[index] ?? 0));
+  }
+
+  /** What has changed, always in the same order, so that two writers never wait for each other in a circle. */
+  changes(): { item: T; sums: number[] }[] {
+    return [...this.#sums].filter(([, { sums }]) => sums.some((sum) => sum !== 0))
+      .sort(([a], [b]) => compareBytes(a, b)).map(([, change]) => change);
+  }
+}

@@ -1,0 +1,189 @@
+/** A SQLite database file that this process alone has open: its schema is brought up to date, its statements are kept. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from "node:sqlite";
+import { errorText } from "../base/error_text.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+
+export type Row = Record<string, SQLOutputValue>;
+
+export interface SqliteFileOptions {
+  /** Folder of the file; made when missing. */
+  folder: string;
+  /** FULL: an answered request survives a power cut. NORMAL: the last moments before one may be lost. @default {"FULL"} */
+  synchronous?: "FULL" | "NORMAL";
+  /** How long to wait for another process to release the folder, in milliseconds. @default {2_000} */
+  lockTimeoutMs?: number;
+}
+
+export interface SqliteContent {
+  /** Name of the file in its folder. */
+  file: string;
+  /** What it holds, for messages: `store`. */
+  what: string;
+  /** SQL of each schema version; the first one makes version 1. A released step never changes. */
+  migrations: readonly string[];
+}
+
+export class SqliteFile {
+  protected readonly database: DatabaseSync;
+  readonly #what: string;
+  readonly #statements = new Map<string, StatementSync>();
+  #isClosed = false;
+
+  /**
+   * @throws {Problem} FailedPrecondition when another process has the file open, or a newer version wrote it;
+   * Unavailable when it can't be opened
+   */
+  constructor(options: SqliteFileOptions, content: SqliteContent) {
+    this.#what = content.what;
+    this.database = openExclusively(options, content);
+    try {
+      migrate(this.database, options.folder, content);
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#guard(() => this.#statement(sql).all(...values));
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#guard(() => this.#statement(sql).get(...values));
+  }
+
+  /** Runs a statement inside a write; returns the number of rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...values).changes);
+  }
+
+  /** Rows one by one; several may be open at the same time. */
+  *iterate(sql: string, ...values: SQLInputValue[]): Generator<Row> {
+    this.#assertOpen();
+    yield* this.database.prepare(sql).iterate(...values);
+  }
+
+  /** Does work in one transaction: all of it is durable afterwards, or none of it is done. */
+  transaction<T>(work: () => T): T {
+    return this.#guard(() => {
+      this.#assertOpen();
+      this.database.exec("BEGIN IMMEDIATE");
+      try {
+        const value = work();
+        this.database.exec("COMMIT");
+        return value;
+      } catch (error) {
+        if (this.database.isTransaction) this.database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /** Releases the folder. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#statements.clear();
+    this.database.close();
+  }
+
+  /** An error of SQLite as a caller is told of it: trouble with the disk or memory is Unavailable. */
+  protected problemOf(error: unknown): unknown {
+    if (error instanceof Problem || !TROUBLE.test(errorText(error))) return error;
+    const { code, message } = unavailable(`The ${this.#what} cannot be used: ${errorText(error)}`);
+    return new Problem(code, message, { retryAfterSeconds: 1, cause: error });
+  }
+
+  protected closedProblem(): Problem {
+    return unavailable(`The ${this.#what} is closed`);
+  }
+
+  #statement(sql: string): StatementSync {
+    this.#assertOpen();
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw this.problemOf(error);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw this.closedProblem();
+  }
+}
+
+/** Error texts of SQLite that mean trouble with the disk or memory, not a defect. */
+const TROUBLE =
+  /locked|out of memory|readonly|disk I\/O|full|unable to open|malformed|not a database/i;
+
+function openExclusively(
+  { folder, synchronous = "FULL", lockTimeoutMs = 2_000 }: SqliteFileOptions,
+  { file, what }: SqliteContent,
+): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(folder, { recursive: true });
+    database = new DatabaseSync(join(folder, file), { timeout: lockTimeoutMs });
+    // The operating system holds the lock, and drops it when the process ends, however it ends.
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec(`PRAGMA synchronous = ${synchronous}`);
+    // In KiB. A commit that has split a page looks at every page in the cache, so a larger one costs more than it saves.
+    database.exec("PRAGMA cache_size = -8192");
+    database.exec("BEGIN EXCLUSIVE; COMMIT");
+    return database;
+  } catch (error) {
+    database?.close();
+    if (/database is locked/.test(String(error))) {
+      throw new Problem(
+        ProblemCode.FailedPrecondition,
+        `The ${what} in ${folder} is in use by another process: stop that one, or use another folder`,
+      );
+    }
+    throw unavailable(`Cannot open the ${what} in ${folder}: ${errorText(error)}`);
+  }
+}
+
+function migrate(
+  database: DatabaseSync,
+  folder: string,
+  { what, migrations }: SqliteContent,
+): void {
+  database.exec(
+    "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
+  );
+  const row = database.prepare("SELECT max(version) AS version FROM migration").get();
+  const version = Number(row?.["version"] ?? 0);
+  if (version > migrations.length) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      `The ${what} in ${folder} was written by a newer version of Sluice (schema ${version}, this one knows ${migrations.length})`,
+    );
+  }
+  migrations.slice(version).forEach((sql, index) => {
+    database.exec("BEGIN IMMEDIATE");
+    database.exec(sql);
+    database.prepare("INSERT INTO migration VALUES (?, datetime('now'))").run(version + index + 1);
+    database.exec("COMMIT");
+  });
+}
