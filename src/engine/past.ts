@@ -9,8 +9,6 @@ export interface WorkflowPast {
   starts?: Record<string, number>;
   /** The callbacks that ended the waits of nodes, by id, so that a repeat is known. */
   callbacks?: Record<string, CallbackNote>;
-  /** A step was given a URL of a callback. */
-  makesCallbacks?: true;
 }
 
 /** The past of a workflow. */
@@ -26,16 +24,14 @@ export function pastOf({ header, nodes, specs }: WorkflowState): WorkflowPast {
     retries: header.retries ?? 0,
     ...(Object.keys(starts).length > 0 && { starts }),
     ...(Object.keys(callbacks).length > 0 && { callbacks }),
-    ...(header.makesCallbacks === true && { makesCallbacks: true }),
   };
 }
 
 /** Gives a workflow that was made from its object its past back, so that no task id is used twice. */
 export function recallPast(state: WorkflowState, past: WorkflowPast): void {
   const { header, nodes, specs } = state;
-  const { retries, starts = {}, callbacks = {}, makesCallbacks } = past;
+  const { retries, starts = {}, callbacks = {} } = past;
   if (retries > 0) header.retries = retries;
-  if (makesCallbacks === true) header.makesCallbacks = true;
   const gone: Record<string, number> = {};
   for (const [id, count] of Object.entries(starts)) {
     const node = nodes.get(id);

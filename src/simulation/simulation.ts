@@ -286,6 +286,8 @@ export class Simulation {
         return false;
       }
       case "notice":
+      case "drop-remains":
+      case "forget-archived":
       case "clean-tasks":
       case "sweep-remains":
       case "remove-claims":

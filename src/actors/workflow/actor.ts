@@ -54,7 +54,6 @@ import {
   heldByFinalizers,
   keptLabel,
   persistedLabel,
-  relabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";

@@ -99,6 +99,7 @@ async function carryOut(
       findManifest: () => undefined,
       ...deps.settings.naming,
     });
+    return true;
   }
 }
 

@@ -208,6 +208,7 @@ describe("dispatchEvent()", () => {
       ...deps,
       host: {
         replicas: [],
+        owns: () => true,
         shards: 1,
         survey: () => Promise.resolve([]),
         execute: (namespace, name, command, options) => {
