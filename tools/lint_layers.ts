@@ -176,7 +176,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
 export const PURE: Record<string, readonly string[]> = {
   base: [],
   expr: ["@noble/hashes", "jsep", "re2js", "semver"],
-  spec: ["yaml"],
+  spec: ["@noble/hashes", "yaml"],
   engine: [],
   simulation: [],
   events: [],

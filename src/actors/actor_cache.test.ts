@@ -65,6 +65,21 @@ test("a small one that waits stays for a while; a large one, and what is over, d
   expect(has(cache, "waiting-0")).toBe(true);
 });
 
+test("one that waits for a lock stays for a while, whatever it weighs, within the limit", async () => {
+  const cache = new ActorCache(100, clock);
+  const waiter = entry("waiter", 60, true);
+  cache.add("waiter", LEASE, { ...waiter, actor: { ...waiter.actor, awaitsLock: () => true } });
+  cache.unpin("waiter", LEASE);
+  touch(cache, "small", 1, true);
+  expect(has(cache, "waiter")).toBe(true);
+  await clock.advance(LONG_MS);
+  expect(has(cache, "waiter")).toBe(false);
+  cache.add("waiter", LEASE, { ...waiter, actor: { ...waiter.actor, awaitsLock: () => true } });
+  cache.unpin("waiter", LEASE);
+  for (let i = 0; i < 100; i++) touch(cache, `busy-${i}`, 1, false);
+  expect(has(cache, "waiter")).toBe(false);
+});
+
 test("beyond the limit the longest untouched leave, those that rest first", () => {
   const cache = new ActorCache(100, clock);
   for (let i = 0; i < 5; i++) touch(cache, `resting-${i}`, 1, true);

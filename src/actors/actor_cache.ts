@@ -2,7 +2,8 @@
  * The actors of one replica that are in memory. Bounded: beyond the limit those that were not touched for longest leave
  * (passivation); they are hydrated again when a command comes. Those that rest - nothing of them is under way, they wait
  * for the world outside or are done - have a tenth of the room, so that memory follows what runs and not what waits. Small
- * ones that wait count for that after a while: many are resumed soon, and to hydrate one costs as much as to resume it. Pinned
+ * ones that wait count for that after a while: many are resumed soon, and to hydrate one costs as much as to resume it. So do
+ * those that wait for a lock, whatever they weigh: most locks are granted at once, or when a neighbour is done. Pinned
  * ones (in a batch) stay, and so does the last one that was touched. The large one that is growing stays beside the others
  * and takes no room from them. An entry belongs to the lease under which it was hydrated: after the shard was lost and
  * taken again, it is not found any more.
@@ -14,7 +15,7 @@ import type { HotEntry } from "./hot_actor.ts";
 
 /** Share of the room that resting actors may take for long. */
 const RESTING_SHARE = 0.1;
-/** A small one counts for that only after this time, ms. */
+/** A small one, and one that waits for a lock, counts for that only after this time, ms. */
 const PAUSE_MS = 15_000;
 const SMALL_WEIGHT = 10;
 
@@ -40,7 +41,7 @@ interface Group {
 export class ActorCache {
   readonly #busy: Group = { slots: new Chain(), weight: 0 };
   readonly #resting: Group = { slots: new Chain(), weight: 0 };
-  /** Small ones that began to wait a short while ago. */
+  /** Small ones that began to wait a short while ago, and those that began to wait for a lock. */
   readonly #pausing: Group = { slots: new Chain(), weight: 0 };
   readonly #kept: Group = { slots: new Chain(), weight: 0 };
   /** Those of all groups. */
@@ -103,7 +104,9 @@ export class ActorCache {
 
   #groupOf({ entry: { actor }, weight }: Slot): Group {
     if (!actor.rests()) return this.#busy;
-    return weight > SMALL_WEIGHT || actor.isOver?.() === true ? this.#resting : this.#pausing;
+    if (actor.isOver?.() === true) return this.#resting;
+    const mayPause = weight <= SMALL_WEIGHT || actor.awaitsLock?.() === true;
+    return mayPause ? this.#pausing : this.#resting;
   }
 
   drop(id: ActorId, lease: Lease): void {

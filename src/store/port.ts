@@ -103,7 +103,7 @@ export interface ActorChange {
   remains?: string;
   /** The actor must not exist yet: otherwise the whole commit fails with `ActorExists`. */
   create?: boolean;
-  /** Kept out of the change feed (for example locks). */
+  /** Kept out of the change feed (for example locks): all changes of one actor are, or none. */
   silent?: boolean;
 }
 

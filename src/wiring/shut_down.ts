@@ -5,9 +5,11 @@ import type { Logger } from "../platform/log.ts";
 import type { Server } from "../platform/serve.ts";
 import type { System } from "./system.ts";
 
-/** Share of the time for stopping that running requests may take; the rest is for handing over. */
+/** Share of the time for stopping that running requests may take; the rest is for handing over and letting go. */
 const REQUESTS_SHARE = 0.5;
-/** Longest wait for executors and store to let go, ms. */
+/** Share that executors and store have at the end to let go. */
+const CLOSE_SHARE = 0.1;
+/** Longest wait for them, ms. */
 const CLOSE_MS = 2_000;
 
 /** Takes no more requests (`server` is absent where it took none), finishes what was begun, gives the shards to others; gives up on what takes too long. */
@@ -19,7 +21,8 @@ export async function shutDown(
 ): Promise<void> {
   log.info("stopping");
   system.closing.abort();
-  const deadline = systemClock.monotonic() + drainTimeout;
+  const closeMs = Math.min(CLOSE_MS, drainTimeout * CLOSE_SHARE);
+  const deadline = systemClock.monotonic() + drainTimeout - closeMs;
   const inTime = (step: Promise<unknown>) =>
     endsWithin(systemClock, deadline - systemClock.monotonic(), step);
   await server?.close(drainTimeout * REQUESTS_SHARE);
@@ -35,7 +38,7 @@ export async function shutDown(
   system.service.checks?.close();
   await endsWithin(
     systemClock,
-    CLOSE_MS,
+    closeMs,
     Promise.all([system.executor.close(), system.store.close(), system.archive?.close()]),
   );
   await system.traces?.close();

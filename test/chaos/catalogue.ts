@@ -1,4 +1,5 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
+import { CALLBACK_URL_SCENARIOS } from "./callback_urls.ts";
 import { CLIENT_SCENARIOS } from "./clients.ts";
 import { HOSTILE_SCENARIOS } from "./hostile.ts";
 import { EXPLOSION_SCENARIOS } from "./explosions.ts";
@@ -16,6 +17,7 @@ export const CATALOGUE: readonly Scenario[] = [
   ...PROCESS_SCENARIOS,
   ...REDIS_SCENARIOS,
   ...CLIENT_SCENARIOS,
+  ...CALLBACK_URL_SCENARIOS,
   ...TIME_SCENARIOS,
   ...HOSTILE_SCENARIOS,
   ...EXPLOSION_SCENARIOS,

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { Deployment, TTL_MS, until } from "../../../test/support/deployment.ts";
+import { Deployment, SHARDS, TTL_MS, until } from "../../../test/support/deployment.ts";
 import { DATABASE_LIMITS, type WorkflowSpec } from "../../spec/manifest.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
-import { workflowActorId } from "../actor_ids.ts";
+import { shardOf, workflowActorId } from "../actor_ids.ts";
 import type { Host } from "../host.ts";
 import { workflowKind } from "./actor.ts";
 
@@ -179,6 +179,39 @@ test("a mutex lets one workflow after the other run", async () => {
     deployment.executor.end(id);
   }
   await until(async () => (await deployment.workflow("three")).status?.phase === "Succeeded");
+});
+
+test("workflows of some size that wait for a short while for a lock stay in memory", async () => {
+  const deployment = deploy(() => undefined);
+  const { shards } = deployment.store;
+  const load = shards.loadActor.bind(shards);
+  const loaded: string[] = [];
+  shards.loadActor = async (shard, id, ...rest) => {
+    const actor = await load(shard, id, ...rest);
+    if (actor !== undefined && id.startsWith("wf/")) loaded.push(id);
+    return actor;
+  };
+  const host = await deployment.replica("a");
+  const spec: WorkflowSpec = {
+    entrypoint: "main",
+    arguments: { parameters: [{ name: "text", value: "x".repeat(150_000) }] },
+    synchronization: { mutexes: [{ name: "only-one" }] },
+    templates: [{ name: "main", container }],
+  };
+  const names = ["one", "two", "three", "four"];
+  for (const name of names) await deployment.submit(host, name, spec);
+  for (const [round, name] of names.entries()) {
+    await until(() => deployment.executor.tasks.size === round + 1);
+    deployment.executor.end([...deployment.executor.tasks.keys()][round] ?? "");
+    await until(async () => {
+      const stored = await load(
+        shardOf(workflowActorId("default", name), SHARDS),
+        workflowActorId("default", name),
+      );
+      return JSON.parse(stored?.parts["h"] ?? "{}").phase === "Succeeded";
+    });
+  }
+  expect(loaded).toEqual([]);
 });
 
 test.each([

@@ -199,7 +199,13 @@ class WorkflowActor implements HotActor {
   }
 
   rests(): boolean {
-    return (this.#state?.runtime.activePods ?? 0) === 0 && !this.isGrowing();
+    return (this.#state?.runtime.activeTasks ?? 0) === 0 && !this.isGrowing();
+  }
+
+  awaitsLock(): boolean {
+    if (this.#state === undefined) return false;
+    const { header, runtime } = this.#state;
+    return header.lock?.isHeld === false || runtime.lockWaits > 0;
   }
 
   isOver(): boolean {

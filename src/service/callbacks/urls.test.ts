@@ -60,9 +60,8 @@ test("whoever has a URL can't write a mark, nor change one", async () => {
   // Beside a genuine one too, of the same step and time.
   for (const text of forged) {
     expect(await filled(text)).toBe(text);
-    expect(await filled(`${text} ${mark}`)).toMatch(
-      new RegExp(`^${RegExp.escape(text)} http://sluice/callback/resume/cb1`),
-    );
+    const both = await filled(`${text} ${mark}`);
+    expect(both.startsWith(`${text} http://sluice/callback/resume/cb1`)).toBe(true);
   }
   // A task without a secret has no marks, whatever its text looks like.
   expect(await filled(writeMark(MARK, ""), "")).not.toContain("undefined");

@@ -1,6 +1,7 @@
 /** Carries out callbacks of systems that have nothing but a URL. */
 import { createHash } from "node:crypto";
 import { type CallbackClaims, unknownCallback } from "../../auth/callback_token.ts";
+import { withoutCallbackTokens } from "../../base/callback_tokens.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
 import { invalid } from "../../base/problem.ts";
 import { goneWith, useCallback } from "../../engine/orders/callback.ts";
@@ -109,7 +110,11 @@ function outputsOf(verb: CallbackVerb, { outputs = {} }: CallbackBody) {
   if (!isJsonObject(outputs)) throw invalid("outputs: an object with a value for each output");
   const values = Object.entries(outputs)
     .sort(([a], [b]) => a < b ? -1 : 1)
-    .map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+    .map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      // A job may say whom it has called back.
+      return [name, withoutCallbackTokens(text)];
+    });
   return values.length === 0
     ? {}
     : { outputs: Object.fromEntries(values) as Record<string, string> };
@@ -117,7 +122,7 @@ function outputsOf(verb: CallbackVerb, { outputs = {} }: CallbackBody) {
 
 function messageOf(verb: CallbackVerb, { message = "" }: CallbackBody) {
   if (verb !== "stop" || message === "") return {};
-  if (message.length <= MAX_MESSAGE) return { message };
+  if (message.length <= MAX_MESSAGE) return { message: withoutCallbackTokens(message) };
   throw invalid(`message: ${message.length} characters, at most ${MAX_MESSAGE} are allowed`);
 }
 

@@ -123,7 +123,9 @@ export class FeedReader {
   /** Puts shared texts in the place of references. */
   async #withSharedTexts(base: string, change: Change): Promise<Change> {
     const { shared } = this.#context;
-    const { put, before = {} } = change;
+    const { type, put } = change;
+    // A removal tells the texts themselves.
+    const { before = {} } = type === "DELETED" ? {} : change;
     if (await shared.resolve(base, put) && await shared.resolve(base, before)) return change;
     return this.#readChange(change, () => {
       throw new Error("The feed no longer has a text that workflows had in common");

@@ -516,6 +516,8 @@ export function describeQuery(open: OpenStore): void {
         { remove: true },
         { create: true, put: { h: "again" }, ...entry("red") },
         { put: { h: "over", "n:1": "e" }, drop: ["s"] },
+        { put: { s: "@a text, no reference" } },
+        { remove: true },
       ];
       const versions: string[] = [];
       for (const step of steps) {
@@ -531,6 +533,8 @@ export function describeQuery(open: OpenStore): void {
         { h: "h3", s: "s", "n:1": "c", "n:2": "d" },
         undefined,
         { h: "again" },
+        undefined,
+        { h: "over", "n:1": "e", s: "@a text, no reference" },
       ];
       for (const [index, version] of [from, ...versions].entries()) {
         const found = await store().query.history(shard, id, version);
