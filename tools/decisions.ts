@@ -198,6 +198,15 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
   },
   {
+    place: "Events: CloudEvents",
+    reference:
+      "A structured event is a payload like any other; of a binary one no attribute is visible",
+    sluice:
+      "`payload` is the data in every mode, `metadata` has the attributes as `ce-…`; id and source make a repeat harmless; batches",
+    shown:
+      "test/contract/service/events/cloud_events.test.ts: bindings read attributes and data; a trial too",
+  },
+  {
     place: "Events: payloads of any kind",
     reference:
       "Each expression is checked against the type of each payload: `payload.x` fails for `[1]`, even behind a guard",

@@ -347,7 +347,7 @@ export interface Operations {
     body: undefined;
     answer: List<WorkflowEventBinding>;
   };
-  /** Send an event: any JSON value. It is queued, and bindings turn it into workflows. */
+  /** Send an event: any JSON value, a CloudEvent, or a batch of them. It is queued, and bindings turn it into workflows. */
   EventService_ReceiveEvent: {
     kind: "unary";
     params: { namespace: string; discriminator: string };

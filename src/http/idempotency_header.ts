@@ -20,14 +20,29 @@ export async function idempotencyOf(
   if (key === "" || key.length > MAX_KEY_LENGTH) {
     throw invalid(`Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
   }
-  const { subject = "" } = call.caller.identity;
-  const asked = JSON.stringify([call.operation, call.params, call.body ?? null]);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(asked));
-  const { idempotencyTtlMs } = call.service.settings;
+  return await idempotencyFor(call, [key], call.body ?? null);
+}
+
+/**
+ * Key and fingerprint of a request whose body names it.
+ * @param names what a repeat has too; another number of them never meets a key of a header
+ * @param body what a repeat must have too
+ */
+export async function idempotencyFor(
+  { operation, caller, params, service }: Pick<Call, "operation" | "caller" | "params" | "service">,
+  names: readonly string[],
+  body: unknown,
+): Promise<Idempotency> {
+  const { subject = "" } = caller.identity;
+  const { idempotencyTtlMs } = service.settings;
   return {
     ...defined({ ttlMs: idempotencyTtlMs }),
-    key: JSON.stringify([subject, call.params.namespace ?? "", key]),
-    fingerprint: [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0"))
-      .join(""),
+    key: JSON.stringify([subject, params.namespace ?? "", ...names]),
+    fingerprint: await digestOf(JSON.stringify([operation, params, body])),
   };
+}
+
+async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

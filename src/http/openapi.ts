@@ -143,7 +143,7 @@ function operation(
     tags: [route.tag],
     summary: route.summary,
     ...(parameters.length > 0 && { parameters }),
-    ...(route.body !== undefined && { requestBody: jsonBody(route.body, requests) }),
+    ...(route.body !== undefined && { requestBody: jsonBody(route, route.body, requests) }),
     ...(route.kind === "upload" && { requestBody: UPLOAD_BODY }),
     responses: {
       "200": successAnswer(route, answers),
@@ -155,9 +155,15 @@ function operation(
   };
 }
 
-function jsonBody(body: StructSchema | "json", requests: SchemaDefinitions): JsonObject {
+function jsonBody(
+  { otherBodies = {} }: Route,
+  body: StructSchema | "json",
+  requests: SchemaDefinitions,
+): JsonObject {
   const schema = body === "json" ? {} : requests.schemaOf(body);
-  return { required: false, content: { "application/json": { schema } } };
+  const others = Object.entries(otherBodies).map(([type, other]) => [type, { schema: other }]);
+  const content = { "application/json": { schema }, ...Object.fromEntries(others) };
+  return { required: false, content };
 }
 
 function pathParameters(route: Route): JsonObject[] {

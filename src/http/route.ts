@@ -47,6 +47,8 @@ interface RouteBase {
   requiredQuery?: readonly string[];
   /** Absent: the route takes no body and ignores one. */
   body?: StructSchema | "json";
+  /** Other forms of the body, which is still JSON: media type → JSON Schema. For the description. */
+  otherBodies?: Readonly<Record<string, JsonObject>>;
   /** Largest body, bytes, if that is less than for other routes. */
   maxBodyBytes?: number;
   /** The body is an event or holds one: it has the bounds of events. */

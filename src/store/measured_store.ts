@@ -4,17 +4,50 @@ import type { Clock } from "../platform/clock.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "./port.ts";
 
-/** From 0.25 ms: SQLite and a near Redis answer that fast. */
+/** From a quarter of a millisecond: SQLite and a near Redis answer that fast. Seconds. */
 const BUCKETS = [0.00025, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A call of the store. */
+type Part = "membership" | "shards" | "query" | "events" | "manifests" | "blobs";
 // deno-lint-ignore no-explicit-any -- any function of the port
 type Call = (...args: any[]) => Promise<unknown>;
 
 /**
- * The same store; its calls are measured by their name. Those that wait for something to happen (the reads of mailboxes and of
- * the event queue, watches) are left out, and so is what is made of several calls.
+ * The calls that are measured, and what they are called. Those that wait for something to happen (reads of mailboxes and of the
+ * event queue, watches) are left out.
  */
+const MEASURED: { [P in Part]: Partial<Record<keyof Store[P], string>> } = {
+  membership: {
+    heartbeat: "heartbeat",
+    replicas: "replicas",
+    acquire: "acquire",
+    renew: "renew",
+    release: "release",
+  },
+  shards: {
+    append: "append",
+    commit: "commit",
+    loadShard: "loadShard",
+    loadActor: "loadActor",
+    findAnswers: "findAnswers",
+  },
+  query: { list: "list", count: "count", changes: "changes", findByUid: "findByUid" },
+  events: {
+    offer: "offer",
+    finish: "finish",
+    retryLater: "retryLater",
+    depth: "depth",
+    deliveries: "deliveries",
+  },
+  manifests: {
+    get: "getManifest",
+    list: "listManifests",
+    put: "putManifest",
+    remove: "removeManifest",
+  },
+  blobs: { getBlob: "getBlob", putBlob: "putBlob", appendBlob: "appendBlob" },
+};
+
+/** The same store; its calls are measured. It costs a call about a microsecond. */
 export function measureStore(
   inner: Store,
   { clock, metrics }: { clock: Pick<Clock, "monotonic">; metrics: Metrics },
@@ -24,73 +57,29 @@ export function measureStore(
     "sluice_store_failures_total",
     "Calls of the store that it did not answer, or refused because of its own trouble",
   );
-
-  function measured<C extends Call>(operation: string, call: C): C {
+  function measured(operation: string, call: Call): Call {
     const labels = { operation };
-    const begin = (...args: Parameters<C>) => {
+    return (...args) => {
       const startedAt = clock.monotonic();
       const result = call(...args);
-      result.then(
-        () => seconds.observe((clock.monotonic() - startedAt) / 1_000, labels),
-        (error: unknown) => {
-          seconds.observe((clock.monotonic() - startedAt) / 1_000, labels);
-          if (isTrouble(error)) troubles.inc(labels);
-        },
-      );
+      const observe = () => seconds.observe((clock.monotonic() - startedAt) / 1_000, labels);
+      result.then(observe, (error: unknown) => {
+        observe();
+        if (isTrouble(error)) troubles.inc(labels);
+      });
       return result;
     };
-    return begin as unknown as C;
   }
-
-  const { membership, shards, query, events, manifests, blobs } = inner;
-  return {
-    ...inner,
-    ping: measured("ping", inner.ping),
-    membership: {
-      ...membership,
-      heartbeat: measured("heartbeat", membership.heartbeat),
-      replicas: measured("replicas", membership.replicas),
-      acquire: measured("acquire", membership.acquire),
-      renew: measured("renew", membership.renew),
-      release: measured("release", membership.release),
-    },
-    shards: {
-      ...shards,
-      append: measured("append", shards.append),
-      commit: measured("commit", shards.commit),
-      loadShard: measured("loadShard", shards.loadShard),
-      loadActor: measured("loadActor", shards.loadActor),
-      findAnswers: measured("findAnswers", shards.findAnswers),
-    },
-    query: {
-      ...query,
-      list: measured("list", query.list),
-      count: measured("count", query.count),
-      changes: measured("changes", query.changes),
-      findByUid: measured("findByUid", query.findByUid),
-    },
-    events: {
-      ...events,
-      offer: measured("offer", events.offer),
-      finish: measured("finish", events.finish),
-      retryLater: measured("retryLater", events.retryLater),
-      depth: measured("depth", events.depth),
-      deliveries: measured("deliveries", events.deliveries),
-    },
-    manifests: {
-      ...manifests,
-      get: measured("getManifest", manifests.get),
-      list: measured("listManifests", manifests.list),
-      put: measured("putManifest", manifests.put),
-      remove: measured("removeManifest", manifests.remove),
-    },
-    blobs: {
-      ...blobs,
-      getBlob: measured("getBlob", blobs.getBlob),
-      putBlob: measured("putBlob", blobs.putBlob),
-      appendBlob: measured("appendBlob", blobs.appendBlob),
-    },
-  };
+  const outer: Record<string, unknown> = { ...inner };
+  for (const [part, names] of Object.entries(MEASURED)) {
+    const calls: Record<string, Call> = { ...inner[part as Part] as object };
+    for (const [name, operation] of Object.entries(names)) {
+      const call = calls[name];
+      if (call !== undefined) calls[name] = measured(operation, call);
+    }
+    outer[part] = calls;
+  }
+  return outer as unknown as Store;
 }
 
 /** Tells whether the store was in trouble. What it refuses because of what was asked for is not. */

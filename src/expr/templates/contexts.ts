@@ -178,15 +178,15 @@ export interface EventInput {
 }
 
 /**
- * The environment of the expressions of event bindings: `payload`, `metadata` (the headers that begin with `x-`, in
- * lower case, each a list of strings), `discriminator`, `namespace`. Make a new one for each binding: functions may
- * change it.
+ * The environment of the expressions of event bindings: `payload`, `metadata` (the headers that begin with `x-`, and those
+ * with `ce-`, which are the attributes of a CloudEvent; in lower case, each a list of strings), `discriminator`,
+ * `namespace`. Make a new one for each binding: functions may change it.
  */
 export function eventEnvironment(event: EventInput): ValueMap {
   const metadata = newMap();
   for (const [name, value] of event.headers) {
     const key = name.toLowerCase();
-    if (!key.startsWith("x-")) continue;
+    if (!key.startsWith("x-") && !key.startsWith("ce-")) continue;
     const present = Object.hasOwn(metadata, key) ? metadata[key] as Value[] : [];
     setOwn(metadata, key, [...present, value]);
   }

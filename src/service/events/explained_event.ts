@@ -38,7 +38,7 @@ export interface BindingVerdict {
 
 export interface ExplainedEvent {
   payload: Json;
-  /** Headers that begin with `x-`. The values of those that hold credentials are replaced. */
+  /** Headers that begin with `x-`, and attributes of a CloudEvent as `ce-NAME`. The values of those that hold credentials are replaced. */
   metadata: Record<string, string[]>;
   /** Who sent it; what it leads to is done with the rights of this identity. */
   sender: Identity;

@@ -14,7 +14,7 @@ import { MANIFEST_RESOURCES } from "../kinds.ts";
 export interface EventEnvelope {
   /** Body of the request; null when there was none. */
   payload: Json;
-  /** Request headers whose names begin with `x-`: lower-case name → values. */
+  /** Request headers whose names begin with `x-`, attributes of a CloudEvent as `ce-NAME`: lower-case name → values. */
   metadata: Record<string, string[]>;
   /** Who sent it. What the event leads to is done with the rights of this identity. */
   sender: Identity;
@@ -49,6 +49,8 @@ export interface EventRequest {
   /** What caused it, where traces are wanted. */
   trace?: TraceOrigin | undefined;
   idempotency?: Idempotency | undefined;
+  /** What the sender is told when its key was used with another body. @default it was an Idempotency-Key */
+  mismatch?: string;
   /** Version of all manifests by which the sender was judged; absent: the current one. */
   manifests?: Version | undefined;
 }
@@ -105,7 +107,7 @@ export async function receiveEvent(
   if (result === "mismatch") {
     throw new Problem(
       ProblemCode.Aborted,
-      "this Idempotency-Key was used with another body",
+      request.mismatch ?? "this Idempotency-Key was used with another body",
       { status: 422 },
     );
   }
