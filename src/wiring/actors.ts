@@ -11,6 +11,7 @@ import type { Executor } from "../executors/port.ts";
 import { type LabelTerm, matchesLabels } from "../expr/selectors/label_selector.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Traces } from "../platform/traces/span.ts";
 import { namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -43,6 +44,7 @@ export function createHost(
     executors: [executor],
     kinds: [createWorkflowKind({ naming, isKept, traces }), locksKind],
     spans,
+    traceOf: traces && ((actor) => sampledTrace(traces, actor)),
     clock,
     ids: systemIds,
     log,
@@ -63,6 +65,11 @@ export function createHost(
   });
   void spans?.run();
   return host;
+}
+
+function sampledTrace(traces: Traces, actor: string): string | undefined {
+  const noted = traces.find(actor);
+  return noted?.isSampled === true ? noted.traceId : undefined;
 }
 
 /** Removes artifacts that nobody needs any more. Rejects while their store cannot be reached. */

@@ -163,7 +163,8 @@ const messages = (fields: Fields, number: number) =>
   (fields.get(number) ?? []).map((value) => fieldsOf(value as Uint8Array));
 const bytesOf = (fields: Fields, number: number) =>
   (fields.get(number)?.[0] ?? new Uint8Array()) as Uint8Array;
-const hex = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, number)).toString("hex");
+const hex = (fields: Fields, number: number) =>
+  Buffer.from(bytesOf(fields, number)).toString("hex");
 const text = (fields: Fields, number: number) => new TextDecoder().decode(bytesOf(fields, number));
 const ms = (fields: Fields, number: number) =>
   Number(Buffer.from(bytesOf(fields, number)).readBigUInt64LE() / 1_000_000n);
@@ -191,20 +192,22 @@ function spansOfProtobuf(bytes: Uint8Array): ReceivedSpan[] {
 }
 
 function protobufAttributes(message: Fields, number: number): Record<string, unknown> {
-  return Object.fromEntries(messages(message, number).map((attribute) => {
-    const value = messages(attribute, 2)[0] ?? new Map();
-    const double = value.get(4)?.[0];
-    return [
-      text(attribute, 1),
-      value.has(1)
-        ? text(value, 1)
-        : value.has(2)
-        ? value.get(2)?.[0] === 1n
-        : value.has(3)
-        ? Number(value.get(3)?.[0])
-        : double === undefined
-        ? undefined
-        : Buffer.from(double as Uint8Array).readDoubleLE(),
-    ];
-  }));
+  return Object.fromEntries(
+    messages(message, number).map((attribute) => {
+      const value = messages(attribute, 2)[0] ?? new Map();
+      const double = value.get(4)?.[0];
+      return [
+        text(attribute, 1),
+        value.has(1)
+          ? text(value, 1)
+          : value.has(2)
+          ? value.get(2)?.[0] === 1n
+          : value.has(3)
+          ? Number(value.get(3)?.[0])
+          : double === undefined
+          ? undefined
+          : Buffer.from(double as Uint8Array).readDoubleLE(),
+      ];
+    }),
+  );
 }

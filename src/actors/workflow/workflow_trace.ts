@@ -71,7 +71,8 @@ export class WorkflowTrace {
 
   /** Tells log lines about the actor, and about tasks, which trace they belong to. */
   tell(actor: string): void {
-    this.#traces.note([actor, this.#uid], { traceId: this.traceId, run: this.#run });
+    const { traceId, isSampled } = this;
+    this.#traces.note([actor, this.#uid], { traceId, run: this.#run, isSampled });
   }
 
   /** What the next spans that end were caused by, as a `traceparent`. */

@@ -1,8 +1,9 @@
 /** Opens what takes spans, if the variables of OpenTelemetry ask for it. */
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import { VERSION } from "../../base/version.ts";
-import type { Logger } from "../log.ts";
+import { addFields, type Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { traceFields } from "./log_fields.ts";
 import { type Env, traceSettings } from "./settings.ts";
 import { SpanQueue } from "./span_queue.ts";
 import type { NotedTrace, Traces } from "./span.ts";
@@ -66,7 +67,7 @@ export async function openTraces(options: OpenTracesOptions): Promise<Traces | u
     onFull: (spans) => onDropped(spans, "queue_full"),
   });
   const noted = new BoundedCache<string, NotedTrace>(MAX_NOTED);
-  return {
+  const traces: Traces = {
     showsValues,
     delayMs: settings.scheduleDelayMs,
     isSampled: (traceId, parent) => sdk.isSampled(traceId, parent),
@@ -82,6 +83,9 @@ export async function openTraces(options: OpenTracesOptions): Promise<Traces | u
       // What can't be sent has been counted.
       await Promise.race([sdk.close().catch(() => {}), late]);
       clearTimeout(timer);
+      endFields();
     },
   };
+  const endFields = addFields(traceFields(traces));
+  return traces;
 }
