@@ -106,6 +106,14 @@ export class WorkflowTrace {
     return spans;
   }
 
+  /** Spans of what has ended since the last look. */
+  catchUp(state: WorkflowState): SpanRecord[] {
+    if (!this.isSampled) return [];
+    for (const node of state.nodes.values()) this.#note(state, node);
+    this.#noteHeader(state);
+    return this.#spans.splice(0);
+  }
+
   /** Ends what is open: the workflow was deleted. */
   close(state: WorkflowState, now: number): void {
     if (!this.isSampled || this.#isOver) return;
