@@ -2,13 +2,17 @@
  * Traces as a collector gets them from real servers: one connected tree for each workflow, also when a replica dies in the middle
  * of them; and a collector that is gone or slow costs workflows nothing.
  */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
+import { parse } from "yaml";
+import { blocksOf } from "../support/markdown_commands.ts";
 import {
   type OtlpReceiver,
   type ReceivedSpan,
@@ -354,4 +358,43 @@ test("a collector that is gone, refuses or never answers costs workflows nothing
   expect(performance.now() - started).toBeLessThan(9_000);
   await collector.close();
   await some("gone");
+});
+
+test("the examples of docs/observability.md work as they are written", async () => {
+  const collector = await receiver();
+  const file = join(import.meta.dirname, "../../docs/observability.md");
+  const blocks = blocksOf(file).map(({ commands }) => commands);
+  const [variables = "", event = "", scrape = ""] = blocks;
+  expect(blocks).toHaveLength(3);
+  const lines = variables.replace("http://127.0.0.1:4318", collector.url).split("\n");
+  expect(lines.pop()).toBe("sluice server");
+  const env = Object.fromEntries(lines.map((line) => {
+    const [, name = "", value = ""] = /^export (\w+)=(\S+)$/.exec(line) ?? [];
+    return [name, value];
+  }));
+  const at = await server(["--store=memory:", `--work-dir=${await folder()}`], env);
+  const run = async (command: string) => {
+    const text = command.replace("http://localhost:2746", at.url);
+    return (await promisify(execFile)("bash", ["-c", text])).stdout;
+  };
+  const page = await readFile(file, "utf8");
+  const manifest = parse(/```yaml\n(.*?)```/s.exec(page)?.[1] ?? "");
+  await send(at, "POST", inNamespace, { workflow: manifest });
+  await until("it has ended", () => hasEnded(at, "traced"));
+  const { metadata: { uid }, status } = await workflow(at, "traced");
+  const [node] = Object.values(status?.nodes ?? {}) as { outputs?: Outputs }[];
+  const traceId = uid.replaceAll("-", "");
+  expect(node?.outputs?.parameters?.[0]?.value).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
+  await run(event);
+  await until("both have come", () => new Set(collector.spans.map(({ name }) => name)).size >= 3);
+  const own = collector.spans.find(({ name }) => name === "event");
+  expect(own?.traceId).toBe("0af7651916cd43dd8448eb211c80319c");
+  expect(own?.resource["service.name"]).toBe("orders");
+  const metrics = await run(scrape);
+  expect(metrics).toMatch(/\n# EOF\n$/);
+  expect(metrics).toMatch(
+    /^sluice_http_request_seconds_bucket\{operation="EventService_ReceiveEvent",le="[\d.+Inf]+"\} 1 # \{trace_id="0af7651916cd43dd8448eb211c80319c"\} [\d.e-]+ \d+\.\d{3}$/m,
+  );
+  const plain = await (await fetch(`${at.url}/metrics`)).text();
+  expect(plain).not.toContain("trace_id");
 });
