@@ -86,6 +86,7 @@ export default {
         "docs/coming-from-argo.md",
         "docs/upgrading.md",
         "docs/authentication.md",
+        "docs/observability.md",
         "docs/guarantees.md",
         "docs/runbook.md",
         "docs/performance.md",

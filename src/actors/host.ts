@@ -39,7 +39,7 @@ import type { Reply } from "./shard/answers.ts";
 import { ShardWorker, type WorkerDeps } from "./shard/serial_worker.ts";
 import { type TaskDeps, Tasks } from "./tasks.ts";
 import { parseTimerRowId, Timers } from "./timers.ts";
-import { observeSamples } from "./workflow/custom_metrics.ts";
+import { type ObserveDeps, observeSamples } from "./workflow/custom_metrics.ts";
 
 /** Actors that are loaded from the store at once, three quarters of them of one namespace. */
 const MAX_LOADS = 88;
@@ -72,7 +72,11 @@ export interface HostOptions {
 }
 
 export interface HostDeps
-  extends Pick<TaskDeps, "callbacks">, Pick<WorkerDeps, "spans">, Pick<EffectDeps, "webhooks"> {
+  extends
+    Pick<TaskDeps, "callbacks">,
+    Pick<WorkerDeps, "spans">,
+    Pick<EffectDeps, "webhooks">,
+    Pick<ObserveDeps, "traceOf"> {
   store: Store;
   /** In order of preference. */
   executors: readonly Executor[];

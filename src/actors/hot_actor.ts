@@ -76,6 +76,13 @@ export interface HotActor {
   isGrowing(): boolean;
 }
 
+/** Where the spans of this replica's workflows go. */
+export interface SpanReceiver {
+  ended(spans: readonly SpanRecord[] | undefined): void;
+  /** A shard is run here from now on. */
+  tookOver(shard: number): void;
+}
+
 /** Makes actors of one kind. */
 export interface ActorKind {
   /** Prefix of the ids. */

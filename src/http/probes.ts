@@ -1,5 +1,6 @@
 /** Probes: is the server alive, can it work, how is it doing. */
 import { credentialsOf } from "../auth/credentials.ts";
+import { openMetrics, prefersOpenMetrics, withoutExemplars } from "../base/openmetrics.ts";
 import { unavailable } from "../base/problem.ts";
 import type { AppDeps } from "./deps.ts";
 import { asProblem } from "./problems.ts";
@@ -34,7 +35,14 @@ export function mountProbes(app: RouteApp, deps: AppDeps): void {
       return new Response(null, { status: 403 });
     }
     const page = await deps.seat?.metricsPage() ?? deps.metrics.render();
-    return c.text(page, 200, {
+    if (prefersOpenMetrics(c.req.raw.headers.get("accept"))) {
+      return c.text(openMetrics(page), 200, {
+        "content-type": "application/openmetrics-text; version=1.0.0; charset=utf-8",
+      });
+    }
+    // Without traces there are none.
+    const plain = deps.service.traces === undefined ? page : withoutExemplars(page);
+    return c.text(plain, 200, {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
     });
   });

@@ -1,11 +1,16 @@
 /** Metrics and log lines of requests. */
+import { parseTraceparent } from "../base/trace_context.ts";
 import type { Labels } from "../platform/metrics.ts";
 import type { AppDeps } from "./deps.ts";
 import type { RequestEnv } from "./every_request.ts";
 import type { Route } from "./route.ts";
 
 /** Runs a request and measures it. */
-export type Measure = (env: RequestEnv, run: () => Promise<Response>) => Promise<Response>;
+export type Measure = (
+  env: RequestEnv,
+  headers: Headers,
+  run: () => Promise<Response>,
+) => Promise<Response>;
 
 /** Measures the requests of a route. */
 export function requestMetrics({ metrics, service }: AppDeps, { operation }: Route): Measure {
@@ -16,7 +21,7 @@ export function requestMetrics({ metrics, service }: AppDeps, { operation }: Rou
   );
   const labels = { operation };
   const byStatus = new Map<number, Labels>();
-  return async function measured({ requestId }, run) {
+  return async function measured({ requestId }, headers, run) {
     const start = service.clock.monotonic();
     const response = await run();
     const { status } = response;
@@ -26,10 +31,17 @@ export function requestMetrics({ metrics, service }: AppDeps, { operation }: Rou
     }
     total.inc(counted);
     const ms = service.clock.monotonic() - start;
-    seconds.observe(ms / 1000, labels);
+    if (service.traces === undefined) seconds.observe(ms / 1000, labels);
+    else seconds.observe(ms / 1000, labels, sampledTrace(headers));
     if (service.log.isLevelEnabled("debug")) {
       service.log.debug({ requestId, operation, status, ms: Math.round(ms) }, "request");
     }
     return response;
   };
+}
+
+/** The trace of a request, if whoever sent it keeps that. */
+function sampledTrace(headers: Headers): string | undefined {
+  const remote = parseTraceparent(headers.get("traceparent"));
+  return remote?.isSampled === true ? remote.traceId : undefined;
 }

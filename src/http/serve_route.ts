@@ -246,8 +246,9 @@ export function logDefect(error: unknown, deps: AppDeps, c: RouteContext): void 
   if (problem === error) return;
   const { method } = c.req;
   const path = shownPath(c.req.path);
+  const traceparent = deps.service.traces && c.req.raw.headers.get("traceparent");
   deps.service.log.error(
-    { err: error, requestId: c.env.requestId, method, path },
+    { err: error, requestId: c.env.requestId, method, path, ...(traceparent && { traceparent }) },
     "request failed",
   );
 }

@@ -46,6 +46,17 @@ function unreachable([fields, message]: readonly unknown[]): string | undefined 
   return JSON.stringify([message, err.message]);
 }
 
+/** Gives more fields for a line with these, such as the trace of what it is about; undefined: there are none. */
+export type MoreFields = (fields: object) => object | undefined;
+
+const more = new Set<MoreFields>();
+
+/** Adds fields to the lines of all loggers. @returns ends it */
+export function addFields(give: MoreFields): () => void {
+  more.add(give);
+  return () => void more.delete(give);
+}
+
 /** Makes the root logger. `destination` is stdout unless a test wants to read along. */
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   const seldom = new Seldom(systemClock);
@@ -57,6 +68,10 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
         const passedOver = trouble === undefined ? 0 : seldom.ask(trouble);
         if (passedOver === undefined) return;
         if (passedOver > 0) Object.assign(args, [{ ...args[0] as object, passedOver }]);
+        for (const give of more) {
+          const found = typeof args[0] === "object" && args[0] !== null && give(args[0]);
+          if (found) Object.assign(args, [{ ...args[0] as object, ...found }]);
+        }
         method.apply(this, args);
       },
       streamWrite: withoutCallbackTokens,

@@ -2,6 +2,7 @@
  * A small metrics registry with the Prometheus text format. Names begin with `sluice_`. Every label set is kept, so there
  * must be few: no label is an id, or a name that users choose freely. Beyond a bound no new set is taken.
  */
+import { type Exemplar, exemplarText } from "../base/openmetrics.ts";
 import {
   headLines,
   histogramLines,
@@ -26,7 +27,8 @@ export interface Gauge {
 }
 
 export interface Histogram {
-  observe(value: number, labels?: Labels): void;
+  /** @param traceId a trace in which the value was seen; the page shows the last one of each bucket */
+  observe(value: number, labels?: Labels, traceId?: string): void;
   /** Shows a series before its first value: Prometheus takes no notice of what a series begins with. */
   begin(labels?: Labels): void;
 }
@@ -39,7 +41,7 @@ export interface Metrics {
   histogram(name: string, help: string, buckets?: number[]): Histogram;
   /** Adds metrics that are kept elsewhere. @param render gives whole lines of the text format, or nothing */
   append(render: () => string): void;
-  /** All metrics in the Prometheus text format. */
+  /** All metrics in the Prometheus text format, with exemplars at the end of lines where traces were given. */
   render(): string;
 }
 
@@ -53,6 +55,8 @@ interface HistogramRow {
   counts: number[];
   sum: number;
   count: number;
+  /** By bucket; the last one is that without a bound. Absent: no trace was given. */
+  exemplars?: Exemplar[];
 }
 
 /** One metric: the values of a counter or gauge, or the rows of a histogram, by label set. */
@@ -103,7 +107,7 @@ class Registry implements Metrics {
     const own = this.#family(name, help, "histogram");
     if (buckets) own.buckets = buckets;
     return {
-      observe: (value, labels) => this.#observe(own, value, labels),
+      observe: (value, labels, traceId) => this.#observe(own, value, labels, traceId),
       begin: (labels) => void this.#rowOf(own, labels),
     };
   }
@@ -121,7 +125,9 @@ class Registry implements Metrics {
       for (const row of own.rows.values()) {
         let total = 0;
         const cumulative = (index: number) => total += row.counts[index] ?? 0;
-        lines.push(...histogramLines(name, row.labels, own.buckets, cumulative, row));
+        const rows = histogramLines(name, row.labels, own.buckets, cumulative, row);
+        row.exemplars?.forEach((one, index) => rows[index] += exemplarText(one));
+        for (const line of rows) lines.push(line);
       }
     }
     return lines.join("\n") + "\n" + this.#appended.map((more) => more()).join("");
@@ -156,7 +162,12 @@ class Registry implements Metrics {
     return row;
   }
 
-  #observe(own: Family, value: number, labels: Labels | undefined): void {
+  #observe(
+    own: Family,
+    value: number,
+    labels: Labels | undefined,
+    traceId: string | undefined,
+  ): void {
     const row = this.#rowOf(own, labels);
     if (row === undefined) return;
     row.sum += value;
@@ -164,6 +175,7 @@ class Registry implements Metrics {
     let index = 0;
     while (value > (own.buckets[index] ?? Infinity)) index++;
     if (index < row.counts.length) row.counts[index] = (row.counts[index] ?? 0) + 1;
+    if (traceId !== undefined) (row.exemplars ??= [])[index] = { traceId, value, at: Date.now() };
   }
 
   /** True when a metric may have another series. If not, the value that is left out is counted. */

@@ -13,6 +13,7 @@ import { Problem } from "../base/problem.ts";
 import type { Executor } from "../executors/port.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Traces } from "../platform/traces/span.ts";
 import { namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -52,6 +53,7 @@ export function createHost(
       }),
     ],
     spans,
+    traceOf: traces && ((actor) => sampledTrace(traces, actor)),
     clock,
     ids: systemIds,
     log,
@@ -74,6 +76,11 @@ export function createHost(
   });
   void spans?.run();
   return host;
+}
+
+function sampledTrace(traces: Traces, actor: string): string | undefined {
+  const noted = traces.find(actor);
+  return noted?.isSampled === true ? noted.traceId : undefined;
 }
 
 /** Removes artifacts that nobody needs any more. Rejects while their store cannot be reached. */

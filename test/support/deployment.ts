@@ -1,5 +1,5 @@
 /** Hosts for tests: on a memory store, with a clock that the test moves and an executor that follows a script. */
-import { Host, type HostOptions } from "../../src/actors/host.ts";
+import { Host, type HostDeps, type HostOptions } from "../../src/actors/host.ts";
 import type { ActorKind } from "../../src/actors/hot_actor.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow/actor.ts";
@@ -25,11 +25,17 @@ export class Deployment {
   readonly store: Store = openMemoryStore({ now: () => this.clock.now() });
   readonly executor: ScriptedExecutor;
   readonly #kinds: readonly ActorKind[];
+  readonly #spans: HostDeps["spans"];
   readonly #hosts: Host[] = [];
 
-  constructor(script?: Script, kinds: readonly ActorKind[] = [workflowKind, locksKind]) {
+  constructor(
+    script?: Script,
+    kinds: readonly ActorKind[] = [workflowKind, locksKind],
+    spans?: HostDeps["spans"],
+  ) {
     this.executor = new ScriptedExecutor(script);
     this.#kinds = kinds;
+    this.#spans = spans;
   }
 
   /** Starts a replica; its view of the store may have faults. */
@@ -42,6 +48,7 @@ export class Deployment {
       ids: seededIds(this.#hosts.length + 1),
       log: createLogger("silent"),
       metrics: createMetrics(),
+      spans: this.#spans,
     }, {
       replica: name,
       shards: SHARDS,

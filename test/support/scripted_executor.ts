@@ -21,6 +21,8 @@ export type Script = (task: TaskSpec) => TaskOutcome | undefined;
 
 export class ScriptedExecutor implements Executor {
   readonly name = "scripted";
+  /** Tasks are pending until `begin`. */
+  isSlow = false;
   /** All tasks ever started, in order of their first start. */
   readonly tasks = new Map<string, ScriptedTask>();
   readonly #reports = new Map<string, Set<Report>>();
@@ -67,7 +69,7 @@ export class ScriptedExecutor implements Executor {
     this.#reports.set(task.id, (this.#reports.get(task.id) ?? new Set()).add(report));
     const outcome = known.outcome ?? this.#script(task);
     queueMicrotask(() => {
-      report({ type: "task-started", task: task.id });
+      if (!this.isSlow) report({ type: "task-started", task: task.id });
       if (outcome) this.end(task.id, outcome);
     });
     return Promise.resolve();
@@ -81,6 +83,11 @@ export class ScriptedExecutor implements Executor {
     for (const report of this.#reports.get(id) ?? []) {
       report({ type: "task-ended", task: id, outcome });
     }
+  }
+
+  /** Reports that a task runs. */
+  begin(id: string): void {
+    for (const report of this.#reports.get(id) ?? []) report({ type: "task-started", task: id });
   }
 
   cancel(id: string): Promise<void> {

@@ -9,7 +9,6 @@ import type { TaskSpec } from "../../engine/effect.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Histogram } from "../../platform/metrics.ts";
-import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import {
   ActorExists,
@@ -21,6 +20,7 @@ import {
   type ShardState,
   StaleEpoch,
 } from "../../store/port.ts";
+import type { SpanReceiver } from "../hot_actor.ts";
 import type { LargeLane } from "../large_lane.ts";
 import { LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { Moved } from "../result.ts";
@@ -73,13 +73,6 @@ export interface WorkerDeps extends BatchDeps {
   largeTurns: FairLimiter;
   commitSeconds: Histogram;
   batchSize: Histogram;
-}
-
-/** Where the spans of this replica's workflows go. */
-export interface SpanReceiver {
-  ended(spans: readonly SpanRecord[] | undefined): void;
-  /** A shard is run here from now on. */
-  tookOver(shard: number): void;
 }
 
 export class ShardWorker {

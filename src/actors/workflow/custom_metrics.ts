@@ -3,6 +3,7 @@
  * labels are users' choice, so what is kept is bounded: the series that was told longest ago goes first, and its name with
  * the last series of it.
  */
+import { type Exemplar, exemplarText } from "../../base/openmetrics.ts";
 import {
   headLines,
   histogramLines,
@@ -28,6 +29,7 @@ const MAX_CLOCKS = 100;
 /** Characters of a line besides its name and labels, and of what is known of a clock. */
 const LINE_SIZE = 40;
 const CLOCK_SIZE = 100;
+const EXEMPLAR_SIZE = 80;
 
 interface Family {
   type: MetricSample["type"];
@@ -46,6 +48,8 @@ interface Series {
   clocks: Map<string, number>;
   counts: number[];
   count: number;
+  /** Of a histogram by bucket, the last one is that without a bound; of a counter the first. Absent: nothing is traced. */
+  exemplars?: Exemplar[];
 }
 
 export interface WorkflowMetricsOptions {
@@ -54,6 +58,8 @@ export interface WorkflowMetricsOptions {
   maxSeries?: number;
   /** Characters of all lines together, roughly. */
   maxSize?: number;
+  /** Epoch ms. @default {Date.now} */
+  now?: () => number;
 }
 
 /** The values of metrics that workflows define, as lines for Prometheus. */
@@ -66,20 +72,23 @@ export class WorkflowMetrics {
   readonly #onDrop: () => void;
   readonly #maxSeries: number;
   readonly #maxSize: number;
+  readonly #now: () => number;
   #size = 0;
 
   constructor(options: WorkflowMetricsOptions = {}) {
     this.#onDrop = options.onDrop ?? (() => {});
     this.#maxSeries = options.maxSeries ?? MAX_SERIES;
     this.#maxSize = options.maxSize ?? MAX_SIZE;
+    this.#now = options.now ?? Date.now;
   }
 
   /**
    * Takes a value in.
+   * @param traceId of the workflow that tells it
    * @returns why it was refused: a metric of this name is of another type or says another thing about itself, or it can't
    * be shown
    */
-  observe(sample: MetricSample): string | undefined {
+  observe(sample: MetricSample, traceId?: string): string | undefined {
     const problem = seriesProblem(sample);
     if (problem !== undefined) return problem;
     const name = PREFIX + sample.name;
@@ -92,6 +101,7 @@ export class WorkflowMetrics {
       { family: name, labels, value: 0, clocks: new Map(), counts: [], count: 0 };
     if (known !== undefined) this.#remove(id, known, family);
     take(own, family, sample);
+    if (traceId !== undefined) noteTrace(own, family, sample, traceId, this.#now());
     this.#add(id, own, family);
     this.#makeRoom();
     return undefined;
@@ -148,9 +158,10 @@ export class WorkflowMetrics {
   }
 }
 
-function sizeOf({ family, labels, clocks }: Series, { buckets, type }: Family): number {
+function sizeOf({ family, labels, clocks, exemplars }: Series, { buckets, type }: Family): number {
   const count = type === "histogram" ? buckets.length + 3 : 1;
-  return count * (family.length + labels.length + LINE_SIZE) + clocks.size * CLOCK_SIZE;
+  const line = family.length + labels.length + LINE_SIZE + (exemplars ? EXEMPLAR_SIZE : 0);
+  return count * line + clocks.size * CLOCK_SIZE;
 }
 
 function take(own: Series, { buckets }: Family, sample: MetricSample): void {
@@ -171,7 +182,26 @@ function take(own: Series, { buckets }: Family, sample: MetricSample): void {
   }
 }
 
-function seriesLines(name: string, { type, buckets }: Family, own: Series, now: number): string[] {
+/** Notes in which trace a value was seen. A gauge has no place for that. */
+function noteTrace(
+  own: Series,
+  { type, buckets }: Family,
+  { value }: MetricSample,
+  traceId: string,
+  at: number,
+): void {
+  if (type === "gauge") return;
+  const bucket = type === "counter" ? 0 : buckets.findIndex((bound) => value <= bound);
+  (own.exemplars ??= [])[bucket < 0 ? buckets.length : bucket] = { traceId, value, at };
+}
+
+function seriesLines(name: string, family: Family, own: Series, now: number): string[] {
+  const lines = plainLines(name, family, own, now);
+  own.exemplars?.forEach((one, index) => lines[index] += exemplarText(one));
+  return lines;
+}
+
+function plainLines(name: string, { type, buckets }: Family, own: Series, now: number): string[] {
   const { labels, value, counts, count } = own;
   if (type === "histogram") {
     const cumulative = (index: number) => counts[index] ?? 0;
@@ -188,19 +218,27 @@ function startClock(clocks: Map<string, number>, key: string, since: number): vo
   if (clocks.size > MAX_CLOCKS && oldest !== undefined) clocks.delete(oldest);
 }
 
+export interface ObserveDeps {
+  metrics: Metrics;
+  clock: Clock;
+  log: Logger;
+  /** The trace of an actor, if its spans are wanted. Absent: nothing is traced. */
+  traceOf?: ((actor: ActorId) => string | undefined) | undefined;
+}
+
 /** Takes in what workflows measure, and shows it with the metrics. */
 export function observeSamples(
-  { metrics, clock, log }: { metrics: Metrics; clock: Clock; log: Logger },
+  { metrics, clock, log, traceOf }: ObserveDeps,
 ): (samples: readonly { actor: ActorId; sample: MetricSample }[]) => void {
   const dropped = metrics.counter(
     "sluice_workflow_metric_series_dropped_total",
     "Series of metrics of workflows that went to make room for others",
   );
-  const registry = new WorkflowMetrics({ onDrop: () => dropped.inc() });
+  const registry = new WorkflowMetrics({ onDrop: () => dropped.inc(), now: () => clock.now() });
   metrics.append(() => registry.render(clock.now()));
   return (samples) => {
     for (const { actor, sample } of samples) {
-      const problem = registry.observe(sample);
+      const problem = registry.observe(sample, traceOf?.(actor));
       if (problem === undefined) continue;
       const { name, help } = sample;
       log.warn({ actor, metric: name, help, reason: problem }, "metric refused");

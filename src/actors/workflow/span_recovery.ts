@@ -10,7 +10,7 @@ import type { SpanRecord, Traces } from "../../platform/traces/span.ts";
 import type { ActorId, Change, Store } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { shardOf } from "../actor_ids.ts";
-import type { SpanReceiver } from "../shard/serial_worker.ts";
+import type { SpanReceiver } from "../hot_actor.ts";
 import { WorkflowTrace } from "./workflow_trace.ts";
 
 /** How often it is noted which version the store has, ms; and for how long that is kept. */

@@ -7,7 +7,7 @@ import type { Steps } from "../../base/steps.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
-import type { Traces } from "../../platform/traces/span.ts";
+import type { SpanRecord, Traces } from "../../platform/traces/span.ts";
 import type { ActorId } from "../../store/port.ts";
 import { isArchivedActor } from "../actor_ids.ts";
 import type { Answer, HotActor, Taken } from "../hot_actor.ts";
@@ -31,6 +31,8 @@ class TracedWorkflow implements HotActor {
   readonly #inner: StatefulActor;
   readonly #traces: Traces;
   #trace: WorkflowTrace | undefined;
+  /** Spans of what came before a retry or a deletion. */
+  readonly #earlier: SpanRecord[] = [];
 
   constructor(inner: StatefulActor, traces: Traces) {
     this.id = inner.id;
@@ -45,7 +47,11 @@ class TracedWorkflow implements HotActor {
 
   receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
     const { state } = this.#inner;
-    if (this.#trace !== undefined) this.#trace.now = env.now;
+    if (this.#trace !== undefined) {
+      this.#trace.now = env.now;
+      // What an earlier command of the same batch has ended is about to be gone.
+      if (state !== undefined && endsRun(body)) this.#earlier.push(...this.#trace.catchUp(state));
+    }
     const answer = this.#inner.receive(body, env);
     if (!isJsonObject(body)) return answer;
     const after = () => this.#after(body as unknown as WorkflowCommand, state, env);
@@ -68,8 +74,9 @@ class TracedWorkflow implements HotActor {
   take(): Taken {
     const taken = this.#inner.take();
     const { state } = this.#inner;
-    const spans = this.#trace?.take(state, taken);
-    if (spans !== undefined) taken.spans = spans;
+    const spans = this.#trace?.take(state, taken) ?? [];
+    if (this.#earlier.length > 0) spans.unshift(...this.#earlier.splice(0));
+    if (spans.length > 0) taken.spans = spans;
     if (state === undefined) this.#trace = undefined;
     return taken;
   }
@@ -136,4 +143,12 @@ class TracedWorkflow implements HotActor {
     this.#trace.look(state);
     this.#trace.tell(this.id);
   }
+}
+
+/** Tells commands after which nodes, or the end of the workflow, are no longer there to be seen. */
+function endsRun(body: Json): boolean {
+  if (!isJsonObject(body)) return false;
+  const { type, request } = body;
+  return type === "delete" || type === "import" ||
+    (type === "control" && isJsonObject(request) && request.type === "retry");
 }

@@ -71,7 +71,8 @@ export class WorkflowTrace {
 
   /** Tells log lines about the actor, and about tasks, which trace they belong to. */
   tell(actor: string): void {
-    this.#traces.note([actor, this.#uid], { traceId: this.traceId, run: this.#run });
+    const { traceId, isSampled } = this;
+    this.#traces.note([actor, this.#uid], { traceId, run: this.#run, isSampled });
   }
 
   /** What the next spans that end were caused by, as a `traceparent`. */
@@ -103,6 +104,14 @@ export class WorkflowTrace {
     const spans = this.#spans;
     this.#spans = [];
     return spans;
+  }
+
+  /** Spans of what has ended since the last look. */
+  catchUp(state: WorkflowState): SpanRecord[] {
+    if (!this.isSampled) return [];
+    for (const node of state.nodes.values()) this.#note(state, node);
+    this.#noteHeader(state);
+    return this.#spans.splice(0);
   }
 
   /** Ends what is open: the workflow was deleted. */

@@ -1,8 +1,10 @@
 /** Opens what takes spans, if the variables of OpenTelemetry ask for it. */
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import { VERSION } from "../../base/version.ts";
-import type { Logger } from "../log.ts";
+import { addFields, type Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { traceFields } from "./log_fields.ts";
+import type { SdkOptions } from "./sdk.ts";
 import { type Env, traceSettings } from "./settings.ts";
 import { SpanQueue } from "./span_queue.ts";
 import type { NotedTrace, Traces } from "./span.ts";
@@ -29,35 +31,14 @@ export async function openTraces(options: OpenTracesOptions): Promise<Traces | u
   const { env, showsValues, instance, log, metrics } = options;
   const settings = traceSettings(env);
   if (settings === undefined) return undefined;
-  const exported = metrics.counter(
-    "sluice_trace_spans_exported_total",
-    "Spans sent to a collector",
-  );
-  const dropped = metrics.counter(
-    "sluice_trace_spans_dropped_total",
-    "Spans lost: the queue was full, or the collector did not take them",
-  );
-  const byReason = {
-    queue_full: { reason: "queue_full" },
-    export_failed: { reason: "export_failed" },
-  } as const;
-  for (const labels of Object.values(byReason)) dropped.inc(labels, 0);
-  exported.inc(undefined, 0);
-  let quietUntil = 0;
-  const onDropped = (spans: number, reason: keyof typeof byReason) => {
-    dropped.inc(byReason[reason], spans);
-    const now = performance.now();
-    if (now < quietUntil) return;
-    quietUntil = now + QUIET_MS;
-    log.warn({ reason, spans }, "spans are lost; sluice_trace_spans_dropped_total counts them");
-  };
+  const { onExported, onDropped } = lossReporter(metrics, log);
   // Only now: without traces nothing of it is loaded.
   const { openSdk } = await import("./sdk.ts");
   const sdk = await openSdk({
     settings,
     version: VERSION,
     instance,
-    onExported: (spans) => exported.inc(undefined, spans),
+    onExported,
     onDropped,
   });
   const queue = new SpanQueue({
@@ -66,7 +47,7 @@ export async function openTraces(options: OpenTracesOptions): Promise<Traces | u
     onFull: (spans) => onDropped(spans, "queue_full"),
   });
   const noted = new BoundedCache<string, NotedTrace>(MAX_NOTED);
-  return {
+  const traces: Traces = {
     showsValues,
     delayMs: settings.scheduleDelayMs,
     isSampled: (traceId, parent) => sdk.isSampled(traceId, parent),
@@ -82,6 +63,38 @@ export async function openTraces(options: OpenTracesOptions): Promise<Traces | u
       // What can't be sent has been counted.
       await Promise.race([sdk.close().catch(() => {}), late]);
       clearTimeout(timer);
+      endFields();
+    },
+  };
+  const endFields = addFields(traceFields(traces));
+  return traces;
+}
+
+/** Counts spans, and says in the log, now and then, that some are lost. */
+function lossReporter(metrics: Metrics, log: Logger): Pick<SdkOptions, "onExported" | "onDropped"> {
+  const exported = metrics.counter(
+    "sluice_trace_spans_exported_total",
+    "Spans sent to a collector",
+  );
+  const dropped = metrics.counter(
+    "sluice_trace_spans_dropped_total",
+    "Spans lost: the queue was full, or the collector did not take them",
+  );
+  const byReason = {
+    queue_full: { reason: "queue_full" },
+    export_failed: { reason: "export_failed" },
+  };
+  for (const labels of Object.values(byReason)) dropped.inc(labels, 0);
+  exported.inc(undefined, 0);
+  let quietUntil = 0;
+  return {
+    onExported: (spans) => exported.inc(undefined, spans),
+    onDropped(spans, reason) {
+      dropped.inc(byReason[reason], spans);
+      const now = performance.now();
+      if (now < quietUntil) return;
+      quietUntil = now + QUIET_MS;
+      log.warn({ reason, spans }, "spans are lost; sluice_trace_spans_dropped_total counts them");
     },
   };
 }

@@ -46,4 +46,6 @@ export interface NotedTrace {
   traceId: string;
   /** See `TraceOrigin`. */
   run: number;
+  /** Its spans are wanted. */
+  isSampled: boolean;
 }

@@ -29,6 +29,9 @@ export class EventTrace {
     this.#origin = trace;
     this.#parent = parseTraceparent(trace.parent, trace.state);
     this.#isSampled = this.#takes(event.id);
+    if (this.#isSampled) {
+      traces.note([event.id], { traceId: this.#ref.traceId, run: 0, isSampled: true });
+    }
   }
 
   /**
