@@ -140,7 +140,17 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     workflow: ["."],
   },
   service: {
-    ".": ["artifacts", "callbacks", "cluster", "cron", "events", "logs", "manifests", "workflows"],
+    ".": [
+      "artifacts",
+      "callbacks",
+      "cluster",
+      "cron",
+      "events",
+      "logs",
+      "manifests",
+      "stores",
+      "workflows",
+    ],
     manifests: ["."],
     workflows: [".", "manifests"],
     artifacts: [".", "manifests", "workflows"],
@@ -148,6 +158,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     callbacks: [".", "workflows"],
     cron: [".", "manifests", "workflows"],
     logs: [".", "artifacts", "workflows"],
+    stores: ["."],
     events: [".", "manifests", "workflows"],
   },
   http: {

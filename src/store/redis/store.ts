@@ -6,10 +6,9 @@
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore, Membership, Store } from "../port.ts";
-import { blobBase } from "./blob_base.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
-import { BLOB_BUCKETS, BLOB_KEY, redisKeys } from "./keys.ts";
+import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";
 import { openRedisLink, type RedisLink } from "./link.ts";
 import { RedisManifests } from "./manifests.ts";
 import { RedisQuery } from "./query.ts";
