@@ -148,7 +148,17 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     workflow: ["."],
   },
   service: {
-    ".": ["artifacts", "callbacks", "cluster", "cron", "events", "logs", "manifests", "workflows"],
+    ".": [
+      "artifacts",
+      "callbacks",
+      "cluster",
+      "cron",
+      "events",
+      "logs",
+      "manifests",
+      "stores",
+      "workflows",
+    ],
     manifests: ["."],
     workflows: [".", "manifests"],
     artifacts: [".", "manifests", "workflows"],
@@ -156,6 +166,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     callbacks: [".", "workflows"],
     cron: [".", "manifests", "workflows"],
     logs: [".", "artifacts", "workflows"],
+    stores: ["."],
     events: [".", "manifests", "workflows"],
   },
   http: {

@@ -6,7 +6,7 @@ import { contextOf, example } from "./context.ts";
 import { print } from "./output.ts";
 
 /** Registers `version` and `server`. */
-export function addServerCommands(program: Command, exit: (status: number) => void): void {
+export function addServerCommands(program: Command): void {
   program.command("version").description("version of this program and of the server")
     .option("--short", "version of this program only")
     .addHelpText(...example("sluice version --short"))
@@ -24,6 +24,7 @@ export function addServerCommands(program: Command, exit: (status: number) => vo
       const flags = process.argv.slice(2);
       // Intentionally a dynamic import: only this command needs the whole service.
       const { runServer } = await import("../main.ts");
-      exit(await runServer(flags.slice(flags.indexOf("server") + 1), process.env));
+      // At once: the channel to the parent of several processes would keep this one until the parent kills it.
+      process.exit(await runServer(flags.slice(flags.indexOf("server") + 1), process.env));
     });
 }

@@ -230,6 +230,23 @@ export const CONFIG_TABLE = {
     doc:
       "What a success answer means: always (on disk) or everysec (up to a second may be lost in a power cut)",
   },
+  redisWait: {
+    type: "integer",
+    env: "REDIS_WAIT",
+    default: 0,
+    min: 0,
+    max: 16,
+    doc:
+      "Replicas of Redis that must have a write before it is answered; it is 503, and may be done, if too few have it in time",
+  },
+  redisWaitTimeout: {
+    type: "duration",
+    env: "REDIS_WAIT_TIMEOUT",
+    default: 1_000,
+    min: 10,
+    max: 4_000,
+    doc: "How long a write waits for --redis-wait replicas",
+  },
   hotActors: {
     type: "integer",
     env: "HOT_ACTORS",

@@ -10,7 +10,10 @@ import type { Store } from "./port.ts";
 import { openRedisStore } from "./redis/store.ts";
 import { openSqliteStore } from "./sqlite/store.ts";
 
-type StoreSetting = Pick<Config, "store" | "durability" | "labelPrefix">;
+type StoreSetting = Pick<
+  Config,
+  "store" | "durability" | "labelPrefix" | "redisWait" | "redisWaitTimeout"
+>;
 
 /**
  * Opens the store. If it is a server, this waits until it can be reached, a little longer after each attempt.
@@ -49,7 +52,7 @@ export async function reachStore(
 }
 
 function openStore(
-  { store, durability, labelPrefix }: StoreSetting,
+  { store, durability, labelPrefix, redisWait, redisWaitTimeout }: StoreSetting,
   onTrouble: (text: string) => void,
   onUnreadable: ReportUnreadable,
 ): Promise<Store> {
@@ -59,5 +62,6 @@ function openStore(
     const folder = store.slice("sqlite:".length);
     return openSqliteStore({ folder, synchronous, labelPrefix, onUnreadable });
   }
-  return openRedisStore({ url: store, labelPrefix, onTrouble, onUnreadable });
+  const wait = redisWait > 0 ? { replicas: redisWait, timeoutMs: redisWaitTimeout } : undefined;
+  return openRedisStore({ url: store, labelPrefix, wait, onTrouble, onUnreadable });
 }

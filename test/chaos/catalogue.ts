@@ -4,6 +4,7 @@ import { CLIENT_SCENARIOS } from "./clients.ts";
 import { HOSTILE_SCENARIOS } from "./hostile.ts";
 import { EXPLOSION_SCENARIOS } from "./explosions.ts";
 import { EXPRESSION_SCENARIOS } from "./expressions.ts";
+import { FAIL_OVER_SCENARIOS } from "./fail_over.ts";
 import { PROCESS_SCENARIOS } from "./processes.ts";
 import { REDIS_SCENARIOS } from "./redis.ts";
 import { REPLICA_SCENARIOS } from "./replicas.ts";
@@ -16,6 +17,7 @@ export const CATALOGUE: readonly Scenario[] = [
   ...REPLICA_SCENARIOS,
   ...PROCESS_SCENARIOS,
   ...REDIS_SCENARIOS,
+  ...FAIL_OVER_SCENARIOS,
   ...CLIENT_SCENARIOS,
   ...CALLBACK_URL_SCENARIOS,
   ...TIME_SCENARIOS,

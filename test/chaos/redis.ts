@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs"
 import { join } from "node:path";
 import process from "node:process";
 import { call } from "../support/event_ledger.ts";
-import { ask, startRedisSentinels, until } from "../support/redis_cluster.ts";
+import { ask, until } from "../support/redis_cluster.ts";
 import type { RedisServer } from "../support/redis_server.ts";
 import { openTcpGate } from "../support/tcp_gate.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis, EVERYSEC } from "./arena.ts";
@@ -112,34 +112,6 @@ async function partition(run: ChaosRun, perSecond: number): Promise<Outcome> {
     outcome.violations.push(`a cut off replica took ${Math.round(slowest)} ms to answer`);
   }
   Object.assign(outcome.figures, { cuts, slowestAnswerMs: Math.round(slowest) });
-  return outcome;
-}
-
-/** A primary with a replica and three sentinels; the primary is killed under load. */
-async function failOver(run: ChaosRun): Promise<Outcome> {
-  const sentinels = await startRedisSentinels();
-  run.onEnd(() => sentinels.stop());
-  const arena = await Arena.start(run, sentinels.url, 2);
-  const load = new EventLoad(run, {
-    url: () => arena.anyUrl(),
-    perSecond: 50,
-    lossWindowMs: 1_000,
-  });
-  await load.start();
-  await wait(run.seconds * 500);
-  await sentinels.master.kill("SIGKILL");
-  load.noteLoss();
-  const killedAt = performance.now();
-  const before = load.accepted;
-  await until(() => Promise.resolve(load.accepted > before + 50));
-  const backMs = Math.round(performance.now() - killedAt);
-  run.say(`the primary is dead; events are accepted again after ${backMs} ms`);
-  await wait(run.seconds * 500);
-  const outcome = await load.verdict(SETTLE_MS);
-  if (!/^master/.test(await ask(sentinels.replica.url, ["ROLE"]))) {
-    outcome.violations.push("the replica was not promoted");
-  }
-  outcome.figures["acceptedAgainMs"] = backMs;
   return outcome;
 }
 
@@ -277,13 +249,6 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
       "SIGTERM while Redis is dead or silent: the server ends within 30 s, nothing accepted is lost",
     seconds: 60,
     run: stopWithoutRedis,
-  },
-  {
-    name: "F9-fail-over",
-    about:
-      "Sentinel replaces a killed primary: service goes on without a restart; what is lost was answered in the last second before",
-    seconds: 20,
-    run: failOver,
   },
   {
     name: "F10-refused-writes",

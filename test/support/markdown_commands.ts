@@ -1,15 +1,18 @@
 /**
  * Runs the commands of a page as its reader would: every `sh` block in its order, in one shell. A block marked
- * `sh background` runs in a terminal of its own until the end. A block without a language after one shows what its last
+ * `sh background` runs in a terminal of its own until the end, or until it is stopped. A block without a language after one shows what its last
  * command prints; ids, times and durations may differ.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import process from "node:process";
 
 export interface Block {
   /** Line of the page, from 1. */
   line: number;
   isBackground: boolean;
+  /** The word after `sh`. */
+  mark: string;
   commands: string;
   /** What the last command prints. */
   printed: string | undefined;
@@ -28,8 +31,9 @@ export function blocksOf(file: string): Block[] {
     const text = lines.slice(at + 1, end).join("\n");
     const last = blocks.at(-1);
     if (/^sh( |$)/.test(info)) {
-      const isBackground = info === "sh background";
-      blocks.push({ line: at + 1, isBackground, commands: text, printed: undefined });
+      const mark = info.slice(3);
+      const isBackground = mark === "background";
+      blocks.push({ line: at + 1, isBackground, mark, commands: text, printed: undefined });
     } else if (info === "" && last !== undefined && last.printed === undefined) {
       last.printed = text;
     }
@@ -53,7 +57,7 @@ export function comparable(text: string): string {
 
 export class Shell {
   readonly #process: ChildProcess;
-  readonly #background: ChildProcess[] = [];
+  #background: ChildProcess[] = [];
   readonly #options: { cwd: string; env: NodeJS.ProcessEnv };
   readonly #patienceMs: number;
   #out = "";
@@ -76,6 +80,18 @@ export class Shell {
     this.#background.push(
       spawn("bash", ["-c", commands], { ...this.#options, stdio: "ignore", detached: true }),
     );
+  }
+
+  /** Ends what runs in other terminals as Ctrl-C does, and waits for it. */
+  async stop(): Promise<void> {
+    const all = this.#background;
+    this.#background = [];
+    await Promise.all(all.map(async (one) => {
+      if (one.exitCode !== null || one.pid === undefined) return;
+      const ended = new Promise((done) => one.once("exit", done));
+      process.kill(-one.pid, "SIGINT");
+      await ended;
+    }));
   }
 
   /** What a command prints. @throws when it fails, or takes too long */

@@ -13,15 +13,29 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-export async function startRedisCluster(): Promise<RedisCluster> {
+/**
+ * Three masters.
+ * @param replicas of each, which take its place a second after its death
+ * @param args added to the command lines
+ */
+export async function startRedisCluster(
+  { replicas = 0, args = [] }: { replicas?: number; args?: string[] } = {},
+): Promise<RedisCluster> {
+  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", ...args];
   const nodes = await Promise.all(
-    [1, 2, 3].map(() => startRedisServer(["--cluster-enabled", "yes"])),
+    Array.from({ length: 3 * (1 + replicas) }, () => startRedisServer(settings)),
   );
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  const made = spawnSync("redis-cli", ["--cluster", "create", ...hosts, "--cluster-yes"]);
+  const made = spawnSync("redis-cli", [
+    ...["--cluster", "create", ...hosts, "--cluster-yes"],
+    ...["--cluster-replicas", String(replicas)],
+  ]);
   if (made.status !== 0) throw new Error(`redis-cli could not make a cluster: ${made.stdout}`);
   for (const { url } of nodes) {
     await until(async () => (await ask(url, ["CLUSTER", "INFO"])).includes("cluster_state:ok"));
+    await until(async () =>
+      !(await ask(url, ["INFO", "replication"])).includes("link_status:down")
+    );
   }
   return {
     url: `redis+cluster://${hosts.join(",")}`,

@@ -140,3 +140,10 @@ export function redisKeys(prefix: string): RedisKeys {
     replyChannel: (replica) => `${prefix}reply:${replica}`,
   };
 }
+
+/** Base of the bucket in which a blob lies. */
+export function blobBase(keys: RedisKeys, key: string): string {
+  let hash = 0;
+  for (let at = 0; at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
+  return keys.blobs(hash % BLOB_BUCKETS);
+}

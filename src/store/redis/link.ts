@@ -9,6 +9,8 @@ import {
   type RedisConnection,
   type RedisConnectionOptions,
 } from "./connection.ts";
+import { errorText } from "../../base/error_text.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
 import { listOf } from "./replies.ts";
 import type { RedisScript } from "./script.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
@@ -17,13 +19,33 @@ import { lateAnswer, problemOf } from "./trouble.ts";
 
 const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
+/** When a write counts as acknowledged: not before so many replicas of its server have it. */
+export interface ReplicaWait {
+  replicas: number;
+  /** How long a write waits for them, ms. */
+  timeoutMs: number;
+}
+
+export interface RedisLinkOptions extends RedisConnectionOptions {
+  /** Absent: writes wait for no replica. */
+  wait?: ReplicaWait | undefined;
+}
+
 /**
  * Connects to Redis.
  * @throws {Problem} Unavailable when that takes longer than the timeout
  */
-export async function openRedisLink(options: RedisConnectionOptions): Promise<RedisLink> {
+export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
   const connection = await connectRedis(options);
-  return new RedisLink(connection, options);
+  if (options.wait === undefined) return new RedisLink(connection, options);
+  try {
+    // A wait holds up its connection. Reads go past it on the other one.
+    const writer = await connectRedis(options);
+    return new RedisLink(connection, options, { ...options.wait, connection: writer });
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
 }
 
 /** A connection whose calls are bounded in time. */
@@ -33,8 +55,15 @@ export class RedisLink {
   readonly #connection: RedisConnection;
   readonly #timeoutMs: number;
   readonly #deadlines: Deadlines;
+  readonly #writer: ReplicaWait & { connection: RedisConnection } | undefined;
 
-  constructor(connection: RedisConnection, { address, timeoutMs }: RedisConnectionOptions) {
+  /** @param writer where writes wait for replicas, if they do */
+  constructor(
+    connection: RedisConnection,
+    { address, timeoutMs }: RedisConnectionOptions,
+    writer?: ReplicaWait & { connection: RedisConnection },
+  ) {
+    this.#writer = writer;
     this.isOneServer = address.topology !== "cluster";
     this.#connection = connection;
     this.#timeoutMs = timeoutMs;
@@ -78,6 +107,35 @@ export class RedisLink {
     return this.#run(script, key, args, {});
   }
 
+  /**
+   * Runs a script whose caller tells somebody that it is done: it is so only when enough replicas have it, if any were asked
+   * for. Everything before it on this server is there then too.
+   * @throws {Problem} Unavailable, `mayBeDone`: too few replicas have it yet
+   */
+  async write(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
+    const writer = this.#writer;
+    if (writer === undefined) return await this.run(script, key, args);
+    const { connection, replicas, timeoutMs } = writer;
+    // Sent together: if the connection is lost in between, nothing is confirmed by another server.
+    const confirmed = async (head: RedisArgument[]) => {
+      const call = connection.send(key, head.concat(args), {});
+      const wait = connection.send(key, ["WAIT", String(replicas), String(timeoutMs)], {});
+      const [reply, count] = await Promise.allSettled([call, wait]);
+      if (reply.status === "rejected") throw reply.reason;
+      if (count.status === "rejected") throw new Unconfirmed(count.reason);
+      if (Number(count.value) < replicas) throw tooFew(Number(count.value), writer);
+      return reply.value;
+    };
+    return await this.#bounded(async () => {
+      try {
+        return await confirmed(["EVALSHA", script.sha, "1", key]);
+      } catch (error) {
+        if (!isUnknownScript(error)) throw error;
+        return await confirmed(["EVAL", script.source, "1", key]);
+      }
+    });
+  }
+
   /** Like `run`, but texts in the answer are bytes. */
   runForBytes(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
     return this.#run(script, key, args, AS_BYTES);
@@ -93,6 +151,7 @@ export class RedisLink {
 
   close(): Promise<void> {
     this.#connection.destroy();
+    this.#writer?.connection.destroy();
     this.#deadlines.expire();
     return Promise.resolve();
   }
@@ -112,9 +171,7 @@ export class RedisLink {
       const call = this.#connection.send(key, head.concat(args), more);
       return await this.#deadlines.bound(call, () => lateAnswer(this.#timeoutMs));
     } catch (error) {
-      if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) {
-        throw problemOf(error);
-      }
+      if (!isUnknownScript(error)) throw problemOf(error);
       return await this.#send(key, ["EVAL", source, "1", key, ...args], more);
     }
   }
@@ -127,4 +184,23 @@ export class RedisLink {
       throw problemOf(error);
     }
   }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof ErrorReply && error.message.startsWith("NOSCRIPT");
+}
+
+/** The script was carried out, but not its wait for replicas: it is not refused, whatever refused the wait. */
+class Unconfirmed extends Error {
+  constructor(cause: unknown) {
+    super(`the wait for replicas failed: ${errorText(cause)}`);
+  }
+}
+
+function tooFew(count: number, { replicas, timeoutMs }: ReplicaWait): Problem {
+  return new Problem(
+    ProblemCode.Unavailable,
+    `Only ${count} of ${replicas} replicas of Redis had the write within ${timeoutMs} ms`,
+    { retryAfterSeconds: 1, mayBeDone: true },
+  );
 }

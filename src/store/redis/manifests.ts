@@ -123,7 +123,7 @@ export class RedisManifests implements ManifestStore {
   readonly put: ManifestStore["put"] = async (manifest, expect) => {
     const { kind, namespace, name, text, labels } = manifest;
     const { link, keys, feedLength } = this.#context;
-    const reply = await link.run(PUT_MANIFEST, this.#base, [
+    const reply = await link.write(PUT_MANIFEST, this.#base, [
       kind,
       manifestOrder(namespace, name),
       expect ?? "",
@@ -141,7 +141,7 @@ export class RedisManifests implements ManifestStore {
   readonly remove: ManifestStore["remove"] = async (kind, namespace, name, expect) => {
     const { link, keys, feedLength } = this.#context;
     const place = manifestOrder(namespace, name);
-    const removed = await link.run(REMOVE_MANIFEST, this.#base, [
+    const removed = await link.write(REMOVE_MANIFEST, this.#base, [
       kind,
       place,
       expect ?? "",

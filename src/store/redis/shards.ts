@@ -35,7 +35,7 @@ export class RedisShards implements ShardStore {
     await Promise.all(
       [...shards].map(([shard, own]) => {
         const commands = own.map(({ command }) => JSON.stringify(command));
-        return link.run(APPEND, keys.shard(shard), [keys.mailChannel(shard), ...commands]);
+        return link.write(APPEND, keys.shard(shard), [keys.mailChannel(shard), ...commands]);
       }),
     );
   };

@@ -6,11 +6,10 @@
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore, Membership, Store } from "../port.ts";
-import { blobBase } from "./blob_base.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
-import { BLOB_BUCKETS, BLOB_KEY, redisKeys } from "./keys.ts";
-import { openRedisLink, type RedisLink } from "./link.ts";
+import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";
+import { openRedisLink, type RedisLink, type ReplicaWait } from "./link.ts";
 import { RedisManifests } from "./manifests.ts";
 import { RedisQuery } from "./query.ts";
 import { listOf, textsOf } from "./replies.ts";
@@ -41,6 +40,8 @@ export interface RedisStoreOptions {
   timeoutMs?: number;
   /** Number of changes that the feed keeps for watches that resume, over all shards. @default {12_288} */
   feedLength?: number;
+  /** Replicas of Redis that must have a write before it counts as done. @default none */
+  wait?: ReplicaWait | undefined;
   /** Told, for the log, about lost connections and about settings that endanger the data; never gets a password. */
   onTrouble?: (text: string) => void;
   /** Told about stored data that can't be read. */
@@ -64,6 +65,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const link = await openRedisLink({
     address,
     timeoutMs,
+    wait: options.wait,
     onTrouble,
     onReconnect: () => wakeups.wakeAll(),
   });
@@ -212,10 +214,10 @@ function createBlobs({ link, keys }: RedisContext): BlobStore {
   const bytesOf = (value: Uint8Array) => Buffer.from(value.buffer, value.byteOffset, value.length);
   return {
     async putBlob(key, value) {
-      await link.run(PUT_BLOB, baseOf(key), [key, bytesOf(value), ""]);
+      await link.write(PUT_BLOB, baseOf(key), [key, bytesOf(value), ""]);
     },
     async appendBlob(key, value, maxBytes) {
-      await link.run(PUT_BLOB, baseOf(key), [key, bytesOf(value), String(maxBytes)]);
+      await link.write(PUT_BLOB, baseOf(key), [key, bytesOf(value), String(maxBytes)]);
     },
     async getBlob(key) {
       const stored = baseOf(key) + BLOB_KEY.value + key;

@@ -47,7 +47,7 @@ export class CommitWriter {
     if (epoch === undefined) return;
     const { link, keys } = this.#context;
     const session = randomUUID();
-    await link.run(BEGIN_SESSION, keys.shard(shard), [String(epoch), session]);
+    await link.write(BEGIN_SESSION, keys.shard(shard), [String(epoch), session]);
     this.#sessions.set(shard, { epoch, session });
     if (this.#unknowns.get(shard) === epoch) this.#unknowns.delete(shard);
   }
@@ -102,7 +102,7 @@ export class CommitWriter {
   async #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
     const head = this.#head ??= await this.#readHead();
     const base = commits[0]?.[0] ?? "";
-    const replies = await this.#context.link.run(COMMIT, base, head.concat(...commits));
+    const replies = await this.#context.link.write(COMMIT, base, head.concat(...commits));
     return listOf(replies).map(textsOf);
   }
 

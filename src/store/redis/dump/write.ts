@@ -7,8 +7,7 @@ import type { RedisArgument } from "../connection.ts";
 import type { RedisContext } from "../context.ts";
 import { contentOf } from "../events/content.ts";
 import { encodeIndex } from "../index.ts";
-import { BLOB_KEY, COMMON_PARTS, EVENT_KEY, MANIFEST_KEY, SHARD_KEY } from "../keys.ts";
-import { blobBase } from "../blob_base.ts";
+import { BLOB_KEY, blobBase, COMMON_PARTS, EVENT_KEY, MANIFEST_KEY, SHARD_KEY } from "../keys.ts";
 import { COMMON_KEY } from "../shared_texts.ts";
 import type { Terms } from "../terms.ts";
 import { LOAD_ACTORS, LOAD_EVENTS } from "./scripts.ts";
@@ -18,6 +17,9 @@ const CALL_SIZE = 1 << 18;
 
 type RecordOf<Type extends StoreRecord["type"]> = Extract<StoreRecord, { type: Type }>;
 type ActorRecord = RecordOf<"actor"> | RecordOf<"parts">;
+type OtherRecord = Exclude<StoreRecord, ActorRecord | RecordOf<"event">>;
+type ShardRecord = RecordOf<"remains" | "effect" | "timer" | "command" | "answer">;
+type KeyCommand = [key: string, command: string, ...args: RedisArgument[]];
 
 export class RedisRecordWriter {
   readonly #context: RedisContext;
@@ -106,66 +108,74 @@ export class RedisRecordWriter {
     await link.run(LOAD_EVENTS, keys.events, args);
   }
 
-  /** Key, command and the arguments after the key. */
-  #commandsOf(
-    record: Exclude<StoreRecord, ActorRecord | RecordOf<"event">>,
-  ): [key: string, command: string, ...args: RedisArgument[]][] {
+  #commandsOf(record: OtherRecord): KeyCommand[] {
     const { keys } = this.#context;
-    const base = keys.shard(this.#shardOf(record));
     switch (record.type) {
-      case "remains":
-        return [[
-          base + SHARD_KEY.remains + record.name,
-          "HSET",
-          ...Object.entries(record.parts).flat(),
-        ]]
-          .filter((args) => args.length > 2) as [string, string, ...string[]][];
-      case "effect":
-        return [[base + SHARD_KEY.outbox, "HSET", record.id, record.text]];
-      case "timer":
-        return [[base + SHARD_KEY.timers, "ZADD", String(record.due), record.id]];
-      case "command":
-        return [[base + SHARD_KEY.mail, "XADD", "*", "c", JSON.stringify(record.command)]];
-      case "answer": {
-        const { type: _, ...answer } = record;
-        const at = String(Math.max(1, Math.trunc(record.expiresAt)));
-        const key = base + SHARD_KEY.answer + record.key;
-        return [[key, "SET", JSON.stringify(answer), "PXAT", at]];
-      }
-      case "manifest": {
-        const { kind, namespace, name, version, text, labels } = record.manifest;
-        const place = manifestOrder(namespace, name);
-        const stored = `${version} ${JSON.stringify({ text, labels })}`;
-        return [
-          [keys.manifests + MANIFEST_KEY.records + kind, "HSET", place, stored],
-          [keys.manifests + MANIFEST_KEY.order + kind, "ZADD", "0", place],
-        ];
-      }
-      case "blob": {
-        const bucket = blobBase(keys, record.key);
-        const bytes = Buffer.from(record.bytes, "base64");
-        const value = bucket + BLOB_KEY.value + record.key;
-        return [
-          bytes.length > 0
-            ? [value, "SETRANGE", String(record.start), bytes]
-            : [value, "APPEND", bytes],
-          [bucket + BLOB_KEY.names, "ZADD", "0", record.key],
-        ];
-      }
+      case "manifest":
+        return manifestCommands(keys.manifests, record);
+      case "blob":
+        return blobCommands(blobBase(keys, record.key), record);
       case "dedupe": {
         const key = keys.events + EVENT_KEY.dedupe + record.key;
         const at = String(Math.max(1, Math.trunc(record.expiresAt)));
         return [[key, "SET", `${record.id} ${record.fingerprint}`, "PXAT", at]];
       }
-      case "delivery": {
-        const { id, namespace, receivedAt, state } = record.delivery;
-        const filed = `${keys.events}${EVENT_KEY.byTime}${namespace}:${state}`;
-        return [
-          [keys.events + EVENT_KEY.deliveries, "HSET", id, JSON.stringify(record.delivery)],
-          [filed, "ZADD", String(receivedAt), id],
-          [keys.events + EVENT_KEY.namespaces, "SADD", namespace],
-        ];
-      }
+      case "delivery":
+        return deliveryCommands(keys.events, record);
+      default:
+        return shardCommands(keys.shard(this.#shardOf(record)), record);
     }
   }
+}
+
+/** What is in a shard and is no actor. */
+function shardCommands(base: string, record: ShardRecord): KeyCommand[] {
+  switch (record.type) {
+    case "remains": {
+      const fields = Object.entries(record.parts).flat();
+      const key = base + SHARD_KEY.remains + record.name;
+      return fields.length === 0 ? [] : [[key, "HSET", ...fields]];
+    }
+    case "effect":
+      return [[base + SHARD_KEY.outbox, "HSET", record.id, record.text]];
+    case "timer":
+      return [[base + SHARD_KEY.timers, "ZADD", String(record.due), record.id]];
+    case "command":
+      return [[base + SHARD_KEY.mail, "XADD", "*", "c", JSON.stringify(record.command)]];
+    case "answer": {
+      const { type: _, ...answer } = record;
+      const at = String(Math.max(1, Math.trunc(record.expiresAt)));
+      const key = base + SHARD_KEY.answer + record.key;
+      return [[key, "SET", JSON.stringify(answer), "PXAT", at]];
+    }
+  }
+}
+
+function manifestCommands(base: string, { manifest }: RecordOf<"manifest">): KeyCommand[] {
+  const { kind, namespace, name, version, text, labels } = manifest;
+  const place = manifestOrder(namespace, name);
+  const stored = `${version} ${JSON.stringify({ text, labels })}`;
+  return [
+    [base + MANIFEST_KEY.records + kind, "HSET", place, stored],
+    [base + MANIFEST_KEY.order + kind, "ZADD", "0", place],
+  ];
+}
+
+function blobCommands(base: string, record: RecordOf<"blob">): KeyCommand[] {
+  const bytes = Buffer.from(record.bytes, "base64");
+  const key = base + BLOB_KEY.value + record.key;
+  // An empty blob is there too.
+  const write: KeyCommand = bytes.length > 0
+    ? [key, "SETRANGE", String(record.start), bytes]
+    : [key, "APPEND", bytes];
+  return [write, [base + BLOB_KEY.names, "ZADD", "0", record.key]];
+}
+
+function deliveryCommands(base: string, { delivery }: RecordOf<"delivery">): KeyCommand[] {
+  const { id, namespace, receivedAt, state } = delivery;
+  return [
+    [base + EVENT_KEY.deliveries, "HSET", id, JSON.stringify(delivery)],
+    [`${base}${EVENT_KEY.byTime}${namespace}:${state}`, "ZADD", String(receivedAt), id],
+    [base + EVENT_KEY.namespaces, "SADD", namespace],
+  ];
 }

@@ -203,7 +203,7 @@ export class RedisEventQueue {
       ? ["", "", "", "", this.#manifests]
       : this.#takeArgs(request);
     const args = [keys.eventChannel, ...takeArgs, judged ?? "", ...offerArgs(batch)];
-    const call = link.run(OFFER, keys.events, args).then(listOf);
+    const call = link.write(OFFER, keys.events, args).then(listOf);
     if (request !== undefined) this.#handOver(request, call, messagesBefore, batch);
     const [refused] = await call;
     return refused === "stale" ? await this.#offerStale(batch) : offeredOf(batch, refused);
