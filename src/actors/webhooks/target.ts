@@ -161,9 +161,11 @@ export class Target {
   }
 
   #succeeded(): void {
+    const wasOpened = this.#opened > 0;
     this.#failures = 0;
     this.#opened = 0;
     this.#isProbing = false;
+    if (!wasOpened) return;
     // It is back, so nobody waits any longer.
     for (const lane of this.#lanes.values()) if (lane.cancelWait !== undefined) this.#wake(lane);
   }

@@ -199,6 +199,7 @@ export class Webhooks {
   #isOverdue({ delivery, attempts, takenAt }: Entry): boolean {
     const { clock: { now } } = this.#deps;
     if (attempts === 0 && now() - takenAt < FIRST_CHANCE_MS) return false;
+    // The retryFor of a subscription may only shorten what the server grants.
     const own = subscriptionRetryMs(this.#subscriptionOf(delivery)?.spec ?? {}) ?? Infinity;
     return now() - (delivery.since ?? delivery.at) >= Math.min(own, this.#options.retryForMs);
   }

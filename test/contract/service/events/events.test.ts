@@ -218,7 +218,7 @@ describe("dispatchEvent()", () => {
         },
         chooseName: (_namespace, generate) => generate(),
         deliver: () => Promise.reject(new Error("unused")),
-      limitsChanged: () => Promise.resolve(),
+        limitsChanged: () => Promise.resolve(),
       },
     };
     const event = await taken({});
