@@ -127,8 +127,8 @@ export interface ServiceDeps {
   artifacts?: ArtifactSource;
   /** What the server stands on, for `sluice doctor`; absent: nothing of it is examined. */
   surroundings?: Surroundings;
-  /** Makes the deliveries that tell of dead letters of events; absent: nobody is told. */
-  webhooks?: Pick<Webhooks, "deliveriesOfEvent">;
+  /** Tells subscribers of dead letters of events, and hears of new subscriptions; absent: nobody is told. */
+  webhooks?: Pick<Webhooks, "deliveriesOfEvent" | "subscriptionsChanged">;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */

@@ -81,9 +81,9 @@ export async function startReceiver(
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(request);
     if (!isWell && trouble === "silent") return;
-    if (!isWell && trouble === "fails") return response.writeHead(500).end("out of order");
+    if (!isWell && trouble === "fails") return void response.writeHead(500).end("out of order");
     if (!isWell && trouble === "redirects") {
-      return response.writeHead(307, { location: elsewhere }).end();
+      return void response.writeHead(307, { location: elsewhere }).end();
     }
     if (trouble === "slow") await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
     keep(receiver, secret, body, request.headers);
