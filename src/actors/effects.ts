@@ -79,8 +79,12 @@ export class Effects {
   /** Does the rows that the last owner of a shard left, after a short random wait. */
   recover(shard: EffectShard, rows: OutboxRow[]): void {
     const { clock, ids } = this.#deps;
+    const isPost = ({ effect }: OutboxRow) => effect.type === "post-webhook";
+    // At once, before any commit adds others that must come after them.
+    for (const row of rows.filter(isPost)) this.#begin(shard, row);
     clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => {
       for (const row of rows) {
+        if (isPost(row)) continue;
         if (this.#isElsewhere(row)) this.#elsewhere.add({ shard, row });
         else this.#takeOver(shard, row);
       }

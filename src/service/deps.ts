@@ -148,8 +148,8 @@ export interface ServiceDeps {
   surroundings?: Surroundings;
   /** Takes the spans of events. Absent: nothing is traced. */
   traces?: Traces | undefined;
-  /** Makes the deliveries that tell of dead letters of events; absent: nobody is told. */
-  webhooks?: Pick<Webhooks, "deliveriesOfEvent">;
+  /** Tells subscribers of dead letters of events, and hears of new subscriptions; absent: nobody is told. */
+  webhooks?: Pick<Webhooks, "deliveriesOfEvent" | "subscriptionsChanged">;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */

@@ -44,6 +44,11 @@ export class SubscriptionBook {
     void this.#follow(version, signal);
   }
 
+  /** Reads them now: one was stored here. @throws {Problem} Unavailable */
+  async look(): Promise<void> {
+    await this.#load();
+  }
+
   async #follow(start: Version, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#deps;
     for (let version: Version | undefined = start; !signal.aborted;) {

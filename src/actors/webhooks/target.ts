@@ -2,6 +2,7 @@
  * The deliveries of one subscription on this replica: in order where they belong together, several at a time otherwise. A
  * receiver that fails again and again is left alone for a while (its circuit is open); then one delivery is tried.
  */
+import { errorText } from "../../base/error_text.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { WebhookDelivery } from "./delivery.ts";
@@ -37,7 +38,6 @@ export type AttemptResult =
 export interface TargetDeps {
   clock: Pick<Clock, "now" | "after">;
   ids: Pick<Ids, "fraction">;
-  /** Never rejects. */
   attempt(entry: Entry): Promise<AttemptResult>;
   /** Tells whether an entry has been tried for so long that it is given up. */
   isOverdue(entry: Entry): boolean;
@@ -137,7 +137,10 @@ export class Target {
     lane.isBusy = true;
     this.#underWay++;
     entry.attempts++;
-    void this.#deps.attempt(entry).then(async (result) => {
+    void this.#deps.attempt(entry).catch((cause: unknown): AttemptResult => {
+      // A defect of ours: the others must not wait for ever.
+      return { type: "failed", reason: errorText(cause) };
+    }).then(async (result) => {
       const isLast = result.type === "failed" && this.#fails(entry, result.reason);
       // What is given up goes before what comes after it.
       if (isLast) await this.#deps.bury(entry);
@@ -161,9 +164,11 @@ export class Target {
   }
 
   #succeeded(): void {
+    const wasOpened = this.#opened > 0;
     this.#failures = 0;
     this.#opened = 0;
     this.#isProbing = false;
+    if (!wasOpened) return;
     // It is back, so nobody waits any longer.
     for (const lane of this.#lanes.values()) if (lane.cancelWait !== undefined) this.#wake(lane);
   }

@@ -52,7 +52,7 @@ export interface WebhooksOptions {
 }
 
 export interface WebhooksDeps {
-  subscriptions: { readonly current: SubscriptionSet | undefined };
+  subscriptions: { readonly current: SubscriptionSet | undefined; look(): Promise<void> };
   /** The decoded entries of a Secret; undefined when there is none. */
   secret(namespace: string, name: string): Promise<Record<string, string> | undefined>;
   post(post: GuardedPost): Promise<PostAnswer>;
@@ -110,6 +110,11 @@ export class Webhooks {
   /** Somebody subscribes to something. */
   get isAny(): boolean {
     return this.#deps.subscriptions.current !== undefined;
+  }
+
+  /** Somebody has stored or removed a subscription: it counts here from now on. @throws {Problem} Unavailable */
+  subscriptionsChanged(): Promise<void> {
+    return this.#deps.subscriptions.look();
   }
 
   /** What subscribers are to be told of a change. */
@@ -197,10 +202,11 @@ export class Webhooks {
   }
 
   #isOverdue({ delivery, attempts, takenAt }: Entry): boolean {
-    const { clock: { now } } = this.#deps;
-    if (attempts === 0 && now() - takenAt < FIRST_CHANCE_MS) return false;
+    const now = this.#deps.clock.now();
+    if (attempts === 0 && now - takenAt < FIRST_CHANCE_MS) return false;
+    // The retryFor of a subscription may only shorten what the server grants.
     const own = subscriptionRetryMs(this.#subscriptionOf(delivery)?.spec ?? {}) ?? Infinity;
-    return now() - (delivery.since ?? delivery.at) >= Math.min(own, this.#options.retryForMs);
+    return now - (delivery.since ?? delivery.at) >= Math.min(own, this.#options.retryForMs);
   }
 
   async #attempt(entry: HeldEntry): Promise<AttemptResult> {

@@ -144,7 +144,10 @@ export async function deleteManifest(
     // A damaged record may have lost its version too.
     const expect = resourceVersion === "0" ? undefined : resourceVersion;
     const removed = await deps.store.manifests.remove(kind, namespace, name, expect);
-    if (removed !== undefined) return;
+    if (removed !== undefined) {
+      if (kind === "Subscription") await announceSubscription(deps);
+      return;
+    }
     if (attempt === NAME_ATTEMPTS) throw objectModified(deps, resource, name);
   }
 }
@@ -180,8 +183,18 @@ async function putManifest<T extends ManifestObject>(
   }, expect);
   if ("conflict" in result) return undefined;
   if (kind === "ConfigMap") await announceLimits(deps, normal);
+  if (kind === "Subscription") await announceSubscription(deps);
   const stored = result.text === undefined ? normal : JSON.parse(result.text) as T;
   return { ...stored, metadata: { ...stored.metadata, resourceVersion: result.version } };
+}
+
+/** This replica knows a changed subscription at once, the others within a second. Trouble is only logged, as below. */
+async function announceSubscription({ webhooks, log }: ServiceDeps): Promise<void> {
+  try {
+    await webhooks?.subscriptionsChanged();
+  } catch (error) {
+    log.warn({ err: error }, "a changed subscription is not known here yet");
+  }
 }
 
 /**

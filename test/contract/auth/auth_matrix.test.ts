@@ -65,6 +65,13 @@ const RULES = {
     EventService_ListWorkflowEventBindings
     EventService_GetWorkflowEventBinding
     EventService_DeleteWorkflowEventBinding
+    SubscriptionService_CreateSubscription
+    SubscriptionService_UpdateSubscription
+    SubscriptionService_ListSubscriptions
+    SubscriptionService_GetSubscription
+    SubscriptionService_DeleteSubscription
+    SubscriptionService_ListDeadLetters
+    SubscriptionService_ReplayDeadLetters
     ArchivedWorkflowService_ListArchivedWorkflows
     ArchivedWorkflowService_ListArchivedWorkflowLabelKeys
     ArchivedWorkflowService_ListArchivedWorkflowLabelValues
@@ -109,6 +116,7 @@ const RULES = {
     ClusterWorkflowTemplateService_LintClusterWorkflowTemplate
     CronWorkflowService_LintCronWorkflow
     EventService_LintWorkflowEventBinding
+    SubscriptionService_LintSubscription
   `,
   /** The owner of an object is known only if it exists: an unknown uid gives 404 to everybody. */
   object: `

@@ -367,6 +367,10 @@ describe("access", () => {
       metadata: { name: "n" },
       spec: { event: { selector: "true" }, submit: { workflowTemplateRef: { name: "t" } } },
     },
+    subscription: {
+      metadata: { name: "n" },
+      spec: { url: "https://example.com", secret: { name: "s", key: "k" } },
+    },
     resourceKind: "CronWorkflow",
     resourceName: "n",
     cmName: "limits",
