@@ -171,11 +171,11 @@ export async function deleteArchived(
   ref: ArchivedRef,
 ): Promise<void> {
   const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
-  const { namespace = "", name = "", uid } = metadata;
-  if (await isArchivedOnly(deps, uid)) {
+  const { namespace = "", name = "", uid = "" } = metadata;
+  if (await wasMoved(deps, uid)) {
     await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
-    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid ?? ""]);
-    else await deleteFromArchive(deps, { namespace, name, uid: uid ?? "" }, true);
+    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid]);
+    else await deleteFromArchive(deps, { namespace, name, uid }, true);
     return;
   }
   if (!isDeletedWorkflow(deps, metadata)) {
@@ -189,6 +189,13 @@ export async function deleteArchived(
   }
   await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
   await forget(deps, metadata);
+}
+
+/** Tells whether a workflow is in the archive beside the store, and not on its way there because it is being deleted. */
+async function wasMoved({ history }: ServiceDeps, uid: string): Promise<boolean> {
+  if (history === undefined) return false;
+  return await history.live.query.findByUid(uid) === undefined &&
+    await history.archive.get(uid) !== undefined;
 }
 
 /** Removes a workflow that only the archive has, if there is one. */
