@@ -155,7 +155,7 @@ export class Host implements WorkflowHost {
       }),
     });
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
-    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
+    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.hot);
     metrics.gauge("sluice_timers", "Timers in memory, due soon", () => this.#timers.size);
     metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
   }
@@ -222,8 +222,7 @@ export class Host implements WorkflowHost {
   chooseName(namespace: string, generate: () => string): string {
     let name = generate();
     if (this.#underWay >= MAX_UNDER_WAY) return name;
-    for (let tries = 1; tries < NAME_TRIES; tries++) {
-      if (this.owns(namespace, name)) return name;
+    for (let tries = 1; tries < NAME_TRIES && !this.owns(namespace, name); tries++) {
       name = generate();
     }
     return name;

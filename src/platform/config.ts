@@ -575,6 +575,19 @@ export const CONFIG_TABLE = {
     doc:
       "The same for workflows that have failed: they may be retried. A retry also finds them in the archive",
   },
+  archiveClusterName: {
+    type: "text",
+    env: "ARCHIVE_CLUSTER_NAME",
+    default: "default",
+    doc:
+      "Under which name of a cluster rows stand in --archive-store postgres://…; as persistence.clusterName of Argo Workflows, with which it may be shared",
+  },
+  archiveInstanceId: {
+    type: "text",
+    env: "ARCHIVE_INSTANCE_ID",
+    default: "",
+    doc: "Instance id of the rows in --archive-store postgres://…, as instanceID of Argo Workflows",
+  },
   archiveIndexParameters: {
     type: "text",
     env: "ARCHIVE_INDEX_PARAMETERS",

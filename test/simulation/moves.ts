@@ -95,7 +95,7 @@ export class MoveWorld {
     for (let index = 0; index < REPLICAS; index++) this.#start();
     await this.clock.advance(500);
     for (let step = 0; step < STEPS; step++) {
-      await this.#act();
+      this.#act();
       await this.clock.advance(Math.floor(this.#random() ** 2 * 2_500));
       await this.#look();
     }
@@ -115,7 +115,7 @@ export class MoveWorld {
 
   // ---------------------------------------------------------------------------------------------- what happens
 
-  async #act(): Promise<void> {
+  #act(): void {
     const dice = this.#random();
     const name = this.#pick(NAMES);
     if (dice < 0.2) this.#create(name);

@@ -295,8 +295,11 @@ export async function archivedLabelKeys(
   caller: Caller,
   namespace: string,
 ): Promise<string[]> {
-  const keys = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const keys = new Set<string>(
+    await deps.history?.archive.labelKeys(namespace || undefined, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     for (const key of Object.keys(labels)) keys.add(key);
   }
   return [...keys].sort();
@@ -318,8 +321,11 @@ export async function archivedLabelValues(
     throw invalid(`only allow 1 labelRequirement, found ${terms.length}`);
   }
   if (term.operator !== "exists") throw invalid(`operation ${term.operator} is not supported`);
-  const values = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const values = new Set<string>(
+    await deps.history?.archive.labelValues(namespace || undefined, term.key, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     const value = labels[term.key];
     if (value !== undefined) values.add(value);
   }
@@ -333,7 +339,7 @@ async function archivedLabels(
 ): Promise<Record<string, string>[]> {
   await requireWorkflowList(caller, namespace);
   if (!deps.settings.archive) return [];
-  const page = await deps.store.query.list({
+  const page = await (deps.history?.live ?? deps.store).query.list({
     ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
     parts: [],
     ...(namespace !== "" && { namespace }),
