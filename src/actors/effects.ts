@@ -52,6 +52,8 @@ export interface EffectDeps {
   deliver(id: string, actor: ActorId, body: Json): Promise<void>;
   /** Removes artifacts that nobody needs any more. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
+  /** Removes a workflow from the archive. */
+  forgetArchived?(uid: string): Promise<void>;
 }
 
 export class Effects {
@@ -214,6 +216,10 @@ export class Effects {
           clean: (ids) => tasks.clean(ids),
           collect: (unwanted) => this.#collect(actor, unwanted),
         });
+      case "forget-archived":
+        return this.#deps.forgetArchived?.(effect.uid) ?? Promise.resolve();
+      case "drop-remains":
+        return this.#deps.store.shards.dropRemains(shard.shard, effect.remains);
       case "send":
         return deliver(row.id, effect.to, effect.body);
       case "save-memo":

@@ -81,6 +81,8 @@ export interface HostDeps extends Pick<TaskDeps, "callbacks"> {
   metrics: Metrics;
   /** Removes artifacts that nobody needs any more. Absent: they stay. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
+  /** Removes a workflow from the archive. Absent: there is none. */
+  forgetArchived?(uid: string): Promise<void>;
   /** Replicas on the same machine. Absent: there are none. */
   neighbours?: Neighbours;
   /** What the program says of itself to those who ask how its replicas are. @default nothing */
@@ -153,12 +155,8 @@ export class Host implements WorkflowHost {
       }),
     });
     metrics.gauge("sluice_shards_owned", "Shards this replica owns", () => workers.size);
-    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.#cache.size);
-    metrics.gauge(
-      "sluice_timers",
-      "Timers in memory: those that are due soon",
-      () => this.#timers.size,
-    );
+    metrics.gauge("sluice_actors_hot", "Actors in memory", () => this.hot);
+    metrics.gauge("sluice_timers", "Timers in memory, due soon", () => this.#timers.size);
     metrics.gauge("sluice_tasks_running", "Tasks under way", () => this.#tasks.size);
   }
 
@@ -217,11 +215,14 @@ export class Host implements WorkflowHost {
     return result.answer as Workflow;
   }
 
+  owns(namespace: string, name: string): boolean {
+    return this.#shards.owns(workflowActorId(namespace, name));
+  }
+
   chooseName(namespace: string, generate: () => string): string {
     let name = generate();
     if (this.#underWay >= MAX_UNDER_WAY) return name;
-    for (let tries = 1; tries < NAME_TRIES; tries++) {
-      if (this.#shards.owns(workflowActorId(namespace, name))) return name;
+    for (let tries = 1; tries < NAME_TRIES && !this.owns(namespace, name); tries++) {
       name = generate();
     }
     return name;

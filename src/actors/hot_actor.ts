@@ -33,6 +33,8 @@ export interface Taken {
   remains?: string;
   /** Tasks that it has under way are to be ended. */
   endsTasks?: true;
+  /** Of an actor that is gone: it only moved elsewhere, so watchers do not hear of it. */
+  isMoved?: true;
 }
 
 /**
@@ -51,9 +53,10 @@ export interface HotActor {
    * Applies one command; for a large actor step by step, so that others get their turn. Nothing else is asked of it before
    * the last step.
    *
+   * @param stored version of the store, if the actor is sure to be as it is stored there
    * @throws {Problem} when the command is refused, also by a step; then nothing changed
    */
-  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined;
+  receive(body: Json, env: EngineEnv, stored?: Version): Answer | Steps<Answer> | undefined;
   /** Goes on until nothing more can be done now. */
   advance(env: EngineEnv): void;
   take(): Taken;

@@ -5,7 +5,9 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ControlRequest } from "../engine/command.ts";
 import type { CallbackUse } from "../engine/orders/callback.ts";
+import type { WorkflowPast } from "../engine/past.ts";
 import type { Workflow } from "../spec/manifest.ts";
+import type { Version } from "../store/version.ts";
 
 /** Commands that actors of kind `wf/…` understand. Facts come from inside the host only. */
 export type WorkflowCommand =
@@ -22,6 +24,7 @@ export type WorkflowCommand =
   | {
     type: "restore";
     workflow: Workflow;
+    past?: WorkflowPast;
     request: ControlRequest;
     labels?: Record<string, string | null>;
   }
@@ -37,6 +40,10 @@ export type WorkflowCommand =
   }
   /** Another system ends the wait of a step. */
   | { type: "callback"; use: CallbackUse }
+  /** The archive has this version of the finished workflow. It leaves the store, unless it has changed since. */
+  | { type: "leave"; version: Version }
+  /** Deletes a workflow that only the archive has. It is sent to the actor that keeps deleted ones, see `archivedActorName`. */
+  | { type: "delete-archived"; workflow: Workflow; past?: WorkflowPast; forGood?: boolean }
   /** Writes the index entry, for one that an older program wrote with less. */
   | { type: "reindex" }
   /** `forGood`: it does not stay in the archive either. */
@@ -95,6 +102,10 @@ export interface WorkflowHost {
     command: WorkflowCommand,
     options?: ExecuteOptions,
   ): Promise<Workflow>;
+  /**
+   * Tells whether this replica owns the shard of a workflow, as far as it knows: the commands for it need no other replica.
+   */
+  owns(namespace: string, name: string): boolean;
   /**
    * Generates a name for a new workflow. While this process has little to do, it prefers one of a shard that it owns: then
    * the command needs no other process.

@@ -89,6 +89,10 @@ export type Effect =
     /** `spec.artifactRepositoryRef`. */
     repositoryRef?: UnwantedArtifacts["repositoryRef"];
   }
+  /** Drop the nodes of a workflow that has moved to the archive, which the store keeps under the name `remains`. */
+  | { type: "drop-remains"; id: string; remains: string }
+  /** Remove a workflow from the archive that has just been deleted. */
+  | { type: "forget-archived"; id: string; uid: string; delayMs: number }
   /** Remove the volume claims of the workflow. */
   | {
     type: "remove-claims";

@@ -253,6 +253,8 @@ export interface Header {
   makesCallbacks?: true;
   /** Callbacks that came before their step waits, by the name of its node. */
   earlyCallbacks?: Record<string, EarlyCallback>;
+  /** How often it was retried by hand. Absent: never. */
+  retries?: number;
   /** State of its life. Changed by `life/` only. */
   machine: LifeState;
 }

@@ -73,6 +73,7 @@ const HEADER: Members<Header> = {
     { verb: isText, digest: isText, outputs: isMap(isText), message: isText },
     ["verb", "digest"],
   )),
+  retries: isCount,
   machine: isAny,
 };
 

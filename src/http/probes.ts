@@ -15,10 +15,13 @@ export function mountProbes(app: RouteApp, deps: AppDeps): void {
       await deps.ready();
       // While writes are refused, reads go on. Requests still belong here, because every replica has the same store.
       const refused = deps.writesRefused?.();
+      const trouble = deps.service.history?.trouble();
       return c.json({
         status: "ok",
         ...who,
         ...(refused !== undefined && { writes: `refused: ${refused}` }),
+        // Without its archive, the server does everything else.
+        ...(trouble !== undefined && { archive: `away: ${trouble}` }),
       });
     } catch (error) {
       return c.json({ status: "not ready", ...who, reason: asProblem(error).message }, 503);

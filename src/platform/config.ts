@@ -548,6 +548,53 @@ export const CONFIG_TABLE = {
     default: "",
     doc: "Label selector of the workflows that the archive has; empty: all",
   },
+  archiveStore: {
+    type: "text",
+    env: "ARCHIVE_STORE",
+    default: "store",
+    pattern: /^(store|sqlite:.+|postgres(ql)?:\/\/.+)$/,
+    expected: "store, sqlite:FOLDER or postgres://…",
+    doc:
+      "Where finished workflows go after --keep-finished: sqlite:FOLDER (of one server), postgres://…, or store: they stay where they are",
+  },
+  keepFinished: {
+    type: "duration",
+    env: "KEEP_FINISHED",
+    default: 600_000,
+    min: 0,
+    max: 36_500 * 86_400_000,
+    doc:
+      "How long a workflow that has succeeded stays in the store before it goes to --archive-store",
+  },
+  keepFailed: {
+    type: "duration",
+    env: "KEEP_FAILED",
+    default: 86_400_000,
+    min: 0,
+    max: 36_500 * 86_400_000,
+    doc:
+      "The same for workflows that have failed: they may be retried. A retry also finds them in the archive",
+  },
+  archiveClusterName: {
+    type: "text",
+    env: "ARCHIVE_CLUSTER_NAME",
+    default: "default",
+    doc:
+      "Under which name of a cluster rows stand in --archive-store postgres://…; as persistence.clusterName of Argo Workflows, with which it may be shared",
+  },
+  archiveInstanceId: {
+    type: "text",
+    env: "ARCHIVE_INSTANCE_ID",
+    default: "",
+    doc: "Instance id of the rows in --archive-store postgres://…, as instanceID of Argo Workflows",
+  },
+  archiveIndexParameters: {
+    type: "text",
+    env: "ARCHIVE_INDEX_PARAMETERS",
+    default: "",
+    doc:
+      "Names of parameters by which lists find workflows of --archive-store quickly, with commas between them",
+  },
   drainTimeout: {
     type: "duration",
     env: "DRAIN_TIMEOUT",
@@ -707,7 +754,7 @@ function splitOnce(text: string, separator: string): [string, string | undefined
 function decode(row: Row, texts: string[], source: string, problems: string[]): unknown {
   const text = texts[0] ?? "";
   const wrong = (expected: string, got = text) => {
-    problems.push(`${source} is "${got}", expected ${expected}`);
+    problems.push(`${source} is "${withoutPassword(got)}", expected ${expected}`);
     return row.default;
   };
   switch (row.type) {
@@ -743,6 +790,11 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
   }
 }
 
+/** A URL of whatever kind without what stands between scheme and host. */
+function withoutPassword(text: string): string {
+  return text.replace(/:\/\/[^/]*@/, "://***@");
+}
+
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function durationMs(text: string): number {
@@ -776,6 +828,9 @@ function checkTogether(config: Config, problems: string[]): void {
     );
   }
   if (config.processes !== "1") checkProcesses(config, problems);
+  if (config.archiveStore !== "store" && !config.archive) {
+    problems.push("--archive-store needs --archive: finished workflows are found through it");
+  }
   const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
   if (needsRules && config.accessFile === "") {
     problems.push("tokens need --access-file: without rules nobody may do anything");
@@ -807,7 +862,13 @@ function checkLogin(config: Config, problems: string[]): void {
 }
 
 /** What several processes need that one does not. */
-function checkProcesses({ processes, store, port }: Config, problems: string[]): void {
+function checkProcesses(config: Config, problems: string[]): void {
+  const { processes, store, port, archiveStore } = config;
+  if (archiveStore.startsWith("sqlite:")) {
+    problems.push(
+      `--processes ${processes} needs an archive that processes share: say --archive-store postgres://… or store`,
+    );
+  }
   if (!store.startsWith("redis")) {
     problems.push(
       `--processes ${processes} needs a store that processes share, and --store ${store} belongs to one; ` +

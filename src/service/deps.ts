@@ -1,4 +1,5 @@
 /** What every use case gets: the ports that it uses and the settings of the deployment. */
+import type { Archive } from "../archive/port.ts";
 import type { WorkflowHost } from "../actors/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { LockTable } from "../engine/locks/locks.ts";
@@ -54,6 +55,8 @@ export interface ServiceSettings {
   archiveDeleted?: boolean;
   /** How long after its end a workflow that only the archive has stays there, ms. @default for ever */
   archiveTtlMs?: number;
+  /** Parameters by which lists of the archive can filter. @default none */
+  archiveIndexParameters?: readonly string[];
   /** Only workflows with these labels are archived. @default all */
   archiveSelector?: LabelTerm[];
   /** The only namespace that this deployment serves, if there is one. */
@@ -85,9 +88,21 @@ export interface Surroundings {
   missingRights?(): Promise<MissingRight[]>;
 }
 
+/** Where finished workflows are. */
+export interface History {
+  /** The store without the archive. */
+  live: Store;
+  archive: Archive;
+  /** Why the archive does not answer; undefined while it does. */
+  trouble(): string | undefined;
+}
+
 export interface ServiceDeps {
   host: WorkflowHost;
+  /** With the archive, if there is one beside it. */
   store: Store;
+  /** Absent if the store is the archive too. */
+  history?: History;
   clock: Clock;
   ids: Ids;
   log: Logger;

@@ -287,6 +287,8 @@ export class Simulation {
       }
       case "clean-tasks":
       case "sweep-remains":
+      case "drop-remains":
+      case "forget-archived":
       case "remove-claims":
       case "collect-artifacts":
       case "delete-workflow":

@@ -257,6 +257,8 @@ export interface ListQuery {
   finishedAfter?: number;
   /** Only entries with `waitsSince`, in another order: oldest first. */
   waiting?: boolean;
+  /** Value of an indexed parameter. Only the archive filters by it, so the caller does too. */
+  parameter?: { name: string; value: string };
   /** 0 = all. */
   limit: number;
   /**
@@ -293,6 +295,8 @@ export interface ListPage {
   items: (StoredActor & { index: IndexEntry })[];
   continue?: string;
   remaining?: number;
+  /** The archive did not answer, so finished workflows are missing. */
+  isWithoutArchive?: true;
   /** Version of the store at the time of the list: a watch from it sees all later changes. */
   version: Version;
 }

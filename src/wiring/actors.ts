@@ -3,11 +3,11 @@ import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host, type HostDeps } from "../actors/host.ts";
 import { locksKind } from "../actors/locks_actor.ts";
 import { createWorkflowKind } from "../actors/workflow/actor.ts";
+import type { Archive } from "../archive/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
 import type { Executor } from "../executors/port.ts";
-import { type LabelTerm, matchesLabels } from "../expr/selectors/label_selector.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { namingOf, type ServerContext } from "./context.ts";
@@ -17,27 +17,27 @@ import type { Storage } from "./storage.ts";
 export function createHost(
   { config, log, metrics, replica, seat }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, callbacks, archiveSelector, about }: {
+  { executor, artifacts, callbacks, isKept, archive, about }: {
     executor: Executor;
     artifacts: ArtifactStore;
     callbacks: NonNullable<HostDeps["callbacks"]>;
-    /** Labels of the workflows that the archive has. */
-    archiveSelector: LabelTerm[];
+    /** Tells whether a workflow with these labels stays in the archive when it is deleted. */
+    isKept: (labels: Record<string, string>) => boolean;
+    archive: Archive | undefined;
     about: NonNullable<HostDeps["about"]>;
   },
 ): Host {
   const naming = namingOf(config);
-  const isKept = (labels: Record<string, string>) =>
-    config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels);
   return new Host({
     store,
     executors: [executor],
-    kinds: [createWorkflowKind({ naming, isKept }), locksKind],
+    kinds: [createWorkflowKind({ naming, isKept, hasArchive: archive !== undefined }), locksKind],
     clock,
     ids: systemIds,
     log,
     metrics,
     collectArtifacts: artifactCollector(artifacts, log),
+    ...(archive !== undefined && { forgetArchived: (uid: string) => archive.remove([uid]) }),
     about,
     callbacks,
     ...(seat !== undefined && { neighbours: seat.link }),

@@ -78,7 +78,11 @@ async function startListening(
   } catch (cause) {
     throw new ListenError(config, cause);
   }
-  const shown = { store: maskUrl(config.store), artifacts: maskUrl(config.artifacts) };
+  const shown = {
+    store: maskUrl(config.store),
+    artifacts: maskUrl(config.artifacts),
+    archiveStore: maskUrl(config.archiveStore),
+  };
   log.info({ ...config, ...shown }, "configuration");
   log.info(`listening on ${urlOf(server)}`);
   return server;

@@ -13,7 +13,8 @@ import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
-import type { ServiceDeps, ServiceSettings } from "../service/deps.ts";
+import { defined } from "../base/defined.ts";
+import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
 import { createSharedLooks } from "../service/shared_looks.ts";
 import { EventFeed } from "../service/events/stream/feed.ts";
@@ -38,18 +39,21 @@ export interface ServiceParts {
   callerOf: Access["callerOf"];
   /** Labels of the workflows that the archive has. */
   archiveSelector: LabelTerm[];
+  /** Absent if the store is the archive too. */
+  history: History | undefined;
 }
 
 export async function createService(
   context: ServerContext,
   { store, clock, onUnreadable, writesRefused, cluster }: Storage,
-  { host, workflows, executor, artifacts, callbacks, callerOf, archiveSelector }: ServiceParts,
+  { host, workflows, executor, artifacts, callbacks, callerOf, archiveSelector, history }:
+    ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
   const naming = namingOf(config);
   const runsPods = config.executor === "kubernetes";
   const settings = settingsOf(config, archiveSelector);
-  const looked = { host, store, clock, settings, workflows };
+  const looked = { host, store, clock, settings, workflows, ...defined({ history }) };
   return {
     ...looked,
     ...createSharedLooks(looked, { store: storeKind(config), durability: config.durability }),
@@ -70,7 +74,7 @@ export async function createService(
     callerOf,
     checks: createCheckThread(),
     counts: new KnownCounts(clock),
-    olderWaits: new OlderWaits({ store, host, clock, log }),
+    olderWaits: new OlderWaits({ store: history?.live ?? store, host, clock, log }),
     estimates: new DurationEstimates(store, clock, naming.labelPrefix),
     logs: executor,
     artifacts,
@@ -117,6 +121,7 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     syncApi: config.syncApi,
     userNamespace: config.userNamespace,
     archiveSelector,
+    archiveIndexParameters: listOf(config.archiveIndexParameters),
     authRequired: !config.authMode.includes("server"),
   };
 }

@@ -36,7 +36,7 @@ export async function shutDown(
   await endsWithin(
     systemClock,
     CLOSE_MS,
-    Promise.all([system.executor.close(), system.store.close()]),
+    Promise.all([system.executor.close(), system.store.close(), system.archive?.close()]),
   );
   log.info("stopped");
 }

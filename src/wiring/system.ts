@@ -3,10 +3,12 @@ import { hostname } from "node:os";
 import process from "node:process";
 import type { CronRunner } from "../actors/cron_runner.ts";
 import type { Host } from "../actors/host.ts";
+import type { Archive } from "../archive/port.ts";
+import { defined } from "../base/defined.ts";
 import { replicaName } from "../base/replica_name.ts";
 import { observeWork } from "../base/work.ts";
 import type { Executor } from "../executors/port.ts";
-import { parseLabelSelector } from "../expr/selectors/label_selector.ts";
+import { matchesLabels, parseLabelSelector } from "../expr/selectors/label_selector.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
@@ -29,6 +31,7 @@ import { openAccess } from "./access.ts";
 import { createHost } from "./actors.ts";
 import { openCallbacks } from "./callbacks.ts";
 import { listOf, type ServerContext } from "./context.ts";
+import { openHistory, startMoving } from "./history.ts";
 import { makeFirstToken } from "./first_token.ts";
 import { createHandler } from "./http.ts";
 import { createService } from "./service.ts";
@@ -45,6 +48,8 @@ export interface System extends Background {
   store: Store;
   executor: Executor;
   service: ServiceDeps;
+  /** Absent if the store is the archive too. */
+  archive?: Archive;
   /** Aborted when the server begins to stop. */
   closing: AbortController;
 }
@@ -105,22 +110,36 @@ async function openParts(
   if (own !== undefined) makeFirstToken(own, config.port);
   const access = given ?? await openAccess(context);
   const { callerOf } = access;
-  const workflows = createWorkflowSource(store, systemClock);
+  const history = openHistory(context, storage);
+  onFailure(() => history?.archive.close());
+  const whole = history === undefined ? storage : { ...storage, store: history.whole };
+  const workflows = createWorkflowSource(whole.store, systemClock);
   const { executor, artifacts, callback } = await openTasks(context, storage, workflows);
   onFailure(() => executor.close());
   const archiveSelector = parseLabelSelector(config.archiveSelector);
   const about = createAbout(context, storage);
   const callbacks = openCallbacks(context, storage);
   const tasks = { executor, artifacts, callbacks };
-  const host = createHost(context, storage, { ...tasks, archiveSelector, about });
+  const isKept = (labels: Record<string, string>) =>
+    config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels);
+  const host = createHost(context, storage, {
+    ...tasks,
+    isKept,
+    archive: history?.archive,
+    about,
+  });
   onFailure(() => host.halt());
   await host.start();
-  const parts = { ...tasks, host, workflows, callerOf, archiveSelector };
-  const service = await createService(context, storage, parts);
+  const parts = { ...tasks, host, workflows, callerOf, archiveSelector, history };
+  const service = await createService(context, whole, parts);
   onFailure(() => service.watches.close());
   const handler = createHandler(context, storage, { service, access, callback });
+  if (history !== undefined) {
+    startMoving(context, storage, history, { host, isKept, archiveSelector });
+  }
   const background = await startBackground(context, storage, service, stop);
-  return { ...background, handler, host, store, executor, service };
+  const archive = history?.archive;
+  return { ...background, handler, host, store, executor, service, ...defined({ archive }) };
 }
 
 async function startBackground(

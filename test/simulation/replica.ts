@@ -2,7 +2,7 @@
 import type { CronRunner } from "../../src/actors/cron_runner.ts";
 import { Host } from "../../src/actors/host.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
-import { workflowKind } from "../../src/actors/workflow/actor.ts";
+import { createWorkflowKind, workflowKind } from "../../src/actors/workflow/actor.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { SharedClock } from "../../src/platform/shared_clock.ts";
@@ -31,7 +31,9 @@ export const TALLIES = "tally";
 const EVENT_QUEUE = 3;
 
 const log = createLogger("silent");
-const kinds = [{ ...tallyKind, prefix: `wf/${TALLIES}/` }, workflowKind, locksKind];
+const tallies = { ...tallyKind, prefix: `wf/${TALLIES}/` };
+const kinds = [tallies, workflowKind, locksKind];
+const archivingKinds = [tallies, createWorkflowKind({ hasArchive: true }), locksKind];
 
 const SETTINGS: ServiceSettings = {
   naming: STANDARD_NAMING,
@@ -62,23 +64,29 @@ export interface Replica {
   isLeaving: boolean;
 }
 
-/** Makes a replica; `host.start` makes it join. @param seed of its ids */
+/**
+ * Makes a replica; `host.start` makes it join.
+ * @param seed of its ids
+ * @param forgetArchived removes a workflow from the archive beside the store
+ */
 export function createReplica(
   process: SimProcess,
   store: Store,
   executor: Executor,
   seed: number,
+  forgetArchived?: (uid: string) => Promise<void>,
 ): Replica {
   const ids = seededIds(seed);
   const clock = new SharedClock(process, () => store.membership.now());
   const host = new Host({
     store,
     executors: [executor],
-    kinds,
+    kinds: forgetArchived === undefined ? kinds : archivingKinds,
     clock,
     ids,
     log,
     metrics: createMetrics(),
+    ...(forgetArchived !== undefined && { forgetArchived }),
   }, {
     replica: process.name,
     shards: SHARDS,

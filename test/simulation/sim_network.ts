@@ -28,8 +28,14 @@ const NOTICE_MS = 800;
 
 type Call = <T>(run: () => Promise<T>, occurrence?: "reply") => Promise<T>;
 
-/** The store as a process sees it. */
-export function networked(store: Store, process: SimProcess, deps: NetworkDeps): Store {
+/** Ways of messages between a process and a backend. */
+interface Ways {
+  chance(share: number): boolean;
+  travel(arrive: (wasSlow: boolean) => void): void;
+  call: Call;
+}
+
+function waysOf(process: SimProcess, deps: NetworkDeps): Ways {
   const { clock, random, weather, coverage } = deps;
   const chance = (share: number) => share > 0 && random() < share;
 
@@ -69,6 +75,18 @@ export function networked(store: Store, process: SimProcess, deps: NetworkDeps):
       });
     });
 
+  return { chance, travel, call };
+}
+
+/** All methods of a backend as a process sees them. */
+export function reached<T extends object>(backend: T, process: SimProcess, deps: NetworkDeps): T {
+  return overNetwork(backend, waysOf(process, deps).call);
+}
+
+/** The store as a process sees it. */
+export function networked(store: Store, process: SimProcess, deps: NetworkDeps): Store {
+  const { weather, coverage } = deps;
+  const { chance, travel, call } = waysOf(process, deps);
   const while_ = (signal: AbortSignal) => AbortSignal.any([signal, process.gone.signal]);
   const { membership, shards, query, manifests, events, blobs } = store;
   return {

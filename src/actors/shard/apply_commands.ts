@@ -52,7 +52,10 @@ export async function applyCommands(
     if (deps.share.isTired) await deps.share.rest();
     workingOn("workflow", batch.id);
     try {
-      let answer = deps.share.run(() => batch.entry.actor.receive(command.body, env));
+      // After another command of the batch, the actor is not as it is stored.
+      const isStored = !isStepwise && command === batch.commands[0];
+      const stored = isStored ? batch.entry.version : undefined;
+      let answer = deps.share.run(() => batch.entry.actor.receive(command.body, env, stored));
       if (typeof answer === "object") answer = await deps.share.runInTurns(answer);
       batch.outcomes.set(command, { answer });
       draft.afterReceive();

@@ -141,6 +141,7 @@ class Plan {
         return;
       }
       case "clean-tasks":
+      case "forget-archived":
         this.#addRow(actor, effect, this.#now + effect.delayMs);
         return;
       default:

@@ -11,6 +11,7 @@ export class ChangeDraft {
   #drop = new Set<string>();
   #index: IndexEntry | undefined;
   #remains: string | undefined;
+  #isMoved = false;
   #isTouched = false;
   #isStored: boolean;
   #existed: boolean;
@@ -30,6 +31,7 @@ export class ChangeDraft {
       this.batch.effects.splice(0, this.batch.effects.length, ...survivors);
       if (this.#isStored) this.batch.changes.push(this.#removal());
       this.#remains = undefined;
+      this.#isMoved = false;
       this.#put = undefined;
       this.#drop.clear();
       this.#index = undefined;
@@ -61,6 +63,7 @@ export class ChangeDraft {
       this.#isTouched = true;
     }
     if (taken.remains !== undefined) this.#remains = taken.remains;
+    if (taken.isMoved === true) this.#isMoved = true;
     if (taken.endsTasks === true) this.batch.endsTasks = true;
     for (const effect of taken.effects) this.batch.effects.push(effect);
     return taken.needs;
@@ -87,7 +90,7 @@ export class ChangeDraft {
       drop: [],
       remove: true,
       ...(this.#remains !== undefined && { remains: this.#remains }),
-      ...this.#silent(),
+      ...(this.#isMoved ? { silent: true } : this.#silent()),
     };
   }
 
@@ -101,6 +104,8 @@ const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
   "clear-timer",
   "clean-tasks",
   "collect-artifacts",
+  "drop-remains",
+  "forget-archived",
   "observe-metric",
   "release-all-locks",
   "release-locks",

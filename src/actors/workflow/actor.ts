@@ -5,14 +5,7 @@
 import { isJsonObject, type Json } from "../../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { alreadyExists, notFound } from "../../base/problem.ts";
-import {
-  loadSteps,
-  loadWithoutNodes,
-  loadWorkflow,
-  ORDERS_PART,
-  RETRY_PART,
-  takeChanges,
-} from "../../engine/codec.ts";
+import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges } from "../../engine/codec.ts";
 import { accept } from "../../engine/accept.ts";
 import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
@@ -20,16 +13,11 @@ import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
-import {
-  deletionEffects,
-  deletionWithoutNodes,
-  MAX_NODES_TO_VISIT,
-} from "../../engine/cleanup/deletion.ts";
 import { claimsFact, isFact } from "../../engine/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
+import { recallPast } from "../../engine/past.ts";
 import { asideHeader, putAside } from "../../engine/life/put_aside.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
-import { lockHolder } from "../../engine/locks/holder.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
@@ -44,14 +32,26 @@ import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
 import { BareWorkflow } from "./bare.ts";
 import { unknownCommand } from "../command_body.ts";
 import { commandOf, enoughFor } from "./commands.ts";
+import { load, viewStored, withVersion } from "./stored_view.ts";
+import {
+  checkMove,
+  type DeleteArchivedCommand,
+  deletedFromArchive,
+  type LeaveCommand,
+  movingAway,
+} from "./moving.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "../hot_actor.ts";
 import type { WorkflowCommand } from "../port.ts";
 import {
   answerWith,
   archiving,
   checkDeletion,
+  type Departure,
+  departure,
+  forgetting,
   heldByFinalizers,
   keptLabel,
+  relabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";
@@ -78,6 +78,8 @@ class WorkflowActor implements HotActor {
   #lastEffects: HostEffect[] = [];
   /** The name under which the nodes of a deleted workflow stay until they are swept away. */
   #remains: string | undefined;
+  /** It went into the archive. */
+  #isMoved = false;
 
   readonly #options: WorkflowKindOptions;
 
@@ -91,7 +93,7 @@ class WorkflowActor implements HotActor {
     return this.#state !== undefined;
   }
 
-  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
+  receive(body: Json, env: EngineEnv, stored?: Version): Answer | Steps<Answer> | undefined {
     if (claimsFact(body)) {
       if (!isFact(body)) throw unknownCommand(body);
       if (this.#state) this.#accept(this.#state, body, env);
@@ -123,6 +125,10 @@ class WorkflowActor implements HotActor {
       }
       case "delete":
         return this.#delete(this.#existing(), command, env);
+      case "delete-archived":
+        return this.#deleteArchived(command, env);
+      case "leave":
+        return this.#move(this.#existing(), command, stored);
       default:
         throw unknownCommand(body);
     }
@@ -143,9 +149,14 @@ class WorkflowActor implements HotActor {
     this.#lastEffects = [];
     this.#leftOver = [];
     this.#remains = undefined;
+    const isMoved = this.#isMoved;
+    this.#isMoved = false;
     const state = this.#state;
     if (!state) {
-      const left = remains === undefined ? {} : { remains };
+      const left: Partial<Taken> = {
+        ...(remains !== undefined && { remains }),
+        ...(isMoved && { isMoved }),
+      };
       return { put: {}, drop, effects: extra, needs: [], ...left };
     }
     // Intentionally changed in place, because it is made for each command.
@@ -221,7 +232,7 @@ class WorkflowActor implements HotActor {
 
   /** All or nothing: a refused retry leaves no workflow behind. */
   *#restore(
-    { workflow, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
+    { workflow, past, ...control }: Extract<WorkflowCommand, { type: "restore" }>,
     env: EngineEnv,
   ): Steps<Answer> {
     if (this.#state) {
@@ -229,6 +240,7 @@ class WorkflowActor implements HotActor {
       throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
     }
     const state = this.#create(workflow, env);
+    if (past !== undefined) recallPast(state, past);
     try {
       return yield* this.#control(state, { ...control, type: "control" }, env);
     } catch (error) {
@@ -261,25 +273,45 @@ class WorkflowActor implements HotActor {
     checkDeletion(this.id, state, command, this.#options);
     if (heldByFinalizers(state, command, env)) return this.#view(state);
     const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
+    const kept = command.forGood === true ? [] : archiving(this.id, state, this.#options);
     this.#lastEffects.push(
       // A lock that was granted too late, and is given back by an earlier command of the same batch.
       ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
-      ...this.#leave(state, command.uid, env),
-      ...(command.forGood === true ? [] : archiving(this.id, state, this.#options)),
+      ...this.#depart(departure(this.id, state, command.uid, env)),
+      ...kept,
+      ...forgetting(this.id, state, kept, this.#options),
     );
     this.#state = undefined;
     return answer;
   }
 
-  /** Effects that remove the workflow. Nodes that are many, or were not read, are removed later. */
-  #leave(state: WorkflowState, knownUid: string | undefined, env: EngineEnv): HostEffect[] {
-    if (state.header.isAside !== true && state.nodes.size <= MAX_NODES_TO_VISIT) {
-      return [...releases(state), ...deletionEffects(state)];
+  /** Leaves the store for the archive, if the archive has it as it is. */
+  #move(state: WorkflowState, command: LeaveCommand, stored?: Version): Answer {
+    checkMove(this.id, state, command, stored, this.#options);
+    this.#lastEffects.push(...this.#depart(movingAway(this.id, state)));
+    this.#isMoved = true;
+    this.#state = undefined;
+    // The answer is kept for a while.
+    return answerWith({ metadata: {}, spec: {} });
+  }
+
+  /** Deletes a workflow that only the archive has. It stays here as a deleted one, if it is to be kept. */
+  #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
+    if (!this.#state) {
+      const deleted = deletedFromArchive(
+        this.#create(command.workflow, env),
+        command,
+        this.#options,
+      );
+      this.#lastEffects.push(...deleted.effects);
+      if (!deleted.isKept) this.#state = undefined;
     }
-    const [, namespace = "", name = ""] = this.id.split("/");
-    const uid = state.header.metadata.uid ?? knownUid ?? "";
-    this.#remains = `${this.id}#${env.randomSuffix(10)}`;
-    return deletionWithoutNodes({ namespace, name, uid, state }, this.#remains);
+    return answerWith({ metadata: {}, spec: {} });
+  }
+
+  #depart({ effects, remains }: Departure): HostEffect[] {
+    this.#remains = remains;
+    return effects;
   }
 
   /** Labels a finished workflow that the archive will keep, so that clients know. */
@@ -318,45 +350,6 @@ function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
 
 function sizeOf({ status }: Workflow): number {
   return Object.keys(status?.nodes ?? {}).length;
-}
-
-/** Effects that release all locks that a workflow holds or waits for. */
-function releases(state: WorkflowState): HostEffect[] {
-  const { header, nodes } = state;
-  const holders = header.lock ? [lockHolder(state, header.lock.round ?? 0)] : [];
-  for (const { lock, order, id } of nodes.values()) {
-    if (lock) holders.push(lockHolder(state, order, id));
-  }
-  return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
-}
-
-/** Loads a stored workflow. Of one that was put aside it reads only what is sure to be readable. */
-function load({ parts }: StoredActor): WorkflowState {
-  return asideHeader(parts["h"]) === undefined ? loadWorkflow(parts) : loadWithoutNodes(parts);
-}
-
-function viewStored(parts: StoredActor["parts"]): Workflow {
-  const isLarge = Object.keys(parts).length > NODES_PER_WEIGHT * MAX_SHOWN_WEIGHT;
-  return isLarge
-    ? viewWorkflow(loadWithoutNodes(parts), { withoutNodes: true })
-    : viewWorkflow(loadWorkflow(parts));
-}
-
-function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
-  return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
-}
-
-function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
-  const { metadata } = state.header;
-  const merged = { ...metadata.labels };
-  for (const [key, value] of Object.entries(labels)) {
-    if (value === null) delete merged[key];
-    else merged[key] = value;
-  }
-  if (Object.keys(merged).length > 0) metadata.labels = merged;
-  else delete metadata.labels;
-  state.pending.header = true;
-  state.pending.index = true;
 }
 
 /** The actor kind of workflows. */

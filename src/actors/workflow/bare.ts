@@ -16,7 +16,7 @@ import type { ActorId, StoredActor } from "../../store/port.ts";
 import { parseWorkflowActorId } from "../actor_ids.ts";
 import type { Answer, HostEffect, HotActor, Taken } from "../hot_actor.ts";
 import type { WorkflowCommand } from "../port.ts";
-import { answerWith, archiving, checkDeletion, heldByFinalizers } from "./deletion.ts";
+import { answerWith, archiving, checkDeletion, forgetting, heldByFinalizers } from "./deletion.ts";
 import type { WorkflowKindOptions } from "./deletion.ts";
 
 export class BareWorkflow implements HotActor {
@@ -112,11 +112,13 @@ export class BareWorkflow implements HotActor {
     const [, namespace = "", name = ""] = this.id.split("/");
     const uid = state?.header.metadata.uid ?? command.uid ?? "";
     this.#remains = `${this.id}#${env.randomSuffix(10)}`;
+    const kept = state === undefined || command.forGood === true
+      ? []
+      : archiving(this.id, state, this.#options);
     this.#effects.push(
       ...deletionWithoutNodes({ namespace, name, uid, ...(state && { state }) }, this.#remains),
-      ...(state === undefined || command.forGood === true
-        ? []
-        : archiving(this.id, state, this.#options)),
+      ...kept,
+      ...(state === undefined ? [] : forgetting(this.id, state, kept, this.#options)),
     );
     this.#isGone = true;
     return answerWith(

@@ -12,13 +12,16 @@ const MAX_SIZE = 2 ** 28;
 /** A workflow with more characters is deleted without reading its nodes. */
 const MAX_SIZE_TO_VISIT = 2 ** 22;
 
+/** Commands that bring a workflow along. */
+const MAKERS: ReadonlySet<string> = new Set(["submit", "import", "restore", "delete-archived"]);
+
 /** Reads a command. @throws {Problem} InvalidArgument when it is none: an entry of a mailbox may be damaged */
 export function commandOf(body: Json): WorkflowCommand {
   if (!isJsonObject(body)) throw unknownCommand(body);
   const { type, request, use, workflow } = body;
   const isWhole = (type !== "control" && type !== "restore" || isJsonObject(request)) &&
     (type !== "callback" || isJsonObject(use)) &&
-    (type !== "submit" && type !== "import" && type !== "restore" || isManifest(workflow));
+    (!MAKERS.has(String(type)) || isManifest(workflow));
   if (!isWhole) throw unknownCommand(body);
   return body as unknown as WorkflowCommand;
 }

@@ -1,8 +1,13 @@
 /** How a workflow is deleted, whether its nodes are in memory or not. */
 import type { Json } from "../../base/json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
-import { MAX_NODES_TO_VISIT } from "../../engine/cleanup/deletion.ts";
+import {
+  deletionEffects,
+  deletionWithoutNodes,
+  MAX_NODES_TO_VISIT,
+} from "../../engine/cleanup/deletion.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
+import { lockHolder } from "../../engine/locks/holder.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { viewWorkflow } from "../../engine/view.ts";
@@ -21,6 +26,8 @@ export interface WorkflowKindOptions {
   naming?: Naming;
   /** Whether a finished workflow with these labels stays in the archive when it is deleted. @default none does */
   isKept?: (labels: Record<string, string>) => boolean;
+  /** There is an archive beside the store. @default {false} */
+  hasArchive?: boolean;
   /** A workflow with more nodes is not loaded to be terminated: only its header ends. @default {100_000} */
   maxNodes?: number;
 }
@@ -74,6 +81,15 @@ export function keptLabel(
   return { [key]: "Archived" };
 }
 
+/** The label of a workflow that only the archive has, if this one is to be kept there when it is deleted. */
+export function persistedLabel(
+  { header }: WorkflowState,
+  { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
+): Record<string, string> | undefined {
+  const { labels = {} } = header.metadata;
+  return isKept?.(labels) === true ? { [archivingStatusLabel(naming)]: "Persisted" } : undefined;
+}
+
 /** Effects that keep a deleted workflow in the archive, if it is to be kept; a large one without its nodes. */
 export function archiving(
   id: ActorId,
@@ -110,4 +126,79 @@ export function answerWith(view: Workflow): Answer {
     if (version !== undefined) workflow.metadata.resourceVersion = version;
     return workflow;
   };
+}
+
+/** What has to be done when a workflow leaves the store. */
+export interface Departure {
+  effects: HostEffect[];
+  /** The name under which its nodes stay until they are swept away. */
+  remains?: string | undefined;
+}
+
+/** Effects that remove a workflow. Nodes that are many, or were not read, are removed later. */
+export function departure(
+  id: ActorId,
+  state: WorkflowState,
+  knownUid: string | undefined,
+  env: EngineEnv,
+): Departure {
+  if (state.header.isAside !== true && state.nodes.size <= MAX_NODES_TO_VISIT) {
+    return { effects: [...releases(state), ...deletionEffects(state)] };
+  }
+  const [, namespace = "", name = ""] = id.split("/");
+  const uid = state.header.metadata.uid ?? knownUid ?? "";
+  const remains = `${id}#${env.randomSuffix(10)}`;
+  return { effects: deletionWithoutNodes({ namespace, name, uid, state }, remains), remains };
+}
+
+/** After this time, whatever was on its way to the archive has arrived, ms. */
+const LAST_WRITE_MS = 120_000;
+
+/**
+ * Effects that remove a deleted workflow from the archive, which may have it as it is or was. What was on its way there is
+ * removed later. Those that are kept are replaced there.
+ */
+export function forgetting(
+  id: ActorId,
+  { header }: WorkflowState,
+  kept: readonly HostEffect[],
+  { hasArchive = false }: WorkflowKindOptions,
+): HostEffect[] {
+  const { metadata: { uid = "" }, finishedAt, retries = 0 } = header;
+  const hasEnded = finishedAt !== undefined || retries > 0;
+  if (!hasArchive || !hasEnded || kept.length > 0 || isArchivedActor(id)) return [];
+  return forgets(uid);
+}
+
+export function forgets(uid: string): HostEffect[] {
+  return [0, LAST_WRITE_MS].map((delayMs) => ({
+    type: "forget-archived",
+    id: `forget/${uid}/${delayMs}`,
+    uid,
+    delayMs,
+  }));
+}
+
+/** Effects that release all locks that a workflow holds or waits for. */
+function releases(state: WorkflowState): HostEffect[] {
+  const { header, nodes } = state;
+  const holders = header.lock ? [lockHolder(state, header.lock.round ?? 0)] : [];
+  for (const { lock, order, id } of nodes.values()) {
+    if (lock) holders.push(lockHolder(state, order, id));
+  }
+  return holders.map((holder) => ({ type: "release-locks", id: `release/${holder}`, holder }));
+}
+
+/** Sets labels of a workflow; null removes one. */
+export function relabel(state: WorkflowState, labels: Record<string, string | null>): void {
+  const { metadata } = state.header;
+  const merged = { ...metadata.labels };
+  for (const [key, value] of Object.entries(labels)) {
+    if (value === null) delete merged[key];
+    else merged[key] = value;
+  }
+  if (Object.keys(merged).length > 0) metadata.labels = merged;
+  else delete metadata.labels;
+  state.pending.header = true;
+  state.pending.index = true;
 }

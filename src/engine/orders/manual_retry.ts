@@ -166,6 +166,7 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   delete header.stopMessage;
   delete header.finishedAt;
   header.startedAt = turn.env.now;
+  header.retries = (header.retries ?? 0) + 1;
   if (header.imported !== undefined) {
     // Claims are created, or found, again when the first pod needs them.
     const { persistentVolumeClaims: _claims, ...imported } = header.imported;

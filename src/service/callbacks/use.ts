@@ -2,10 +2,12 @@
 import { createHash } from "node:crypto";
 import { type CallbackClaims, unknownCallback } from "../../auth/callback_token.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
-import { goneWith } from "../../engine/orders/callback.ts";
+import { invalid } from "../../base/problem.ts";
+import { goneWith, useCallback } from "../../engine/orders/callback.ts";
 import type { CallbackVerb } from "../../spec/callback.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { archivedState } from "../history/archived_source.ts";
+import { isNotFound } from "../problem_kinds.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
 
 /** Longest message of a stop, characters. */
@@ -52,10 +54,16 @@ export async function takeCallback(
       executeOptions(idempotency),
     );
   } catch (error) {
-    if (error instanceof Problem && error.code === ProblemCode.NotFound) {
-      throw goneWith("the workflow is gone");
-    }
-    throw error;
+    if (!isNotFound(error)) throw error;
+    const ended = deps.history && await archivedState(deps, namespace, workflow, uid);
+    if (ended === undefined) throw goneWith("the workflow is gone");
+    // A repeat is known; any other comes too late.
+    useCallback(ended, use, {
+      now: deps.clock.now(),
+      randomSuffix: (length) => deps.ids.suffix(length),
+      findManifest: () => undefined,
+      ...deps.settings.naming,
+    });
   }
   return { accepted: verb };
 }

@@ -206,6 +206,9 @@ function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
   }
 }
 
+/** Most runs of a cron workflow that are looked through. */
+const MOST_RUNS = 1_000;
+
 /** A cron workflow with its workflows; undefined when it no longer exists. */
 async function findCron(
   deps: ServiceDeps,
@@ -224,6 +227,8 @@ async function findCron(
     labels: [{ key: cronLabel(deps.settings.naming), operator: "=", values: [name] }, NOT_ARCHIVED],
     limit: 0,
     parts: [],
+    // Of the archive, only the newest ones matter: older ones go as they become too many.
+    ...(deps.history && { maxScan: MOST_RUNS }),
   });
   const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
   return { cron: inPlace, children: items.map(({ index }) => index) };

@@ -156,7 +156,8 @@ async function submit(
   if (isRepeat) {
     // The binding may have given it another name since the first attempt; the uid stays the same.
     const known = await deps.store.query.findByUid(uid);
-    if (known !== undefined) return known.split("/")[2] ?? known;
+    // An archived one is found under its name and uid.
+    if (known !== undefined) return known.split("/")[2]?.replace(/@.*$/, "") ?? known;
   }
   const workflow = await eventWorkflow(dispatch, binding, bound);
   const key = eventKey(event.id, binding.metadata.name ?? "");

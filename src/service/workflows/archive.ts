@@ -18,6 +18,7 @@ import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
+import { archivedSource, deleteFromArchive, isArchivedOnly } from "../history/archived_source.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
@@ -170,7 +171,13 @@ export async function deleteArchived(
   ref: ArchivedRef,
 ): Promise<void> {
   const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
-  const { namespace = "", name = "", uid } = metadata;
+  const { namespace = "", name = "", uid = "" } = metadata;
+  if (await wasMoved(deps, uid)) {
+    await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
+    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid]);
+    else await deleteFromArchive(deps, { namespace, name, uid }, true);
+    return;
+  }
   if (!isDeletedWorkflow(deps, metadata)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
       forGood: true,
@@ -184,11 +191,24 @@ export async function deleteArchived(
   await forget(deps, metadata);
 }
 
+/** Tells whether a workflow is in the archive beside the store, and not on its way there because it is being deleted. */
+async function wasMoved({ history }: ServiceDeps, uid: string): Promise<boolean> {
+  if (history === undefined) return false;
+  return await history.live.query.findByUid(uid) === undefined &&
+    await history.archive.get(uid) !== undefined;
+}
+
 /** Removes a workflow that only the archive has, if there is one. */
 async function forget(deps: ServiceDeps, metadata: ObjectMeta): Promise<void> {
   const place = await archivedCopy(deps, metadata).catch(undefinedWhenNotFound);
   if (place === undefined) return;
-  await deps.host.execute(metadata.namespace ?? "", place, { type: "delete", force: true });
+  const { namespace = "", uid = "" } = metadata;
+  // Where there is an archive beside the store, it may be there or here.
+  await deps.host.execute(namespace, place, { type: "delete", force: true })
+    .catch((error: unknown) => {
+      if (deps.history === undefined || !isNotFound(error)) throw error;
+    });
+  if (await isArchivedOnly(deps, uid)) await deps.history?.archive.remove([uid]);
 }
 
 /** Looks again and again for what may be on its way into the archive, for a while. @throws what `look` threw last */
@@ -234,7 +254,8 @@ export async function retryArchived(
   const { metadata } = workflow;
   const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;
-  if (!isDeletedWorkflow(deps, metadata)) {
+  const { uid = "" } = metadata;
+  if (!isDeletedWorkflow(deps, metadata) && !await isArchivedOnly(deps, uid)) {
     return await controlWorkflow(deps, caller, { namespace, name }, retry);
   }
   for (const verb of ["create", "update"] as const) {
@@ -244,13 +265,16 @@ export async function retryArchived(
   const { [archivingStatusLabel(deps.settings.naming)]: _status, ...kept } = metadata.labels ?? {};
   // The Workflow object that it was made from will not come back.
   const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
+  const past = (await archivedSource(deps, namespace, name, uid))?.past;
   const restored = await deps.host.execute(namespace, name, {
     type: "restore",
     workflow: { ...workflow, metadata: { ...metadata, labels } },
+    ...defined({ past }),
     request: retry,
     labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
   });
-  await forget(deps, metadata);
+  // A row in the archive stays until the next end replaces it.
+  if (isDeletedWorkflow(deps, metadata)) await forget(deps, metadata);
   return restored;
 }
 
@@ -271,8 +295,11 @@ export async function archivedLabelKeys(
   caller: Caller,
   namespace: string,
 ): Promise<string[]> {
-  const keys = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const keys = new Set<string>(
+    await deps.history?.archive.labelKeys(namespace || undefined, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     for (const key of Object.keys(labels)) keys.add(key);
   }
   return [...keys].sort();
@@ -294,8 +321,11 @@ export async function archivedLabelValues(
     throw invalid(`only allow 1 labelRequirement, found ${terms.length}`);
   }
   if (term.operator !== "exists") throw invalid(`operation ${term.operator} is not supported`);
-  const values = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const values = new Set<string>(
+    await deps.history?.archive.labelValues(namespace || undefined, term.key, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     const value = labels[term.key];
     if (value !== undefined) values.add(value);
   }
@@ -309,7 +339,7 @@ async function archivedLabels(
 ): Promise<Record<string, string>[]> {
   await requireWorkflowList(caller, namespace);
   if (!deps.settings.archive) return [];
-  const page = await deps.store.query.list({
+  const page = await (deps.history?.live ?? deps.store).query.list({
     ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
     parts: [],
     ...(namespace !== "" && { namespace }),

@@ -2,7 +2,8 @@
 import { defined } from "../../base/defined.ts";
 import { isArchivedActor } from "../../actors/actor_ids.ts";
 import { archivingStatusLabel } from "../../spec/naming.ts";
-import type { ServiceDeps } from "../deps.ts";
+import type { ExpiryPosition } from "../../archive/port.ts";
+import type { History, ServiceDeps } from "../deps.ts";
 import { undefinedWhenNotFound } from "../problem_kinds.ts";
 
 /** Time between two sweeps. */
@@ -28,9 +29,11 @@ export async function sweepArchive(
 }
 
 async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise<void> {
+  if (deps.history) await removeArchived(deps, deps.history, finishedBefore);
+  const { query } = deps.history?.live ?? deps.store;
   let cursor: string | undefined;
   do {
-    const page = await deps.store.query.list({
+    const page = await query.list({
       kind: "wf",
       labels: [{
         key: archivingStatusLabel(deps.settings.naming),
@@ -49,4 +52,22 @@ async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise
     }
     cursor = page.continue;
   } while (cursor !== undefined);
+}
+
+/** The same in the archive beside the store. One that is in the store again is left alone. */
+async function removeArchived(
+  { settings }: ServiceDeps,
+  { archive, live }: History,
+  finishedBefore: number,
+): Promise<void> {
+  const key = archivingStatusLabel(settings.naming);
+  const rule = { labels: [{ key, operator: "=" as const, values: ["Persisted"] }], finishedBefore };
+  let after: ExpiryPosition | undefined;
+  do {
+    const { items, next } = await archive.expired(rule, PAGE, after);
+    const known = await Promise.all(items.map(({ uid }) => live.query.findByUid(uid)));
+    const gone = items.filter((_, at) => known[at] === undefined).map(({ uid }) => uid);
+    if (gone.length > 0) await archive.remove(gone);
+    after = next;
+  } while (after !== undefined);
 }

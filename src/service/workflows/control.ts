@@ -3,6 +3,7 @@ import type { Caller, Verb } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import type { ControlRequest, User } from "../../engine/command.ts";
+import type { ExecuteOptions, WorkflowCommand } from "../../actors/port.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
@@ -15,6 +16,8 @@ import { objectModified, objectNotFound } from "../object_names.ts";
 import { resolveName, type WorkflowRef } from "./reads.ts";
 import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
+import { archivedSource, deleteFromArchive, isArchivedOnly } from "../history/archived_source.ts";
+import { isNotFound } from "../problem_kinds.ts";
 import { isFromObject } from "./object_origin.ts";
 import type { Naming } from "../../spec/naming.ts";
 
@@ -61,14 +64,60 @@ export async function controlWorkflow(
   }
   const user = userOf(caller);
   const labels = labelsOf(caller, request, deps.settings.naming);
-  return await deps.host.execute(namespace, name, {
-    type: "control",
-    request: user !== undefined && (request.type === "resume" || request.type === "set")
-      ? { ...request, user }
-      : request,
-    ...defined({ labels }),
-    ...(isBrief && idempotency === undefined && { isBrief }),
-  }, executeOptions(idempotency));
+  const signed = user !== undefined && (request.type === "resume" || request.type === "set")
+    ? { ...request, user }
+    : request;
+  const options = executeOptions(idempotency);
+  const command = { request: signed, ...defined({ labels }) };
+  return await orRestored(
+    deps,
+    { namespace, name },
+    command,
+    options,
+    () =>
+      deps.host.execute(namespace, name, {
+        type: "control",
+        ...command,
+        ...(isBrief && idempotency === undefined && { isBrief }),
+      }, options),
+  );
+}
+
+/** How often somebody else may restore, or move, a workflow while it is looked for. */
+const MAX_CHASES = 5;
+
+/**
+ * Carries out a request. A workflow that only the archive has is asked there: it comes back if it takes the request, and
+ * refuses it like any other that has ended.
+ * @param execute the request to a workflow in the store
+ */
+async function orRestored(
+  deps: ServiceDeps,
+  { namespace, name }: WorkflowRef,
+  command: Omit<Extract<WorkflowCommand, { type: "restore" }>, "type" | "workflow" | "past">,
+  options: ExecuteOptions,
+  execute: () => Promise<Workflow>,
+): Promise<Workflow> {
+  for (let chase = 0;; chase++) {
+    try {
+      return await execute();
+    } catch (error) {
+      if (!isNotFound(error) || deps.history === undefined) throw error;
+      const source = await archivedSource(deps, namespace, name);
+      if (source === undefined) throw error;
+      try {
+        const restore = { type: "restore", ...source, ...command } as const;
+        return await deps.host.execute(namespace, name, restore, options);
+      } catch (refusal) {
+        // It is there again: somebody was faster.
+        if (!isAlreadyThere(refusal) || chase === MAX_CHASES) throw refusal;
+      }
+    }
+  }
+}
+
+function isAlreadyThere(error: unknown): boolean {
+  return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
 }
 
 /** The rights that the reference asks for: stop and terminate are patches, unless a stop selects nodes. */
@@ -136,6 +185,9 @@ export async function deleteWorkflow(
       ...defined({ uid }),
     });
   } catch (error) {
+    if (isNotFound(error) && uid !== undefined && await isArchivedOnly(deps, uid)) {
+      return await deleteFromArchive(deps, { namespace, name, uid }, request.forGood);
+    }
     // The watch of the objects has deleted it already.
     const isGone = error instanceof Problem &&
       (error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted);

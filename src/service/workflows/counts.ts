@@ -44,9 +44,12 @@ export async function countWorkflows(
     : Math.floor(query.createdAfter / KEEP_MS) * KEEP_MS;
   const { createdAfter: _, ...others } = query;
   const key = JSON.stringify([others, since, bars]);
-  return await deps.counts.get(key, async () =>
-    await fromIndex(deps.store, query, bars, now) ??
-      await fromNewest(deps.store, query, bars, now));
+  return await deps.counts.get(
+    key,
+    async () =>
+      (deps.history ? undefined : await fromIndex(deps.store, query, bars, now)) ??
+        await fromNewest(deps.store, query, bars, now),
+  );
 }
 
 /** Answers from the store's order; undefined when it cannot. */

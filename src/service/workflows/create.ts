@@ -167,7 +167,15 @@ async function dryRun(
   namespace: string,
   name: string,
 ): Promise<Workflow> {
-  if (await deps.workflows.find(namespace, name) !== undefined) {
+  // The name of an archived one is free.
+  const { items: [taken] } = await (deps.history?.live ?? deps.store).query.list({
+    kind: "wf",
+    namespace,
+    name: { value: name, match: "exact" },
+    limit: 1,
+    parts: [],
+  });
+  if (taken !== undefined) {
     throw objectExists(deps, WORKFLOW, name);
   }
   return workflow;

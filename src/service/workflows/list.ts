@@ -73,6 +73,8 @@ export async function listWorkflows(
   await requireWorkflowList(caller, query.namespace ?? "");
   if (request.waiting === true) deps.olderWaits?.begin();
   const isWanted = parameterFilter(request.parameter ?? "");
+  const parameter = indexedParameter(deps, request.parameter ?? "");
+  if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   let page = await readPage(deps, request, { ...query, count: showRemaining });
   const { version, remaining } = page;
@@ -153,6 +155,18 @@ function parameterFilter(wanted: string): ((workflow: Workflow) => boolean) | un
     (spec.arguments?.parameters ?? []).some((one) =>
       one.name === name && (value === undefined || String(one.value ?? "") === value)
     );
+}
+
+/** The parameter and value by which the archive finds workflows; undefined when it cannot, or there is none. */
+function indexedParameter(
+  { settings, history }: ServiceDeps,
+  wanted: string,
+): ListQuery["parameter"] {
+  const at = wanted.indexOf("=");
+  const name = wanted.slice(0, at);
+  if (history === undefined || at < 0) return undefined;
+  if (settings.archiveIndexParameters?.includes(name) !== true) return undefined;
+  return { name, value: wanted.slice(at + 1) };
 }
 
 /** Characters of stored text in a page. */

@@ -115,7 +115,7 @@ async function* fromTheBeginning(
   const turns = new Turns();
   let cursor: string | undefined;
   do {
-    const page = await deps.store.query.list({
+    const page = await (deps.history?.live ?? deps.store).query.list({
       kind: "wf",
       limit: PAGE,
       maxSize: MAX_PORTION_SIZE,

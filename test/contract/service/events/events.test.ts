@@ -210,6 +210,7 @@ describe("dispatchEvent()", () => {
         replicas: [],
         shards: 1,
         survey: () => Promise.resolve([]),
+        owns: () => true,
         execute: (namespace, name, command, options) => {
           if (name !== "second") calls++;
           return name === "second"

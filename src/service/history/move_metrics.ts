@@ -1,0 +1,52 @@
+/** What is measured of the way into the archive. */
+import { errorText } from "../../base/error_text.ts";
+import type { Metrics } from "../../platform/metrics.ts";
+
+/**
+ * `moved`: it is in the archive only. `changed`: it was retried or changed meanwhile. `failed`: the archive or the store did not
+ * answer. `too-large`, `unreadable`: it stays in the store for good. `stays`: until its `ttlStrategy` deletes it.
+ */
+export type MoveOutcome = "moved" | "changed" | "failed" | "too-large" | "unreadable" | "stays";
+
+export class MoveMetrics {
+  #left = 0;
+  #oldestMs = 0;
+  #away: string | undefined;
+  readonly #count: (outcome: MoveOutcome, by: number) => void;
+
+  constructor(metrics: Metrics) {
+    metrics.gauge(
+      "sluice_archive_backlog",
+      "Finished workflows of this replica's shards that are due in the archive and were not moved at the last look",
+      () => this.#left,
+    );
+    metrics.gauge(
+      "sluice_archive_oldest_seconds",
+      "How long ago the one among them ended that ended first",
+      () => this.#oldestMs / 1_000,
+    );
+    const counter = metrics.counter(
+      "sluice_archive_writes_total",
+      "Workflows that were to be written to the archive, by what became of it",
+    );
+    this.#count = (outcome, by) => counter.inc({ outcome }, by);
+  }
+
+  /** Why the archive does not take anything now; undefined while it does. */
+  get trouble(): string | undefined {
+    return this.#away;
+  }
+
+  wrote(outcome: MoveOutcome, count: number): void {
+    this.#count(outcome, count);
+  }
+
+  looked(left: number, oldestMs: number): void {
+    this.#left = left;
+    this.#oldestMs = oldestMs;
+  }
+
+  away(cause: unknown): void {
+    this.#away = cause === undefined ? undefined : errorText(cause);
+  }
+}

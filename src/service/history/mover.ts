@@ -1,0 +1,289 @@
+/**
+ * Moves finished workflows into the archive. Each replica moves those of its own shards: it writes them to the archive, and
+ * when that is durable, tells their actors to leave. An actor leaves only if it is still as it was written. So a workflow is
+ * in the store, or in the archive, or in both, and then the store is right. Whatever dies in between, the next look does it again.
+ */
+import type { Archive, ArchivedWorkflow } from "../../archive/port.ts";
+import { shardOf } from "../../actors/actor_ids.ts";
+import type { WorkflowHost } from "../../actors/port.ts";
+import { BoundedCache } from "../../base/bounded_cache.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
+import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Logger } from "../../platform/log.ts";
+import { Turns } from "../../platform/turns.ts";
+import { archivingStatusLabel } from "../../spec/naming.ts";
+import type { ActorId, IndexEntry, ListQuery, Store, StoredActor } from "../../store/port.ts";
+import { archivedSteps, type FormOptions, isDeleted, PERSISTED } from "./archived_form.ts";
+import type { MoveMetrics, MoveOutcome } from "./move_metrics.ts";
+
+/** Time between two looks at what has ended, ms. */
+const LOOK_MS = 2_000;
+/** Longest time between two looks while the archive is away, ms. */
+const LONGEST_LOOK_MS = 30_000;
+/** Entries that are looked at together. */
+const PAGE = 500;
+const MAX_SCAN = 5_000;
+/** Workflows that are written together, and characters of their objects, about. */
+const BATCH = 50;
+const MAX_WRITE = 2 ** 22;
+/** Workflows that a replica moves in a second, at most: a backlog must not take the store from others. */
+const MAX_RATE = 500;
+/** A larger workflow stays in the store: nodes, and characters of its stored parts. */
+const BOUNDS = { maxNodes: 10_000, maxSize: 2 ** 23 };
+/** How long it is known that a workflow has left, ms. */
+const ANSWER_MS = 120_000;
+/** So many workflows that stay are remembered, so that they are not read again and again. */
+const MOST_STAYING = 100_000;
+
+export interface MoverOptions extends FormOptions {
+  /** How long after its end a workflow stays in the store, by phase, ms. */
+  keepMs: Readonly<Record<"Succeeded" | "Failed" | "Error", number>>;
+  /** Labels of the workflows that the archive has. */
+  selector: readonly LabelTerm[];
+  /** Tells whether a workflow with these labels stays in the archive when it is deleted. */
+  isKept(labels: Record<string, string>): boolean;
+  /** Tells workflows that have to stay although they have ended. */
+  stays?(entry: IndexEntry): boolean;
+}
+
+export interface MoverDeps {
+  /** Without the archive. */
+  store: Pick<Store, "query" | "shards">;
+  archive: Archive;
+  host: Pick<WorkflowHost, "execute" | "owns" | "shards">;
+  clock: Clock;
+  log: Logger;
+  metrics: MoveMetrics;
+}
+
+/** Which workflows are to move. */
+interface Due {
+  query: Omit<ListQuery, "limit">;
+  keepMs: number;
+}
+
+interface Candidate {
+  id: ActorId;
+  version: string;
+  index: IndexEntry;
+}
+
+/** A row, and of what it is. */
+interface Written {
+  candidate: Candidate;
+  row: ArchivedWorkflow;
+  /** When the workflow was read, epoch ms. */
+  readAt: number;
+}
+
+export class Mover {
+  readonly #deps: MoverDeps;
+  readonly #options: MoverOptions;
+  /** Version of those that stay, by id. */
+  readonly #staying = new BoundedCache<ActorId, string>(MOST_STAYING);
+  #away: unknown;
+  #isAway = false;
+
+  constructor(deps: MoverDeps, options: MoverOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Looks again and again until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        await this.look(signal);
+        failures = this.#isAway ? failures + 1 : 0;
+      } catch (error) {
+        failures++;
+        if (!signal.aborted) log.warn({ err: error }, "finished workflows were not archived");
+      }
+      await clock.sleep(Math.min(LOOK_MS * 2 ** Math.min(failures, 8), LONGEST_LOOK_MS), signal);
+    }
+  }
+
+  /** Moves all that are due now, at a bounded rate. While the archive is away, it only counts them. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { metrics, clock } = this.#deps;
+    this.#isAway = false;
+    let [left, oldest] = [0, Infinity];
+    for (const due of this.#due()) {
+      for await (const found of this.#candidates(due, signal)) {
+        for (let from = 0; from < found.length; from += BATCH) {
+          const batch = found.slice(from, from + BATCH);
+          for (const { index: { finishedAt = Infinity } } of await this.#moveBatch(batch, signal)) {
+            left++;
+            oldest = Math.min(oldest, finishedAt);
+          }
+        }
+      }
+    }
+    metrics.looked(left, oldest === Infinity ? 0 : Math.max(0, clock.now() - oldest));
+  }
+
+  #due(): Due[] {
+    const { keepMs, naming, selector } = this.#options;
+    const status = archivingStatusLabel(naming);
+    const labels = selector.length > 0 ? { labels: [...selector] } : {};
+    const phases = Object.entries(keepMs).map(([phase, keep]): Due => ({
+      query: { kind: "wf", phases: [phase], ...labels },
+      keepMs: keep,
+    }));
+    // A deleted one cannot be retried where it is.
+    const deleted = { key: status, operator: "=", values: [PERSISTED] } as const;
+    return [
+      { query: { kind: "wf", labels: [deleted as unknown as LabelTerm] }, keepMs: 0 },
+      ...phases,
+    ];
+  }
+
+  /** Those of this replica's shards, a page at a time. */
+  async *#candidates({ query, keepMs }: Due, signal: AbortSignal): AsyncIterable<Candidate[]> {
+    const { store, host, clock } = this.#deps;
+    const finishedBefore = clock.now() - keepMs;
+    let next: string | undefined;
+    do {
+      const page = await store.query.list({
+        ...query,
+        finishedBefore,
+        limit: PAGE,
+        maxScan: MAX_SCAN,
+        parts: [],
+        ...(next !== undefined && { continue: next }),
+      });
+      yield page.items.filter(({ id, version, index }) =>
+        host.owns(index.namespace, index.name) && this.#staying.get(id) !== version &&
+        this.#options.stays?.(index) !== true
+      );
+      next = page.continue;
+    } while (next !== undefined && !signal.aborted);
+  }
+
+  /** Gives those that are still to move. */
+  async #moveBatch(batch: Candidate[], signal: AbortSignal): Promise<Candidate[]> {
+    if (batch.length === 0) return batch;
+    const { clock } = this.#deps;
+    const begun = clock.monotonic();
+    const left: Candidate[] = [];
+    const turns = new Turns();
+    let rows: Written[] = [];
+    let size = 0;
+    for (const [index, candidate] of batch.entries()) {
+      if (this.#isAway || signal.aborted) {
+        left.push(...batch.slice(index));
+        break;
+      }
+      const written = await this.#rowOf(candidate, turns);
+      await turns.pause();
+      if (written === undefined) continue;
+      rows.push(written);
+      size += written.row.object.length;
+      if (size < MAX_WRITE) continue;
+      left.push(...await this.#move(rows));
+      [rows, size] = [[], 0];
+    }
+    if (rows.length > 0) left.push(...this.#isAway ? candidatesOf(rows) : await this.#move(rows));
+    const pause = batch.length / MAX_RATE * 1_000 - (clock.monotonic() - begun);
+    if (pause > 0 && !this.#isAway) await clock.sleep(pause, signal);
+    return left;
+  }
+
+  /** Writes them, and lets them leave. Gives those that could not be written. */
+  async #move(rows: Written[]): Promise<Candidate[]> {
+    const { metrics, archive } = this.#deps;
+    try {
+      await archive.put(rows.map(({ row }) => row));
+    } catch (error) {
+      metrics.wrote("failed", rows.length);
+      this.#noteAway(error);
+      return candidatesOf(rows);
+    }
+    this.#noteBack();
+    const outcomes = await Promise.all(rows.map((row) => this.#leave(row)));
+    for (const outcome of outcomes) metrics.wrote(outcome, 1);
+    return candidatesOf(rows.filter((_, at) => outcomes[at] === "failed"));
+  }
+
+  /** The row of a workflow as it is now; undefined if it is not to be moved. */
+  async #rowOf(known: Candidate, turns: Turns): Promise<Written | undefined> {
+    const { id } = known;
+    const readAt = this.#deps.clock.now();
+    const stored = await this.#load(id);
+    if (stored === undefined) return undefined;
+    const candidate = { ...known, version: stored.version };
+    if (stored.withoutNodes === true) return this.#stay(candidate, "too-large");
+    try {
+      const { row, isHeld } = await turns.run(archivedSteps(stored, this.#options));
+      if (row === undefined) return undefined;
+      const isKeptBack = isHeld && !isDeleted(row.labels, this.#options.naming);
+      return isKeptBack ? this.#stay(candidate, "stays") : { candidate, row, readAt };
+    } catch (error) {
+      this.#deps.log.warn({ actor: id, err: error }, "a workflow cannot be archived");
+      return this.#stay(candidate, "unreadable");
+    }
+  }
+
+  #load(id: ActorId): Promise<StoredActor | undefined> {
+    const { store, host } = this.#deps;
+    return store.shards.loadActor(shardOf(id, host.shards), id, BOUNDS);
+  }
+
+  #stay({ id, version }: Candidate, outcome: MoveOutcome): undefined {
+    this.#staying.set(id, version);
+    this.#deps.metrics.wrote(outcome, 1);
+  }
+
+  /** A repeat within the time for which the answer is kept has the same answer. */
+  async #leave({ candidate, row, readAt }: Written): Promise<MoveOutcome> {
+    const { version, index: { namespace, name } } = candidate;
+    const { clock, host } = this.#deps;
+    const key = `moved/${row.uid}/${row.edition}`;
+    const idempotency = { key, fingerprint: key, ttlMs: ANSWER_MS };
+    try {
+      await host.execute(namespace, name, { type: "leave", version }, { idempotency });
+      return "moved";
+    } catch (error) {
+      if (!(error instanceof Problem)) return "failed";
+      if (error.code === ProblemCode.NotFound && clock.now() - readAt < ANSWER_MS / 2) {
+        await this.#undo(row);
+      }
+      const isChanged = error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted;
+      return isChanged ? "changed" : "failed";
+    }
+  }
+
+  /** Nobody has moved it, so it was deleted meanwhile: what was written must not show it. */
+  async #undo({ uid, edition, labels }: ArchivedWorkflow): Promise<void> {
+    const { archive } = this.#deps;
+    // What is kept of a deleted one replaces it.
+    if (this.#options.isKept(labels)) return;
+    try {
+      if ((await archive.editions([uid])).get(uid) === edition) await archive.remove([uid]);
+    } catch (error) {
+      this.#deps.log.warn({ uid, err: error }, "a deleted workflow stays in the archive");
+    }
+  }
+
+  #noteAway(cause: unknown): void {
+    const { metrics, log } = this.#deps;
+    this.#isAway = true;
+    if (this.#away === undefined) {
+      log.warn({ err: cause }, "the archive is away: finished workflows stay in the store");
+    }
+    this.#away = cause;
+    metrics.away(cause);
+  }
+
+  #noteBack(): void {
+    if (this.#away !== undefined) this.#deps.log.info("the archive is back");
+    this.#away = undefined;
+    this.#deps.metrics.away(undefined);
+  }
+}
+
+function candidatesOf(rows: readonly Written[]): Candidate[] {
+  return rows.map(({ candidate }) => candidate);
+}
