@@ -31,7 +31,7 @@ import { type ConnectionOptions, Connections } from "./connection.ts";
 import { Fill, type FillProgress } from "./fill.ts";
 import { ListWalk } from "./list.ts";
 import { ruleFilters, Values } from "./list_query.ts";
-import { loadRows, type Owner, putObjects } from "./objects.ts";
+import { loadRows, OWN, type Owner, putObjects } from "./objects.ts";
 import { type ReferenceObject, toReference } from "./reference_form.ts";
 import {
   ENTRY_COLUMNS,
@@ -209,9 +209,9 @@ class Adapter implements PostgresArchive {
     const { scope } = await this.#prepared();
     const rows = await this.#connections.query(
       `select e.uid, e.edition::text from sluice_archive_entry e
-       join argo_archived_workflows a on a.clustername = $2::text and a.uid = e.uid and a.instanceid = $3::text
-       where e.scope = $1::int and e.uid in (select jsonb_array_elements_text($4::text::jsonb))`,
-      [String(scope), ...this.#owner, JSON.stringify(uids)],
+       join argo_archived_workflows a on a.clustername = $1::text and a.uid = e.uid and a.${OWN}
+       where e.scope = $3::int and e.uid = any(array(select jsonb_array_elements_text($4::text::jsonb)))`,
+      [...this.#owner, String(scope), JSON.stringify(uids)],
     );
     return new Map(rows.map(({ uid, edition }) => [uid ?? "", Number(edition)]));
   }
@@ -225,8 +225,8 @@ class Adapter implements PostgresArchive {
         await lockEntries(query, scope, batch);
         // Before ours: who is bringing in a row of the reference holds it until ours is there.
         await query(
-          `delete from argo_archived_workflows where clustername = $1::text and instanceid = $2::text
-             and uid in (select jsonb_array_elements_text($3::text::jsonb))`,
+          `delete from argo_archived_workflows where clustername = $1::text and ${OWN}
+             and uid = any(array(select jsonb_array_elements_text($3::text::jsonb)))`,
           [...this.#owner, JSON.stringify(batch)],
         );
         await removeRows(query, scope, batch);

@@ -8,8 +8,8 @@ import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ArchivedEntry } from "../port.ts";
 import { compareBytes } from "../query.ts";
 import type { Connections, Query, Row } from "./connection.ts";
-import type { Owner } from "./objects.ts";
-import { type IndexRow, removeRows, writeRows } from "./rows.ts";
+import { OWN, type Owner } from "./objects.ts";
+import { type IndexRow, lockEntries, removeRows, writeRows } from "./rows.ts";
 
 /** Rows whose keys one step of a search compares. */
 const COMPARED = 1_000;
@@ -93,11 +93,13 @@ export class Fill {
     for (;;) {
       const rows = await this.#connections.query(
         `select a.uid, a.finishedat::text as finished, (${DIFFERS})::text as differs
-         from argo_archived_workflows a
-         left join sluice_archive_entry e on e.scope = $1::int and e.uid = a.uid
-         where a.clustername = $2::text and a.instanceid = $3::text
-           and (a.finishedat, a.uid) > ($4::text::timestamp, $5::text)
-         order by a.finishedat, a.uid limit ${COMPARED}`,
+         from (
+           select uid, phase, finishedat from argo_archived_workflows
+           where clustername = $2::text and instanceid = $3::text and finishedat >= $4::text::timestamp
+             and (finishedat, uid) > ($4::text::timestamp, $5::text)
+           order by finishedat, uid limit ${COMPARED}
+         ) a left join sluice_archive_entry e on e.scope = $1::int and e.uid = a.uid
+         order by a.finishedat, a.uid`,
         [String(id), ...this.#owner, since, uid],
       );
       await this.bring(differing(rows));
@@ -127,24 +129,26 @@ export class Fill {
     );
     const from = scope?.["swept_uid"] ?? "";
     const rows = await query(
-      `select a.uid, (a.instanceid = $3::text and ${DIFFERS})::text as differs
-       from argo_archived_workflows a
-       left join sluice_archive_entry e on e.scope = $1::int and e.uid = a.uid
-       where a.clustername = $2::text and a.uid > $4::text order by a.uid limit ${COMPARED}`,
+      `select a.uid, (a.instanceid = $3::text)::text as owned,
+         (a.instanceid = $3::text and ${DIFFERS})::text as differs
+       from (
+         select uid, instanceid, phase, finishedat from argo_archived_workflows
+         where clustername = $2::text and uid > $4::text order by uid limit ${COMPARED}
+       ) a left join sluice_archive_entry e on e.scope = $1::int and e.uid = a.uid
+       order by a.uid`,
       [String(id), ...this.#owner, from],
     );
-    const isLast = rows.length < COMPARED;
-    const to = isLast ? null : rows.at(-1)?.["uid"] ?? null;
+    let to = rows.length < COMPARED ? null : rows.at(-1)?.["uid"] ?? null;
     await this.bring(differing(rows));
-    const gone = await query(
+    const there = new Set(rows.filter(({ owned }) => owned === "true").map(({ uid }) => uid));
+    const known = await query(
       `select e.uid from sluice_archive_entry e
-       where e.scope = $1::int and e.uid > $4::text and ($5::text is null or e.uid <= $5::text)
-         and not exists (select 1 from argo_archived_workflows a
-           where a.clustername = $2::text and a.uid = e.uid and a.instanceid = $3::text) limit ${COMPARED}`,
-      [String(id), ...this.#owner, from, to],
+       where e.scope = $1::int and e.uid > $2::text and ($3::text is null or e.uid <= $3::text)
+       order by e.uid limit ${2 * COMPARED}`,
+      [String(id), from, to],
     );
-    await this.drop(gone.map(({ uid }) => uid ?? ""));
-    if (gone.length === COMPARED) return false;
+    await this.drop(known.flatMap(({ uid }) => uid == null || there.has(uid) ? [] : uid));
+    if (known.length === 2 * COMPARED) to = known.at(-1)?.["uid"] ?? to;
     await query(
       `update sluice_archive_scope set swept_uid = coalesce($2::text, ''),
          swept_rows = case when $2::text is null then 0 else swept_rows + $3::bigint end,
@@ -152,24 +156,23 @@ export class Fill {
        where id = $1::int`,
       [String(id), to, String(rows.length)],
     );
-    return isLast;
+    return to === null;
   }
 
   /** Drops what is known of rows that are no longer in the reference's table. */
   async drop(uids: readonly string[]): Promise<void> {
     const id = this.#scope;
     for (let first = 0; first < uids.length; first += BATCH) {
-      const batch = JSON.stringify(uids.slice(first, first + BATCH));
+      const batch = uids.slice(first, first + BATCH);
       await this.#connections.transaction(async (query) => {
+        await lockEntries(query, id, batch);
         const rows = await query(
-          `select e.uid from sluice_archive_entry e where e.scope = $1::int
-             and e.uid in (select jsonb_array_elements_text($4::text::jsonb)) and not exists (
-               select 1 from argo_archived_workflows a
-               where a.clustername = $2::text and a.uid = e.uid and a.instanceid = $3::text
-             ) order by e.uid for update`,
-          [String(id), ...this.#owner, batch],
+          `select uid from argo_archived_workflows where clustername = $1::text and ${OWN}
+             and uid = any(array(select jsonb_array_elements_text($3::text::jsonb)))`,
+          [...this.#owner, JSON.stringify(batch)],
         );
-        await removeRows(query, id, rows.map(({ uid }) => uid ?? ""));
+        const there = new Set(rows.map(({ uid }) => uid));
+        await removeRows(query, id, batch.filter((uid) => !there.has(uid)));
       });
     }
   }
@@ -194,8 +197,8 @@ export class Fill {
          (a.workflow #> '{spec,arguments,parameters}')::text as parameters,
          (a.workflow #> '{spec,workflowTemplateRef}')::text as template
        from argo_archived_workflows a
-       where a.clustername = $1::text and a.instanceid = $2::text
-         and a.uid in (select jsonb_array_elements_text($3::text::jsonb))
+       where a.clustername = $1::text and ${OWN}
+         and a.uid = any(array(select jsonb_array_elements_text($3::text::jsonb)))
        order by a.uid for key share of a`,
       [...this.#owner, JSON.stringify(uids)],
     );

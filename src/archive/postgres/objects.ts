@@ -7,6 +7,12 @@ import { ENTRY_COLUMNS, entryOf } from "./rows.ts";
 /** Whose rows they are: the name of the cluster, and the instance id of its controller. */
 export type Owner = readonly [clusterName: string, instanceId: string];
 
+/**
+ * SQL that tells whether a row of the reference is ours, of the instance id `$2`. It is written so that no index on the
+ * instance id is chosen where uids are given: that would read all rows.
+ */
+export const OWN = "instanceid || '' = $2::text";
+
 /** Most characters of objects that one statement writes; a single object may have more. */
 const MAX_WRITE_SIZE = 2 ** 21;
 
@@ -75,7 +81,7 @@ async function putLabels(
   );
   await query(
     `delete from argo_archived_workflows_labels where clustername = $1::text
-         and uid in (select jsonb_array_elements_text($2::text::jsonb))`,
+         and uid = any(array(select jsonb_array_elements_text($2::text::jsonb)))`,
     [owner[0], JSON.stringify(entries.map(({ uid }) => uid))],
   );
   if (labels.length === 0) return;
@@ -108,9 +114,9 @@ export async function loadRows(
          a.workflow #>> '{status,compressedNodes}' as packed`;
   const rows = await query(
     `select ${ENTRY_COLUMNS}, ${object} from sluice_archive_entry e
-       join argo_archived_workflows a on a.clustername = $2::text and a.uid = e.uid and a.instanceid = $3::text
-       where e.scope = $1::int and e.uid in (select jsonb_array_elements_text($4::text::jsonb))`,
-    [String(scope), ...owner, JSON.stringify(uids)],
+       join argo_archived_workflows a on a.clustername = $1::text and a.uid = e.uid and a.${OWN}
+       where e.scope = $3::int and e.uid = any(array(select jsonb_array_elements_text($4::text::jsonb)))`,
+    [...owner, String(scope), JSON.stringify(uids)],
   );
   const loaded: ArchivedWorkflow[] = [];
   for (const row of rows) {

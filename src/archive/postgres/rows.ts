@@ -53,7 +53,7 @@ function textsOf(text: string | null | undefined): Record<string, string> {
 async function lockRows(query: Query, scope: number, uids: readonly string[]): Promise<IndexRow[]> {
   const rows = await query(
     `select ${ENTRY_COLUMNS} from sluice_archive_entry e
-     where e.scope = $1::int and e.uid in (select jsonb_array_elements_text($2::text::jsonb))
+     where e.scope = $1::int and e.uid = any(array(select jsonb_array_elements_text($2::text::jsonb)))
      order by e.uid for update`,
     [String(scope), JSON.stringify(uids)],
   );
@@ -111,7 +111,7 @@ async function deleteEntries(query: Query, scope: number, rows: readonly IndexRo
   if (rows.length === 0) return;
   await query(
     `delete from sluice_archive_entry
-     where scope = $1::int and uid in (select jsonb_array_elements_text($2::text::jsonb))`,
+     where scope = $1::int and uid = any(array(select jsonb_array_elements_text($2::text::jsonb)))`,
     [String(scope), JSON.stringify(rows.map(({ entry }) => entry.uid))],
   );
 }
