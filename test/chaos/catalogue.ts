@@ -1,4 +1,5 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
+import { ARCHIVE_SCENARIOS } from "./archive.ts";
 import { CLIENT_SCENARIOS } from "./clients.ts";
 import { HOSTILE_SCENARIOS } from "./hostile.ts";
 import { EXPLOSION_SCENARIOS } from "./explosions.ts";
@@ -20,5 +21,6 @@ export const CATALOGUE: readonly Scenario[] = [
   ...HOSTILE_SCENARIOS,
   ...EXPLOSION_SCENARIOS,
   ...EXPRESSION_SCENARIOS,
+  ...ARCHIVE_SCENARIOS,
 ]
   .sort((a, b) => numberOf(a) - numberOf(b));

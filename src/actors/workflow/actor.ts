@@ -21,12 +21,7 @@ import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import {
-  type ActorId,
-  type IndexEntry,
-  NODE_PART_PREFIX,
-  type StoredActor,
-} from "../../store/port.ts";
+import { type ActorId, type IndexEntry, NODE_PART_PREFIX } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
 import { BareWorkflow } from "./bare.ts";

@@ -173,6 +173,7 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
       extraVolumeMounts: [{ name: "ca", mountPath: "/etc/ca", readOnly: true }],
       service: { type: "LoadBalancer", port: 80, annotations: { c: "3" } },
       artifactsSecret: "s3",
+      archiveSecret: "pg",
       fullnameOverride: "a-very-long-name-that-somebody-chose-for-their-release",
     },
   },
