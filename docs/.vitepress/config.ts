@@ -84,6 +84,7 @@ export default {
         "docs/executors.md",
         "docs/kubernetes.md",
         "docs/coming-from-argo.md",
+        "docs/history.md",
         "docs/upgrading.md",
         "docs/authentication.md",
         "docs/guarantees.md",
