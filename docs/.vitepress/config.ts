@@ -85,6 +85,7 @@ export default {
         "docs/kubernetes.md",
         "docs/archive-store.md",
         "docs/coming-from-argo.md",
+        "docs/history.md",
         "docs/upgrading.md",
         "docs/authentication.md",
         "docs/guarantees.md",

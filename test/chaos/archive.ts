@@ -11,7 +11,8 @@ const WORKFLOWS = "/api/v1/workflows/default";
 /** Workflows in the full form and in the short one. */
 const COUNT = 20_000;
 const SHORT_COUNT = 300;
-const CLIENTS = 16;
+const CLIENTS = 96;
+const SHORT_CLIENTS = 16;
 /** Every so many-th workflow fails, and is retried once. */
 const FAILS = 8;
 const SETTLE_MS = 300_000;
@@ -61,21 +62,22 @@ async function archiveEnds(run: ChaosRun): Promise<Outcome> {
     "--executor=none",
   ]);
   const count = run.isShort ? SHORT_COUNT : COUNT;
+  const clientCount = run.isShort ? SHORT_CLIENTS : CLIENTS;
   const jobs: Job[] = [];
   let next = 0;
   let isOver = false;
   const endsAt = performance.now() + run.seconds * 1_000;
-  const clients = Array.from({ length: CLIENTS }, async () => {
+  const clients = Array.from({ length: clientCount }, async () => {
     while (next < count || performance.now() < endsAt) {
       jobs.push(await runJob(() => arena.anyUrl(), next++));
       // The short form has few workflows for its time.
-      if (run.isShort) await wait(run.seconds * 1_000 * CLIENTS / SHORT_COUNT * run.random());
+      if (run.isShort) await wait(run.seconds * 1_000 * SHORT_CLIENTS / SHORT_COUNT * run.random());
     }
   });
   const faults = { servers: 0, redis: 0, archive: 0 };
   const trouble = (async () => {
     for (let turn = Math.floor(3 * run.random()); !isOver; turn++) {
-      await wait((run.isShort ? 500 : 2_000) * (1 + run.random()));
+      await wait((run.isShort ? 500 : 4_000) * (1 + run.random()));
       if (turn % 3 === 0) {
         const victim = Math.floor(run.random() * arena.size);
         await arena.kill(victim);

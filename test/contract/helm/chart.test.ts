@@ -389,6 +389,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const filled: Record<string, string> = {
       SLUICE_STORE: "redis://redis",
       SLUICE_ARTIFACTS: "s3://k:s@s3.example/b",
+      SLUICE_ARCHIVE_STORE: "postgres://u:p@db.example/sluice",
     };
     return Object.fromEntries(
       (pod.spec.containers[0]?.env ?? []).map(({ name, value, valueFrom }) => [
