@@ -40,6 +40,7 @@ const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>>
   apiGroup: "apiGroup",
   workDir: "the image's",
   artifacts: "artifactsSecret",
+  archiveStore: "archiveSecret",
   instance: "the release's",
   namespace: "workflowNamespaces",
   helperImage: "image",

@@ -229,8 +229,7 @@ export class Host implements WorkflowHost {
   chooseName(namespace: string, generate: () => string): string {
     let name = generate();
     if (this.#underWay >= MAX_UNDER_WAY) return name;
-    for (let tries = 1; tries < NAME_TRIES; tries++) {
-      if (this.owns(namespace, name)) return name;
+    for (let tries = 1; tries < NAME_TRIES && !this.owns(namespace, name); tries++) {
       name = generate();
     }
     return name;

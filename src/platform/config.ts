@@ -622,6 +622,13 @@ export const CONFIG_TABLE = {
     default: "",
     doc: "Label selector of the workflows that the archive has; empty: all",
   },
+  archiveRetention: {
+    type: "text",
+    env: "ARCHIVE_RETENTION",
+    default: "",
+    doc:
+      "How long --archive-store keeps workflows after their end: rules with ; between them, of which the first that fits counts, as in 'labels=\"keep=true\" forever; phase=Failed 90d; namespace=dev 7d; 30d'; empty: for ever",
+  },
   archiveStore: {
     type: "text",
     env: "ARCHIVE_STORE",
@@ -648,6 +655,19 @@ export const CONFIG_TABLE = {
     max: 36_500 * 86_400_000,
     doc:
       "The same for workflows that have failed: they may be retried. A retry also finds them in the archive",
+  },
+  archiveClusterName: {
+    type: "text",
+    env: "ARCHIVE_CLUSTER_NAME",
+    default: "default",
+    doc:
+      "Under which name of a cluster rows stand in --archive-store postgres://…; as persistence.clusterName of Argo Workflows, with which it may be shared",
+  },
+  archiveInstanceId: {
+    type: "text",
+    env: "ARCHIVE_INSTANCE_ID",
+    default: "",
+    doc: "Instance id of the rows in --archive-store postgres://…, as instanceID of Argo Workflows",
   },
   archiveIndexParameters: {
     type: "text",

@@ -28,7 +28,8 @@ const SECRET_FIELDS = [
 
 /** Masks the password of a URL, for messages and logs. */
 export function maskUrl(url: string): string {
-  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/@:]*):[^/]*@/i, "$1:***@");
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/@:]*):[^/]*@/i, "$1:***@")
+    .replace(/([?&]\w*password=)[^&#]*/gi, "$1***");
 }
 
 /**

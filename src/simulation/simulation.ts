@@ -290,6 +290,8 @@ export class Simulation {
       case "forget-archived":
       case "clean-tasks":
       case "sweep-remains":
+      case "drop-remains":
+      case "forget-archived":
       case "remove-claims":
       case "collect-artifacts":
       case "delete-workflow":

@@ -1,8 +1,8 @@
 /** Opens the archive beside the store, and starts what moves finished workflows there. */
 import type { Archive } from "../archive/port.ts";
+import { openPostgresArchive } from "../archive/postgres/archive.ts";
 import { openSqliteArchive } from "../archive/sqlite/archive.ts";
 import type { Host } from "../actors/host.ts";
-import { Problem, ProblemCode } from "../base/problem.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import type { Config } from "../platform/config.ts";
 import type { History } from "../service/deps.ts";
@@ -38,25 +38,26 @@ export function openHistory(
   return { live: store, archive, whole, metrics: moves, trouble: () => moves.trouble };
 }
 
-function openArchive(
-  { archiveStore, durability, archiveIndexParameters }: Config,
-): Archive | undefined {
+function openArchive(config: Config): Archive | undefined {
+  const { archiveStore, durability } = config;
   if (archiveStore === "store") return undefined;
-  const indexedParameters = listOf(archiveIndexParameters);
+  const indexedParameters = listOf(config.archiveIndexParameters);
   if (archiveStore.startsWith("sqlite:")) {
     const synchronous = durability === "always" ? "FULL" : "NORMAL";
     const folder = archiveStore.slice("sqlite:".length);
     return openSqliteArchive({ folder, synchronous, indexedParameters });
   }
-  throw new Problem(
-    ProblemCode.Unimplemented,
-    "--archive-store postgres://… is not available in this version: say sqlite:FOLDER or store",
-  );
+  return openPostgresArchive({
+    url: archiveStore,
+    clusterName: config.archiveClusterName,
+    instanceId: config.archiveInstanceId,
+    indexedParameters,
+  });
 }
 
 /** Moves finished workflows until the server begins to stop. */
 export function startMoving(
-  { config, log, metrics: _metrics, closing }: ServerContext,
+  { config, log, closing }: ServerContext,
   { store, clock }: Storage,
   { archive, metrics }: OpenHistory,
   { host, isKept, archiveSelector }: {

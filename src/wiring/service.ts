@@ -15,6 +15,7 @@ import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import { createCallbackCount } from "../service/callbacks/metrics.ts";
+import { parseRetention } from "../archive/retention.ts";
 import { defined } from "../base/defined.ts";
 import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
@@ -137,6 +138,7 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     webhookAdminNamespace: config.webhookAdminNamespace,
     userNamespace: config.userNamespace,
     archiveSelector,
+    archiveRetention: parseRetention(config.archiveRetention),
     archiveIndexParameters: listOf(config.archiveIndexParameters),
     authRequired: !config.authMode.includes("server"),
   };

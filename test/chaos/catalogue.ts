@@ -1,5 +1,6 @@
 /** All chaos scenarios, in the order of the fault catalogue. */
 import { CALLBACK_URL_SCENARIOS } from "./callback_urls.ts";
+import { ARCHIVE_SCENARIOS } from "./archive.ts";
 import { CLIENT_SCENARIOS } from "./clients.ts";
 import { HOSTILE_SCENARIOS } from "./hostile.ts";
 import { EXPLOSION_SCENARIOS } from "./explosions.ts";
@@ -24,5 +25,6 @@ export const CATALOGUE: readonly Scenario[] = [
   ...HOSTILE_SCENARIOS,
   ...EXPLOSION_SCENARIOS,
   ...EXPRESSION_SCENARIOS,
+  ...ARCHIVE_SCENARIOS,
 ]
   .sort((a, b) => numberOf(a) - numberOf(b));

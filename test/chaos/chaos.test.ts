@@ -51,6 +51,7 @@ test("every scenario has a name of the catalogue and says what must hold", () =>
     23,
     24,
     25,
+    26,
   ];
   expect([...covered]).toEqual(wanted);
 });

@@ -46,7 +46,7 @@ export interface MoveMutant {
   /** What a mover writes to. */
   archive?(archive: Archive, process: SimProcess): Archive;
   /** What a mover tells actors. */
-  host?(host: MoverDeps["host"], store: Store): MoverDeps["host"];
+  host?(host: MoverDeps["host"], store: Store, process: SimProcess): MoverDeps["host"];
   /** What replicas commit to. */
   store?(store: Store, archive: Archive): Store;
 }
@@ -95,7 +95,7 @@ export class MoveWorld {
     for (let index = 0; index < REPLICAS; index++) this.#start();
     await this.clock.advance(500);
     for (let step = 0; step < STEPS; step++) {
-      await this.#act();
+      this.#act();
       await this.clock.advance(Math.floor(this.#random() ** 2 * 2_500));
       await this.#look();
     }
@@ -115,7 +115,7 @@ export class MoveWorld {
 
   // ---------------------------------------------------------------------------------------------- what happens
 
-  async #act(): Promise<void> {
+  #act(): void {
     const dice = this.#random();
     const name = this.#pick(NAMES);
     if (dice < 0.2) this.#create(name);
@@ -210,7 +210,7 @@ export class MoveWorld {
     const mover = new Mover({
       store: live,
       archive: mutant.archive?.(archive, process) ?? archive,
-      host: mutant.host?.(replica.host, live) ?? replica.host,
+      host: mutant.host?.(replica.host, live, process) ?? replica.host,
       clock: replica.clock,
       log: createLogger("silent"),
       metrics: new MoveMetrics(createMetrics()),
@@ -391,11 +391,14 @@ export const MOVE_MUTANTS: Readonly<Record<string, MoveMutant>> = {
     }),
   },
   "removed although it was retried": {
-    host: (host, store) => ({
-      shards: host.shards,
+    host: (host, store, process) => ({
+      get shards() {
+        return host.shards;
+      },
       owns: (...place) => host.owns(...place),
       async execute(namespace, name, command, options) {
         if (command.type !== "leave") return await host.execute(namespace, name, command, options);
+        await process.sleep(4_000);
         const id = workflowActorId(namespace, name);
         const version = (await store.shards.loadActor(shardOf(id, SHARDS), id))?.version ?? "";
         return await host.execute(namespace, name, { type: "leave", version }, options);

@@ -79,6 +79,9 @@ export interface DatabaseServer {
   url: string;
   /** A connection that may write. */
   database: Database;
+  /** Kills the server; `restart` starts it again on its data and its port. */
+  crash(): Promise<void>;
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -116,21 +119,32 @@ export async function startDatabase(name: DatabaseName): Promise<DatabaseServer>
   if (made.status !== 0) throw new Error(`${make} failed: ${made.error ?? made.stderr}`);
   const port = await freePort();
   const [program = "", ...args] = kind.start(join(folder, "data"), port);
-  const server = spawn(program, args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
-  let told = "";
-  server.stderr.on("data", (chunk) => (told = (told + chunk).slice(-4_000)));
-  await isReady(kind.url(port).replace(/\/test$/, "/mysql"), server, () => told);
+  const start = async () => {
+    const server = spawn(program, args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
+    let told = "";
+    server.stderr.on("data", (chunk) => (told = (told + chunk).slice(-4_000)));
+    await isReady(kind.url(port).replace(/\/test$/, "/mysql"), server, () => told);
+    return server;
+  };
+  const crash = async () => {
+    const gone = once(server, "exit");
+    process.kill(server.pid ?? 0, "SIGKILL");
+    await gone;
+  };
+  let server = await start();
   const url = kind.url(port);
   if (name === "mariadb") await createTest(url);
   const database = await openDatabase(url, true);
   return {
     url,
     database,
+    crash,
+    async restart() {
+      server = await start();
+    },
     async stop() {
       await database.close();
-      const gone = once(server, "exit");
-      process.kill(server.pid ?? 0, "SIGKILL");
-      await gone;
+      await crash();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -5,14 +5,7 @@
 import { isJsonObject, type Json } from "../../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { alreadyExists, notFound } from "../../base/problem.ts";
-import {
-  loadSteps,
-  loadWithoutNodes,
-  loadWorkflow,
-  ORDERS_PART,
-  RETRY_PART,
-  takeChanges,
-} from "../../engine/codec.ts";
+import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges } from "../../engine/codec.ts";
 import { accept } from "../../engine/accept.ts";
 import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
@@ -20,7 +13,6 @@ import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
-import { deletionEffects } from "../../engine/cleanup/deletion.ts";
 import { claimsFact, isFact } from "../../engine/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
 import { recallPast } from "../../engine/past.ts";
@@ -29,18 +21,20 @@ import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import {
-  type ActorId,
-  type IndexEntry,
-  NODE_PART_PREFIX,
-  type StoredActor,
-} from "../../store/port.ts";
+import { type ActorId, type IndexEntry, NODE_PART_PREFIX } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
 import { BareWorkflow } from "./bare.ts";
 import { unknownCommand } from "../command_body.ts";
 import { commandOf, enoughFor } from "./commands.ts";
-import { checkMove, type DeleteArchivedCommand, type LeaveCommand, movingAway } from "./moving.ts";
+import { load, viewStored, withVersion } from "./stored_view.ts";
+import {
+  checkMove,
+  type DeleteArchivedCommand,
+  deletedFromArchive,
+  type LeaveCommand,
+  movingAway,
+} from "./moving.ts";
 import type { ActorKind, Answer, HostEffect, HotActor, Taken } from "../hot_actor.ts";
 import type { WorkflowCommand } from "../port.ts";
 import {
@@ -49,7 +43,6 @@ import {
   checkDeletion,
   type Departure,
   departure,
-  forgets,
   forgetting,
   heldByFinalizers,
   keptLabel,
@@ -303,29 +296,25 @@ class WorkflowActor implements HotActor {
   /** Leaves the store for the archive, if the archive has it as it is. */
   #move(state: WorkflowState, command: LeaveCommand, stored?: Version): Answer {
     checkMove(this.id, state, command, stored, this.#options);
-    // The answer is kept for a while.
-    const answer = answerWith({ metadata: {}, spec: {} });
     this.#lastEffects.push(...this.#depart(movingAway(this.id, state)));
     this.#isMoved = true;
     this.#state = undefined;
-    return answer;
+    // The answer is kept for a while.
+    return answerWith({ metadata: {}, spec: {} });
   }
 
-  /** Removes what an archived workflow has left outside. It stays here as a deleted one, if it is to be kept. */
+  /** Deletes a workflow that only the archive has. It stays here as a deleted one, if it is to be kept. */
   #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
-    const state = this.#state ?? this.#create(command.workflow, env);
-    const answer = answerWith(viewWorkflow(state, { withoutNodes: true }));
-    if (state.pending.specs) {
-      if (command.past !== undefined) recallPast(state, command.past);
-      this.#lastEffects.push(...deletionEffects(state));
-      const kept = command.forGood === true ? undefined : persistedLabel(state, this.#options);
-      if (kept !== undefined) relabel(state, kept);
-      else {
-        this.#lastEffects.push(...forgets(state.header.metadata.uid ?? ""));
-        this.#state = undefined;
-      }
+    if (!this.#state) {
+      const deleted = deletedFromArchive(
+        this.#create(command.workflow, env),
+        command,
+        this.#options,
+      );
+      this.#lastEffects.push(...deleted.effects);
+      if (!deleted.isKept) this.#state = undefined;
     }
-    return answer;
+    return answerWith({ metadata: {}, spec: {} });
   }
 
   #depart({ effects, remains }: Departure): HostEffect[] {
@@ -369,22 +358,6 @@ function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
 
 function sizeOf({ status }: Workflow): number {
   return Object.keys(status?.nodes ?? {}).length;
-}
-
-/** Loads a stored workflow. Of one that was put aside it reads only what is sure to be readable. */
-function load({ parts }: StoredActor): WorkflowState {
-  return asideHeader(parts["h"]) === undefined ? loadWorkflow(parts) : loadWithoutNodes(parts);
-}
-
-function viewStored(parts: StoredActor["parts"]): Workflow {
-  const isLarge = Object.keys(parts).length > NODES_PER_WEIGHT * MAX_SHOWN_WEIGHT;
-  return isLarge
-    ? viewWorkflow(loadWithoutNodes(parts), { withoutNodes: true })
-    : viewWorkflow(loadWorkflow(parts));
-}
-
-function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
-  return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
 }
 
 /** The actor kind of workflows. */

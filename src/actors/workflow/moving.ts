@@ -1,11 +1,20 @@
 /** How a finished workflow moves from the store to the archive. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
-import { MAX_NODES_TO_VISIT } from "../../engine/cleanup/deletion.ts";
+import { deletionEffects, MAX_NODES_TO_VISIT } from "../../engine/cleanup/deletion.ts";
+import { recallPast } from "../../engine/past.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import type { WorkflowCommand } from "../port.ts";
-import { type Departure, textAbout, type WorkflowKindOptions } from "./deletion.ts";
+import type { HostEffect } from "../hot_actor.ts";
+import {
+  type Departure,
+  forgets,
+  persistedLabel,
+  relabel,
+  textAbout,
+  type WorkflowKindOptions,
+} from "./deletion.ts";
 
 export type LeaveCommand = Extract<WorkflowCommand, { type: "leave" }>;
 export type DeleteArchivedCommand = Extract<WorkflowCommand, { type: "delete-archived" }>;
@@ -37,4 +46,18 @@ export function movingAway(id: ActorId, { header, nodes }: WorkflowState): Depar
     effects: [...effects, { type: "drop-remains", id: `drop/${remains}`, remains }],
     remains,
   };
+}
+
+/** What remains to be done when a workflow is deleted that only the archive has. Labels one that is kept. */
+export function deletedFromArchive(
+  state: WorkflowState,
+  { past, forGood }: DeleteArchivedCommand,
+  options: WorkflowKindOptions,
+): { effects: HostEffect[]; isKept: boolean } {
+  if (past !== undefined) recallPast(state, past);
+  const effects: HostEffect[] = deletionEffects(state);
+  const kept = forGood === true ? undefined : persistedLabel(state, options);
+  if (kept !== undefined) relabel(state, kept);
+  else effects.push(...forgets(state.header.metadata.uid ?? ""));
+  return { effects, isKept: kept !== undefined };
 }

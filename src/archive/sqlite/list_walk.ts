@@ -50,9 +50,11 @@ export class ListWalk {
       return;
     }
     const sources = this.#choose(after);
-    let size = Math.min(MAX_SLICE, this.#query.limit + 1);
+    let left = this.#query.maxScan ?? Infinity;
+    let next = Math.min(MAX_SLICE, this.#query.limit + 1);
     for (let position = after;;) {
       const rows: Row[] = [];
+      const size = Math.min(next, left);
       for (const row of this.#rowsAfter(sources, position)) {
         rows.push(row);
         if (rows.length === size) break;
@@ -61,7 +63,8 @@ export class ListWalk {
       yield slice;
       if (slice.last === undefined || rows.length < size) return;
       position = slice.last;
-      size = Math.min(MAX_SLICE, 2 * size);
+      next = Math.min(MAX_SLICE, 2 * next);
+      left = Math.max(1, left - rows.length);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

@@ -8,6 +8,7 @@ import { viewSteps } from "../../engine/view.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { undefinedWhenNotFound } from "../problem_kinds.ts";
 
 export interface ArchivedSource {
   workflow: Workflow;
@@ -70,11 +71,18 @@ export async function deleteFromArchive(
 ): Promise<void> {
   const source = await archivedSource(deps, namespace, name, uid);
   if (source === undefined) throw notFound("not found");
-  await deps.host.execute(namespace, archivedActorName(name, uid), {
-    type: "delete-archived",
-    ...source,
-    ...(forGood && { forGood }),
-  });
-  // One that is kept is in the store now, until it moves back.
-  if (await isArchivedOnly(deps, uid)) await deps.history?.archive.remove([uid]);
+  const place = archivedActorName(name, uid);
+  const removed = async () => {
+    await deps.history?.archive.remove([uid]);
+    if (await isArchivedOnly(deps, uid)) return;
+    // Somebody else has deleted it at the same moment, to be kept.
+    await deps.host.execute(namespace, place, { type: "delete", force: true })
+      .catch(undefinedWhenNotFound);
+    await deps.history?.archive.remove([uid]);
+  };
+  const command = { type: "delete-archived", ...source, ...(forGood && { forGood }) } as const;
+  await deps.host.execute(namespace, place, command);
+  if (forGood || await isArchivedOnly(deps, uid)) return await removed();
+  // It is kept, unless somebody else has deleted it for good meanwhile.
+  if (await deps.history?.archive.get(uid) === undefined) await removed();
 }

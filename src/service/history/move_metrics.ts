@@ -6,7 +6,9 @@ import type { Metrics } from "../../platform/metrics.ts";
  * `moved`: it is in the archive only. `changed`: it was retried or changed meanwhile. `failed`: the archive or the store did not
  * answer. `too-large`, `unreadable`: it stays in the store for good. `stays`: until its `ttlStrategy` deletes it.
  */
-export type MoveOutcome = "moved" | "changed" | "failed" | "too-large" | "unreadable" | "stays";
+export type MoveOutcome = typeof OUTCOMES[number];
+
+const OUTCOMES = ["moved", "changed", "failed", "too-large", "unreadable", "stays"] as const;
 
 export class MoveMetrics {
   #left = 0;
@@ -29,6 +31,8 @@ export class MoveMetrics {
       "sluice_archive_writes_total",
       "Workflows that were to be written to the archive, by what became of it",
     );
+    // Those that have not occurred are shown too.
+    for (const outcome of OUTCOMES) counter.inc({ outcome }, 0);
     this.#count = (outcome, by) => counter.inc({ outcome }, by);
   }
 

@@ -24,8 +24,9 @@ const LONGEST_LOOK_MS = 30_000;
 /** Entries that are looked at together. */
 const PAGE = 500;
 const MAX_SCAN = 5_000;
-/** Workflows that are written together. */
+/** Workflows that are written together, and characters of their objects, about. */
 const BATCH = 50;
+const MAX_WRITE = 2 ** 22;
 /** Workflows that a replica moves in a second, at most: a backlog must not take the store from others. */
 const MAX_RATE = 500;
 /** A larger workflow stays in the store: nodes, and characters of its stored parts. */
@@ -163,56 +164,66 @@ export class Mover {
 
   /** Gives those that are still to move. */
   async #moveBatch(batch: Candidate[], signal: AbortSignal): Promise<Candidate[]> {
-    if (this.#isAway || signal.aborted || batch.length === 0) return batch;
-    const { clock, metrics, archive, log } = this.#deps;
+    if (batch.length === 0) return batch;
+    const { clock } = this.#deps;
     const begun = clock.monotonic();
-    const rows = await this.#rowsOf(batch);
-    if (rows.length === 0) return [];
+    const left: Candidate[] = [];
+    const turns = new Turns();
+    let rows: Written[] = [];
+    let size = 0;
+    for (const [index, candidate] of batch.entries()) {
+      if (this.#isAway || signal.aborted) {
+        left.push(...batch.slice(index));
+        break;
+      }
+      const written = await this.#rowOf(candidate, turns);
+      await turns.pause();
+      if (written === undefined) continue;
+      rows.push(written);
+      size += written.row.object.length;
+      if (size < MAX_WRITE) continue;
+      left.push(...await this.#move(rows));
+      [rows, size] = [[], 0];
+    }
+    if (rows.length > 0) left.push(...this.#isAway ? candidatesOf(rows) : await this.#move(rows));
+    const pause = batch.length / MAX_RATE * 1_000 - (clock.monotonic() - begun);
+    if (pause > 0 && !this.#isAway) await clock.sleep(pause, signal);
+    return left;
+  }
+
+  /** Writes them, and lets them leave. Gives those that could not be written. */
+  async #move(rows: Written[]): Promise<Candidate[]> {
+    const { metrics, archive } = this.#deps;
     try {
       await archive.put(rows.map(({ row }) => row));
     } catch (error) {
       metrics.wrote("failed", rows.length);
       this.#noteAway(error);
-      if (!(error instanceof Problem && error.code === ProblemCode.Unavailable)) {
-        log.warn({ err: error }, "workflows were not written to the archive");
-      }
-      return rows.map(({ candidate }) => candidate);
+      return candidatesOf(rows);
     }
     this.#noteBack();
     const outcomes = await Promise.all(rows.map((row) => this.#leave(row)));
     for (const outcome of outcomes) metrics.wrote(outcome, 1);
-    const pause = batch.length / MAX_RATE * 1_000 - (clock.monotonic() - begun);
-    if (pause > 0) await clock.sleep(pause, signal);
-    return rows.filter((_, at) => outcomes[at] === "failed").map(({ candidate }) => candidate);
+    return candidatesOf(rows.filter((_, at) => outcomes[at] === "failed"));
   }
 
-  /** The rows of those that can be moved, as they are now. */
-  async #rowsOf(batch: Candidate[]): Promise<Written[]> {
-    const turns = new Turns();
-    const rows: Written[] = [];
-    for (const known of batch) {
-      const { id } = known;
-      const readAt = this.#deps.clock.now();
-      const stored = await this.#load(id);
-      if (stored === undefined) continue;
-      const candidate = { ...known, version: stored.version };
-      if (stored.withoutNodes === true) {
-        this.#stay(candidate, "too-large");
-        continue;
-      }
-      try {
-        const { row, isHeld } = await turns.run(archivedSteps(stored, this.#options));
-        if (row === undefined) continue;
-        if (isHeld && !isDeleted(row.labels, this.#options.naming)) {
-          this.#stay(candidate, "stays");
-        } else rows.push({ candidate, row, readAt });
-      } catch (error) {
-        this.#deps.log.warn({ actor: id, err: error }, "a workflow cannot be archived");
-        this.#stay(candidate, "unreadable");
-      }
-      await turns.pause();
+  /** The row of a workflow as it is now; undefined if it is not to be moved. */
+  async #rowOf(known: Candidate, turns: Turns): Promise<Written | undefined> {
+    const { id } = known;
+    const readAt = this.#deps.clock.now();
+    const stored = await this.#load(id);
+    if (stored === undefined) return undefined;
+    const candidate = { ...known, version: stored.version };
+    if (stored.withoutNodes === true) return this.#stay(candidate, "too-large");
+    try {
+      const { row, isHeld } = await turns.run(archivedSteps(stored, this.#options));
+      if (row === undefined) return undefined;
+      const isKeptBack = isHeld && !isDeleted(row.labels, this.#options.naming);
+      return isKeptBack ? this.#stay(candidate, "stays") : { candidate, row, readAt };
+    } catch (error) {
+      this.#deps.log.warn({ actor: id, err: error }, "a workflow cannot be archived");
+      return this.#stay(candidate, "unreadable");
     }
-    return rows;
   }
 
   #load(id: ActorId): Promise<StoredActor | undefined> {
@@ -220,7 +231,7 @@ export class Mover {
     return store.shards.loadActor(shardOf(id, host.shards), id, BOUNDS);
   }
 
-  #stay({ id, version }: Candidate, outcome: MoveOutcome): void {
+  #stay({ id, version }: Candidate, outcome: MoveOutcome): undefined {
     this.#staying.set(id, version);
     this.#deps.metrics.wrote(outcome, 1);
   }
@@ -271,4 +282,8 @@ export class Mover {
     this.#away = undefined;
     this.#deps.metrics.away(undefined);
   }
+}
+
+function candidatesOf(rows: readonly Written[]): Candidate[] {
+  return rows.map(({ candidate }) => candidate);
 }

@@ -171,11 +171,11 @@ export async function deleteArchived(
   ref: ArchivedRef,
 ): Promise<void> {
   const { metadata } = await arriving(deps, () => getArchived(deps, caller, ref));
-  const { namespace = "", name = "", uid } = metadata;
-  if (await isArchivedOnly(deps, uid)) {
+  const { namespace = "", name = "", uid = "" } = metadata;
+  if (await wasMoved(deps, uid)) {
     await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
-    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid ?? ""]);
-    else await deleteFromArchive(deps, { namespace, name, uid: uid ?? "" }, true);
+    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid]);
+    else await deleteFromArchive(deps, { namespace, name, uid }, true);
     return;
   }
   if (!isDeletedWorkflow(deps, metadata)) {
@@ -189,6 +189,13 @@ export async function deleteArchived(
   }
   await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
   await forget(deps, metadata);
+}
+
+/** Tells whether a workflow is in the archive beside the store, and not on its way there because it is being deleted. */
+async function wasMoved({ history }: ServiceDeps, uid: string): Promise<boolean> {
+  if (history === undefined) return false;
+  return await history.live.query.findByUid(uid) === undefined &&
+    await history.archive.get(uid) !== undefined;
 }
 
 /** Removes a workflow that only the archive has, if there is one. */
@@ -288,8 +295,11 @@ export async function archivedLabelKeys(
   caller: Caller,
   namespace: string,
 ): Promise<string[]> {
-  const keys = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const keys = new Set<string>(
+    await deps.history?.archive.labelKeys(namespace || undefined, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     for (const key of Object.keys(labels)) keys.add(key);
   }
   return [...keys].sort();
@@ -311,8 +321,11 @@ export async function archivedLabelValues(
     throw invalid(`only allow 1 labelRequirement, found ${terms.length}`);
   }
   if (term.operator !== "exists") throw invalid(`operation ${term.operator} is not supported`);
-  const values = new Set<string>();
-  for (const labels of await archivedLabels(deps, caller, namespace)) {
+  const inStore = await archivedLabels(deps, caller, namespace);
+  const values = new Set<string>(
+    await deps.history?.archive.labelValues(namespace || undefined, term.key, LABEL_SCAN_LIMIT),
+  );
+  for (const labels of inStore) {
     const value = labels[term.key];
     if (value !== undefined) values.add(value);
   }
@@ -326,7 +339,7 @@ async function archivedLabels(
 ): Promise<Record<string, string>[]> {
   await requireWorkflowList(caller, namespace);
   if (!deps.settings.archive) return [];
-  const page = await deps.store.query.list({
+  const page = await (deps.history?.live ?? deps.store).query.list({
     ...archived(deps, { kind: "wf", limit: LABEL_SCAN_LIMIT }),
     parts: [],
     ...(namespace !== "" && { namespace }),

@@ -2,8 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
+import { openPostgresArchive } from "../../../src/archive/postgres/archive.ts";
 import { openSqliteArchive } from "../../../src/archive/sqlite/archive.ts";
+import {
+  databaseMissing,
+  type DatabaseServer,
+  startDatabase,
+} from "../../support/database_server.ts";
 import { INDEXED_PARAMETERS } from "./archive_setting.ts";
 import { describeArchive } from "./describe_archive.ts";
 
@@ -19,6 +25,30 @@ describe("sqlite", () =>
     return {
       archive: await open(),
       reopen: open,
+      runs: 100,
       close: () => Promise.resolve(rmSync(folder, { recursive: true })),
     };
   }));
+
+const missing = databaseMissing("postgres");
+
+describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""}`, () => {
+  let server: DatabaseServer;
+  let clusters = 0;
+  beforeAll(async () => {
+    server = await startDatabase("postgres");
+  });
+  afterAll(() => server?.stop());
+
+  describeArchive(async () => {
+    const clusterName = `cluster-${++clusters}`;
+    const open = () =>
+      Promise.resolve(openPostgresArchive({
+        url: server.url,
+        clusterName,
+        indexedParameters: INDEXED_PARAMETERS,
+        looksAfterOthers: false,
+      }));
+    return { archive: await open(), reopen: open, runs: 15, close: () => Promise.resolve() };
+  });
+});

@@ -7,6 +7,8 @@ export interface ArchiveSetting {
   /** Opens another one on the same rows, after the first was closed. */
   reopen(): Promise<Archive>;
   close(): Promise<void>;
+  /** How often the property is tried. */
+  runs: number;
 }
 
 /** Parameters that every archive of the contract finds workflows by. */

@@ -95,7 +95,7 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
     });
 
     test("may hold any text, and large objects", async () => {
-      const texts = ["\u0000", "a\\u0000b\u0000", "\\\u0000", "𝄞\u2028</script>", "\ud800"];
+      const texts = ["\u0000", "a\\u0000b\u0000", "\\\u0000", "𝄞\u2028</script>"];
       const nodes = Object.fromEntries(
         Array.from({ length: 20_000 }, (_, index) => [`n-${index}`, { id: `n-${index}`, texts }]),
       );
@@ -180,7 +180,7 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
       await put(...["1", "2", "3", "4"].map((uid) => rowOf(uid)));
       const size = rowOf("1").object.length;
       expect(await found({ maxSize: 1 })).toEqual(["4"]);
-      expect((await found({ maxSize: size + 1 })).length).toBe(2);
+      expect((await found({ maxSize: 1.5 * size })).length).toBe(2);
       expect(uidsOf(await walk(archive(), { maxSize: 1 }, 10))).toEqual(["4", "3", "2", "1"]);
     });
 
@@ -277,6 +277,7 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
         more,
       ) => {
         const model = new ArchiveModel();
+        await archive().remove(Array.from({ length: 31 }, (_, index) => `uid-${index}`));
         for (const step of steps) {
           if ("put" in step) {
             await put(...step.put);
@@ -287,9 +288,8 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
           }
         }
         await compare(model, asked, rules, more + 1);
-        await archive().remove([...model.rows.keys()]);
       }),
-      { numRuns: 40 },
+      { numRuns: setting.runs },
     );
 
     async function compare(

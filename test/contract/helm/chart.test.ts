@@ -166,6 +166,7 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
       extraVolumeMounts: [{ name: "ca", mountPath: "/etc/ca", readOnly: true }],
       service: { type: "LoadBalancer", port: 80, annotations: { c: "3" } },
       artifactsSecret: "s3",
+      archiveSecret: "pg",
       fullnameOverride: "a-very-long-name-that-somebody-chose-for-their-release",
     },
   },
@@ -381,6 +382,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const filled: Record<string, string> = {
       SLUICE_STORE: "redis://redis",
       SLUICE_ARTIFACTS: "s3://k:s@s3.example/b",
+      SLUICE_ARCHIVE_STORE: "postgres://u:p@db.example/sluice",
     };
     return Object.fromEntries(
       (pod.spec.containers[0]?.env ?? []).map(({ name, value, valueFrom }) => [

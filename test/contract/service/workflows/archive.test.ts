@@ -17,7 +17,13 @@ const STORES: Record<string, () => Promise<{ flag: string; stop(): Promise<unkno
   },
 };
 
-describe.each(Object.entries(STORES))("on %s", (_name, open) => {
+/** Whether finished workflows move into an archive of their own at once. */
+const CASES = Object.entries(STORES).flatMap(([name, open]) => [
+  { name, open, isBeside: false },
+  { name: `${name} with an archive beside it`, open, isBeside: true },
+]);
+
+describe.each(CASES)("on $name", ({ open, isBeside }) => {
   let store: Awaited<ReturnType<typeof open>>;
   let server: ServerProcess;
   let folder: string;
@@ -35,6 +41,9 @@ describe.each(Object.entries(STORES))("on %s", (_name, open) => {
       "--archive-deleted",
       `--archive-ttl=${ttl}`,
       "--archive-selector=keep!=no",
+      ...(isBeside
+        ? [`--archive-store=sqlite:${folder}/archive`, "--keep-finished=1s", "--keep-failed=1s"]
+        : []),
     ]);
   afterAll(async () => {
     await server?.stop();

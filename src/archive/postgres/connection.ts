@@ -1,0 +1,178 @@
+/**
+ * Connections to PostgreSQL: a bounded number, each statement within a time. Whatever breaks a connection is a Problem of
+ * code Unavailable, and the next call connects again.
+ */
+import postgres from "postgres";
+import { errorText } from "../../base/error_text.ts";
+import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+
+export interface ConnectionOptions {
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; what PostgreSQL's own programs take from it, as `sslmode`, counts. */
+  url: string;
+  /** Most connections. @default {8} */
+  connections?: number;
+  /** How long a statement may take, ms. @default {15_000} */
+  statementMs?: number;
+}
+
+export type Row = Readonly<Record<string, string | null>>;
+
+/** Runs a statement with `$1` … for its values. Every column must be asked for as text. */
+export type Query = (text: string, values?: readonly (string | null)[]) => Promise<Row[]>;
+
+/** A transaction that has met another one, and begins again. */
+export class Conflict extends Error {
+  override readonly name = "Conflict";
+}
+
+/** How long a connection may take to come about, seconds. */
+const CONNECT_SECONDS = 5;
+/** Most callers that wait for a connection. */
+const MAX_WAITING = 1_000;
+/** How often a transaction begins again. */
+const MAX_TRIES = 8;
+/** SQL states after which a transaction begins again: it met another one. */
+const MEETINGS = new Set(["40001", "40P01"]);
+/** SQL states, or the beginnings of theirs, that tell of a defect, not of trouble with the server. */
+const DEFECTS = ["21", "22", "23", "42", "0A", "2200"];
+/** The user lacks a right. */
+export const MISSING_RIGHT = "42501";
+
+export class Connections {
+  readonly #options: Required<ConnectionOptions>;
+  #pool: postgres.Sql | undefined;
+  #isClosed = false;
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = { connections: 8, statementMs: 15_000, ...options };
+    this.#free = this.#options.connections;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Runs one statement. @throws {Problem} Unavailable */
+  query: Query = (text, values = []) =>
+    this.#turn((pool) => this.#bounded(pool, () => pool.unsafe(text, [...values])));
+
+  /**
+   * Runs work in a transaction, again if it met another one. @throws {Problem} Unavailable, and what the work throws
+   */
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await this.#turn((pool) =>
+          pool.begin((tx) =>
+            work((text, values = []) => this.#bounded(pool, () => tx.unsafe(text, [...values])))
+          ) as Promise<T>
+        );
+      } catch (error) {
+        if (!isMeeting(error)) throw error;
+        if (tries === MAX_TRIES) {
+          throw unavailable(`The archive is busy: ${errorText(error)}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 2 ** tries * (0.5 + Math.random())));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const go of this.#waiting.splice(0)) go();
+    await this.#pool?.end({ timeout: 2 });
+  }
+
+  /** Waits for a connection to be free; only as many callers work at a time. */
+  async #turn<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else {
+      if (this.#waiting.length >= MAX_WAITING) throw unavailable("The archive is busy");
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    try {
+      if (this.#isClosed) throw unavailable("The archive is closed");
+      return await work(this.#pool ??= this.#open());
+    } catch (error) {
+      throw problemOf(error);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+
+  /** A statement's rows. When not even an error comes back in time, all connections are given up. */
+  async #bounded(pool: postgres.Sql, start: () => Promise<unknown>): Promise<Row[]> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.#giveUp(pool);
+        reject(unavailable("The archive cannot be used: PostgreSQL does not answer"));
+      }, this.#options.statementMs + CONNECT_SECONDS * 1_000);
+    });
+    try {
+      return await Promise.race([start(), late]) as Row[];
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #giveUp(pool: postgres.Sql): void {
+    if (this.#pool === pool) this.#pool = undefined;
+    pool.end({ timeout: 0 }).catch(() => {});
+  }
+
+  #open(): postgres.Sql {
+    return postgres(this.#options.url, {
+      max: this.#options.connections,
+      connect_timeout: CONNECT_SECONDS,
+      idle_timeout: 60,
+      max_lifetime: 3_600,
+      // A server that is back is found at once.
+      backoff: () => 0.1,
+      // Named statements do not go with poolers that share connections.
+      prepare: false,
+      fetch_types: false,
+      onnotice: () => {},
+      connection: {
+        application_name: "sluice",
+        statement_timeout: this.#options.statementMs,
+        lock_timeout: this.#options.statementMs,
+        idle_in_transaction_session_timeout: 60_000,
+      },
+    });
+  }
+}
+
+function isMeeting(error: unknown): boolean {
+  return error instanceof Conflict || MEETINGS.has(stateOf(error));
+}
+
+/** The SQL state of an error, or the code of a broken connection. */
+export function stateOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
+  return typeof code === "string" ? code : "";
+}
+
+/** An error as a caller is told of it. */
+function problemOf(error: unknown): unknown {
+  if (error instanceof Problem || isMeeting(error)) return error;
+  const state = stateOf(error);
+  if (state === MISSING_RIGHT) {
+    return new Problem(
+      ProblemCode.FailedPrecondition,
+      `The archive's database refuses: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
+  const isSqlState = /^[0-9A-Z]{5}$/.test(state);
+  // Names of connection errors are longer; what else has no code is a defect of ours.
+  if (state === "" || (isSqlState && DEFECTS.some((begin) => state.startsWith(begin)))) {
+    return error;
+  }
+  const { code, message } = unavailable(`The archive cannot be used: ${errorText(error)}`);
+  return new Problem(code, message, { retryAfterSeconds: 1, cause: error });
+}
