@@ -6,9 +6,10 @@
  *
  * The rows are small. They are written by SQL into the tables of the reference and into ours, as the adapter would. Then
  * it asks for the first, a middle and the last page of each query and shows percentiles of the time until the page is
- * there, with its objects. It fails if p99 of the large archive exceeds the bound of the query, or if this process holds
+ * there, with its objects, and the processor time that it takes. It fails if p99 of the large archive exceeds the bound of the query, or if this process holds
  * more memory than with few rows. POSTGRES=url names a database, which it fills if it is empty, and keeps.
  */
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { openPostgresArchive } from "../src/archive/postgres/archive.ts";
 import type { Archive, ArchivePosition, ArchiveQuery } from "../src/archive/port.ts";
@@ -24,6 +25,8 @@ const LIMIT = 50;
 const START = Date.UTC(2026, 0, 1);
 /** Rows of one statement. */
 const BATCH = 100_000;
+/** Clock ticks of /proc are 10 ms. */
+const TICK_MS = 10;
 const MIB = 2 ** 20;
 const MAX_MORE_MIB = 32;
 
@@ -140,9 +143,28 @@ const CASES: Case[] = [
 /** The oldest time of an archive, so that the last page can be asked for. */
 const LAST: ArchivePosition = { createdAt: START + 20_000, place: "", uid: "" };
 
-async function measure(archive: Archive, { query }: Case, after: ArchivePosition | undefined) {
+/** Processor time of this process and of its connection's server process, ms; of this process alone if that is elsewhere. */
+function cpuMs(backend: string): number {
+  const { user, system } = process.cpuUsage();
+  let ticks = 0;
+  try {
+    const fields = readFileSync(`/proc/${backend}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
+    ticks = Number(fields[11]) + Number(fields[12]);
+  } catch {
+    // On another machine.
+  }
+  return (user + system) / 1_000 + ticks * TICK_MS;
+}
+
+async function measure(
+  archive: Archive,
+  backend: string,
+  { query }: Case,
+  after: ArchivePosition | undefined,
+) {
   const times: number[] = [];
   let rows = 0;
+  const cpu = cpuMs(backend);
   for (let request = 0; request < REQUESTS; request++) {
     const begun = performance.now();
     const page = await archive.list({
@@ -157,24 +179,39 @@ async function measure(archive: Archive, { query }: Case, after: ArchivePosition
   times.sort((a, b) => a - b);
   const at = (share: number) =>
     times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99), rows };
+  return { p50: at(0.5), p99: at(0.99), cpu: (cpuMs(backend) - cpu) / REQUESTS, rows };
 }
 
 async function measureAll(url: string, cluster: string, rows: number): Promise<number> {
-  const archive = openPostgresArchive({ url, clusterName: cluster, looksAfterOthers: false });
+  const archive = openPostgresArchive({
+    url,
+    clusterName: cluster,
+    looksAfterOthers: false,
+    connections: 1,
+  });
+  await archive.ping();
+  const database = await openDatabase(url);
+  const [row] = await database.query(
+    "select pid::text from pg_stat_activity where application_name = 'sluice'",
+    [],
+  );
+  const backend = row?.["pid"] ?? "";
+  await database.close();
   const middle = { createdAt: START + Math.floor(rows / 8) * 1_000, place: "", uid: "" };
   const places = [["first", undefined], ["middle", middle], ["last", LAST]] as const;
   let faults = 0;
-  console.log(`\n${rows} rows${" ".repeat(28)} p50     p99   (ms)   rows`);
+  console.log(`\n${rows} rows${" ".repeat(28)} p50     p99     cpu (ms)  rows`);
   for (const one of CASES) {
     for (const [place, after] of places) {
-      const { p50, p99, rows: found } = await measure(archive, one, after);
+      const { p50, p99, cpu, rows: found } = await measure(archive, backend, one, after);
       const isSlow = p99 > one.most;
       if (isSlow) faults++;
       console.log(
         `${one.name.padEnd(22)} ${place.padEnd(7)} ${p50.toFixed(1).padStart(9)} ${
           p99.toFixed(1).padStart(7)
-        } ${String(found).padStart(12)}${isSlow ? `  more than ${one.most}` : ""}`,
+        } ${cpu.toFixed(1).padStart(7)} ${String(found).padStart(8)}${
+          isSlow ? `  more than ${one.most}` : ""
+        }`,
       );
     }
   }

@@ -83,6 +83,7 @@ export default {
         "docs/image.md",
         "docs/executors.md",
         "docs/kubernetes.md",
+        "docs/archive-store.md",
         "docs/coming-from-argo.md",
         "docs/history.md",
         "docs/upgrading.md",

@@ -32,6 +32,7 @@ export function addArchiveCommands(program: Command, exit: (status: number) => v
     .option("--node-field-selector <terms>", "with --restart-successful: the nodes to run again");
   addAgain(archive, "resubmit", "submit copies of archived workflows", exit)
     .option("--memoized", "keep the steps that succeeded");
+  addPrune(archive);
   addLabels(archive);
 }
 
@@ -156,6 +157,53 @@ async function runAgain(
     made.push({ namespace: context.namespace, name: workflow.metadata.name ?? "" });
   }
   return await followAll(context, made, options, options.output === "name");
+}
+
+interface PruneOptions {
+  rules?: string;
+  dryRun?: boolean;
+}
+
+function addPrune(archive: Command): void {
+  archive.command("prune")
+    .description("remove archived workflows whose time is over, of all namespaces")
+    .option(
+      "--rules <rules>",
+      "which may go, in the form of the server's --archive-retention (default: that setting)",
+    )
+    .option("--dry-run", "only say which would go")
+    .addHelpText(...example(
+      "sluice archive prune --dry-run",
+      "sluice archive prune --rules 'phase=Failed 90d; 30d'",
+    ))
+    .action(async (options: PruneOptions, command: Command) => {
+      const { client } = contextOf(command);
+      let count = 0;
+      let next: string | undefined;
+      do {
+        const answer = await client.call("ArchivedWorkflowService_PruneArchivedWorkflows", {
+          body: { ...options, continue: next },
+        });
+        const items = (answer["items"] ?? []) as unknown as Pruned[];
+        for (const { namespace, name, uid, phase, finishedAt } of items) {
+          print(`${namespace}/${name} ${uid} ${phase} ${finishedAt}`);
+        }
+        count += items.length;
+        next = answer["continue"] as string | undefined;
+      } while (next !== undefined);
+      const what = count === 1 ? "workflow" : "workflows";
+      print(
+        `${count} archived ${what} ${options.dryRun === true ? "would be removed" : "removed"}`,
+      );
+    });
+}
+
+interface Pruned {
+  namespace: string;
+  name: string;
+  uid: string;
+  phase: string;
+  finishedAt: string;
 }
 
 function addLabels(archive: Command): void {

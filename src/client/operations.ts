@@ -49,6 +49,14 @@ export interface Operations {
     body: undefined;
     answer: List<Workflow>;
   };
+  /** Remove some of the archived workflows whose time is over; go on with `continue`. */
+  ArchivedWorkflowService_PruneArchivedWorkflows: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: { rules?: string | undefined; dryRun?: boolean | undefined; continue?: string | undefined };
+    answer: JsonObject;
+  };
   /** Run an archived workflow again under a new name. */
   ArchivedWorkflowService_ResubmitArchivedWorkflow: {
     kind: "unary";
@@ -821,6 +829,7 @@ export const OPERATIONS = {
   ArchivedWorkflowService_ListArchivedWorkflowLabelKeys: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-label-keys"},
   ArchivedWorkflowService_ListArchivedWorkflowLabelValues: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-label-values"},
   ArchivedWorkflowService_ListArchivedWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows"},
+  ArchivedWorkflowService_PruneArchivedWorkflows: {"kind":"unary","method":"POST","path":"/api/v1/archived-workflows-prune"},
   ArchivedWorkflowService_ResubmitArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/resubmit"},
   ArchivedWorkflowService_RetryArchivedWorkflow: {"kind":"unary","method":"PUT","path":"/api/v1/archived-workflows/{uid}/retry"},
   ArtifactService_GetArtifactFile: {"kind":"download","method":"GET","path":"/artifact-files/{namespace}/{idDiscriminator}/{id}/{nodeId}/{artifactDiscriminator}/{artifactName}"},

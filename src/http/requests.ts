@@ -271,6 +271,17 @@ export const WORKFLOW_IMPORT: StructSchema = controlRequest("ImportWorkflowReque
   workflow: kindSchema("Workflow"),
 }, "sluice");
 
+export interface PruneBody {
+  rules?: string;
+  dryRun?: boolean;
+  continue?: string;
+}
+export const ARCHIVE_PRUNE: StructSchema = controlRequest("PruneArchivedWorkflowsRequest", {
+  rules: string,
+  dryRun: boolean,
+  continue: string,
+}, "sluice");
+
 export interface ConfigMapImportBody {
   configMap?: ConfigMap;
   overwrite?: boolean;

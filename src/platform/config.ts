@@ -548,6 +548,13 @@ export const CONFIG_TABLE = {
     default: "",
     doc: "Label selector of the workflows that the archive has; empty: all",
   },
+  archiveRetention: {
+    type: "text",
+    env: "ARCHIVE_RETENTION",
+    default: "",
+    doc:
+      "How long --archive-store keeps workflows after their end: rules with ; between them, of which the first that fits counts, as in 'labels=\"keep=true\" forever; phase=Failed 90d; namespace=dev 7d; 30d'; empty: for ever",
+  },
   archiveStore: {
     type: "text",
     env: "ARCHIVE_STORE",

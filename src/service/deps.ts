@@ -1,5 +1,6 @@
 /** What every use case gets: the ports that it uses and the settings of the deployment. */
 import type { Archive } from "../archive/port.ts";
+import type { RetentionPolicy } from "../archive/retention.ts";
 import type { WorkflowHost } from "../actors/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { LockTable } from "../engine/locks/locks.ts";
@@ -55,6 +56,8 @@ export interface ServiceSettings {
   archiveDeleted?: boolean;
   /** How long after its end a workflow that only the archive has stays there, ms. @default for ever */
   archiveTtlMs?: number;
+  /** How long archived workflows are kept. @default for ever */
+  archiveRetention?: readonly RetentionPolicy[];
   /** Parameters by which lists of the archive can filter. @default none */
   archiveIndexParameters?: readonly string[];
   /** Only workflows with these labels are archived. @default all */

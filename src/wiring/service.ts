@@ -13,6 +13,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
+import { parseRetention } from "../archive/retention.ts";
 import { defined } from "../base/defined.ts";
 import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
@@ -121,6 +122,7 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     syncApi: config.syncApi,
     userNamespace: config.userNamespace,
     archiveSelector,
+    archiveRetention: parseRetention(config.archiveRetention),
     archiveIndexParameters: listOf(config.archiveIndexParameters),
     authRequired: !config.authMode.includes("server"),
   };

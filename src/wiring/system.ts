@@ -23,6 +23,7 @@ import { startCronRunner } from "../service/cron/runs.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { type EventProcessing, startEventProcessing } from "../service/events/processing.ts";
 import { followManifestFolder } from "../service/manifest_folder.ts";
+import { runRetention } from "../service/history/retention.ts";
 import { sweepArchive } from "../service/workflows/archive_sweep.ts";
 import { createWorkflowSource } from "../service/workflows/source.ts";
 import type { Store } from "../store/port.ts";
@@ -156,6 +157,7 @@ async function startBackground(
     replica,
     statusRate: config.statusWriteRate,
   }, stop);
+  void runRetention(service, closing);
   if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
   const cron = startCronRunner(service, replica);
   const events = startEventProcessing(service, {

@@ -20,7 +20,7 @@ const MAX_SLICE = 4_000;
 /** How many rows ahead the choice of a way looks. */
 const LOOK_AHEAD = 100;
 /** Up to this many rows whose names begin alike are sorted; more are looked for in the order of lists. */
-const MAX_SORTED = 10_000;
+const MAX_SORTED = 5_000;
 
 /** Rows that were examined by one statement. */
 export interface Slice {

@@ -1,4 +1,5 @@
 /** Routes of archived workflows. */
+import type { JsonObject } from "../../base/json.ts";
 import { defined } from "../../base/defined.ts";
 import {
   archivedLabelKeys,
@@ -10,12 +11,15 @@ import {
   resubmitArchived,
   retryArchived,
 } from "../../service/workflows/archive.ts";
+import { pruneArchive } from "../../service/history/retention.ts";
 import { LIST_OPTIONS } from "../query.ts";
 import {
+  ARCHIVE_PRUNE,
   ARCHIVED_RESUBMIT,
   ARCHIVED_RETRY,
   type ArchivedName,
   kindSchema,
+  type PruneBody,
   type WorkflowResubmitBody,
   type WorkflowRetryBody,
 } from "../requests.ts";
@@ -123,6 +127,25 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
       const request = defined({ memoized, parameters });
       const ref = refOf(call, call.body);
       return changedWire(call, await resubmitArchived(call.service, call.caller, ref, request));
+    },
+  }),
+  unary<PruneBody>({
+    method: "POST",
+    path: "/api/v1/archived-workflows-prune",
+    operation: `${service}_PruneArchivedWorkflows`,
+    tag,
+    summary: "Remove some of the archived workflows whose time is over; go on with `continue`",
+    body: ARCHIVE_PRUNE,
+    run: async (call): Promise<JsonObject> => {
+      const pruned = await pruneArchive(call.service, call.caller, call.body);
+      const items = pruned.items.map(({ uid, namespace, name, phase, finishedAt }) => ({
+        uid,
+        namespace,
+        name,
+        phase,
+        finishedAt: new Date(finishedAt).toISOString(),
+      }));
+      return { items, ...defined({ continue: pruned.continue }) };
     },
   }),
   unary({

@@ -66,6 +66,7 @@ const RULES = {
     ArchivedWorkflowService_ListArchivedWorkflows
     ArchivedWorkflowService_ListArchivedWorkflowLabelKeys
     ArchivedWorkflowService_ListArchivedWorkflowLabelValues
+    ArchivedWorkflowService_PruneArchivedWorkflows
     ImportService_ImportConfigMap
     ImportService_ImportWorkflow
     EventService_ReceiveEvent
@@ -134,7 +135,7 @@ const RULES = {
 };
 /** Routes that refuse unknown members. */
 const STRICT =
-  /\/(suspend|resume|stop|terminate|set|retry|plan|callbacks|resubmit|replay|imports\/.*)$/;
+  /\/(suspend|resume|stop|terminate|set|retry|plan|callbacks|resubmit|replay|archived-workflows-prune|imports\/.*)$/;
 
 type Rule = keyof typeof RULES;
 const ruleOf = new Map(
