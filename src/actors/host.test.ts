@@ -11,7 +11,8 @@ import { seededIds } from "../../test/support/seeded_ids.ts";
 import { type TallyAnswer, tallyKind } from "../../test/support/tally_kind.ts";
 import { shardOf, workflowActorId } from "./actor_ids.ts";
 import { ownerOf } from "./rendezvous.ts";
-import { Host, type HostOptions } from "./host.ts";
+import { Host } from "./host.ts";
+import type { HostOptions } from "./host_parts.ts";
 import type { ExecuteOptions } from "./port.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 

@@ -2,32 +2,23 @@
  * The host: runs the actors of the shards that this replica owns, and brings commands to actors wherever they live. It joins
  * the parts of this folder; what a command means is the engine's business.
  */
-import type { Json, JsonObject } from "../base/json.ts";
-import type { UnwantedArtifacts } from "../engine/effect.ts";
-import type { WorkflowLimits } from "../engine/engine.ts";
-import type { Executor } from "../executors/port.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Json } from "../base/json.ts";
 import { FairLimiter } from "../platform/fair_limiter.ts";
-import type { Ids } from "../platform/ids.ts";
-import type { Logger } from "../platform/log.ts";
-import type { Metrics } from "../platform/metrics.ts";
 import { unreadableReporter } from "../platform/unreadable.ts";
-import type { ArtifactKeys } from "../spec/artifact_key.ts";
 import { DATABASE_LIMITS, type Workflow } from "../spec/manifest.ts";
-import type { Naming } from "../spec/naming.ts";
-import type { ActorId, Store } from "../store/port.ts";
+import type { ActorId } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
 import { Delivery } from "./command_delivery.ts";
-import { type EffectDeps, Effects } from "./effects.ts";
+import { Effects } from "./effects.ts";
 import { createHostMetrics, declareHostGauges, type HostMetrics } from "./host_metrics.ts";
-import type { ActorKind } from "./hot_actor.ts";
+import type { HostDeps, HostOptions } from "./host_parts.ts";
 import { LargeLane } from "./large_lane.ts";
 import { Leases } from "./leases.ts";
 import { LoopShare } from "./loop_share.ts";
 import { MailboxReader } from "./mailbox_reader.ts";
 import { Membership } from "./membership.ts";
-import { type Neighbours, serveNeighbours } from "./neighbours.ts";
+import { serveNeighbours } from "./neighbours.ts";
 import { OwnedShards } from "./owned_shards.ts";
 import type { ExecuteOptions, ReplicaReport, WorkflowCommand, WorkflowHost } from "./port.ts";
 import { RemoteCalls } from "./remote_calls.ts";
@@ -36,10 +27,11 @@ import { type AboutOwner, ReplicaChannel } from "./replica_channel.ts";
 import { ReplicaSurvey } from "./replica_survey.ts";
 import { toProblem } from "./result.ts";
 import type { Reply } from "./shard/answers.ts";
-import { ShardWorker, type WorkerDeps } from "./shard/serial_worker.ts";
-import { type TaskDeps, Tasks } from "./tasks.ts";
+import { ShardWorker } from "./shard/serial_worker.ts";
+import type { WorkerDeps } from "./shard/worker_deps.ts";
+import { Tasks } from "./tasks.ts";
 import { parseTimerRowId, Timers } from "./timers.ts";
-import { type ObserveDeps, observeSamples } from "./workflow/custom_metrics.ts";
+import { observeSamples } from "./workflow/custom_metrics.ts";
 
 /** Actors that are loaded from the store at once, three quarters of them of one namespace. */
 const MAX_LOADS = 88;
@@ -51,49 +43,6 @@ const MAX_UNDER_WAY = 4;
 const NAME_TRIES = 16;
 /** Bounds of the histogram of commands in a commit. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-
-export interface HostOptions {
-  /** Name of this process, unlike that of any other replica. */
-  replica: string;
-  /** Number of shards when the store is new. */
-  shards: number;
-  leaseTtlMs: number;
-  /** Total weight of actors in memory. */
-  hotActors: number;
-  /** Task starts under way at once. */
-  taskStarts: number;
-  naming: Naming;
-  /** Which keys of the deployment's artifact repository steps may use. @default {"shared"} */
-  artifactKeys?: ArtifactKeys;
-  /** What a workflow may grow to. @default nothing bounds it */
-  limits?: WorkflowLimits;
-  /** Commands are applied and nothing follows: no step starts, no timer fires. For API conformance. */
-  frozen?: boolean;
-}
-
-export interface HostDeps
-  extends
-    Pick<TaskDeps, "callbacks">,
-    Pick<WorkerDeps, "spans">,
-    Pick<EffectDeps, "webhooks">,
-    Pick<ObserveDeps, "traceOf"> {
-  store: Store;
-  /** In order of preference. */
-  executors: readonly Executor[];
-  kinds: readonly ActorKind[];
-  clock: Clock;
-  ids: Ids;
-  log: Logger;
-  metrics: Metrics;
-  /** Removes artifacts that nobody needs any more. Absent: they stay. */
-  collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
-  /** Removes a workflow from the archive. Absent: there is none. */
-  forgetArchived?(uid: string): Promise<void>;
-  /** Replicas on the same machine. Absent: there are none. */
-  neighbours?: Neighbours;
-  /** What the program says of itself to those who ask how its replicas are. @default nothing */
-  about?(): JsonObject;
-}
 
 export class Host implements WorkflowHost {
   readonly #deps: HostDeps;

@@ -7,6 +7,7 @@ import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { StepLike, Template, WorkflowSpec } from "../spec/manifest.ts";
 import type { GivenArguments } from "./scope/arguments.ts";
 import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
+import { setMember } from "./member_sets.ts";
 import { countWait, noWaits, type Waits } from "./waits.ts";
 
 /** Counters of the nodes inside one Steps or DAG node. */
@@ -384,21 +385,4 @@ export function memoryOf(runtime: Runtime, id: string): GroupMemory {
   };
   runtime.memories.set(id, memory);
   return memory;
-}
-
-/** Adds an id to a set in a map of sets, or removes it. */
-export function setMember(
-  sets: Map<string, Set<string>>,
-  key: string,
-  id: string,
-  isIn: boolean,
-): void {
-  const set = sets.get(key);
-  if (isIn) {
-    if (set === undefined) sets.set(key, new Set([id]));
-    else set.add(id);
-  } else if (set !== undefined) {
-    set.delete(id);
-    if (set.size === 0) sets.delete(key);
-  }
 }

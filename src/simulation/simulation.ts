@@ -286,8 +286,6 @@ export class Simulation {
         return false;
       }
       case "notice":
-      case "drop-remains":
-      case "forget-archived":
       case "clean-tasks":
       case "sweep-remains":
       case "drop-remains":

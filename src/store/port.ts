@@ -13,6 +13,7 @@ import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import type { CountedEntries, EntryCounts } from "./entry_counts.ts";
+import type { BlobStore } from "./blob_port.ts";
 import type { ManifestStore } from "./manifest_port.ts";
 import type { EventStore } from "./event_port.ts";
 import type { Version } from "./version.ts";
@@ -362,18 +363,6 @@ export interface QueryStore {
    * @throws {VersionTooOld} the feed was trimmed past it
    */
   history(shard: number, id: ActorId, after: Version): Promise<Change[]>;
-}
-
-// ---------------------------------------------------------------------------------------------------- blobs
-
-export interface BlobStore {
-  /** Small binary values (log chunks, memo entries). */
-  putBlob(key: string, value: Uint8Array): Promise<void>;
-  /** Appends to a blob; whatever exceeds `maxBytes` in all is cut off. */
-  appendBlob(key: string, value: Uint8Array, maxBytes: number): Promise<void>;
-  getBlob(key: string): Promise<Uint8Array | undefined>;
-  /** Removes every blob whose key starts with the prefix. */
-  removeBlobs(prefix: string): Promise<void>;
 }
 
 /**

@@ -7,7 +7,8 @@ import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { BlobStore, Store } from "./port.ts";
+import type { BlobStore } from "./blob_port.ts";
+import type { Store } from "./port.ts";
 
 /** Key of the blob it writes, the same for all replicas. */
 const PROBE_KEY = "write-probe";

@@ -1,6 +1,7 @@
 /** Puts together the host of the actors: workflows, and the locks that they share. */
 import { parseWorkflowActorId } from "../actors/actor_ids.ts";
-import { Host, type HostDeps } from "../actors/host.ts";
+import { Host } from "../actors/host.ts";
+import type { HostDeps } from "../actors/host_parts.ts";
 import { locksKind } from "../actors/locks_actor.ts";
 import { createDeadLettersKind } from "../actors/webhooks/dead_letters.ts";
 import type { Webhooks } from "../actors/webhooks/webhooks.ts";

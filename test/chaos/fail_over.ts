@@ -42,10 +42,19 @@ async function failOver(run: ChaosRun, flags: string[]): Promise<Outcome> {
   await wait(run.seconds * 500);
   const outcome = await load.verdict(SETTLE_MS);
   {
-    const r = await fetch(arena.anyUrl() + "/api/v1/workflows/default?listOptions.labelSelector=" + encodeURIComponent("workflows.argoproj.io/phase=Error"));
+    const r = await fetch(
+      arena.anyUrl() + "/api/v1/workflows/default?listOptions.labelSelector=" +
+        encodeURIComponent("workflows.argoproj.io/phase=Error"),
+    );
     const text = await r.text();
     run.say("ERR " + text.slice(0, 3000));
-    for (let i = 0; i < 2; i++) run.say(arena.server(i).log.filter((l) => /"level":"(error|warn)"/.test(l)).slice(-25).map((l) => l.slice(0, 400)).join("\n"));
+    for (let i = 0; i < 2; i++) {
+      run.say(
+        arena.server(i).log.filter((l) => /"level":"(error|warn)"/.test(l)).slice(-25).map((l) =>
+          l.slice(0, 400)
+        ).join("\n"),
+      );
+    }
   }
   if (!await isMaster(sentinels.replica)) {
     outcome.violations.push("the replica was not promoted");

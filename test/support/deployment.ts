@@ -1,5 +1,6 @@
 /** Hosts for tests: on a memory store, with a clock that the test moves and an executor that follows a script. */
-import { Host, type HostDeps, type HostOptions } from "../../src/actors/host.ts";
+import { Host } from "../../src/actors/host.ts";
+import type { HostDeps, HostOptions } from "../../src/actors/host_parts.ts";
 import type { ActorKind } from "../../src/actors/hot_actor.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow/actor.ts";

@@ -46,7 +46,6 @@ import {
   forgetting,
   heldByFinalizers,
   keptLabel,
-  persistedLabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";

@@ -11,10 +11,10 @@ import {
   type Departure,
   forgets,
   persistedLabel,
-  relabel,
   textAbout,
   type WorkflowKindOptions,
 } from "./deletion.ts";
+import { relabel } from "./relabel.ts";
 
 export type LeaveCommand = Extract<WorkflowCommand, { type: "leave" }>;
 export type DeleteArchivedCommand = Extract<WorkflowCommand, { type: "delete-archived" }>;

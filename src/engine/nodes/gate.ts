@@ -2,7 +2,8 @@
  * Parallelism and fail-fast: whether a new node may be created now, and which node is looked at again when a place is free.
  * A closed gate is no error: nothing is created, and the node that asked waits.
  */
-import { boundaryCount, setMember, wake } from "../runtime.ts";
+import { setMember } from "../member_sets.ts";
+import { boundaryCount, wake } from "../runtime.ts";
 import { executedSpec } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";

@@ -4,7 +4,7 @@ import { type CallbackKey, callbackKey } from "../../auth/callback_token.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { MAX_CALLBACK_MS } from "../../spec/callback.ts";
-import type { BlobStore } from "../../store/port.ts";
+import type { BlobStore } from "../../store/blob_port.ts";
 import {
   acceptedAt,
   keyLine,

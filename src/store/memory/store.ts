@@ -2,7 +2,8 @@
  * The store in memory: the reference that the other adapters are compared with, and what tests and simulations run on.
  * It is written to be read: lists and queues are searched from end to end.
  */
-import type { BlobStore, Membership, Store } from "../port.ts";
+import type { BlobStore } from "../blob_port.ts";
+import type { Membership, Store } from "../port.ts";
 import type { WaitClock } from "../wakeups.ts";
 import { MemoryEvents } from "./events.ts";
 import { MemoryManifests } from "./manifests.ts";

@@ -5,7 +5,8 @@
  */
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
-import type { BlobStore, Membership, Store } from "../port.ts";
+import type { BlobStore } from "../blob_port.ts";
+import type { Membership, Store } from "../port.ts";
 import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";

@@ -4,7 +4,8 @@
  */
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
-import type { BlobStore, Membership, Store } from "../port.ts";
+import type { BlobStore } from "../blob_port.ts";
+import type { Membership, Store } from "../port.ts";
 import { SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteManifests } from "./manifests.ts";

@@ -211,7 +211,6 @@ describe("dispatchEvent()", () => {
         owns: () => true,
         shards: 1,
         survey: () => Promise.resolve([]),
-        owns: () => true,
         execute: (namespace, name, command, options) => {
           if (name !== "second") calls++;
           return name === "second"
