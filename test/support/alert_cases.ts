@@ -144,6 +144,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: histogram("sluice_store_seconds", 'operation="list"', 0.25, 0.5),
     labels: { operation: "list" },
   },
+  SluiceArchiveBehind: {
+    fires: { sluice_archive_oldest_seconds: stays(200_000) },
+    quiet: { sluice_archive_oldest_seconds: stays(100_000) },
+  },
   SluicePodsRefused: {
     fires: { 'sluice_pod_create_refused_total{reason="quota"}': grows(1) },
     quiet: { 'sluice_pod_create_refused_total{reason="quota"}': stays(9) },
