@@ -70,7 +70,7 @@ export interface HotActor {
   rests(): boolean;
   /** It has ended, so commands for it are rare. @default false */
   isOver?(): boolean;
-  /** It waits for a lock, so it may go on at any moment. @default false */
+  /** It waits for a lock, or in one, so it may go on at any moment. @default false */
   awaitsLock?(): boolean;
   /** Its last turn was over before all was done: it goes on by a timer. */
   isGrowing(): boolean;

@@ -160,8 +160,6 @@ export interface Runtime {
   memos: Map<string, string> | undefined;
   /** Nodes that hold locks or wait for them. */
   lockers: Set<string> | undefined;
-  /** How many of them wait. */
-  lockWaits: number;
   /** Nodes to look at, in order; the set is to find them. */
   queue: string[];
   queued: Set<string>;
@@ -211,7 +209,6 @@ function emptyRuntime(): Runtime {
     active: new Set(),
     toEnd: undefined,
     lockers: undefined,
-    lockWaits: 0,
     stale: undefined,
     revision: 0,
     seenRevision: 0,
@@ -316,7 +313,6 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
   if (node.daemoned === true) {
     setMember(runtime.daemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
   }
-  if (node.lock?.isHeld === false) runtime.lockWaits += sign;
   if (node.lock !== undefined && sign === 1) (runtime.lockers ??= new Set()).add(node.id);
   else runtime.lockers?.delete(node.id);
   const isActive = isOpen &&

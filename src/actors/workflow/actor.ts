@@ -185,9 +185,8 @@ class WorkflowActor implements HotActor {
   weight(): number {
     if (!this.#state) return 1;
     const { nodes, sizes } = this.#state;
-    return 1 + Math.floor(
-      Math.max(nodes.size / NODES_PER_WEIGHT, sizes.total / CHARACTERS_PER_WEIGHT),
-    );
+    const share = Math.max(nodes.size / NODES_PER_WEIGHT, sizes.total / CHARACTERS_PER_WEIGHT);
+    return 1 + Math.floor(share);
   }
 
   rests(): boolean {
@@ -195,9 +194,8 @@ class WorkflowActor implements HotActor {
   }
 
   awaitsLock(): boolean {
-    if (this.#state === undefined) return false;
-    const { header, runtime } = this.#state;
-    return header.lock?.isHeld === false || runtime.lockWaits > 0;
+    const { header, runtime } = this.#state ?? {};
+    return header?.lock?.isHeld === false || (runtime?.lockers?.size ?? 0) > 0;
   }
 
   isOver(): boolean {

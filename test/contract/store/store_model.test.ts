@@ -22,6 +22,7 @@ const SHARDS = 3;
 const FAR_MS = 4_000_000_000_000;
 const HOUR_MS = 3_600_000;
 const RUNS = Number(process.env["SLUICE_RUNS"] ?? 100);
+const TIMEOUT_MS = Math.max(300_000, RUNS * 1_000);
 
 /** One operation: what it does to a store, and what can be observed. */
 interface Operation {
@@ -445,7 +446,7 @@ test("sqlite answers as memory does", async () => {
     }),
     { numRuns: RUNS },
   );
-}, 300_000);
+}, TIMEOUT_MS);
 
 test("redis answers as memory does", async () => {
   let prefix = 0;
@@ -464,4 +465,4 @@ test("redis answers as memory does", async () => {
     }),
     { numRuns: RUNS },
   );
-}, 300_000);
+}, TIMEOUT_MS);

@@ -1,4 +1,5 @@
 /** Watching events about workflows, their pods and event bindings. */
+import { withoutCallbackTokens } from "../../../base/callback_tokens.ts";
 import type { Caller } from "../../../auth/port.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { invalid } from "../../../base/problem.ts";
@@ -63,7 +64,7 @@ export async function watchEvents(
     const query = { namespace, labelSelector, fieldSelector };
     const events = await deps.clusterEvents.follow(query, until);
     return (async function* () {
-      for await (const event of events) yield eventWire(event);
+      for await (const event of events) yield eventWire(masked(event));
     })();
   }
   const scope = {
@@ -95,6 +96,13 @@ function textAt(body: JsonObject, field: string): string {
     value = isJsonObject(value) ? value[member] : undefined;
   }
   return typeof value === "string" ? value : "";
+}
+
+/** The cluster repeats what a pod was started with, such as a command that it can't run. */
+function masked(event: JsonObject): JsonObject {
+  return typeof event.message === "string"
+    ? { ...event, message: withoutCallbackTokens(event.message) }
+    : event;
 }
 
 /** An event with the members that every event must have. */

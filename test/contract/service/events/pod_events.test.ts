@@ -60,7 +60,12 @@ describe(`on ${kindsAreOn}`, () => {
     await kinds?.remove();
   });
 
-  async function tell(name: string, pod: string, reason: string): Promise<void> {
+  async function tell(
+    name: string,
+    pod: string,
+    reason: string,
+    message = `${reason} it`,
+  ): Promise<void> {
     const call = {
       method: "POST",
       path: `/api/v1/namespaces/${kinds.namespace}/events`,
@@ -68,7 +73,7 @@ describe(`on ${kindsAreOn}`, () => {
         metadata: { name },
         involvedObject: { kind: "Pod", name: pod, namespace: kinds.namespace, apiVersion: "v1" },
         reason,
-        message: `${reason} it`,
+        message,
         type: "Normal",
         source: { component: "kubelet" },
         firstTimestamp: "2026-01-01T00:00:00Z",
@@ -86,6 +91,15 @@ describe(`on ${kindsAreOn}`, () => {
       }
     }
   }
+
+  test("an event that names the command of a pod shows no callback URL", async () => {
+    const token = `cb1.00000000.e30.${"A".repeat(43)}`;
+    await tell("d.1", "pod-d", "Failed", `exec "/bin/run http://x/callback/resume/${token}": gone`);
+    const { shown, stop } = await reading(server, `${kinds.namespace}?${SELECTOR}pod-d`);
+    await expect.poll(() => shown.map(({ message }) => message), PATIENCE)
+      .toEqual(['exec "/bin/run http://x/callback/resume/callback:masked": gone']);
+    stop();
+  });
 
   test("the cluster's events of one pod come as they are, before and after a broken watch, each once", async () => {
     await tell("a.1", "pod-a", "Scheduled");
