@@ -113,8 +113,23 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: histogram("sluice_webhook_lag_seconds", "", 60, 300),
     quiet: histogram("sluice_webhook_lag_seconds", "", 1, 5),
   },
+  SluiceWebhookReceiverDown: {
+    // Now and then it is tried.
+    fires: { 'sluice_webhook_open_circuits{pod="a"}': "1x20 0 1x60" },
+    quiet: { 'sluice_webhook_open_circuits{pod="a"}': "0x20 1x3 0x60" },
+  },
+  SluiceWebhooksDead: {
+    fires: { 'sluice_webhook_deliveries_total{outcome="dead"}': "_x25 1x35" },
+    quiet: {
+      'sluice_webhook_deliveries_total{outcome="dead"}': stays(3),
+      'sluice_webhook_deliveries_total{outcome="delivered"}': grows(9),
+    },
+  },
   SluiceWebhooksPending: {
-    fires: { sluice_webhook_pending: stays(2_000) },
+    fires: {
+      'sluice_webhook_pending{pod="a"}': stays(600),
+      'sluice_webhook_pending{pod="b"}': stays(600),
+    },
     quiet: { sluice_webhook_pending: "0x20 2000x5 0x35" },
   },
   SluiceEventsLate: {
@@ -170,7 +185,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       'sluice_workflows_waiting{age="7d+"}': stays(0),
     },
     value: "2",
-    at: 65,
+    at: 66,
   },
   SluiceNoCensus: {
     fires: { 'sluice_shards_owned{pod="a"}': stays(64) },

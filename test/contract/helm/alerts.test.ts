@@ -15,6 +15,7 @@ const DASHBOARD = "helm/sluice/files/dashboard.json";
 const OF_WEBHOOKS = [
   "sluice_webhook_deliveries_total",
   "sluice_webhook_lag_seconds",
+  "sluice_webhook_open_circuits",
   "sluice_webhook_pending",
 ];
 
@@ -150,7 +151,7 @@ test.skipIf(missing !== undefined)(`each alert fires when it should and only the
   const file = join(folder, "rules.test.yaml");
   writeFileSync(
     file,
-    JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: "1m", tests }),
+    JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: "2m", tests }),
   );
   const { status, output } = promtool("test", "rules", file);
   expect(output).toContain("SUCCESS");
