@@ -59,8 +59,7 @@ function mountRoutes(app: RouteApp, deps: AppDeps, routes: readonly Route[]): vo
   for (const route of routes) {
     const measure = requestMetrics(deps, route);
     const served = { route, paramsOf: paramsReader(route.path), deps, waits, reads, ledger };
-    const handler = (c: RouteContext) =>
-      measure(c.env, c.req.raw.headers, () => serveRoute(served, c));
+    const handler = (c: RouteContext) => measure(c.env, c.req.raw, () => serveRoute(served, c));
     for (const path of routerPaths(route.path)) app.on(route.method, path, handler);
   }
 }

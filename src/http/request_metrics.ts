@@ -8,7 +8,7 @@ import type { Route } from "./route.ts";
 /** Runs a request and measures it. */
 export type Measure = (
   env: RequestEnv,
-  headers: Headers,
+  request: Request,
   run: () => Promise<Response>,
 ) => Promise<Response>;
 
@@ -21,7 +21,7 @@ export function requestMetrics({ metrics, service }: AppDeps, { operation }: Rou
   );
   const labels = { operation };
   const byStatus = new Map<number, Labels>();
-  return async function measured({ requestId }, headers, run) {
+  return async function measured({ requestId }, request, run) {
     const start = service.clock.monotonic();
     const response = await run();
     const { status } = response;
@@ -32,7 +32,7 @@ export function requestMetrics({ metrics, service }: AppDeps, { operation }: Rou
     total.inc(counted);
     const ms = service.clock.monotonic() - start;
     if (service.traces === undefined) seconds.observe(ms / 1000, labels);
-    else seconds.observe(ms / 1000, labels, sampledTrace(headers));
+    else seconds.observe(ms / 1000, labels, sampledTrace(request));
     if (service.log.isLevelEnabled("debug")) {
       service.log.debug({ requestId, operation, status, ms: Math.round(ms) }, "request");
     }
@@ -41,7 +41,7 @@ export function requestMetrics({ metrics, service }: AppDeps, { operation }: Rou
 }
 
 /** The trace of a request, if whoever sent it keeps that. */
-function sampledTrace(headers: Headers): string | undefined {
+function sampledTrace({ headers }: Request): string | undefined {
   const remote = parseTraceparent(headers.get("traceparent"));
   return remote?.isSampled === true ? remote.traceId : undefined;
 }

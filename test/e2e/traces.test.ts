@@ -328,6 +328,9 @@ test("a collector that is gone, refuses or never answers costs workflows nothing
     OTEL_BSP_MAX_QUEUE_SIZE: "50",
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "10",
     OTEL_BSP_SCHEDULE_DELAY: "50",
+    // Whoever waited for an answer would wait for longer than the test lets them.
+    OTEL_EXPORTER_OTLP_TIMEOUT: "120000",
+    OTEL_BSP_EXPORT_TIMEOUT: "120000",
   });
   const spec = { entrypoint: "a", templates: [{ name: "a", suspend: { duration: "0" } }] };
   const dropped = async (reason: string) => {
@@ -354,8 +357,7 @@ test("a collector that is gone, refuses or never answers costs workflows nothing
   const started = performance.now();
   await some("silent");
   await until("what finds no room is counted", async () => await dropped("queue_full") > 0);
-  // Nothing has waited for the collector, which has ten seconds to answer.
-  expect(performance.now() - started).toBeLessThan(9_000);
+  expect(performance.now() - started).toBeLessThan(100_000);
   await collector.close();
   await some("gone");
 });

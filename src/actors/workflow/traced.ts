@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type Json } from "../../base/json.ts";
 import type { Steps } from "../../base/steps.ts";
-import type { TraceOrigin } from "../../base/trace_context.ts";
+import { parseTraceparent, type TraceOrigin, traceparent } from "../../base/trace_context.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import type { SpanRecord, Traces } from "../../platform/traces/span.ts";
@@ -126,13 +126,15 @@ class TracedWorkflow implements HotActor {
 
   /** Of a workflow whose spans nobody wants only the parent is kept, which says so. */
   #kept(state: WorkflowState, origin: TraceOrigin): TraceOrigin | undefined {
-    const { parent, state: given, event } = origin;
+    // As it is written here: a header that could not be read again would make the workflow unreadable.
+    const parent = parseTraceparent(origin.parent, origin.state);
+    const event = parseTraceparent(origin.event);
     const kept: TraceOrigin = {};
-    if (parent !== undefined) kept.parent = parent;
-    if (parent !== undefined && given !== undefined) kept.state = given;
+    if (parent !== undefined) kept.parent = traceparent(parent, parent.isSampled);
+    if (parent?.state !== undefined) kept.state = parent.state;
     const isWanted = new WorkflowTrace(state, kept, this.#traces).isSampled;
-    if (event !== undefined && isWanted) kept.event = event;
-    return parent === undefined && kept.event === undefined ? undefined : kept;
+    if (event !== undefined && isWanted) kept.event = traceparent(event, event.isSampled);
+    return kept.parent === undefined && kept.event === undefined ? undefined : kept;
   }
 
   #begin(now = 0): void {

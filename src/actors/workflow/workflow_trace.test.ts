@@ -116,6 +116,19 @@ test("a caller's trace goes on; if its caller keeps none there are no spans, and
   expect((await deployment.stored("own"))?.parts["h"]).not.toContain("trace");
 });
 
+test("a context that can't be read leaves nothing in the header, so the workflow can be loaded again", async () => {
+  const { deployment, spans } = traced();
+  const host = await deployment.replica("a");
+  await host.execute("default", "odd", {
+    type: "submit",
+    workflow: { metadata: metadata("odd"), spec: SCRIPT },
+    trace: { parent: 7, state: {}, event: ["x"] } as never,
+  });
+  expect((await deployment.stored("odd"))?.parts["h"]).not.toContain("trace");
+  expect((await deployment.workflow("odd")).metadata.name).toBe("odd");
+  expect(spans).toEqual([]);
+});
+
 test("a wait for a lock has a span beside its node's, which begins when the lock is granted", async () => {
   const { deployment, spans } = traced();
   const host = await deployment.replica("a");

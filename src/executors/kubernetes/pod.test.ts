@@ -34,6 +34,20 @@ function variables(container: JsonObject | undefined): Record<string, unknown> {
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }
 
+test("a container finds the context of its trace, unless its manifest says another one", () => {
+  const context = { traceparent: "00-1-2-01", tracestate: "a=b" };
+  const made = podFor({ ...taskSpec("a", shell("true")), ...context }, options) as MadePod;
+  expect(variables(made.spec.containers[0])).toMatchObject({
+    TRACEPARENT: "00-1-2-01",
+    TRACESTATE: "a=b",
+  });
+  const own = shell("true");
+  Object.assign(own.container ?? {}, { env: [{ name: "TRACEPARENT", value: "mine" }] });
+  const other = podFor({ ...taskSpec("a", own), ...context }, options) as MadePod;
+  expect(variables(other.spec.containers[0])["TRACEPARENT"]).toBe("mine");
+  expect(variables(pod("a", shell("true")).spec.containers[0])).not.toHaveProperty("TRACEPARENT");
+});
+
 test("a task that wants nothing but its end is one plain container", () => {
   const task = taskSpec("a", shell("true"));
   expect(needsWrapper(task, options.labelPrefix)).toBe(false);

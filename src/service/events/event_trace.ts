@@ -19,14 +19,12 @@ const MAX_NAME = 128;
 export class EventTrace {
   readonly #traces: Traces;
   readonly #event: QueuedEvent;
-  readonly #origin: TraceOrigin;
   readonly #parent: RemoteSpan | undefined;
   #isSampled: boolean;
 
   constructor(traces: Traces, event: QueuedEvent, { trace = {} }: EventEnvelope) {
     this.#traces = traces;
     this.#event = event;
-    this.#origin = trace;
     this.#parent = parseTraceparent(trace.parent, trace.state);
     this.#isSampled = this.#takes(event.id);
     if (this.#isSampled) {
@@ -41,10 +39,11 @@ export class EventTrace {
   originOf(uid: string): TraceOrigin | undefined {
     const isWanted = this.#takes(uid);
     if (isWanted) this.#isSampled = true;
-    const { parent, state } = this.#origin;
     const event = isWanted ? this.cause : undefined;
-    if (this.#parent === undefined) return event === undefined ? undefined : { event };
-    return defined({ parent, state, event });
+    const parent = this.#parent;
+    if (parent === undefined) return event === undefined ? undefined : { event };
+    const { isSampled, state } = parent;
+    return defined({ parent: traceparent(parent, isSampled), state, event });
   }
 
   /** Its `traceparent`; undefined: its span is not wanted. */
