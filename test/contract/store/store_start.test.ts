@@ -25,6 +25,8 @@ test("a wrong port is told once, however often it is tried, and the attempts go 
   const setting = {
     store: `redis://:secret@127.0.0.1:${port}`,
     durability: "always" as const,
+    redisWait: 0,
+    redisWaitTimeout: 1_000,
     labelPrefix: "workflows.argoproj.io/",
   };
   const reached = reachStore(setting, log, stop.signal, () => {});
@@ -55,6 +57,8 @@ test("what is wrong with a store that was reached is told", async () => {
   const setting = {
     store: server.url,
     durability: "always" as const,
+    redisWait: 0,
+    redisWaitTimeout: 1_000,
     labelPrefix: "workflows.argoproj.io/",
   };
   const store = await reachStore(setting, log, new AbortController().signal, () => {});
