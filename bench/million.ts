@@ -33,7 +33,10 @@ const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padSt
 
 type ActorRecord = Extract<StoreRecord, { type: "actor" }>;
 
-const redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "everysec"]);
+const redis = await startRedisServer([
+  ...["--appendonly", "yes", "--appendfsync", "everysec"],
+  ...["--auto-aof-rewrite-percentage", "0"],
+]);
 const addressOf = (prefix: string) => `${redis.url}?prefix=${prefix}:`;
 
 async function call(

@@ -82,7 +82,7 @@ test("every block runs, and brings what the page says", async () => {
     isStopped = false;
     await answers(isBeside ? ports[2747] : ports[2746]);
   }
-}, 120_000);
+}, 240_000);
 
 test("the chart knows the values of the page", () => {
   const [, yaml = ""] = /```yaml\n([^]*?)```/.exec(readFileSync(PAGE, "utf8")) ?? [];

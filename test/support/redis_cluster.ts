@@ -21,7 +21,8 @@ export interface RedisCluster {
 export async function startRedisCluster(
   { replicas = 0, args = [] }: { replicas?: number; args?: string[] } = {},
 ): Promise<RedisCluster> {
-  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", ...args];
+  const hasty = replicas > 0 ? ["--cluster-node-timeout", "1000"] : [];
+  const settings = ["--cluster-enabled", "yes", ...hasty, ...args];
   const nodes = await Promise.all(
     Array.from({ length: 3 * (1 + replicas) }, () => startRedisServer(settings)),
   );

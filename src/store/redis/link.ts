@@ -75,6 +75,20 @@ export class RedisLink {
     return this.#send(key, args, {});
   }
 
+  /**
+   * Like `send`, over the connection of the writes: what the owner of a shard reads before it writes must come from the server that
+   * it writes to, also while one takes the place of another.
+   */
+  sendWhereWritten(key: string, args: RedisArgument[]): Promise<unknown> {
+    const { connection } = this.#writer ?? { connection: this.#connection };
+    return this.#bounded(() => connection.send(key, args, {}));
+  }
+
+  /** The same for a script. */
+  runWhereWritten(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
+    return this.#run(script, key, args, {}, this.#writer?.connection);
+  }
+
   /** Sends a command whose answer is bytes. */
   async sendForBytes(key: string, args: RedisArgument[]): Promise<Buffer | null> {
     const reply = await this.#send(key, args, AS_BYTES);
@@ -165,14 +179,16 @@ export class RedisLink {
     key: string,
     args: RedisArgument[],
     more: object,
+    connection: RedisConnection = this.#connection,
   ): Promise<unknown> {
     try {
       const head: RedisArgument[] = ["EVALSHA", sha, "1", key];
-      const call = this.#connection.send(key, head.concat(args), more);
+      const call = connection.send(key, head.concat(args), more);
       return await this.#deadlines.bound(call, () => lateAnswer(this.#timeoutMs));
     } catch (error) {
       if (!isUnknownScript(error)) throw problemOf(error);
-      return await this.#send(key, ["EVAL", source, "1", key, ...args], more);
+      const text = ["EVAL", source, "1", key, ...args];
+      return await this.#bounded(() => connection.send(key, text, more));
     }
   }
 

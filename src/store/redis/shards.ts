@@ -52,9 +52,9 @@ export class RedisShards implements ShardStore {
     const timersKey = base + SHARD_KEY.timers;
     const limit = ["WITHSCORES", "LIMIT", "0", String(maxTimers)];
     const [meta, outbox, timers] = await Promise.all([
-      link.send(base, ["HMGET", base + SHARD_KEY.meta, "cursor", "mark"]),
-      link.send(base, ["HGETALL", base + SHARD_KEY.outbox]),
-      link.send(base, ["ZRANGEBYSCORE", timersKey, "-inf", "+inf", ...limit]),
+      link.sendWhereWritten(base, ["HMGET", base + SHARD_KEY.meta, "cursor", "mark"]),
+      link.sendWhereWritten(base, ["HGETALL", base + SHARD_KEY.outbox]),
+      link.sendWhereWritten(base, ["ZRANGEBYSCORE", timersKey, "-inf", "+inf", ...limit]),
     ]);
     const [cursor = "", mark] = textsOf(meta);
     return {
@@ -74,7 +74,7 @@ export class RedisShards implements ShardStore {
     const most = bounds === undefined ? Infinity : bounds.maxNodes + OTHER_FIELDS;
     const reply = most < Infinity
       ? await this.#readSmall(key, most)
-      : await link.send(key, ["HGETALL", key]);
+      : await link.sendWhereWritten(key, ["HGETALL", key]);
     if (reply === undefined) return await this.#loadWithoutNodes(shard, key, id);
     await shared.resolveFields(keys.shard(shard), reply);
     const { version, index, parts, size } = await new Turns().run(fieldSteps(reply));
@@ -88,7 +88,7 @@ export class RedisShards implements ShardStore {
   async #readSmall(key: string, most: number): Promise<unknown> {
     // A scan that ends with its first call has read everything at one moment.
     const args = ["HSCAN", key, "0", "COUNT", String(2 * most)];
-    const [next, fields] = listOf(await this.#context.link.send(key, args));
+    const [next, fields] = listOf(await this.#context.link.sendWhereWritten(key, args));
     return String(next) === "0" && listOf(fields).length <= 2 * most ? fields : undefined;
   }
 
@@ -99,7 +99,7 @@ export class RedisShards implements ShardStore {
   ): Promise<StoredActor | undefined> {
     const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...COMMON_PARTS];
     const args = ["others", String(names.length), ...names, key];
-    const reply = await this.#context.link.run(READ_FIELDS, key, args);
+    const reply = await this.#context.link.runWhereWritten(READ_FIELDS, key, args);
     const { keys, shared } = this.#context;
     const fields = await shared.resolveFields(keys.shard(shard), listOf(reply)[0]);
     const { version, parts } = runToEnd(fieldSteps(fields));
@@ -110,7 +110,7 @@ export class RedisShards implements ShardStore {
     const { link, keys } = this.#context;
     const key = keys.shard(shard) + SHARD_KEY.remains + name;
     const args = ["HSCAN", key, cursor || "0", "COUNT", String(max)];
-    const [next, fields] = listOf(await link.send(key, args));
+    const [next, fields] = listOf(await link.sendWhereWritten(key, args));
     const parts = Object.fromEntries(pairsOf(fields));
     return { parts, ...(String(next) !== "0" && { next: String(next) }) };
   };
@@ -119,7 +119,7 @@ export class RedisShards implements ShardStore {
     const { link, keys } = this.#context;
     const key = keys.shard(shard) + SHARD_KEY.remains + name;
     // Redis frees the memory later, by itself.
-    await link.send(key, ["UNLINK", key]);
+    await link.sendWhereWritten(key, ["UNLINK", key]);
   };
 
   readonly findAnswers: ShardStore["findAnswers"] = async (shard, wanted) => {
@@ -128,7 +128,7 @@ export class RedisShards implements ShardStore {
     const { link, keys } = this.#context;
     const base = keys.shard(shard);
     const stored = wanted.map((key) => base + SHARD_KEY.answer + key);
-    const texts = textsOf(await link.send(base, ["MGET", ...stored]));
+    const texts = textsOf(await link.sendWhereWritten(base, ["MGET", ...stored]));
     const found: Record<string, Answer> = {};
     for (const text of texts) {
       if (text === undefined) continue;

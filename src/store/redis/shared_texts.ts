@@ -80,7 +80,7 @@ export class SharedTexts {
 
   async #read(base: string, ref: string): Promise<string | undefined> {
     const key = `${base}${SHARD_KEY.shared}${ref}`;
-    const text = await this.#link.send(key, ["HGET", key, "t"]);
+    const text = await this.#link.sendWhereWritten(key, ["HGET", key, "t"]);
     if (typeof text !== "string") return undefined;
     this.#note(ref, text);
     return text;

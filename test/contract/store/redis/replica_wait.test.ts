@@ -8,7 +8,7 @@ import { ask, until } from "../../../support/redis_cluster.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
 import { acquired, changeOf, commitOf, entryOf } from "../store_setting.ts";
 
-const WAIT_MS = 300;
+const WAIT_MS = 1_000;
 
 let master: RedisServer;
 let replica: RedisServer;
@@ -109,7 +109,7 @@ test("a promoted replica has all that was answered before the master was killed"
       if (done.some(({ status }) => status === "rejected")) return;
     }
   })();
-  await expect.poll(() => answered.length).toBeGreaterThan(100);
+  await expect.poll(() => answered.length, { timeout: 10_000 }).toBeGreaterThan(100);
   await master.kill("SIGKILL");
   await load;
   await ask(replica.url, ["REPLICAOF", "NO", "ONE"]);
