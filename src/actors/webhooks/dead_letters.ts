@@ -21,7 +21,7 @@ export interface DeadLetter {
 }
 
 /** What the actor understands. All of it may be repeated. */
-type DeadLettersCommand =
+export type DeadLettersCommand =
   | { type: "bury"; delivery: WebhookDelivery; reason: string; attempts: number }
   /** Tries them again; without ids all. */
   | { type: "replay"; ids?: string[] }
