@@ -47,7 +47,7 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
   const { phased } = state.pending;
   const after = { state, env, budget: undefined };
   observeMetrics(after, before);
-  if (env.areChangesNoted === true) noteChanges(after, phased, before);
+  if (env.areChangesNoted === true) noteChanges(after, phased, { startedAt, finishedAt });
 }
 
 /** Id of the timer that asks for the next turn. */

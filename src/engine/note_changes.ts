@@ -5,7 +5,6 @@
 import { defined } from "../base/defined.ts";
 import type { Inputs, Outputs } from "../spec/manifest.ts";
 import { emit } from "./change.ts";
-import type { Before } from "./metrics.ts";
 import type { Notice, NoticedNode, NoticedWorkflow } from "./notice.ts";
 import { isFailedOrError, type NodeRecord } from "./records.ts";
 import type { WorkflowState } from "./state.ts";
@@ -18,11 +17,14 @@ const MAX_VALUES = 16_384;
 /** Most notices of nodes from one turn: a workflow of 10,000 nodes may fail at once. */
 const MAX_NODE_NOTICES = 500;
 
+/** Times of the workflow before the turn. */
+type Earlier = { [M in "startedAt" | "finishedAt"]: number | undefined };
+
 /**
  * Emits a notice for each change of this turn.
  * @param phased nodes with a new phase
  */
-export function noteChanges(turn: Turn, phased: readonly string[], before: Before): void {
+export function noteChanges(turn: Turn, phased: readonly string[], before: Earlier): void {
   const { state, env } = turn;
   const { header } = state;
   let workflow: NoticedWorkflow | undefined;
@@ -32,7 +34,7 @@ export function noteChanges(turn: Turn, phased: readonly string[], before: Befor
     if (node !== undefined) notice.node = noticedNode(node);
     emit(turn, { type: "notice", id: `notice/${change}/${node?.id ?? ""}`, notice });
   };
-  if (header.startedAt !== undefined && !before.hasBegun) note("Started");
+  if (header.startedAt !== undefined && before.startedAt === undefined) note("Started");
   let nodes = 0;
   for (const id of new Set(phased)) {
     const node = state.nodes.get(id);
@@ -41,7 +43,7 @@ export function noteChanges(turn: Turn, phased: readonly string[], before: Befor
     if (++nodes > MAX_NODE_NOTICES) break;
     note(change, node);
   }
-  if (header.finishedAt !== undefined && !before.hasEnded) {
+  if (header.finishedAt !== undefined && before.finishedAt === undefined) {
     note(header.phase === "Succeeded" ? "Succeeded" : "Failed");
   }
 }
