@@ -176,7 +176,10 @@ test("every change arrives, in order, whatever replicas and receivers do (redis)
   await expectAll(ill, names);
   expect(kills).toHaveLength(2);
   // The others see nothing of it: 1 s, and 5 s at a take-over.
-  const lags = well.flatMap(({ received }) => received);
+  // What a take-over delivers again is no delay.
+  const lags = well.flatMap(({ received }) =>
+    received.filter(({ id }, index) => received.findIndex((one) => one.id === id) === index)
+  );
   const calm = lags.filter(({ at, lagMs }) => at - lagMs < (kills[0] ?? 0) - 1_000)
     .map(({ lagMs }) => lagMs);
   const figures = {
