@@ -74,6 +74,7 @@ export default {
         "docs/clients.md",
         "docs/events.md",
         "docs/callbacks.md",
+        "docs/webhooks.md",
         "docs/ui.md",
         "docs/expressions.md",
         "docs/testing-workflows.md",

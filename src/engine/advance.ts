@@ -10,7 +10,7 @@ import { complete, finishWorkflow, goOnClosing, runWorkflowHooks, setCondition }
 import { reopen, report } from "./life/life.ts";
 import { checkBytes, LimitExceeded } from "./limits.ts";
 import { observeMetrics } from "./metrics.ts";
-import { noteChanges } from "./notice.ts";
+import { noteChanges } from "./note_changes.ts";
 import { wakeGated } from "./nodes/gate.ts";
 import { lookAtWoken, startOutermost } from "./nodes/look.ts";
 import { beginIfUntouched } from "./nodes/start.ts";
@@ -47,7 +47,7 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
   const { phased } = state.pending;
   const after = { state, env, budget: undefined };
   observeMetrics(after, before);
-  if (env.areChangesNoted === true) noteChanges(after, phased, before);
+  if (env.areChangesNoted === true) noteChanges(after, phased, { startedAt, finishedAt });
 }
 
 /** Id of the timer that asks for the next turn. */

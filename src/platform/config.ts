@@ -2,7 +2,9 @@
  * Configuration of the server: ONE table with flag, variable, type, default and meaning. Only this file knows the names
  * of the environment's variables. Every other part takes its own small options.
  */
+import { errorText } from "../base/error_text.ts";
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
+import { parseAddressRules } from "./address_rules.ts";
 import { LogLevel } from "./log_level.ts";
 import { ownAccess } from "./own_access.ts";
 import { traceSettings } from "./traces/settings.ts";
@@ -914,6 +916,11 @@ function checkTogether(config: Config, problems: string[]): void {
   if (config.processes !== "1") checkProcesses(config, problems);
   if (config.archiveStore !== "store" && !config.archive) {
     problems.push("--archive-store needs --archive: finished workflows are found through it");
+  }
+  try {
+    parseAddressRules(config.webhookAllow);
+  } catch (error) {
+    problems.push(`--webhook-allow: ${errorText(error)}`);
   }
   const needsRules = config.authMode.includes("sso") || config.tokenFile !== "";
   if (needsRules && config.accessFile === "") {

@@ -8,9 +8,15 @@ import type { Caller } from "../auth/port.ts";
 import { errorText } from "../base/error_text.ts";
 import { versionOfReplica } from "../base/replica_name.ts";
 import { type MissingRight, ruleOf } from "../kubernetes/needed_rights.ts";
-import { type Artifact, ManifestKind } from "../spec/manifest.ts";
+import { type Artifact, ManifestKind, type Subscription } from "../spec/manifest.ts";
+import {
+  checkSubscribedNamespaces,
+  validateSubscription,
+} from "../spec/validation/subscription.ts";
+import { manifestObject } from "../store/manifest_object.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps, Surroundings } from "./deps.ts";
+import { createStoredConfig } from "./manifests/stored_config.ts";
 import { WEBHOOK_SECRET, webhookSecretFault } from "./events/webhook_senders.ts";
 
 export type FindingStatus = "ok" | "warning" | "failed" | "skipped";
@@ -39,6 +45,8 @@ const SLOW_STORE_MS = 100;
 const MAX_SKEW_MS = 1_000;
 /** Namespaces whose webhook secrets are read. */
 const MAX_NAMESPACES = 500;
+/** Subscriptions whose secrets are read. */
+const MAX_SUBSCRIPTIONS = 500;
 /** Namespace of the artifact that is written and removed. */
 const PROBE_NAMESPACE = "default";
 
@@ -55,6 +63,7 @@ const CHECKS: Record<string, Check> = {
   cluster: checkCluster,
   artifacts: checkArtifacts,
   webhooks: checkWebhooks,
+  subscriptions: checkSubscriptions,
 };
 
 /** @throws {Problem} PermissionDenied unless the caller may create workflows in every namespace */
@@ -236,4 +245,28 @@ async function checkWebhooks(deps: ServiceDeps): Promise<Outcome> {
   return faults.length === 0
     ? good(`the senders of ${namespaces.length} namespaces with bindings can be read`)
     : bad(faults.join("; "), `repair the secret ${WEBHOOK_SECRET} there; its events are refused`);
+}
+
+async function checkSubscriptions({ store, settings }: ServiceDeps): Promise<Outcome> {
+  const { items } = await store.manifests.list(ManifestKind.Subscription, {
+    limit: MAX_SUBSCRIPTIONS,
+  });
+  const config = createStoredConfig(store);
+  const faults: string[] = [];
+  for (const stored of items) {
+    const { namespace, name } = stored;
+    try {
+      const { metadata, spec } = manifestObject<Subscription>(stored);
+      validateSubscription({ metadata, spec });
+      checkSubscribedNamespaces({ spec }, namespace, settings.webhookAdminNamespace);
+      const { name: secret = "", key } = spec.secret;
+      const text = (await config.secret(namespace, secret))?.[key] ?? "";
+      if (text === "") faults.push(`${namespace}/${name}: Secret ${secret} has no key ${key}`);
+    } catch (error) {
+      faults.push(`${namespace}/${name}: ${errorText(error)}`);
+    }
+  }
+  return faults.length === 0
+    ? good(`${items.length} subscriptions can be signed`)
+    : bad(faults.join("; "), "correct them or their secrets; until then nothing is delivered");
 }

@@ -69,6 +69,7 @@ export class Target {
   #cancelPause: (() => void) | undefined;
   /** The pause is over, and one delivery shows whether the receiver is back. */
   #isProbing = false;
+  #isStopped = false;
   #count = 0;
   #size = 0;
 
@@ -105,6 +106,7 @@ export class Target {
 
   /** Forgets everything that waits. */
   stop(): void {
+    this.#isStopped = true;
     this.#cancelPause?.();
     for (const { cancelWait } of this.#lanes.values()) cancelWait?.();
     this.#lanes.clear();
@@ -112,6 +114,7 @@ export class Target {
   }
 
   #pump(): void {
+    if (this.#isStopped) return;
     while (this.#ready.length > 0 && this.#mayBegin()) {
       const lane = this.#ready.shift();
       if (lane !== undefined) this.#begin(lane);
@@ -141,6 +144,8 @@ export class Target {
       // A defect of ours: the others must not wait for ever.
       return { type: "failed", reason: errorText(cause) };
     }).then(async (result) => {
+      // The rows stay with the shard, for its next owner.
+      if (this.#isStopped) return;
       const isLast = result.type === "failed" && this.#fails(entry, result.reason);
       // What is given up goes before what comes after it.
       if (isLast) await this.#deps.bury(entry);

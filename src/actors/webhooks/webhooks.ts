@@ -15,6 +15,7 @@ import type { Counter, Histogram, Metrics } from "../../platform/metrics.ts";
 import type { Subscription } from "../../spec/manifest.ts";
 import { subscriptionRetryMs, subscriptionTimeoutMs } from "../../spec/subscription.ts";
 import type { ActorId } from "../../store/port.ts";
+import type { DeadLettersCommand } from "./dead_letters.ts";
 import {
   type DeadEvent,
   deadLettersId,
@@ -310,10 +311,14 @@ export class Webhooks {
     const { clock, ids, log } = this.#deps;
     const { delivery, reason, attempts } = entry;
     const { namespace, name } = delivery.subscription;
-    const body = { type: "bury", delivery, reason, attempts } as unknown as Json;
+    const body: DeadLettersCommand = { type: "bury", delivery, reason, attempts };
     for (let attempt = 0; entry.isHeld(); attempt++) {
       try {
-        await entry.deliver(`bury/${delivery.id}`, deadLettersId(namespace, name), body);
+        await entry.deliver(
+          `bury/${delivery.id}`,
+          deadLettersId(namespace, name),
+          body as unknown as Json,
+        );
         this.#outcomes.inc(OUTCOMES.dead);
         return entry.done();
       } catch (cause) {

@@ -7,7 +7,7 @@ import { encodePart, indexEntry } from "../codec.ts";
 import type { Effect } from "../effect.ts";
 import type { IndexEntry } from "../index_entry.ts";
 import { ASIDE } from "./life.ts";
-import { noticedWorkflow } from "../notice.ts";
+import { noticedWorkflow } from "../note_changes.ts";
 import type { Header } from "../records.ts";
 import { usableHeader } from "../stored_form.ts";
 

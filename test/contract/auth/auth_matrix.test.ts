@@ -199,6 +199,10 @@ const BODY = JSON.stringify({
     metadata: { name: "x", resourceVersion: "1" },
     spec: { event: { selector: "true" }, submit: { workflowTemplateRef: { name: "x" } } },
   },
+  subscription: {
+    metadata: { name: "x", resourceVersion: "1" },
+    spec: { url: "https://example.com", secret: { name: "s", key: "k" } },
+  },
   resourceKind: "CronWorkflow",
   resourceName: "x",
   namespace: "here",

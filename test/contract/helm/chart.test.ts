@@ -180,6 +180,7 @@ function sampleSettings(): Record<string, unknown> {
       if (row.type === "duration") return [name, `${row.max}ms`];
       if (row.type === "switch") return [name, !row.default];
       if (row.type === "choice") return [name, row.choices.find((one) => one !== row.default)];
+      if (name === "webhookAllow") return [name, "10.0.0.0/8,hooks.internal"];
       if (row.type === "text") return [name, "pattern" in row ? "flows.example/" : "team=a"];
       throw new Error(`no sample of a ${row.type}`);
     }),

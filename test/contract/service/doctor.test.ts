@@ -42,6 +42,7 @@ describe("a running server", () => {
         cluster: "skipped",
         artifacts: "ok",
         webhooks: "ok",
+        subscriptions: "ok",
       });
     } finally {
       await server.close();
