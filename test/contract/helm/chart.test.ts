@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { parseAccessRules } from "../../../src/auth/access_rules.ts";
+import { MoveMetrics } from "../../../src/service/history/move_metrics.ts";
 import { createPodMetrics } from "../../../src/executors/kubernetes/pod_metrics.ts";
 import { parseConfig } from "../../../src/platform/config.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -517,6 +518,8 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     });
     const pods = createMetrics();
     createPodMetrics(pods, () => 0);
+    // Of servers with an archive beside their store.
+    new MoveMetrics(pods);
     const log = createLogger("silent");
     watchWrites(openMemoryStore(), { clock: systemClock, log, metrics: pods }).stop();
     try {
