@@ -101,7 +101,7 @@ async function prepare(url: string): Promise<void> {
     "select to_regclass('sluice_archive_scope')::text as name",
     [],
   );
-  if (row?.["name"] == null) {
+  if (typeof row?.["name"] !== "string") {
     await createReferenceTables(database);
     await fill(url, "few", FEW);
     await fill(url, "many", ROWS);

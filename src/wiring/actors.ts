@@ -1,5 +1,5 @@
 /** Puts together the host of the actors: workflows, and the locks that they share. */
-import { parseWorkflowActorId } from "../actors/actor_ids.ts";
+import { namespaceOf } from "../actors/actor_ids.ts";
 import { Host } from "../actors/host.ts";
 import type { HostDeps } from "../actors/host_parts.ts";
 import { locksKind } from "../actors/locks_actor.ts";
@@ -90,7 +90,7 @@ function artifactCollector(
   log: Logger,
 ): NonNullable<HostDeps["collectArtifacts"]> {
   return async (actor, { artifacts: unwanted, repositoryRef, formerKeys }) => {
-    const namespace = parseWorkflowActorId(actor)?.namespace ?? "";
+    const namespace = namespaceOf(actor);
     const scope = { namespace, ...defined({ repositoryRef, formerKeys }) };
     for (const artifact of unwanted) {
       try {

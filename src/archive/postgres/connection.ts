@@ -30,7 +30,9 @@ const CONNECT_SECONDS = 5;
 /** Most callers that wait for a connection. */
 const MAX_WAITING = 1_000;
 /** How often a transaction begins again. */
-const MAX_TRIES = 8;
+const MAX_TRIES = 40;
+/** Longest pause before it does, about, ms. */
+const MAX_PAUSE_MS = 256;
 /** SQL states after which a transaction begins again: it met another one. */
 const MEETINGS = new Set(["40001", "40P01"]);
 /** SQL states, or the beginnings of theirs, that tell of a defect, not of trouble with the server. */
@@ -74,7 +76,8 @@ export class Connections {
         if (tries === MAX_TRIES) {
           throw unavailable(`The archive is busy: ${errorText(error)}`);
         }
-        await new Promise((resolve) => setTimeout(resolve, 2 ** tries * (0.5 + Math.random())));
+        const pause = Math.min(MAX_PAUSE_MS, 2 ** tries) * (0.5 + Math.random());
+        await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
   }

@@ -147,7 +147,7 @@ export class Fill {
        order by e.uid limit ${2 * COMPARED}`,
       [String(id), from, to],
     );
-    await this.drop(known.flatMap(({ uid }) => uid == null || there.has(uid) ? [] : uid));
+    await this.drop(known.flatMap(({ uid }) => there.has(uid) ? [] : uid ?? []));
     if (known.length === 2 * COMPARED) to = known.at(-1)?.["uid"] ?? to;
     await query(
       `update sluice_archive_scope set swept_uid = coalesce($2::text, ''),

@@ -34,7 +34,7 @@ export function entryOf(row: Row): ArchivedEntry {
     phase: row["phase"] ?? "",
     labels: textsOf(row["labels"]),
     createdAt: Number(row["created_at"]),
-    ...(row["started_at"] != null && { startedAt: Number(row["started_at"]) }),
+    ...(typeof row["started_at"] === "string" && { startedAt: Number(row["started_at"]) }),
     finishedAt: Number(row["finished_at"]),
     ...(Object.keys(parameters).length > 0 && { parameters }),
   };

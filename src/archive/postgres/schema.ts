@@ -158,7 +158,7 @@ async function runAll(query: Query, sql: string): Promise<void> {
 
 async function isThere(query: Query, table: string): Promise<boolean> {
   const [row] = await query("select to_regclass($1::text)::text as name", [table]);
-  return row?.["name"] != null;
+  return typeof row?.["name"] === "string";
 }
 
 async function versionOf(query: Query): Promise<number> {

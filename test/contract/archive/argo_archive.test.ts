@@ -1,4 +1,5 @@
 /** One archive for two systems: rows of the reference are read, ours are as it writes them; trouble with the database. */
+import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   openPostgresArchive,
@@ -20,6 +21,11 @@ import {
   writeReferenceRows,
 } from "../../support/reference_archive.ts";
 import { DAY_MS, NOON, rowOf, uidsOf, walk } from "./archive_setting.ts";
+
+/** Rows of the varied archive. */
+const ROWS = Number(process.env["SLUICE_ARCHIVE_ROWS"] ?? 2_000);
+/** A busy machine takes long for ten thousand. */
+const LONG_MS = 300_000;
 
 const missing = databaseMissing("postgres");
 
@@ -70,10 +76,10 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
     return rows.toSorted((a, b) => placeOf(a) < placeOf(b) ? 1 : -1);
   };
 
-  test("has 10,000 rows of the reference, each as its API shows it", async () => {
+  test(`has ${ROWS} rows of the reference, each as its API shows it`, async () => {
     await emptyDatabase();
     await createReferenceTables(database);
-    const rows = rowsOf(10_000);
+    const rows = rowsOf(ROWS);
     await writeReferenceRows(database, rows);
     const archive = open();
     // Two replicas at once.
@@ -101,7 +107,7 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
       .toEqual(["", "cluster/etl", "namespaced/etl"]);
     expect(await archive.fillProgress()).toMatchObject({ rounds: 2 });
     expect(await walk(open({ instanceId: "other" }), {}, 100)).toEqual([]);
-  });
+  }, LONG_MS);
 
   test("shows what the reference writes, replaces and deletes later", async () => {
     await emptyDatabase();

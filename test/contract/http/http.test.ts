@@ -353,6 +353,7 @@ describe("access", () => {
   /** Bodies that are not those of a manifest. */
   const BODIES: Record<string, unknown> = {
     EventService_ReplayEventDeliveries: {},
+    ArchivedWorkflowService_PruneArchivedWorkflows: {},
     WorkflowService_PlanRetry: {},
     ImportService_ImportWorkflow: { workflow: { metadata: { name: "n" }, spec: SPEC } },
     ImportService_ImportConfigMap: { configMap: { metadata: { name: "n" }, data: {} } },
