@@ -354,6 +354,7 @@ describe("access", () => {
   const BODIES: Record<string, unknown> = {
     EventService_ReplayEventDeliveries: {},
     WorkflowService_PlanRetry: {},
+    ArchivedWorkflowService_PruneArchivedWorkflows: {},
     ImportService_ImportWorkflow: { workflow: { metadata: { name: "n" }, spec: SPEC } },
     ImportService_ImportConfigMap: { configMap: { metadata: { name: "n" }, data: {} } },
   };
