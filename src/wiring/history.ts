@@ -26,9 +26,10 @@ export function openHistory(
   { config, log, metrics }: ServerContext,
   { store }: Storage,
 ): OpenHistory | undefined {
+  // Alerts name them, whether there is an archive or not.
+  const moves = new MoveMetrics(metrics);
   const archive = openArchive(config);
   if (archive === undefined) return undefined;
-  const moves = new MoveMetrics(metrics);
   const whole = withArchive(store, archive, {
     naming: namingOf(config),
     onArchiveAway: (cause) => {

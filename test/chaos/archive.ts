@@ -8,7 +8,8 @@ import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
 
 const WORKFLOWS = "/api/v1/workflows/default";
-/** Workflows in the full form and in the short one. */
+/** Length of the full form, seconds, and its workflows; then those of the short one. */
+const SECONDS = 180;
 const COUNT = 20_000;
 const SHORT_COUNT = 300;
 const CLIENTS = 96;
@@ -61,7 +62,7 @@ async function archiveEnds(run: ChaosRun): Promise<Outcome> {
     "--keep-failed=2s",
     "--executor=none",
   ]);
-  const count = run.isShort ? SHORT_COUNT : COUNT;
+  const count = run.isShort ? SHORT_COUNT : Math.round(COUNT * run.seconds / SECONDS);
   const clientCount = run.isShort ? SHORT_CLIENTS : CLIENTS;
   const jobs: Job[] = [];
   let next = 0;
@@ -255,7 +256,7 @@ export const ARCHIVE_SCENARIOS: readonly Scenario[] = [{
   name: "F26-archive-ends",
   about:
     "workflows finish while servers, Redis (always) and the archive are killed: each is found once, as it was last",
-  seconds: 180,
+  seconds: SECONDS,
   short: 12,
   run: archiveEnds,
 }];
