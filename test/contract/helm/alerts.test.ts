@@ -11,14 +11,6 @@ import { promtoolMissing } from "../../support/promtool.ts";
 
 const RULES = "helm/sluice/files/rules.yaml";
 const DASHBOARD = "helm/sluice/files/dashboard.json";
-/** Only a server with subscriptions has these. */
-const OF_WEBHOOKS = [
-  "sluice_webhook_deliveries_total",
-  "sluice_webhook_lag_seconds",
-  "sluice_webhook_open_circuits",
-  "sluice_webhook_pending",
-];
-
 interface Alert {
   alert: string;
   expr: string;
@@ -57,7 +49,7 @@ function metricsIn(query: string): string[] {
 }
 
 test("alerts and dashboard name metrics that the server declares", async () => {
-  const known = new Set([...(await declaredMetrics()).map(({ name }) => name), ...OF_WEBHOOKS]);
+  const known = new Set((await declaredMetrics()).map(({ name }) => name));
   const queries = [
     ...alerts.map(({ expr }) => expr),
     ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -96,7 +88,7 @@ test("the runbook links to its own paragraphs, and names metrics that there are"
   const links = [...runbook.matchAll(/\]\(#([^)]+)\)/g)].map(([, name]) => name);
   expect(links.length).toBeGreaterThan(10);
   expect(links.filter((name) => !anchors.includes(name ?? ""))).toEqual([]);
-  const known = new Set([...(await declaredMetrics()).map(({ name }) => name), ...OF_WEBHOOKS]);
+  const known = new Set((await declaredMetrics()).map(({ name }) => name));
   expect(metricsIn(runbook).filter((name) => !known.has(name))).toEqual([]);
 });
 

@@ -355,7 +355,6 @@ describe("access", () => {
     EventService_ReplayEventDeliveries: {},
     ArchivedWorkflowService_PruneArchivedWorkflows: {},
     WorkflowService_PlanRetry: {},
-    ArchivedWorkflowService_PruneArchivedWorkflows: {},
     ImportService_ImportWorkflow: { workflow: { metadata: { name: "n" }, spec: SPEC } },
     ImportService_ImportConfigMap: { configMap: { metadata: { name: "n" }, data: {} } },
   };
