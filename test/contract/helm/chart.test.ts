@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MoveMetrics } from "../../../src/service/history/move_metrics.ts";
 import { parseAllDocuments } from "yaml";
 import { parseAccessRules } from "../../../src/auth/access_rules.ts";
 import { createPodMetrics } from "../../../src/executors/kubernetes/pod_metrics.ts";
@@ -517,6 +518,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     });
     const pods = createMetrics();
     createPodMetrics(pods, () => 0);
+    new MoveMetrics(pods);
     const log = createLogger("silent");
     watchWrites(openMemoryStore(), { clock: systemClock, log, metrics: pods }).stop();
     try {
