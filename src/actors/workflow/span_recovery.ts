@@ -69,7 +69,7 @@ export class SpanRecovery implements SpanReceiver {
     clock.after(GATHER_MS, () => {
       const shards = this.#shards;
       this.#shards = new Set();
-      this.#recover(shards).catch((cause) => {
+      this.#recover(shards, clock.now() - GATHER_MS).catch((cause) => {
         log.warn({ shards: shards.size, err: cause }, "spans of earlier owners may be lost");
       });
     });
@@ -91,15 +91,16 @@ export class SpanRecovery implements SpanReceiver {
     return Array.isArray(marks) ? marks.filter(isMark).sort(([a], [b]) => a - b) : [];
   }
 
-  async #recover(shards: ReadonlySet<number>): Promise<void> {
-    const { clock, windowMs, closing } = this.#deps;
-    const earliest = clock.now() - windowMs;
+  /** @param latest when the first of the shards was taken over: what has ended since then has been sent here */
+  async #recover(shards: ReadonlySet<number>, latest: number): Promise<void> {
+    const { windowMs, closing } = this.#deps;
+    const earliest = latest - windowMs;
     const marks = await this.#marks();
     const mark = marks.findLast(([at]) => at <= earliest) ?? marks[0];
     if (mark === undefined) return;
     for (const id of await this.#changed(mark[1], shards)) {
       if (closing.aborted) return;
-      await this.#send(id, earliest);
+      await this.#send(id, earliest, latest);
       await nextTurn();
     }
   }
@@ -122,14 +123,14 @@ export class SpanRecovery implements SpanReceiver {
     return found;
   }
 
-  async #send(id: ActorId, earliest: number): Promise<void> {
+  async #send(id: ActorId, earliest: number, latest: number): Promise<void> {
     const { store, traces, log, shards } = this.#deps;
     const stored = await store.shards.loadActor(shardOf(id, shards()), id, BOUNDS);
     if (stored === undefined || stored.withoutNodes === true) return;
     try {
       const state = loadWorkflow(stored.parts);
       const trace = new WorkflowTrace(state, state.header.trace ?? {}, traces);
-      traces.emit(trace.since(state, earliest));
+      traces.emit(trace.between(state, earliest, latest));
     } catch (cause) {
       // Whoever works on it says so too.
       log.debug({ actor: id, err: cause }, "no spans of an unreadable workflow");

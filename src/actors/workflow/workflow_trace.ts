@@ -124,16 +124,16 @@ export class WorkflowTrace {
     this.#isOver = true;
   }
 
-  /** Spans of everything that ended at a time or later, from what is stored. */
-  since(state: WorkflowState, earliest: number): SpanRecord[] {
+  /** Spans of everything that ended between two times, from what is stored. */
+  between(state: WorkflowState, earliest: number, latest: number): SpanRecord[] {
     if (!this.isSampled) return [];
     const { finishedAt } = state.header;
     for (const node of state.nodes.values()) {
       const at = node.finishedAt ?? 0;
-      if (!hasEnded(node) || at < earliest || node.isImported === true) continue;
+      if (!hasEnded(node) || at < earliest || at > latest || node.isImported === true) continue;
       this.#add(this.#nodeSpan(state, node, at));
     }
-    if (finishedAt !== undefined && finishedAt >= earliest) {
+    if (finishedAt !== undefined && finishedAt >= earliest && finishedAt <= latest) {
       this.#add(this.#rootSpan(state, finishedAt));
     }
     return this.#spans;
