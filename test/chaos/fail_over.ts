@@ -19,25 +19,19 @@ async function acceptedAgain(load: EventLoad): Promise<number> {
 
 const isMaster = async ({ url }: RedisServer) => /^master/.test(await ask(url, ["ROLE"]));
 
-async function failOver(run: ChaosRun, flags: string[]): Promise<Outcome> {
+async function failOver(run: ChaosRun): Promise<Outcome> {
   const sentinels = await startRedisSentinels();
   run.onEnd(() => sentinels.stop());
-  const arena = await Arena.start(run, sentinels.url, 2, flags);
+  const arena = await Arena.start(run, sentinels.url, 2);
   const load = new EventLoad(run, {
     url: () => arena.anyUrl(),
     perSecond: 50,
-    ...(flags !== CONFIRMED && { lossWindowMs: 1_000 }),
+    lossWindowMs: 1_000,
   });
   await load.start();
   await wait(run.seconds * 500);
   await sentinels.master.kill("SIGKILL");
   load.noteLoss();
-  if (flags === CONFIRMED) {
-    await until(() => isMaster(sentinels.replica));
-    // The only one that can be a replica now. It must not begin as the primary that it was: it has less than the new one.
-    const { port } = sentinels.replica;
-    await sentinels.master.start(["--replicaof", "127.0.0.1", String(port)]);
-  }
   const backMs = await acceptedAgain(load);
   run.say(`the primary is dead; events are accepted again after ${backMs} ms`);
   await wait(run.seconds * 500);
@@ -97,13 +91,7 @@ export const FAIL_OVER_SCENARIOS: readonly Scenario[] = [
     about:
       "Sentinel replaces a killed primary: service goes on without a restart; what is lost was answered in the last second before",
     seconds: 20,
-    run: (run) => failOver(run, []),
-  },
-  {
-    name: "F9-fail-over-confirmed",
-    about: "the same with --redis-wait 1: nothing that was answered is lost",
-    seconds: 20,
-    run: (run) => failOver(run, CONFIRMED),
+    run: failOver,
   },
   {
     name: "F9-cluster-fail-over",
