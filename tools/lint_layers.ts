@@ -111,14 +111,15 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     validation: [".", "schema"],
   },
   engine: {
-    ".": ["cleanup", "life", "locks", "nodes", "orders", "scope", "shutdown"],
-    life: ["."],
+    ".": ["cleanup", "life", "locks", "nodes", "orders", "scope", "shutdown", "stored"],
+    life: [".", "stored"],
     scope: ["."],
     cleanup: [".", "scope"],
     locks: ["."],
     nodes: [".", "cleanup", "locks", "scope", "shutdown"],
     orders: [".", "life", "nodes", "scope", "shutdown"],
     shutdown: [".", "nodes", "scope"],
+    stored: ["."],
   },
   platform: {
     ".": ["traces"],
@@ -144,7 +145,8 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     resource: [".", "kubernetes"],
   },
   actors: {
-    ".": ["shard", "webhooks", "workflow"],
+    ".": ["replicas", "shard", "webhooks", "workflow"],
+    replicas: [".", "shard"],
     shard: [".", "webhooks"],
     webhooks: ["."],
     workflow: ["."],

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 import { eventWorkerMachine } from "../src/service/events/worker_machine.ts";
-import { shardMachine } from "../src/actors/shard_machine.ts";
+import { shardMachine } from "../src/actors/replicas/shard_machine.ts";
 import { workflowMachine } from "../src/actors/workflow/machine.ts";
 import {
   type RefusalName,
@@ -38,7 +38,7 @@ const PICTURES: readonly Picture[] = [
   },
   {
     title: "A shard",
-    source: "actors/shard_machine.ts",
+    source: "actors/replicas/shard_machine.ts",
     about:
       "One for each shard in each replica: asks for the lease, loads, owns, hands over. Never stored.",
     machine: shardMachine,

@@ -17,7 +17,7 @@ import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
 import { type Change, type Store, VersionTooOld } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
 import { shardOf } from "./actor_ids.ts";
-import { ownerOf } from "./rendezvous.ts";
+import { ownerOf } from "./replicas/rendezvous.ts";
 import { cronLabel, type Naming } from "../spec/naming.ts";
 
 const KIND = ManifestKind.CronWorkflow;

@@ -10,7 +10,7 @@ import { ScriptedExecutor } from "../../test/support/scripted_executor.ts";
 import { seededIds } from "../../test/support/seeded_ids.ts";
 import { type TallyAnswer, tallyKind } from "../../test/support/tally_kind.ts";
 import { shardOf, workflowActorId } from "./actor_ids.ts";
-import { ownerOf } from "./rendezvous.ts";
+import { ownerOf } from "./replicas/rendezvous.ts";
 import { Host } from "./host.ts";
 import type { HostOptions } from "./host_parts.ts";
 import type { ExecuteOptions } from "./port.ts";

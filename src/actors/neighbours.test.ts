@@ -12,7 +12,7 @@ import { type TallyAnswer, tallyKind } from "../../test/support/tally_kind.ts";
 import { shardOf, workflowActorId } from "./actor_ids.ts";
 import { Host } from "./host.ts";
 import type { Neighbours } from "./neighbours.ts";
-import { ownerOf } from "./rendezvous.ts";
+import { ownerOf } from "./replicas/rendezvous.ts";
 
 const TTL_MS = 3_000;
 const SHARDS = 8;

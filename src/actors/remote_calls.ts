@@ -12,7 +12,7 @@ import { typeOf } from "./command_body.ts";
 import type { ActorKind } from "./hot_actor.ts";
 import { keptAnswer, kindOf } from "./kinds.ts";
 import { handOver, type Neighbours } from "./neighbours.ts";
-import type { AboutOwner } from "./replica_channel.ts";
+import type { AboutOwner } from "./replicas/replica_channel.ts";
 import { decodeResult, receiptKey, type Result } from "./result.ts";
 
 /** How long an answer is waited for before its receipt is looked for, and how often, ms. */

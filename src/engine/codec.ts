@@ -45,7 +45,7 @@ import {
 } from "./records.ts";
 import { specText } from "./scope/spec_text.ts";
 import { waitsSince } from "./waits.ts";
-import { isArguments, isHeader, isSpecs, nodeOf } from "./stored_form.ts";
+import { isArguments, isHeader, isSpecs, nodeOf } from "./stored/stored_form.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
 const SCHEMA = 2;

@@ -12,7 +12,7 @@ import {
   isText,
   isTruth,
   type Members,
-} from "./shape.ts";
+} from "./stored/shape.ts";
 
 const isOutcome = isRecord<TaskOutcome>({
   phase: isText,

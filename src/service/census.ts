@@ -2,7 +2,7 @@
  * What the whole deployment holds, for operators: how many workflows are in each phase, how long they have waited, how full
  * the event queue is. One replica counts for all, by itself and not when somebody scrapes it; the others show nothing.
  */
-import { ownerOf } from "../actors/rendezvous.ts";
+import { ownerOf } from "../actors/replicas/rendezvous.ts";
 import type { Gauge, Labels, Metrics } from "../platform/metrics.ts";
 import type { Store } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";

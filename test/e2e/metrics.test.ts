@@ -19,8 +19,8 @@ const LEASE_MS = 1_000;
 /** Longest until a replica notices that it is the one to count, and has counted. */
 const CENSUS = { timeout: 25_000, interval: 250 };
 const WORKFLOWS = "/api/v1/workflows/default";
-/** Of servers that run pods, have several processes, or subscriptions. */
-const OF_OTHERS = /sluice_(pod|orphan_pods|process|webhook)/;
+/** Of servers that run pods, have several processes, or an archive. */
+const OF_OTHERS = /sluice_(pod|orphan_pods|process|archive)/;
 
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {

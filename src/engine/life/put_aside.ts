@@ -9,7 +9,7 @@ import type { IndexEntry } from "../index_entry.ts";
 import { ASIDE } from "./life.ts";
 import { noticedWorkflow } from "../note_changes.ts";
 import type { Header } from "../records.ts";
-import { usableHeader } from "../stored_form.ts";
+import { usableHeader } from "../stored/stored_form.ts";
 
 /** What is known without the stored parts. */
 interface Known {

@@ -4,7 +4,7 @@
  * objects, and runs Workflow objects. When it leaves, the next one lists everything again.
  */
 import { hashText } from "../../actors/actor_ids.ts";
-import { ownerOf } from "../../actors/rendezvous.ts";
+import { ownerOf } from "../../actors/replicas/rendezvous.ts";
 import { errorText } from "../../base/error_text.ts";
 import {
   CLUSTER_KINDS,

@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type Json } from "../../base/json.ts";
 import { hashText } from "../../actors/actor_ids.ts";
-import { ownerOf } from "../../actors/rendezvous.ts";
+import { ownerOf } from "../../actors/replicas/rendezvous.ts";
 import type { Identity } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { CallbackRequest } from "../../events/match.ts";

@@ -8,7 +8,6 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MoveMetrics } from "../../../src/service/history/move_metrics.ts";
 import { parseAllDocuments } from "yaml";
 import { parseAccessRules } from "../../../src/auth/access_rules.ts";
 import { parseConfig } from "../../../src/platform/config.ts";

@@ -2,7 +2,7 @@
  * Which live replica should own which shard: rendezvous hashing, so that a replica that comes or goes moves only its own
  * share. Every replica computes the same answer from the same list.
  */
-import { hashText, mix } from "./actor_ids.ts";
+import { hashText, mix } from "../actor_ids.ts";
 
 /** The replica with the highest score for the shard; undefined when there is none. */
 export function ownerOf(shard: number, replicas: readonly string[]): string | undefined {

@@ -2,10 +2,10 @@
  * What replicas tell each other. A message may get lost: whoever sends one can do without it, or asks again. Each has a
  * topic; that of an answer is the request that it answers.
  */
-import type { Json } from "../base/json.ts";
-import type { Logger } from "../platform/log.ts";
-import type { ShardStore } from "../store/port.ts";
-import type { Reply } from "./shard/answers.ts";
+import type { Json } from "../../base/json.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { ShardStore } from "../../store/port.ts";
+import type { Reply } from "../shard/answers.ts";
 
 /** Topics that are no requests. Replicas of other versions know them by these texts. */
 const Topic = {

@@ -1,9 +1,9 @@
 /**
  * The leases that this replica holds. Their time is the store's; the local clock only tells until when they surely hold.
  */
-import type { Clock } from "../platform/clock.ts";
-import type { Lease, Membership as MembershipStore } from "../store/port.ts";
-import type { HostMetrics, LeaseChange } from "./host_metrics.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Lease, Membership as MembershipStore } from "../../store/port.ts";
+import type { HostMetrics, LeaseChange } from "../host_metrics.ts";
 
 export interface LeasesDeps {
   store: Pick<MembershipStore, "acquire" | "renew" | "release">;

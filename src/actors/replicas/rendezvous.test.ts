@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shardOf, workflowActorId } from "./actor_ids.ts";
+import { shardOf, workflowActorId } from "../actor_ids.ts";
 import { ownerOf } from "./rendezvous.ts";
 
 const SHARDS = Array.from({ length: 64 }, (_, shard) => shard);

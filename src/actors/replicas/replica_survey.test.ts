@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { Deployment, SHARDS } from "../../test/support/deployment.ts";
+import { Deployment, SHARDS } from "../../../test/support/deployment.ts";
 
 let deployment: Deployment;
 afterEach(() => deployment.stop());

@@ -3,10 +3,10 @@
  * replica that rendezvous hashing names, and keeps the leases of ours.
  */
 import { type Actor, createActor } from "xstate";
-import type { Clock } from "../platform/clock.ts";
-import type { Logger } from "../platform/log.ts";
-import type { Lease, Membership as MembershipStore } from "../store/port.ts";
-import type { HostMetrics } from "./host_metrics.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Lease, Membership as MembershipStore } from "../../store/port.ts";
+import type { HostMetrics } from "../host_metrics.ts";
 import type { Leases } from "./leases.ts";
 import { ownerOf } from "./rendezvous.ts";
 import { shardMachine, type ShardWork } from "./shard_machine.ts";

@@ -1,7 +1,7 @@
 /** Checks whether values that come out of a store are what their types say. The tables of stored things are made of them. */
-import { isJsonObject } from "../base/json.ts";
-import { fits } from "../spec/fits.ts";
-import type { Schema } from "../spec/schema/schema.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { fits } from "../../spec/fits.ts";
+import type { Schema } from "../../spec/schema/schema.ts";
 
 /** Tells whether a value is of a type. */
 export type Check = (value: unknown) => boolean;

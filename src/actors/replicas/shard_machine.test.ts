@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createActor } from "xstate";
-import { settle } from "../../test/support/manual_clock.ts";
+import { settle } from "../../../test/support/manual_clock.ts";
 import { shardMachine, type ShardWork } from "./shard_machine.ts";
 
 const EMPTY = { cursor: "", outbox: {}, timers: {} };

@@ -2,12 +2,12 @@
  * Checks the stored parts of a workflow member by member, so that a damaged part is noticed before it is used. Members that
  * are not named here are allowed; a newer program may have written them.
  */
-import { isJsonObject } from "../base/json.ts";
-import { isShared } from "../base/shared_json.ts";
-import { fits, fittingMembers } from "../spec/fits.ts";
-import { WORKFLOW_SPEC } from "../spec/schema/kinds.ts";
-import { OBJECT_META } from "../spec/schema/kubernetes.ts";
-import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../spec/schema/template.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { isShared } from "../../base/shared_json.ts";
+import { fits, fittingMembers } from "../../spec/fits.ts";
+import { WORKFLOW_SPEC } from "../../spec/schema/kinds.ts";
+import { OBJECT_META } from "../../spec/schema/kubernetes.ts";
+import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../../spec/schema/template.ts";
 import {
   type Check,
   isAny,
@@ -30,7 +30,7 @@ import {
   type LockNote,
   type NodeRecord,
   type StoredSpecs,
-} from "./records.ts";
+} from "../records.ts";
 
 const isLockNote = isRecord<LockNote>({
   isHeld: isTruth,

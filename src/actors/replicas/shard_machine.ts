@@ -11,7 +11,7 @@
  *    └──────────── lost ◀── lose (from loading, owning, draining)
  */
 import { assign, fromPromise, setup } from "xstate";
-import type { Lease, ShardState } from "../store/port.ts";
+import type { Lease, ShardState } from "../../store/port.ts";
 
 export type ShardEvent =
   /** This replica should own the shard. */

@@ -1,7 +1,7 @@
 /** Asks all live replicas how they are. Nothing is stored: what a replica says is true when it says it. */
-import type { Json } from "../base/json.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { ReplicaFacts, ReplicaReport } from "./port.ts";
+import type { Json } from "../../base/json.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { ReplicaFacts, ReplicaReport } from "../port.ts";
 import type { ReplicaChannel } from "./replica_channel.ts";
 
 /** How long answers are waited for, ms. A replica that needs longer has a blocked event loop, or is gone. */
