@@ -21,6 +21,10 @@ import type { MoveMetrics, MoveOutcome } from "./move_metrics.ts";
 const LOOK_MS = 2_000;
 /** Longest time between two looks while the archive is away, ms. */
 const LONGEST_LOOK_MS = 30_000;
+/** A look that moved nothing is followed by a rest so many times as long: many finished workflows may have to stay. */
+const REST_SHARE = 20;
+/** While the archive is away, a look ends after so many that are due. */
+const MOST_COUNTED = 10_000;
 /** Entries that are looked at together. */
 const PAGE = 500;
 const MAX_SCAN = 5_000;
@@ -84,6 +88,8 @@ export class Mover {
   readonly #staying = new BoundedCache<ActorId, string>(MOST_STAYING);
   #away: unknown;
   #isAway = false;
+  /** When the one ended that has been due for the longest time, epoch ms, as of the last whole look. */
+  #oldest = Infinity;
 
   constructor(deps: MoverDeps, options: MoverOptions) {
     this.#deps = deps;
@@ -94,34 +100,50 @@ export class Mover {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     for (let failures = 0; !signal.aborted;) {
+      const begun = clock.monotonic();
+      let rest = 0;
       try {
-        await this.look(signal);
+        const moved = await this.look(signal);
+        if (moved === 0 && !this.#isAway) rest = (clock.monotonic() - begun) * REST_SHARE;
         failures = this.#isAway ? failures + 1 : 0;
       } catch (error) {
         failures++;
         if (!signal.aborted) log.warn({ err: error }, "finished workflows were not archived");
       }
-      await clock.sleep(Math.min(LOOK_MS * 2 ** Math.min(failures, 8), LONGEST_LOOK_MS), signal);
+      const pause = Math.min(LOOK_MS * 2 ** Math.min(failures, 8), LONGEST_LOOK_MS);
+      await clock.sleep(Math.max(pause, rest), signal);
     }
   }
 
-  /** Moves all that are due now, at a bounded rate. While the archive is away, it only counts them. */
-  async look(signal: AbortSignal): Promise<void> {
+  /**
+   * Moves all that are due now, at a bounded rate. While the archive is away, it only counts them, up to a bound.
+   * @returns how many are no longer due
+   */
+  async look(signal: AbortSignal): Promise<number> {
     const { metrics, clock } = this.#deps;
     this.#isAway = false;
-    let [left, oldest] = [0, Infinity];
+    let [left, moved, oldest] = [0, 0, Infinity];
+    const isCut = () => this.#isAway && left >= MOST_COUNTED;
     for (const due of this.#due()) {
+      if (isCut()) break;
       for await (const found of this.#candidates(due, signal)) {
+        if (isCut()) break;
+        moved += found.length;
         for (let from = 0; from < found.length; from += BATCH) {
           const batch = found.slice(from, from + BATCH);
           for (const { index: { finishedAt = Infinity } } of await this.#moveBatch(batch, signal)) {
             left++;
+            moved--;
             oldest = Math.min(oldest, finishedAt);
           }
         }
       }
     }
+    // Those that ended first come last.
+    if (isCut()) oldest = Math.min(oldest, this.#oldest);
+    this.#oldest = oldest;
     metrics.looked(left, oldest === Infinity ? 0 : Math.max(0, clock.now() - oldest));
+    return moved;
   }
 
   #due(): Due[] {
