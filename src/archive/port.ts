@@ -136,8 +136,13 @@ export interface Archive {
   labelKeys(namespace: string | undefined, limit: number): Promise<string[]>;
   /** Values of a label key, sorted, at most `limit`. */
   labelValues(namespace: string | undefined, key: string, limit: number): Promise<string[]>;
-  /** Counts per day from rollups, newest day first. @param from first day, `2026-11-01` @param to last day */
-  dayCounts(from: string, to: string, namespace?: string): Promise<DayCount[]>;
+  /**
+   * Counts per day from rollups, newest day first, then by namespace, phase and template.
+   * @param from first day, `2026-11-01`
+   * @param to last day
+   * @param limit most counts. @default {10_000}
+   */
+  dayCounts(from: string, to: string, namespace?: string, limit?: number): Promise<DayCount[]>;
   /** Resolves when the backend answers; rejects with Unavailable otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;

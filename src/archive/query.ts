@@ -127,6 +127,9 @@ export function countOf(
   };
 }
 
+/** Most counts of days that are given at once. */
+export const MOST_DAY_COUNTS = 10_000;
+
 /** The UTC day of a time, `2026-11-23`. */
 export function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
@@ -137,12 +140,6 @@ export function checkDay(day: string): void {
   if (!/^\d{4}-\d\d-\d\d$/.test(day)) {
     throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
   }
-}
-
-/** Days, newest first; then by namespace, phase and template. */
-export function compareDays(a: DayCount, b: DayCount): number {
-  return compareBytes(b.day, a.day) || compareBytes(a.namespace, b.namespace) ||
-    compareBytes(a.phase, b.phase) || compareBytes(a.template, b.template);
 }
 
 /** Changes of counts, summed up by what they count. */

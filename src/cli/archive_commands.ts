@@ -4,7 +4,8 @@ import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { collect, type Context, contextOf, example, wholeNumber } from "./context.ts";
 import { addFollowing, followAll, type FollowOptions } from "./follow.ts";
-import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
+import { hasColour, outputOption, type OutputOptions, print, printTable } from "./output.ts";
+import { span } from "./times.ts";
 import { printWorkflow, printWorkflows } from "./workflow_text.ts";
 
 interface ListOptions extends OutputOptions {
@@ -33,6 +34,7 @@ export function addArchiveCommands(program: Command, exit: (status: number) => v
   addAgain(archive, "resubmit", "submit copies of archived workflows", exit)
     .option("--memoized", "keep the steps that succeeded");
   addPrune(archive);
+  addCounts(archive);
   addLabels(archive);
 }
 
@@ -204,6 +206,46 @@ interface Pruned {
   uid: string;
   phase: string;
   finishedAt: string;
+}
+
+interface CountOptions {
+  from?: string;
+  to?: string;
+}
+
+function addCounts(archive: Command): void {
+  archive.command("counts")
+    .description("how many archived workflows ended on each day, by phase and template")
+    .option("--from <day>", "first day in UTC, such as 2026-11-01 (default: 30 days in all)")
+    .option("--to <day>", "last day (default: today)")
+    .addHelpText(...example("sluice archive counts", "sluice archive counts --from 2026-11-01"))
+    .action(async (options: CountOptions, command: Command) => {
+      const { client, namespace } = contextOf(command);
+      const answer = await client.call("ArchivedWorkflowService_CountArchivedWorkflows", {
+        query: { namespace, ...options },
+      });
+      const rows = (answer["items"] ?? []) as unknown as DayRow[];
+      printTable(
+        ["DAY", "NAMESPACE", "PHASE", "TEMPLATE", "COUNT", "AVERAGE"],
+        rows.map(({ day, namespace, phase, template, count, durationMs }) => [
+          day,
+          namespace,
+          phase,
+          template || "-",
+          String(count),
+          span(durationMs / count),
+        ]),
+      );
+    });
+}
+
+interface DayRow {
+  day: string;
+  namespace: string;
+  phase: string;
+  template: string;
+  count: number;
+  durationMs: number;
 }
 
 function addLabels(archive: Command): void {

@@ -9,6 +9,14 @@ import type { Change, List, LogLine } from "./answer.ts";
 
 /** Path parameters, query, body and answer of each operation; of a stream, `answer` is one frame. */
 export interface Operations {
+  /** How many archived workflows ended on each day, by namespace, phase and template. */
+  ArchivedWorkflowService_CountArchivedWorkflows: {
+    kind: "unary";
+    params: Record<never, never>;
+    query: { "namespace"?: string | undefined; "from"?: string | undefined; "to"?: string | undefined };
+    body: undefined;
+    answer: JsonObject;
+  };
   /** Delete an archived workflow. */
   ArchivedWorkflowService_DeleteArchivedWorkflow: {
     kind: "unary";
@@ -904,6 +912,7 @@ export interface Operations {
 
 /** Where each operation is. */
 export const OPERATIONS = {
+  ArchivedWorkflowService_CountArchivedWorkflows: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-counts"},
   ArchivedWorkflowService_DeleteArchivedWorkflow: {"kind":"unary","method":"DELETE","path":"/api/v1/archived-workflows/{uid}"},
   ArchivedWorkflowService_GetArchivedWorkflow: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows/{uid}"},
   ArchivedWorkflowService_ListArchivedWorkflowLabelKeys: {"kind":"unary","method":"GET","path":"/api/v1/archived-workflows-label-keys"},

@@ -24,6 +24,7 @@ import {
   MAX_LIMIT,
   MAX_PUT,
   MAX_UIDS,
+  MOST_DAY_COUNTS,
   positionOf,
 } from "../query.ts";
 import { unavailable } from "../../base/problem.ts";
@@ -294,15 +295,20 @@ class Adapter implements PostgresArchive {
     return rows.map(({ value }) => value ?? "");
   }
 
-  async dayCounts(from: string, to: string, namespace?: string): Promise<DayCount[]> {
+  async dayCounts(
+    from: string,
+    to: string,
+    namespace?: string,
+    limit = MOST_DAY_COUNTS,
+  ): Promise<DayCount[]> {
     checkDay(from);
     checkDay(to);
     const { scope } = await this.#prepared();
     const rows = await this.#connections.query(
       `select day, namespace, phase, template, count::text, duration::text from sluice_archive_day
        where scope = $1::int and day between $2::text and $3::text and ($4::text is null or namespace = $4::text)
-       order by day desc, namespace, phase, template`,
-      [String(scope), from, to, namespace ?? null],
+       order by day desc, namespace, phase, template limit $5::bigint`,
+      [String(scope), from, to, namespace ?? null, String(limit)],
     );
     return rows.map((row) => ({
       day: row["day"] ?? "",

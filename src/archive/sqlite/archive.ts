@@ -19,13 +19,13 @@ import {
   checkCount,
   checkDay,
   checkQuery,
-  compareDays,
   comparePositions,
   isExpired,
   matchesEntry,
   MAX_LIMIT,
   MAX_PUT,
   MAX_UIDS,
+  MOST_DAY_COUNTS,
   positionOf,
 } from "../query.ts";
 import { ListWalk } from "./list_walk.ts";
@@ -271,16 +271,22 @@ class SqliteArchive implements Archive {
   }
 
   // deno-lint-ignore require-await -- so that trouble is a rejection
-  async dayCounts(from: string, to: string, namespace?: string): Promise<DayCount[]> {
+  async dayCounts(
+    from: string,
+    to: string,
+    namespace?: string,
+    limit = MOST_DAY_COUNTS,
+  ): Promise<DayCount[]> {
     checkDay(from);
     checkDay(to);
     return this.#file.all(
       `SELECT * FROM day_count WHERE day BETWEEN ? AND ? AND ${
         namespace === undefined ? "true" : "namespace = ?"
-      }`,
+      } ORDER BY day DESC, namespace, phase, template LIMIT ?`,
       from,
       to,
       ...(namespace === undefined ? [] : [namespace]),
+      limit,
     ).map((row) => ({
       day: String(row["day"]),
       namespace: String(row["namespace"]),
@@ -288,7 +294,7 @@ class SqliteArchive implements Archive {
       template: String(row["template"]),
       count: Number(row["count"]),
       durationMs: Number(row["duration"]),
-    })).sort(compareDays);
+    }));
   }
 
   // deno-lint-ignore require-await -- so that trouble is a rejection

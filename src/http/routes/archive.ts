@@ -11,6 +11,7 @@ import {
   resubmitArchived,
   retryArchived,
 } from "../../service/workflows/archive.ts";
+import { countDays } from "../../service/history/day_counts.ts";
 import { pruneArchive } from "../../service/history/retention.ts";
 import { LIST_OPTIONS } from "../query.ts";
 import {
@@ -127,6 +128,18 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
       const request = defined({ memoized, parameters });
       const ref = refOf(call, call.body);
       return changedWire(call, await resubmitArchived(call.service, call.caller, ref, request));
+    },
+  }),
+  unary({
+    method: "GET",
+    path: "/api/v1/archived-workflows-counts",
+    operation: `${service}_CountArchivedWorkflows`,
+    tag,
+    summary: "How many archived workflows ended on each day, by namespace, phase and template",
+    query: { namespace: "string", from: "string", to: "string" },
+    run: async (call): Promise<JsonObject> => {
+      const counts = await countDays(call.service, call.caller, call.query);
+      return { items: counts.map((count) => ({ ...count })) };
     },
   }),
   unary<PruneBody>({

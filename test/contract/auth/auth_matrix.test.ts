@@ -76,6 +76,7 @@ const RULES = {
     ArchivedWorkflowService_ListArchivedWorkflowLabelKeys
     ArchivedWorkflowService_ListArchivedWorkflowLabelValues
     ArchivedWorkflowService_PruneArchivedWorkflows
+    ArchivedWorkflowService_CountArchivedWorkflows
     ImportService_ImportConfigMap
     ImportService_ImportWorkflow
     EventService_ReceiveEvent

@@ -268,3 +268,20 @@ test("watchers of the list do not hear of a move", () => {
   expect(good.length).toBeGreaterThan(1);
   expect(good.map(({ type }) => type)).not.toContain("DELETED");
 });
+
+test("what has ended is counted by day, phase and template", async () => {
+  const day = new Date().toISOString().slice(0, 10);
+  const path = "/archived-workflows-counts";
+  const { items } = await call("GET", `${path}?namespace=default`);
+  const sum = (items as { day: string; phase: string; count: number }[])
+    .filter((one) => one.phase === "Succeeded")
+    .reduce((total, { count }) => total + count, 0);
+  expect(sum).toBeGreaterThan(0);
+  expect(items[0]).toMatchObject({ namespace: "default", durationMs: expect.any(Number) });
+  expect((await call("GET", `${path}?namespace=nowhere&to=${day}`)).items).toEqual([]);
+  expect(await call("GET", `${path}?from=yesterday`)).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('"yesterday" is not a day'),
+  });
+  expect(await call("GET", `${path}?from=2026-02-02&to=2026-02-01`)).toMatchObject({ status: 400 });
+});
