@@ -390,6 +390,7 @@ test("doctor shows what is wrong and what to do, and its exit status tells", asy
     "cluster",
     "artifacts",
     "webhooks",
+    "subscriptions",
     "version",
     "own clock",
   ]);
