@@ -3,6 +3,7 @@
  * are none: lists are empty, streams are quiet, and writes are refused with a hint what to use instead.
  */
 import { notFound, Problem, ProblemCode } from "../../base/problem.ts";
+import { checkAbsentList } from "../../service/absent_kinds.ts";
 import { requireAccess } from "../../service/access.ts";
 import { timeLimit } from "../../service/watch_timeout.ts";
 import { GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
@@ -59,8 +60,7 @@ function listRoute(kind: AbsentKind): UnaryRoute {
     summary: `An empty list: there are no ${resource} here`,
     query: LIST_OPTIONS,
     run: async (call) => {
-      const namespace = param(call, "namespace");
-      await requireAccess(call.caller, { verb: "list", resource, namespace });
+      await checkAbsentList(call.caller, "list", resource, watchRequest(call));
       return { metadata: {}, items: [] };
     },
   });
@@ -129,10 +129,9 @@ function quietRoute(
     summary,
     query: LIST_OPTIONS,
     open: async (call) => {
-      const namespace = param(call, "namespace");
-      await requireAccess(call.caller, { verb: "watch", resource, namespace });
-      const { timeoutSeconds } = watchRequest(call);
-      return silence(timeLimit(call.service.clock, call.signal, timeoutSeconds));
+      const request = watchRequest(call);
+      await checkAbsentList(call.caller, "watch", resource, request);
+      return silence(timeLimit(call.service.clock, call.signal, request.timeoutSeconds));
     },
   });
 }

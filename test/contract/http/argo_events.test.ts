@@ -26,6 +26,10 @@ test.each(["event-sources", "sensors"])(
       status: 200,
       body: { metadata: {}, items: [] },
     });
+    for (const wrong of ["labelSelector=a%20b", "fieldSelector=x"]) {
+      const { status } = await ask(`/api/v1/${kind}/default?listOptions.${wrong}`);
+      expect(status).toBe(400);
+    }
     expect((await ask(`/api/v1/${kind}/default/x`)).status).toBe(404);
     for (
       const [method, path] of [["POST", ""], ["PUT", "/x"], ["DELETE", "/x"]] as const
