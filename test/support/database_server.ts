@@ -127,6 +127,7 @@ export async function startDatabase(name: DatabaseName): Promise<DatabaseServer>
     return server;
   };
   const crash = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
     const gone = once(server, "exit");
     process.kill(server.pid ?? 0, "SIGKILL");
     await gone;

@@ -31,7 +31,6 @@ describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""
   afterAll(async () => {
     await server?.stop();
     await redis?.stop();
-    await database?.restart().catch(() => {});
     await database?.stop();
   });
 
