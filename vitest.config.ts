@@ -1,61 +1,81 @@
-import { defineConfig } from "vitest/config";
+import { availableParallelism } from "node:os";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { ALONE } from "./test/support/alone.ts";
+
+type Settings = NonNullable<TestProjectInlineConfiguration["test"]>;
+
+const PROPERTIES = ["src/**/*.property.test.ts", "test/property/**/*.test.ts"];
+/** Vitest would leave one processor free: of two, half of them. */
+const PROCESSORS = availableParallelism();
+/** Tests of servers mostly wait, but each has several processes: more of them would only delay each other. */
+const SERVERS = Math.min(2, PROCESSORS);
+/** Needs Helm, not Redis. */
+const CHART = "test/contract/helm/**/*.test.ts";
+const SEEDED = { setupFiles: ["test/support/property_seed.ts"] };
+
+let groups = 0;
+
+/** A project whose files run side by side. Projects run one after the other, in the order in which they are made here. */
+function project(name: string, maxWorkers: number, settings: Settings) {
+  return { test: { ...settings, name, maxWorkers, sequence: { groupOrder: ++groups } } };
+}
+
+/** The same, but files that measure time run afterwards, one at a time, as the project `NAME-alone`. */
+function projects(name: keyof typeof ALONE, maxWorkers: number, settings: Settings) {
+  const { exclude = [] } = settings;
+  const alone = [...ALONE[name]];
+  return [
+    project(name, maxWorkers, { ...settings, exclude: [...exclude, ...alone] }),
+    project(`${name}-alone`, 1, { ...settings, include: alone }),
+  ];
+}
 
 /** Fast projects first: `unit` needs nothing, `contract` needs redis-server, the rest start real servers. */
 export default defineConfig({
   test: {
     globals: false,
     projects: [
-      {
-        test: {
-          name: "unit",
-          setupFiles: ["test/support/property_seed.ts"],
-          include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/docs/**/*.test.ts"],
-          exclude: ["**/*.property.test.ts", "node_modules/**"],
-          // Generous, because a busy machine is no defect. Tests that check speed measure processor time themselves.
-          testTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: "property",
-          setupFiles: ["test/support/property_seed.ts"],
-          include: ["src/**/*.property.test.ts", "test/property/**/*.test.ts"],
-          testTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: "contract",
-          setupFiles: ["test/support/property_seed.ts"],
-          include: ["test/contract/**/*.test.ts"],
-          globalSetup: ["test/support/global_setup.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: "e2e",
-          include: [
-            "test/e2e/**/*.test.ts",
-            "test/simulation/**/*.test.ts",
-            "test/chaos/**/*.test.ts",
-          ],
-          globalSetup: ["test/support/global_setup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: "fuzz",
-          include: ["test/fuzz/**/*.test.ts"],
-          // Each kind runs its inputs in its own process; as many kinds at once as there are processors.
-          maxConcurrency: 2,
-        },
-      },
+      ...projects("unit", PROCESSORS, {
+        ...SEEDED,
+        include: ["src/**/*.test.ts"],
+        exclude: [...PROPERTIES, "node_modules/**"],
+        // Generous, because a busy machine is no defect.
+        testTimeout: 30_000,
+      }),
+      // Whatever the runtime: Node leaves it out.
+      project("pages", PROCESSORS, {
+        ...SEEDED,
+        include: ["tools/**/*.test.ts", "test/docs/**/*.test.ts", CHART],
+        testTimeout: 60_000,
+      }),
+      ...projects("property", PROCESSORS, {
+        ...SEEDED,
+        include: PROPERTIES,
+        testTimeout: 120_000,
+      }),
+      ...projects("contract", SERVERS, {
+        ...SEEDED,
+        include: ["test/contract/**/*.test.ts"],
+        exclude: [CHART],
+        globalSetup: ["test/support/global_setup.ts"],
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+      }),
+      // Pure computing on a simulated clock; it starts as many processes as it can use.
+      project("simulation", PROCESSORS, {
+        include: ["test/simulation/**/*.test.ts"],
+      }),
+      ...projects("e2e", SERVERS, {
+        include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
+        globalSetup: ["test/support/global_setup.ts"],
+        testTimeout: 300_000,
+        hookTimeout: 120_000,
+      }),
+      // Each kind runs its inputs in its own process; as many kinds at once as there are processors.
+      project("fuzz", 1, {
+        include: ["test/fuzz/**/*.test.ts"],
+        maxConcurrency: 2,
+      }),
     ],
   },
 });

@@ -2,7 +2,7 @@
 /**
  * What a page of 50 archived workflows costs in PostgreSQL, with 1,000 rows and with ROWS:
  *
- *   [ROWS=2000000] [REQUESTS=200] deno run -A bench/archive.ts
+ *   [ROWS=2000000] [REQUESTS=200] deno task bench archive
  *
  * The rows are small. They are written by SQL into the tables of the reference and into ours, as the adapter would. Then
  * it asks for the first, a middle and the last page of each query and shows percentiles of the time until the page is

@@ -14,5 +14,6 @@ if (name === undefined || !names.includes(name)) {
   console.error(`deno task bench NAME, one of: ${names.join(", ")}`);
   process.exit(2);
 }
-const command = ["run", "-A", join(FOLDER, `${name}.ts`), ...args];
+// With --expose-gc, a benchmark can tell what is in use from garbage.
+const command = ["run", "-A", "--v8-flags=--expose-gc", join(FOLDER, `${name}.ts`), ...args];
 process.exit(spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? 1);

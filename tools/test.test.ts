@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countOf } from "./test.ts";
+import { countOf, withAlone } from "./test.ts";
 
 const base = {
   numPassedTests: 3,
@@ -47,4 +47,10 @@ test("countOf() names what failed, with the first line of its error", () => {
 
 test("countOf() never calls an unsuccessful run clean", () => {
   expect(countOf({ ...base, success: false, testResults: [] }).failed).toBe(1);
+});
+
+test("withAlone() takes with a project its files that run alone, and leaves other options", () => {
+  expect(withAlone(["--project", "unit", "src/a", "--project=contract", "-t", "x"]))
+    .toEqual(["--project", "unit*", "src/a", "--project=contract*", "-t", "x"]);
+  expect(withAlone(["--project", "e2e*"])).toEqual(["--project", "e2e*"]);
 });

@@ -3,7 +3,8 @@
  * `deno task test [vitest filters…]`: runs every vitest project on Deno, then the fast ones on Node ≥ 24 (fetched as an
  * npm package if PATH has none), and ends with the line `N passed, N failed[, N skipped]`.
  *
- * `--runtime deno|node` limits the run to one runtime; all other options go to vitest.
+ * `--runtime deno|node` limits the run to one runtime; all other options go to vitest. `--project contract` also runs
+ * `contract-alone`, the files of the same kind that measure time.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -108,10 +109,19 @@ export function nodeCommand(): { command: string; args: string[] } {
     : { command: "npx", args: ["-y", NODE_PACKAGE] };
 }
 
+/** The same options, but each `--project NAME` is also that of `NAME-alone`. */
+export function withAlone(options: readonly string[]): string[] {
+  return options.map((option, at) =>
+    option.startsWith("--project=") || options[at - 1] === "--project"
+      ? option.replace(/[^*]$/, "$&*")
+      : option
+  );
+}
+
 function main(argv: string[]): void {
   const at = argv.indexOf("--runtime");
   const only = at >= 0 ? argv[at + 1] : undefined;
-  const filters = at >= 0 ? argv.toSpliced(at, 2) : argv;
+  const filters = withAlone(at >= 0 ? argv.toSpliced(at, 2) : argv);
   const counts: Count[] = [];
   if (only !== "node") {
     counts.push(run("Deno", process.execPath, ["run", "-A", "npm:vitest"], filters));
@@ -120,7 +130,7 @@ function main(argv: string[]): void {
     const node = nodeCommand();
     const projects = filters.some((f) => f.startsWith("--project"))
       ? filters
-      : [...filters, "--project", "unit", "--project", "contract"];
+      : [...filters, "--project", "unit*", "--project", "contract*"];
     counts.push(
       run("Node", node.command, [...node.args, "node_modules/vitest/vitest.mjs"], projects),
     );

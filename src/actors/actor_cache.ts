@@ -73,8 +73,7 @@ export class ActorCache {
   pin(id: ActorId, lease: Lease): HotEntry | undefined {
     const slot = this.#find(id, lease);
     if (!slot) return undefined;
-    this.#leave(slot);
-    this.#join(slot, slot.group);
+    if (slot.link !== undefined) slot.group.slots.moveToEnd(slot.link);
     slot.pins++;
     return slot.entry;
   }

@@ -183,8 +183,9 @@ export class CronRunner {
     while (!signal.aborted) {
       let next = Infinity;
       try {
-        const replicas = await store.membership.replicas();
-        if (this.#isLoaded) next = this.#look(replicas);
+        if (this.#isLoaded && this.#entries.size > 0) {
+          next = this.#look(await store.membership.replicas());
+        }
       } catch (error) {
         log.warn({ err: error }, "cron workflows not looked at");
       }

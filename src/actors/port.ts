@@ -53,7 +53,14 @@ export type WorkflowCommand =
   /** Writes the index entry, for one that an older program wrote with less. */
   | { type: "reindex" }
   /** `forGood`: it does not stay in the archive either. */
-  | { type: "delete"; force?: boolean; uid?: string; forGood?: boolean };
+  | {
+    type: "delete";
+    force?: boolean;
+    uid?: string;
+    forGood?: boolean;
+    /** What the archive has of it stays there. */
+    keepsArchived?: boolean;
+  };
 
 /** Manifests as parsed objects, by `kind/namespace/name`; undefined where there is none. */
 export type KnownManifests = ReadonlyMap<string, object | undefined>;

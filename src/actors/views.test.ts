@@ -51,25 +51,33 @@ test("views show every actor as it was, from wherever the feed is read, however 
       fc.integer({ min: 50, max: 2_000 }),
       fc.integer({ min: 0, max: 60 }),
       fc.integer({ min: 0, max: 20 }),
-      async (steps, from, maxSize, lag, lateness) => {
+      fc.integer({ min: 1, max: 8 }),
+      async (steps, from, maxSize, lag, lateness, expected) => {
         const { changes, states } = history(steps);
         let at = 0;
+        /** The changes up to here were read. */
+        let read = 0;
         const views = new Views({
           maxSize,
           load(id) {
-            const last = changes.slice(0, at + lag + 1).findLastIndex((change) => change.id === id);
+            const seen = changes.slice(0, Math.max(read, at + lag + 1));
+            const last = seen.findLastIndex((change) => change.id === id);
             const isGone = changes[last]?.type === "DELETED";
             return Promise.resolve(isGone ? undefined : states[last]);
           },
           history: (id, after) =>
             Promise.resolve(
-              changes.slice(0, at + lag + 1 + lateness).filter((change) =>
+              changes.slice(0, Math.max(read, at + lag + 1) + lateness).filter((change) =>
                 change.id === id && Number(change.version) > Number(after)
               ),
             ),
         });
         for (at = from; at < changes.length; at++) {
           const change = changes[at];
+          if (at >= read && expected > 1) {
+            read = at + expected;
+            views.expect(changes.slice(at, read));
+          }
           if (change) expect(await views.after(change)).toEqual(states[at]);
         }
       },
@@ -89,4 +97,59 @@ test("what is not asked for leaves memory", async () => {
     await views.after({ type: "ADDED", id: `wf/ns/${index}`, version: `${index}`, put, drop: [] });
   }
   expect(views.count).toBeLessThan(10);
+});
+
+test("what rests leaves memory, and is loaded again when it changes", async () => {
+  const loaded: string[] = [];
+  const views = new Views({
+    load: (id) => {
+      loaded.push(id);
+      return Promise.resolve({ id, version: "9", parts: { h: "loaded" } });
+    },
+    history: () => Promise.resolve([]),
+  });
+  const change = (id: string, type: "ADDED" | "MODIFIED", version: string) => ({
+    ...{ id, type, version, put: { h: version }, drop: [] },
+  });
+  await views.after(change("wf/ns/one", "ADDED", "1"), 100);
+  await views.after(change("wf/ns/two", "ADDED", "2"), 200);
+  await views.after(change("wf/ns/one", "MODIFIED", "3"), 300);
+  expect(views.forgetBefore(250)).toBe(true);
+  expect(views.count).toBe(1);
+  expect((await views.after(change("wf/ns/one", "MODIFIED", "8"), 400)).parts).toEqual({ h: "8" });
+  expect(loaded).toEqual([]);
+  expect((await views.after(change("wf/ns/two", "MODIFIED", "9"), 400)).parts).toEqual({
+    h: "loaded",
+  });
+  expect(loaded).toEqual(["wf/ns/two"]);
+  expect(views.forgetBefore(500)).toBe(false);
+  expect(views.count).toBe(0);
+});
+
+test("what comes next is loaded at once, and only if it is not here", async () => {
+  const loaded: string[] = [];
+  const views = new Views({
+    load: (id) => {
+      loaded.push(id);
+      return Promise.resolve({ id, version: "9", parts: { h: "loaded" } });
+    },
+    history: () => Promise.resolve([]),
+  });
+  const change = (name: string, type: Change["type"], version: string): Change => ({
+    ...{ id: `wf/ns/${name}`, type, version, put: { h: version }, drop: [] },
+  });
+  await views.after(change("here", "ADDED", "1"));
+  const next = [
+    change("here", "MODIFIED", "2"),
+    change("made", "ADDED", "3"),
+    change("made", "MODIFIED", "4"),
+    change("first", "MODIFIED", "5"),
+    change("gone", "DELETED", "6"),
+    change("first", "MODIFIED", "7"),
+    change("second", "MODIFIED", "9"),
+  ];
+  views.expect(next);
+  expect(loaded).toEqual(["wf/ns/first", "wf/ns/second"]);
+  for (const one of next) await views.after(one);
+  expect(loaded).toEqual(["wf/ns/first", "wf/ns/second"]);
 });

@@ -1,6 +1,7 @@
 /**
  * Read models of actors that changed lately, kept up to date from the change feed: a watched workflow is loaded once, then
- * only what changed is put in. Bounded by the text they hold; those not asked for longest go.
+ * only what changed is put in. Bounded by the text they hold; those not asked for longest go, and all that rest for a while:
+ * most of what changed wave by wave waits now, and memory follows what runs.
  */
 import type { ActorId, Change, StoredActor } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
@@ -10,6 +11,8 @@ interface View {
   parts: Record<string, string>;
   /** Characters of all parts, roughly. */
   size: number;
+  /** When it was used last, as the user counts. */
+  at: number;
 }
 
 /** Tells whether version `a` comes before version `b`. */
@@ -20,8 +23,16 @@ export function isOlder(a: Version, b: Version): boolean {
 /** A view after a change. */
 function changed(view: View, { put, drop }: Change): View {
   const parts = { ...view.parts };
-  for (const key of drop) delete parts[key];
-  return { parts: Object.assign(parts, put), size: view.size + sizeOf(put) };
+  let { size } = view;
+  const replace = (key: string, text: string | undefined) => {
+    size += partSize(key, text) - partSize(key, parts[key]);
+  };
+  for (const key of drop) {
+    replace(key, undefined);
+    delete parts[key];
+  }
+  for (const key in put) replace(key, put[key]);
+  return { ...view, parts: Object.assign(parts, put), size };
 }
 
 export interface ViewsOptions {
@@ -37,6 +48,8 @@ export class Views {
   readonly #options: ViewsOptions;
   /** In order of use, oldest first. */
   readonly #views = new Map<ActorId, View>();
+  /** Actors that are being loaded for changes that come next. */
+  readonly #expected = new Map<ActorId, Promise<StoredActor | undefined>>();
   #size = 0;
 
   constructor(options: ViewsOptions) {
@@ -49,12 +62,32 @@ export class Views {
   }
 
   /**
+   * Begins to load the actors of changes that come next, all at once, as far as they are not here. Whatever was expected before
+   * and did not come is forgotten.
+   * @param isWanted asked only about actors that are not here
+   */
+  expect(changes: readonly Change[], isWanted: (id: ActorId) => boolean = () => true): void {
+    this.#expected.clear();
+    const known = new Set<ActorId>();
+    for (const { id, type } of changes) {
+      if (type === "MODIFIED" && !known.has(id) && !this.#views.has(id) && isWanted(id)) {
+        const loading = this.#options.load(id);
+        // Whoever comes to the change sees the error.
+        loading.catch(() => {});
+        this.#expected.set(id, loading);
+      }
+      known.add(id);
+    }
+  }
+
+  /**
    * The actor right after a change, right before it when it was deleted, whatever became of it since. One reader shows all
    * changes in order; of those that it passes over it must `forget` the actor.
    *
+   * @param now tells `forgetBefore` how old the view is
    * @throws {VersionTooOld} the feed no longer tells
    */
-  async after(change: Change): Promise<StoredActor> {
+  async after(change: Change, now = 0): Promise<StoredActor> {
     const { id, type, version, put, before = {} } = change;
     let view = this.#views.get(id);
     this.#remove(id);
@@ -63,15 +96,18 @@ export class Views {
       view = changed(view, change);
     } else {
       const parts = type === "ADDED" ? put : await this.#partsAfter(id, version);
-      view = { parts, size: sizeOf(parts) };
+      view = { parts, size: sizeOf(parts), at: now };
     }
+    view.at = now;
     this.#keep(id, view);
     return { id, version, parts: view.parts };
   }
 
   /** Loads the actor and goes back over what happened since. */
   async #partsAfter(id: ActorId, version: Version): Promise<Record<string, string>> {
-    const now = await this.#options.load(id);
+    const loading = this.#expected.get(id) ?? this.#options.load(id);
+    this.#expected.delete(id);
+    const now = await loading;
     if (now?.version === version) return now.parts;
     return partsBefore(await this.#options.history(id, version), now);
   }
@@ -79,6 +115,15 @@ export class Views {
   /** Forgets an actor, because a change of it was passed over. */
   forget(id: ActorId): void {
     this.#remove(id);
+  }
+
+  /** Forgets actors that were not asked for since then. @returns whether some are left */
+  forgetBefore(time: number): boolean {
+    for (const [id, { at }] of this.#views) {
+      if (at >= time) return true;
+      this.#remove(id);
+    }
+    return false;
   }
 
   /** Forgets all, because changes were missed. */
@@ -126,6 +171,10 @@ function partsBefore(
 
 function sizeOf(parts: Record<string, string>): number {
   let size = 100;
-  for (const key in parts) size += key.length + (parts[key]?.length ?? 0);
+  for (const key in parts) size += partSize(key, parts[key]);
   return size;
+}
+
+function partSize(key: string, text: string | undefined): number {
+  return text === undefined ? 0 : key.length + text.length;
 }

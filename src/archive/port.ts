@@ -9,6 +9,7 @@
  * - No call counts or reads all rows. Work is in proportion to the page, or bounded by `maxScan`.
  * - Trouble with the backend (down, read-only, full) is a `Problem` with code Unavailable.
  */
+import type { EntryFilter } from "../expr/selectors/entry_filter.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 
 /** What lists filter and sort by. All times are epoch ms. */
@@ -47,17 +48,7 @@ export interface ArchivePosition {
 }
 
 /** Filters of a list. All given ones must hold; bounds are inclusive. Nothing starts or ends before it is created. */
-export interface ArchiveQuery {
-  namespace?: string;
-  notNamespace?: string;
-  name?: { value: string; match: "exact" | "contains" | "prefix" | "not" };
-  labels?: LabelTerm[];
-  phases?: string[];
-  createdAfter?: number;
-  startedAfter?: number;
-  startedBefore?: number;
-  finishedBefore?: number;
-  finishedAfter?: number;
+export interface ArchiveQuery extends EntryFilter {
   /** The parameter has this value. It must be one that is indexed; others are InvalidArgument. */
   parameter?: { name: string; value: string };
   /** 1 to 1,000. */
@@ -118,8 +109,20 @@ export interface DayCount {
   durationMs: number;
 }
 
+/** How many rows were created when: exact, kept with the rows in one transaction. */
+export interface CreatedCounts {
+  /** When the oldest was created; absent when there is none. */
+  oldest?: number;
+  /** By phase: the number of each span. */
+  phases: Record<string, number[]>;
+}
+
 export interface Archive {
-  /** Writes rows, all or none. At most 200 at once. @throws {Problem} Unavailable */
+  /**
+   * Writes rows, all or none, and notes of each that the store has it too. At most 200 at once. A repeat, which may be late,
+   * leaves the note of `noteBack` as it is.
+   * @throws {Problem} Unavailable
+   */
   put(rows: readonly ArchivedWorkflow[]): Promise<void>;
   /** By uid. */
   get(uid: string): Promise<ArchivedWorkflow | undefined>;
@@ -143,6 +146,24 @@ export interface Archive {
    * @param limit most counts. @default {10_000}
    */
   dayCounts(from: string, to: string, namespace?: string, limit?: number): Promise<DayCount[]>;
+  /**
+   * Counts rows by phase and creation from rollups.
+   * @param bounds epoch ms, ascending: a span goes from one up to, and not including, the next
+   */
+  createdCounts(bounds: readonly number[], namespace?: string): Promise<CreatedCounts>;
+  /** Notes of rows that the store has them too, because they come back there. At most 1,000 at once. */
+  noteBack(uids: readonly string[]): Promise<void>;
+  /**
+   * Takes the notes of `put` away: the workflows have left the store. At most 1,000 at once. Those that have come back since
+   * keep their note, unless it is certain that it is wrong.
+   * @param isCertain @default {false}
+   */
+  noteLeft(uids: readonly string[], isCertain?: boolean): Promise<void>;
+  /**
+   * Rows with such a note, by uid, after a uid, at most `limit`. Of a workflow that the store and the archive have there is
+   * one. There may be one of a workflow that has left the store.
+   */
+  notedLive(limit: number, after?: string): Promise<ArchivedEntry[]>;
   /** Resolves when the backend answers; rejects with Unavailable otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /** What lists of the archive mean, for both adapters: which rows a query selects, in which order, how rows are counted. */
 import { invalid } from "../base/problem.ts";
+import { passesFilter } from "../expr/selectors/entry_filter.ts";
 import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import type {
   ArchivedEntry,
@@ -71,17 +72,9 @@ export function checkCount(what: string, count: number, most: number): void {
 
 /** Tells whether a list shows a row. */
 export function matchesEntry(entry: ArchivedEntry, query: ArchiveQuery): boolean {
-  const { startedAt, finishedAt, parameters } = entry;
   const { parameter } = query;
-  return (query.namespace === undefined || entry.namespace === query.namespace) &&
-    (query.notNamespace === undefined || entry.namespace !== query.notNamespace) &&
-    (query.name === undefined || matchesName(entry.name, query.name)) &&
-    (query.phases === undefined || query.phases.includes(entry.phase)) &&
-    isWithin(entry.createdAt, query.createdAfter) &&
-    isWithin(startedAt, query.startedAfter, query.startedBefore) &&
-    isWithin(finishedAt, query.finishedAfter, query.finishedBefore) &&
-    (parameter === undefined || parameters?.[parameter.name] === parameter.value) &&
-    (query.labels === undefined || matchesLabels(query.labels, entry.labels));
+  return (parameter === undefined || entry.parameters?.[parameter.name] === parameter.value) &&
+    passesFilter(entry, query);
 }
 
 /** Tells whether a retention rule selects a row. */
@@ -90,25 +83,6 @@ export function isExpired(entry: ArchivedEntry, rule: RetentionRule): boolean {
     (rule.namespace === undefined || entry.namespace === rule.namespace) &&
     (rule.phases === undefined || rule.phases.includes(entry.phase)) &&
     (rule.labels === undefined || matchesLabels(rule.labels, entry.labels));
-}
-
-function matchesName(name: string, filter: NonNullable<ArchiveQuery["name"]>): boolean {
-  switch (filter.match) {
-    case "exact":
-      return name === filter.value;
-    case "contains":
-      return name.includes(filter.value);
-    case "prefix":
-      return name.startsWith(filter.value);
-    case "not":
-      return name !== filter.value;
-  }
-}
-
-/** A time that is not known is within no bound. */
-function isWithin(time: number | undefined, from?: number, to?: number): boolean {
-  if (from === undefined && to === undefined) return true;
-  return time !== undefined && time >= (from ?? -Infinity) && time <= (to ?? Infinity);
 }
 
 /** What a row adds to the count of its day. */
@@ -135,11 +109,11 @@ export function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** @throws {Problem} InvalidArgument when it is no day */
-export function checkDay(day: string): void {
-  if (!/^\d{4}-\d\d-\d\d$/.test(day)) {
-    throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
-  }
+/** When a day begins, epoch ms. @throws {Problem} InvalidArgument when it is no day */
+export function beginOfDay(day: string): number {
+  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  if (Number.isNaN(time)) throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
+  return time;
 }
 
 /** Changes of counts, summed up by what they count. */

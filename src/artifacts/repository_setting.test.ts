@@ -26,6 +26,6 @@ test.each([
   expect(parseRepository(text)).toEqual(expected);
 });
 
-test.each(["", "gcs://b", "s3://host"])("parseRepository(%j) refuses", (text) => {
+test.each(["", "gcs://b", "file:/a/b", "s3://host"])("parseRepository(%j) refuses", (text) => {
   expect(() => parseRepository(text)).toThrow("Artifact repository");
 });

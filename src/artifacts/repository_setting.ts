@@ -16,7 +16,7 @@ export type RepositorySetting =
 export function parseRepository(text: string): RepositorySetting {
   if (!text.startsWith("s3://")) {
     const path = text.replace(/^folder:/, "");
-    if (path === "" || /^\w+:\/\//.test(path)) {
+    if (path === "" || /^\w{2,}:/.test(path)) {
       throw invalid(`Artifact repository "${text}" is neither FOLDER nor s3://ENDPOINT/BUCKET`);
     }
     return { type: "folder", path: resolve(path) };

@@ -48,3 +48,16 @@ test("the member that is shown may leave", () => {
   expect(seen).toEqual([1, 2, 3]);
   expect([...chain]).toEqual([]);
 });
+
+test("a member moves to the end, also when it has left", () => {
+  const chain = new Chain<string>();
+  const first = chain.add("first");
+  const second = chain.add("second");
+  chain.moveToEnd(second);
+  expect([...chain]).toEqual(["first", "second"]);
+  chain.moveToEnd(first);
+  expect([...chain]).toEqual(["second", "first"]);
+  chain.remove(second);
+  chain.moveToEnd(second);
+  expect(chain.takeAll()).toEqual(["first", "second"]);
+});

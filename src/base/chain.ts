@@ -23,11 +23,16 @@ export class Chain<T> {
 
   /** Adds a member at the end. */
   add(value: T): Link<T> {
-    const link: Link<T> = { value, before: this.#last, after: undefined, isIn: true };
-    if (this.#last === undefined) this.#first = link;
-    else this.#last.after = link;
-    this.#last = link;
+    const link: Link<T> = { value, before: undefined, after: undefined, isIn: false };
+    this.#append(link);
     return link;
+  }
+
+  /** Makes a member the last one, also one that has left. */
+  moveToEnd(link: Link<T>): void {
+    if (link === this.#last) return;
+    this.remove(link);
+    this.#append(link);
   }
 
   /** Takes a member out; nothing happens when it has left. */
@@ -41,6 +46,14 @@ export class Chain<T> {
     // What has left must not keep its neighbours alive.
     link.before = link.after = undefined;
     link.isIn = false;
+  }
+
+  #append(link: Link<T>): void {
+    link.before = this.#last;
+    link.isIn = true;
+    if (this.#last === undefined) this.#first = link;
+    else this.#last.after = link;
+    this.#last = link;
   }
 
   /** All members, oldest first; the one that is shown may leave meanwhile. */

@@ -5,6 +5,7 @@ import { defined } from "../base/defined.ts";
 import { type Client, createClient } from "../client/client.ts";
 import { ClientError } from "../client/transport.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
+import { say } from "./output.ts";
 
 /** Options of the program, which all commands have. */
 export interface GlobalOptions {
@@ -87,9 +88,15 @@ export function contextFrom(options: GlobalOptions): Context {
   }));
   const server = serverUrl(options, process.env);
   if (!URL.canParse(server)) throw new UsageError(`Cannot read the server's address ${server}`);
+  const told = new Set<string>();
   const client = createClient({
     server,
     headers,
+    // Each once, however many pages lack it.
+    onWarning: (text) => {
+      if (!told.has(text)) say(`Warning: ${text}`);
+      told.add(text);
+    },
     ...defined({ token: options.token }),
   });
   return { client, namespace: options.namespace, now: () => Date.now() };

@@ -41,7 +41,9 @@ export function addStoreCommands(program: Command): void {
       const source = await openSource(from);
       const report = await run(source, () => openTarget(to, options.labelPrefix), options);
       print(`${maskUrl(to)} has ${report}`);
+      await tellOfArchive(from);
     });
+  addCopyArchive(group);
   group.command("export").description("write everything to a file, as a backup")
     .argument("<from>", "sqlite:FOLDER or redis://…")
     .argument("<file>", "to be made; compressed if its name ends with .gz; - for the output")
@@ -51,6 +53,7 @@ export function addStoreCommands(program: Command): void {
       const source = await openSource(from);
       const report = await run(source, () => openBackupTarget(file, Date.now));
       say(`${file === "-" ? "the output" : file} has ${report}`);
+      await tellOfArchive(from);
     });
   targetOptions(
     group.command("import").description("fill an empty store from a file that export has written")
@@ -64,6 +67,52 @@ export function addStoreCommands(program: Command): void {
       const report = await run(source, () => openTarget(to, options.labelPrefix), options);
       print(`${maskUrl(to)} has ${report}`);
     });
+}
+
+function addCopyArchive(group: Command): void {
+  group.command("copy-archive")
+    .description("copy the finished workflows of an archive to another one; it may be run again")
+    .argument("<from>", "sqlite:FOLDER (no server may use it) or postgres://…")
+    .argument("<to>", "sqlite:FOLDER (no server may use it) or postgres://…")
+    .option("--archive-cluster-name <name>", "as the servers have it, for postgres://…", "default")
+    .option("--archive-instance-id <id>", "as the servers have it, for postgres://…", "")
+    .addHelpText(...example(
+      "sluice store copy-archive sqlite:.sluice postgres://sluice@127.0.0.1/archive",
+    ))
+    .action(async (from: string, to: string, options: ArchiveOptions) => {
+      if (from === to) throw new UsageError("FROM and TO are the same archive");
+      const { copyArchive } = await import("../service/stores/archive_copy.ts");
+      const teller = new Teller();
+      try {
+        const { archiveClusterName: clusterName, archiveInstanceId: instanceId } = options;
+        const count = await copyArchive(
+          from,
+          to,
+          { clusterName, instanceId },
+          (done) => teller.tell({ step: "copied", done, total: 0 }),
+        );
+        teller.clear();
+        print(`${maskUrl(to)} has the ${count} finished workflows of ${maskUrl(from)}`);
+      } finally {
+        teller.clear();
+      }
+    });
+}
+
+interface ArchiveOptions {
+  archiveClusterName: string;
+  archiveInstanceId: string;
+}
+
+/** What has moved to the archive beside a store is not in the store. */
+async function tellOfArchive(store: string): Promise<void> {
+  const { archiveBeside } = await import("../service/stores/archive_copy.ts");
+  const folder = archiveBeside(store);
+  if (folder === undefined) return;
+  say(
+    `finished workflows that have moved to the archive in ${folder} are not in it: give the new server ` +
+      `--archive-store sqlite:${folder}, or another one to which sluice store copy-archive has copied them`,
+  );
 }
 
 function targetOptions(command: Command): Command {

@@ -12,6 +12,8 @@ export interface ClientOptions {
   token?: string;
   /** Sent with every request. */
   headers?: Record<string, string>;
+  /** Hears what an answer lacks, as the server says in the header `Warning`. */
+  onWarning?: (text: string) => void;
   /** Sends a request. For tests, and for runtimes with a network of their own. @default {fetch} */
   fetch?: (request: Request) => Promise<Response>;
 }
@@ -72,8 +74,14 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
       response.status,
     );
   }
+  for (const [, text = ""] of response.headers.get("warning")?.matchAll(WARNING) ?? []) {
+    options.onWarning?.(text);
+  }
   return response;
 }
+
+/** A warning for people, in the form that Kubernetes has. */
+const WARNING = /299 \S+ "([^"]*)"/g;
 
 /** The `result` of each frame of a stream. @throws {ClientError} when the stream ends with an error */
 export async function* frames(response: Response): AsyncIterable<unknown> {

@@ -6,7 +6,7 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
 import { checkTurn, noteWork } from "./turn_budget.ts";
-import { textSize } from "./part_sizes.ts";
+import { newPart, textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setMember } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
@@ -35,7 +35,9 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   state.runtime.revision++;
   attach(state.runtime, node);
   account(state.runtime, node, 1);
-  state.pending.nodes.add(node.id);
+  state.pending.nodes.set(node.id, node);
+  const former = state.pending.dropped?.get(node.id)?.part;
+  if (former !== undefined) node.part = newPart(former.key, former.size, false);
   state.pending.dropped?.delete(node.id);
   wake(state.runtime, node.id);
   if (node.owner !== undefined) wake(state.runtime, node.owner);
@@ -56,7 +58,7 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
     Object.assign(node, patch);
     account(state.runtime, node, 1);
   } else Object.assign(node, patch);
-  state.pending.nodes.add(node.id);
+  state.pending.nodes.set(node.id, node);
   wake(state.runtime, node.id);
   // Nobody waits for anything else.
   if (node.owner !== undefined && isFulfilled(node)) wake(state.runtime, node.owner);
@@ -71,7 +73,14 @@ export function dropNode(turn: Turn, node: NodeRecord): void {
   const { state } = turn;
   state.nodes.delete(node.id);
   state.pending.nodes.delete(node.id);
-  (state.pending.dropped ??= new Set()).add(node.id);
+  (state.pending.dropped ??= new Map()).set(node.id, node);
+}
+
+/** Changes what a node shows of earlier runs. The caller builds the runtime anew afterwards. */
+export function rewrite({ state }: Turn, node: NodeRecord, patch: NodePatch): void {
+  Object.assign(node, patch);
+  if (node.part !== undefined) node.part.head = undefined;
+  state.pending.nodes.set(node.id, node);
 }
 
 /** The manual retry is done, or is given up. */
@@ -236,7 +245,9 @@ function hasProgress(node: NodeRecord): boolean {
 
 /** `3/5` → `5/5`. */
 function fullProgress(progress: string | undefined): string {
-  const [, total] = parseProgress(progress ?? "0/1");
+  // One text for most nodes.
+  if (progress === undefined || progress === "0/1") return "1/1";
+  const [, total] = parseProgress(progress);
   return `${total}/${total}`;
 }
 

@@ -12,14 +12,13 @@ import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import {
-  dropNodeSize,
+  newPart,
   NODE_PREFIX,
   type NodePart,
-  nodePart,
   noSizes,
-  noteLoaded,
   noteNodeSize,
   notePartSize,
+  type PartSizes,
 } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
 import {
@@ -87,7 +86,8 @@ export function* loadSteps(
     const node = decodeNode(text, key);
     if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
-    noteLoaded(sizes, node.id, key, text.length);
+    node.part = newPart(key, text.length, true);
+    sizes.total += text.length;
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
@@ -271,38 +271,42 @@ export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
   state.pending = emptyPending();
   const put = newTable<string>();
+  let isChanged = false;
+  const write = (key: string, text: string) => {
+    put[key] = text;
+    notePartSize(state.sizes, key, text.length);
+    isChanged = true;
+  };
   // Lists show progress without loading a node, so the header carries it.
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
   if (hasProgressed) state.header.progress = progress;
-  if (pending.header || hasProgressed) put["h"] = headerText(state, pending.header);
+  if (pending.header || hasProgressed) write("h", headerText(state, pending.header));
   if (pending.specs) {
-    put["s"] = specsText(state.specs);
-    put["a"] = encodePart(argumentsOf(state.specs));
+    write("s", specsText(state.specs));
+    write("a", encodePart(argumentsOf(state.specs)));
   }
-  const drop = pending.dropped === undefined ? [] : droppedParts(state, pending.dropped);
+  const drop = pending.dropped === undefined ? [] : droppedParts(state.sizes, pending.dropped);
   if (pending.retrying || pending.orders) {
     for (const [key, text] of Object.entries(ongoingParts(state, pending))) {
-      if (text !== "") put[key] = text;
+      if (text !== "") write(key, text);
       else {
         drop.push(key);
         notePartSize(state.sizes, key, 0);
       }
     }
   }
-  for (const key in put) notePartSize(state.sizes, key, put[key]?.length ?? 0);
-  for (const id of pending.nodes) {
-    const node = state.nodes.get(id);
-    if (node === undefined) continue;
-    const part = nodePart(state.sizes, id);
+  for (const node of pending.nodes.values()) {
+    const part = node.part ??= newPart(NODE_PREFIX + node.id, 0, false);
     const text = nodeText(part, node);
     put[part.key] = text;
     noteNodeSize(state.sizes, part, text.length);
+    isChanged = true;
   }
   const { effects } = pending;
   const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
   // What was loaded and did not change is not written.
-  const isOtherWait = !isEmpty(put) && hasOtherWait(state);
+  const isOtherWait = isChanged && hasOtherWait(state);
   return pending.index || isOtherWait
     ? { put, drop, index: shownEntry(state), effects, needs }
     : { put, drop, effects, needs };
@@ -311,11 +315,12 @@ export function takeChanges(state: WorkflowState): Changes {
 /** The part of a node. A node that runs is written several times, and most of its text stays the same. */
 function nodeText(part: NodePart, node: NodeRecord): string {
   // It may have members that are not known here.
-  if (node.isImported === true || (part.size > 0 && part.of === undefined)) return encodePart(node);
+  if (node.isImported === true || part.isLoaded) {
+    return encodePart({ ...node, part: undefined });
+  }
   let { head } = part;
-  if (head === undefined || part.of !== node || part.inputs !== node.inputs) {
+  if (head === undefined || part.inputs !== node.inputs) {
     head = openPart(fixedMembers(node));
-    part.of = node;
     part.inputs = node.inputs;
   }
   part.head = hasEnded(node) ? undefined : head;
@@ -333,18 +338,17 @@ function headerText(state: WorkflowState, hasOtherChanges: boolean): string {
   return `${state.headText},"progress":${JSON.stringify(header.progress)}}`;
 }
 
-function droppedParts({ nodes, sizes }: WorkflowState, dropped: ReadonlySet<string>): string[] {
-  return [...dropped].filter((id) => !nodes.has(id)).map((id) => dropNodeSize(sizes, id));
+/** Keys of the nodes that are gone. */
+function droppedParts(sizes: PartSizes, dropped: ReadonlyMap<string, NodeRecord>): string[] {
+  return Array.from(dropped.values(), ({ id, part }) => {
+    if (part !== undefined) noteNodeSize(sizes, part, 0);
+    return NODE_PREFIX + id;
+  });
 }
 
 /** Tells whether the index entry says something else about steps that wait than is true now. */
 function hasOtherWait({ runtime: { waits }, shownWait, nodes }: WorkflowState): boolean {
   return waits.since !== shownWait && waitsSince(waits, nodes) !== shownWait;
-}
-
-function isEmpty(parts: Record<string, string>): boolean {
-  for (const _ in parts) return false;
-  return true;
 }
 
 function shownEntry(state: WorkflowState): IndexEntry {

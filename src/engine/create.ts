@@ -43,7 +43,7 @@ export function createWorkflow(
   };
   const pending = emptyPending();
   pending.header = pending.specs = pending.index = true;
-  for (const id of nodes.keys()) pending.nodes.add(id);
+  pending.nodes = new Map(nodes);
   const runtime = buildRuntime(nodes.values());
   runtime.isChecked = isChecked;
   return {
@@ -148,6 +148,7 @@ function importNode(
   // A status may have members that are not known here; they are kept.
   Object.assign(node, rest, place);
   Object.assign(node, timeOf("startedAt", startedAt), timeOf("finishedAt", finishedAt));
+  node.part = undefined;
   node.id = id;
   node.name = name;
   node.order = order;

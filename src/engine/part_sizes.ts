@@ -1,13 +1,10 @@
 /** Sizes of the stored parts of a workflow, in characters. */
 import type { Inputs } from "../spec/manifest.ts";
-import type { NodeRecord } from "./records.ts";
 
 /** Sizes of all parts, kept up to date part by part, so that a change needs no look at the other parts. */
 export interface PartSizes {
   total: number;
-  /** Parts of nodes, by id. */
-  nodes: Map<string, NodePart>;
-  /** Of the other parts, by key. */
+  /** Of the parts that are no nodes', by key. */
   others: Map<string, number>;
 }
 
@@ -15,10 +12,11 @@ export interface PartSizes {
 export interface NodePart {
   key: string;
   size: number;
+  /** It was loaded, and may have members that are not known here. */
+  isLoaded: boolean;
   /** Its text up to what changes while a node runs. Undefined: not known, or not needed any more. */
   head: string | undefined;
-  /** The node and its inputs from which that text was made. */
-  of: NodeRecord | undefined;
+  /** The inputs from which that text was made. */
   inputs: Inputs | undefined;
 }
 
@@ -26,37 +24,18 @@ export interface NodePart {
 export const NODE_PREFIX = "n:";
 
 export function noSizes(): PartSizes {
-  return { total: 0, nodes: new Map(), others: new Map() };
+  return { total: 0, others: new Map() };
 }
 
-/** The part of a node; a new one if it has none. */
-export function nodePart(sizes: PartSizes, id: string): NodePart {
-  return sizes.nodes.get(id) ?? addPart(sizes, id, NODE_PREFIX + id);
+/** A part of which only the size may be known. */
+export function newPart(key: string, size: number, isLoaded: boolean): NodePart {
+  return { key, size, isLoaded, head: undefined, inputs: undefined };
 }
 
-/** Notes a part that was loaded. */
-export function noteLoaded(sizes: PartSizes, id: string, key: string, size: number): void {
-  noteNodeSize(sizes, addPart(sizes, id, key), size);
-}
-
-function addPart(sizes: PartSizes, id: string, key: string): NodePart {
-  const part: NodePart = { key, size: 0, head: undefined, of: undefined, inputs: undefined };
-  sizes.nodes.set(id, part);
-  return part;
-}
-
-/** Notes the new size of a node's part. */
+/** Notes the new size of a node's part; 0 when it was dropped. */
 export function noteNodeSize(sizes: PartSizes, part: NodePart, size: number): void {
   sizes.total += size - part.size;
   part.size = size;
-}
-
-/** Notes that the part of a node is gone. @returns the key that it had */
-export function dropNodeSize(sizes: PartSizes, id: string): string {
-  const part = nodePart(sizes, id);
-  noteNodeSize(sizes, part, 0);
-  sizes.nodes.delete(id);
-  return part.key;
 }
 
 /** Notes the new size of any other part; 0 when it was dropped. */

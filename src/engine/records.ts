@@ -16,6 +16,7 @@ import type {
 } from "../spec/manifest.ts";
 import type { TraceOrigin } from "../base/trace_context.ts";
 import type { LockKey } from "./effect.ts";
+import type { NodePart } from "./part_sizes.ts";
 import type { EndPhase, LifeState } from "./life/statechart.ts";
 
 /** What a node is to the node that waits for it. */
@@ -40,6 +41,8 @@ export type Role =
  * records stand in the same order ({@link blankNode}), so what reads them is fast. Members that are undefined are not stored.
  */
 export interface NodeRecord {
+  /** Its stored part, in memory only; undefined: it was never stored. */
+  part?: NodePart | undefined;
   id: string;
   name: string;
   displayName: string;
@@ -129,6 +132,7 @@ export function blankNode(
   phase: NodePhase,
 ): NodeRecord {
   return {
+    part: undefined,
     id,
     name,
     displayName,
@@ -178,7 +182,7 @@ export function fixedMembers(node: NodeRecord) {
   };
 }
 
-type Moving = Omit<NodeRecord, keyof ReturnType<typeof fixedMembers>>;
+type Moving = Omit<NodeRecord, "part" | keyof ReturnType<typeof fixedMembers>>;
 
 /** All other members. */
 export function movingMembers(node: NodeRecord): { [K in keyof Required<Moving>]: Moving[K] } {

@@ -34,6 +34,8 @@ export interface Frame {
   written: Template;
   /** Its steps or tasks may contain tags. */
   isTagged: boolean;
+  /** Its steps or tasks may have hooks. */
+  hasHooks: boolean;
   context: TemplateContext;
   /** `workflow.status` and `workflow.failures` may be used inside. */
   hasEnd: boolean;
@@ -104,19 +106,32 @@ export interface GroupMemory {
   callsByName: Map<string, ExpandedCall> | undefined;
 }
 
+/** What follows from the names and conditions of the tasks of a DAG. Tasks have numbers: their places in the template. */
+export interface DagPlan {
+  names: readonly string[];
+  numbers: ReadonlyMap<string, number>;
+  dependencies: readonly (readonly number[])[];
+  /** The named targets, or the tasks on which no other task depends; sorted. */
+  targets: readonly string[];
+  /** For each task those that wait for it and that the targets need. */
+  dependents: readonly (readonly number[] | undefined)[];
+  /** Number of dependencies of each task that the targets need; -1 for others. */
+  counts: Int32Array;
+  /** What the targets need, in the order in which ready tasks begin, and the place of each task in it. */
+  order: readonly number[];
+  rank: Int32Array;
+}
+
 /** What is kept in memory about the tasks of a DAG node. */
 export interface DagMemory {
-  targets: readonly string[];
-  dependencies: ReadonlyMap<string, readonly string[]>;
-  dependents: ReadonlyMap<string, readonly string[]>;
+  plan: DagPlan;
   /** For each task the number of dependencies that are not done. */
-  waitingFor: Map<string, number>;
+  waitingFor: Int32Array;
   /** Tasks that may begin, in their order; those before `firstReady` have begun. */
-  ready: string[];
+  ready: number[];
   firstReady: number;
-  begun: Set<string>;
-  /** The place of each task in the order in which ready tasks begin. */
-  rank: ReadonlyMap<string, number>;
+  /** 1 for each task that has begun. */
+  begun: Uint8Array;
 }
 
 /** A node in the middle of its work. */
@@ -317,8 +332,9 @@ export function account(runtime: Runtime, node: NodeRecord, sign: 1 | -1): void 
   else runtime.lockers?.delete(node.id);
   const isActive = isOpen &&
     (isExecutable(node.type) || node.type === "Retry" || isWaiting);
-  if (isActive && sign === 1) runtime.active.add(node.id);
-  else runtime.active.delete(node.id);
+  // A node that stays active stays where it is: to take it out and in again would often renew the whole set.
+  if (isActive) runtime.active.add(node.id);
+  else if (sign === 1) runtime.active.delete(node.id);
 }
 
 /** Tells whether a change of a node may concern what `account` reads. */

@@ -34,9 +34,9 @@ export interface Pending {
   retrying: boolean;
   /** Requests about many nodes have come in or moved on. */
   orders: boolean;
-  nodes: Set<string>;
+  nodes: Map<string, NodeRecord>;
   /** Undefined: none. */
-  dropped: Set<string> | undefined;
+  dropped: Map<string, NodeRecord> | undefined;
   effects: Effect[];
   /** Nodes with a new phase whose metrics have not been observed yet; a node may stand here twice. */
   phased: string[];
@@ -51,7 +51,7 @@ export function emptyPending(): Pending {
     index: false,
     retrying: false,
     orders: false,
-    nodes: new Set(),
+    nodes: new Map(),
     dropped: undefined,
     effects: [],
     phased: [],

@@ -39,7 +39,7 @@ export interface OriginOptions {
 const METHODS = "GET, POST, PUT, DELETE";
 const REQUEST_HEADERS = "authorization, content-type, idempotency-key, prefer, x-request-id";
 const ANSWER_HEADERS =
-  "preference-applied, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id";
+  "preference-applied, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, warning";
 /** How long a browser may remember the answer, s. */
 const MAX_AGE = "600";
 /** Names and addresses by which a machine calls itself, which no name server can give to others. */

@@ -32,6 +32,8 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   signal: AbortSignal;
   /** The answer shows no more than `minimalWire` of wire.ts leaves, because the caller prefers that. */
   isMinimal: boolean;
+  /** Says in a header `Warning` what the answer lacks: printable ASCII without quotation marks. */
+  warn(text: string): void;
 }
 
 interface RouteBase {

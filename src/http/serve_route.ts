@@ -106,6 +106,7 @@ async function attempt(
     const tooFast = c.env.counted?.refusal;
     if (tooFast !== undefined) return tooFast;
     framing = undefined;
+    const warnings: string[] = [];
     const call: Call = {
       service,
       operation: route.operation,
@@ -118,9 +119,13 @@ async function attempt(
       manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
       signal,
       isMinimal: route.hasMinimal === true && prefersMinimal(headers),
+      warn: (text) => void warnings.push(text),
     };
     framing = route.kind === "stream" ? framingOf(headers) : undefined;
-    return await respond(served, c, call, framing ?? "ndjson", () => abort?.abort());
+    const response = await respond(served, c, call, framing ?? "ndjson", () => abort?.abort());
+    // 299: whoever shows the answer shows this too, as with Kubernetes.
+    for (const text of warnings) response.headers.append("warning", `299 - "${text}"`);
+    return response;
   } catch (error) {
     if (error instanceof StaleManifests && !isAgain) throw error;
     abort?.abort();

@@ -41,6 +41,16 @@ export function showsNodes(projection: Projection | undefined, ...place: string[
   return FROM_NODES.some((member) => keepsPath(projection, ...place, "status", member));
 }
 
+/** Says that the archive did not answer, so that an answer has only what is in the store. */
+export function warnOfArchive(
+  call: Pick<Call, "warn">,
+  { isWithoutArchive }: { isWithoutArchive?: true },
+): void {
+  if (isWithoutArchive) {
+    call.warn("the archive is away: workflows that ended some time ago are missing");
+  }
+}
+
 /** The answer to a request that creates or changes a workflow. */
 export function changedWire(
   { isMinimal }: Pick<Call, "isMinimal">,

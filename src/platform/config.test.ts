@@ -1,3 +1,4 @@
+import { archivePlace } from "./archive_place.ts";
 import { expect, test } from "vitest";
 import { CONFIG_TABLE, ConfigError, describeConfig, parseConfig } from "./config.ts";
 
@@ -139,4 +140,24 @@ test("parseConfig() wants a port that several processes know", () => {
 test("describeConfig() names every setting with its variable", () => {
   const text = describeConfig();
   for (const row of Object.values(CONFIG_TABLE)) expect(text).toContain(`SLUICE_${row.env}`);
+});
+
+test.each<[flags: string[], place: string]>([
+  [[], "sqlite:.sluice"],
+  [["--store=sqlite:data"], "sqlite:data"],
+  [["--store=sqlite:data", "--archive-store=store"], "store"],
+  [["--store=sqlite:data", "--archive-store=sqlite:other"], "sqlite:other"],
+  [["--store=sqlite:data", "--archive=false"], "store"],
+  [["--store=memory:"], "store"],
+  [["--store=redis://x"], "store"],
+  [["--store=redis://x", "--processes=2"], "store"],
+  [["--archive-store=postgres://x/y"], "postgres://x/y"],
+])("with %j, finished workflows go to %s", (flags, place) => {
+  expect(archivePlace(parseConfig(flags, {}))).toBe(place);
+});
+
+test("parseConfig() refuses an archive beside the store that nobody could look into", () => {
+  expect(problemsOf(["--archive=false", "--archive-store=sqlite:other"])).toEqual([
+    "--archive-store needs --archive: finished workflows are found through it",
+  ]);
 });

@@ -5,6 +5,7 @@
 import { errorText } from "../base/error_text.ts";
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
 import { parseAddressRules } from "./address_rules.ts";
+import { archivePlace } from "./archive_place.ts";
 import { LogLevel } from "./log_level.ts";
 import { ownAccess } from "./own_access.ts";
 import { traceSettings } from "./traces/settings.ts";
@@ -634,11 +635,11 @@ export const CONFIG_TABLE = {
   archiveStore: {
     type: "text",
     env: "ARCHIVE_STORE",
-    default: "store",
+    default: "",
     pattern: /^(store|sqlite:.+|postgres(ql)?:\/\/.+)$/,
     expected: "store, sqlite:FOLDER or postgres://…",
     doc:
-      "Where finished workflows go after --keep-finished: sqlite:FOLDER (of one server), postgres://…, or store: they stay where they are",
+      "Where finished workflows go after --keep-finished: sqlite:FOLDER (of one server), postgres://…, or store: they stay where they are; empty: a file in the folder of --store sqlite:FOLDER, with other stores as store",
   },
   keepFinished: {
     type: "duration",
@@ -914,7 +915,7 @@ function checkTogether(config: Config, problems: string[]): void {
   }
   checkKeyRotation(config, problems);
   if (config.processes !== "1") checkProcesses(config, problems);
-  if (config.archiveStore !== "store" && !config.archive) {
+  if (archivePlace(config) !== "store" && !config.archive) {
     problems.push("--archive-store needs --archive: finished workflows are found through it");
   }
   try {
@@ -972,8 +973,8 @@ function checkLogin(config: Config, problems: string[]): void {
 
 /** What several processes need that one does not. */
 function checkProcesses(config: Config, problems: string[]): void {
-  const { processes, store, port, archiveStore } = config;
-  if (archiveStore.startsWith("sqlite:")) {
+  const { processes, store, port } = config;
+  if (store.startsWith("redis") && archivePlace(config).startsWith("sqlite:")) {
     problems.push(
       `--processes ${processes} needs an archive that processes share: say --archive-store postgres://… or store`,
     );

@@ -76,3 +76,28 @@ test("follows until it is told to stop, also over answers that fail", async () =
   await truth.advance(5_000);
   expect(asked).toBe(3);
 });
+
+test("does not ask while it hears the time anyway", async () => {
+  const { own, truth } = machine(() => HOUR_MS);
+  let asked = 0;
+  const clock = new SharedClock(own, () => Promise.resolve(truth.now() + 0 * ++asked));
+  const stop = new AbortController();
+  const following = clock.follow(stop.signal);
+  await truth.advance(0);
+  for (let second = 0; second < 10; second++) {
+    await truth.advance(1_000);
+    clock.hear(truth.now(), clock.monotonic());
+  }
+  expect(asked).toBe(1);
+  await truth.advance(3_000);
+  expect(asked).toBeGreaterThan(1);
+  stop.abort();
+  await following;
+});
+
+test("what it hears sets it", () => {
+  const { own, truth } = machine(() => HOUR_MS);
+  const clock = new SharedClock(own, () => Promise.reject(new Error("away")));
+  clock.hear(truth.now(), clock.monotonic());
+  expect(clock.now()).toBe(truth.now());
+});

@@ -13,6 +13,8 @@ export type ToParent =
 
 /** From the parent to a process. */
 export type ToProcess =
+  /** No process refuses requests because it is still starting. */
+  | { type: "all-ready" }
   /** Sockets of the other processes, by name. */
   | { type: "neighbours"; sockets: Record<string, string> }
   /** Send your own page of metrics. */

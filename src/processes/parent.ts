@@ -98,6 +98,7 @@ class Parent {
         const { pauseMs } = decision;
         log.error({ process: number, status, pauseMs }, "process ended; it is started again");
         clock.after(pauseMs, () => this.#startOne(number));
+        this.#tellReady();
         break;
       }
       case "give-up":
@@ -131,7 +132,8 @@ class Parent {
   #hear(number: number, message: ToParent): void {
     switch (message.type) {
       case "ready":
-        return this.#supervision.ready();
+        this.#supervision.ready(number);
+        return this.#tellReady();
       case "join":
         return this.#introduce(number, message);
       case "page":
@@ -141,6 +143,12 @@ class Parent {
           this.#places.get(number)?.child?.send({ type: "metrics", id: message.id, text });
         });
     }
+  }
+
+  /** The processes share a port, so one tells that it is ready only when all of them are. */
+  #tellReady(): void {
+    if (!this.#supervision.areReady) return;
+    for (const { child } of this.#places.values()) child?.send({ type: "all-ready" });
   }
 
   /** Lets the others know a process, and it them. */

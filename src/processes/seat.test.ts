@@ -54,3 +54,14 @@ test("a process whose parent says nothing shows its own metrics", async () => {
   await clock.advance(2_000);
   expect(await page).toContain('m{sluice_process="2"} 1');
 });
+
+test("a process hears when all are ready", async () => {
+  const { seat, tell } = seatWithParent();
+  let heard = false;
+  void seat.allReady.then(() => heard = true);
+  await Promise.resolve();
+  expect(heard).toBe(false);
+  tell({ type: "all-ready" });
+  await seat.allReady;
+  expect(heard).toBe(true);
+});

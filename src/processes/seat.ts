@@ -30,6 +30,7 @@ export class Seat {
   readonly #channel: ParentChannel;
   readonly #clock: Clock;
   readonly #left = new AbortController();
+  readonly #allReady = Promise.withResolvers<void>();
   readonly #waiting = new Map<number, (text: string) => void>();
   #ownPage: () => string = () => "";
   #asked = 0;
@@ -49,6 +50,11 @@ export class Seat {
   /** Aborts when the parent wants this process to end, or is gone. */
   get left(): AbortSignal {
     return this.#left.signal;
+  }
+
+  /** Resolves when no process refuses requests because it is still starting. */
+  get allReady(): Promise<void> {
+    return this.#allReady.promise;
   }
 
   /** Tells the parent that this process serves requests. */
@@ -93,6 +99,8 @@ export class Seat {
     switch (message.type) {
       case "metrics":
         return this.#waiting.get(message.id)?.(message.text);
+      case "all-ready":
+        return this.#allReady.resolve();
       case "neighbours":
         return this.link.meet(message.sockets);
       case "ask-page":

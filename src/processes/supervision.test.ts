@@ -9,14 +9,14 @@ function running(...numbers: number[]): Supervision {
 
 test("a process that ended is started again", () => {
   const supervision = running(1, 2);
-  supervision.ready();
+  supervision.ready(1);
   expect(supervision.ended(2, 137, 60_000)).toEqual({ type: "restart", pauseMs: 500 });
   expect(supervision.isStopping).toBe(false);
 });
 
 test("pauses grow while a process ends soon, each for itself, up to half a minute", () => {
   const supervision = running(1, 2);
-  supervision.ready();
+  supervision.ready(1);
   const pauses = Array.from({ length: 8 }, () => supervision.ended(1, 1, 100))
     .map((decision) => decision.type === "restart" && decision.pauseMs);
   expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
@@ -25,7 +25,7 @@ test("pauses grow while a process ends soon, each for itself, up to half a minut
 
 test("a process that was well for a while begins with the first pause again", () => {
   const supervision = running(1);
-  supervision.ready();
+  supervision.ready(1);
   supervision.ended(1, 1, 100);
   supervision.ended(1, 1, 100);
   expect(supervision.ended(1, 1, 10_000)).toEqual({ type: "restart", pauseMs: 500 });
@@ -46,7 +46,7 @@ test("the only process ends before it was ready", () => {
 
 test("told to stop, it waits for all and ends with 0 if all did", () => {
   const supervision = running(1, 2);
-  supervision.ready();
+  supervision.ready(1);
   expect(supervision.stop()).toBe(false);
   expect(supervision.ended(1, 0, 60_000)).toEqual({ type: "wait" });
   expect(supervision.ended(2, 0, 60_000)).toEqual({ type: "end", status: 0 });
@@ -54,7 +54,7 @@ test("told to stop, it waits for all and ends with 0 if all did", () => {
 
 test("a process that ends badly after a stop gives its status", () => {
   const supervision = running(1, 2);
-  supervision.ready();
+  supervision.ready(1);
   supervision.stop();
   supervision.ended(1, 137, 60_000);
   expect(supervision.ended(2, 0, 60_000)).toEqual({ type: "end", status: 137 });
@@ -62,7 +62,20 @@ test("a process that ends badly after a stop gives its status", () => {
 
 test("told to stop while none runs, it is over", () => {
   const supervision = running(1);
-  supervision.ready();
+  supervision.ready(1);
   supervision.ended(1, 1, 50);
   expect(supervision.stop()).toBe(true);
+});
+
+test("they are ready when none of them is on its way for the first time", () => {
+  const supervision = running(1, 2, 3);
+  expect(supervision.areReady).toBe(false);
+  supervision.ready(2);
+  expect(supervision.areReady).toBe(false);
+  supervision.ready(1);
+  // It will come back as a replacement, which listens only when it can serve.
+  supervision.ended(3, 137, 100);
+  expect(supervision.areReady).toBe(true);
+  supervision.started(3);
+  expect(supervision.areReady).toBe(true);
 });

@@ -23,6 +23,10 @@ export type Decision =
 export class Supervision {
   /** Numbers of the processes that run. */
   readonly #running = new Set<number>();
+  /** Numbers that were started. */
+  readonly #known = new Set<number>();
+  /** Those that are on their way for the first time: they listen already, and refuse requests. */
+  readonly #starting = new Set<number>();
   /** How often in a row each process ended before it was well. */
   readonly #failures = new Map<number, number>();
   #wasReady = false;
@@ -34,13 +38,21 @@ export class Supervision {
     return this.#isStopping;
   }
 
+  /** True when one serves, and no request comes to one that is still starting. */
+  get areReady(): boolean {
+    return this.#wasReady && this.#starting.size === 0;
+  }
+
   started(number: number): void {
     this.#running.add(number);
+    if (!this.#known.has(number)) this.#starting.add(number);
+    this.#known.add(number);
   }
 
   /** A process serves requests. */
-  ready(): void {
+  ready(number: number): void {
     this.#wasReady = true;
+    this.#starting.delete(number);
   }
 
   /** Nothing is started again. True when no process runs. */
@@ -57,6 +69,7 @@ export class Supervision {
    */
   ended(number: number, status: number, livedMs: number): Decision {
     this.#running.delete(number);
+    this.#starting.delete(number);
     if (!this.#isStopping && this.#wasReady) return this.#restart(number, livedMs);
     const givesUp = !this.#isStopping;
     this.#isStopping = true;

@@ -58,6 +58,7 @@ type Check = (deps: ServiceDeps, surroundings: Surroundings) => Promise<Outcomes
 const CHECKS: Record<string, Check> = {
   store: checkStore,
   durability: checkDurability,
+  archive: checkArchive,
   clock: checkClock,
   replicas: checkReplicas,
   cluster: checkCluster,
@@ -150,6 +151,22 @@ function checkDurability({ store }: ServiceDeps, { durability }: Surroundings): 
         "see that it has appendonly yes and appendfsync always: managed services say so elsewhere",
       );
   }
+}
+
+async function checkArchive({ history }: ServiceDeps): Promise<Outcome> {
+  if (history === undefined) return good("finished workflows stay in the store");
+  try {
+    await history.archive.ping();
+  } catch (cause) {
+    return bad(
+      `it is away: ${errorText(cause)}`,
+      "see that it is up and can be reached; until then finished workflows stay in the store",
+    );
+  }
+  const trouble = history.trouble();
+  return trouble === undefined
+    ? good("it answers")
+    : warning(`it took nothing lately: ${trouble}`, "see the server's log for the cause");
 }
 
 async function checkClock({ store, clock }: ServiceDeps, { machineTime }: Surroundings) {

@@ -12,6 +12,11 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof Problem && error.code === ProblemCode.NotFound;
 }
 
+/** Tells whether an error says that a workflow does not exist any more, though perhaps another one of its name does. */
+export function isGone(error: unknown): boolean {
+  return isNotFound(error) || (error instanceof Problem && error.code === ProblemCode.Aborted);
+}
+
 /** For `catch`: something that does not exist is undefined. */
 export function undefinedWhenNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;

@@ -4,17 +4,23 @@ import type { DagTask } from "./manifest.ts";
 
 const ITEM_RESULTS = ["AnySucceeded", "AllFailed"];
 
-const NONE: ReadonlyMap<string, boolean> = new Map();
+/** A task for which another one waits. */
+export interface Dependency {
+  task: string;
+  /** The condition asks about the elements of a loop. */
+  asksItems: boolean;
+}
 
-/** Names of the tasks for which a task waits; true if it asks about the elements of a loop. */
-export function findDependencies(task: DagTask): ReadonlyMap<string, boolean> {
+// One list for all tasks that wait for none: a dag may have very many of them.
+const NONE: readonly Dependency[] = [];
+
+/** The tasks for which a task waits, each once. */
+export function findDependencies(task: DagTask): readonly Dependency[] {
   const depends = task.depends ?? "";
   const text = depends === "" ? (task.dependencies ?? []).join(" && ") : depends;
   if (text === "") return NONE;
-  return new Map(
-    dependsReferences(text).map(({ task, results }) => [
-      task,
-      results.some((result) => ITEM_RESULTS.includes(result)),
-    ]),
-  );
+  return dependsReferences(text).map(({ task, results }) => ({
+    task,
+    asksItems: results.some((result) => ITEM_RESULTS.includes(result)),
+  }));
 }

@@ -4,7 +4,7 @@
  * costs only what it returns if the query names a namespace, a phase or a label value.
  */
 import { invalid } from "../base/problem.ts";
-import { matchesLabels } from "../expr/selectors/label_selector.ts";
+import { matchesName, passesFilter } from "../expr/selectors/entry_filter.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import type { CountedEntries, EntryCounts } from "./entry_counts.ts";
 import type { IndexEntry, LabelTerm, ListQuery } from "./port.ts";
@@ -37,16 +37,7 @@ export function comparePositions(a: ListPosition, b: ListPosition): number {
 
 /** Tells whether a list shows this entry. */
 export function matchesEntry(entry: IndexEntry, query: ListQuery): boolean {
-  const { createdAt, startedAt, finishedAt } = entry;
-  return (query.namespace === undefined || entry.namespace === query.namespace) &&
-    (query.notNamespace === undefined || entry.namespace !== query.notNamespace) &&
-    (query.name === undefined || matchesName(entry.name, query.name)) &&
-    (query.waiting !== true || entry.waitsSince !== undefined) &&
-    (query.phases === undefined || query.phases.includes(entry.phase)) &&
-    isAtLeast(createdAt, query.createdAfter) &&
-    isAtLeast(startedAt, query.startedAfter) && isAtMost(startedAt, query.startedBefore) &&
-    isAtLeast(finishedAt, query.finishedAfter) && isAtMost(finishedAt, query.finishedBefore) &&
-    (query.labels === undefined || matchesLabels(query.labels, entry.labels));
+  return (query.waiting !== true || entry.waitsSince !== undefined) && passesFilter(entry, query);
 }
 
 /**
@@ -259,25 +250,4 @@ export function shortLabelKey(key: string): string {
 /** The inverse of `shortLabelKey`. */
 export function wholeLabelKey(key: string): string {
   return key.startsWith("~") ? SHORT_PREFIX + key.slice(1) : key;
-}
-
-function matchesName(name: string, filter: NonNullable<ListQuery["name"]>): boolean {
-  switch (filter.match) {
-    case "exact":
-      return name === filter.value;
-    case "contains":
-      return name.includes(filter.value);
-    case "prefix":
-      return name.startsWith(filter.value);
-    case "not":
-      return name !== filter.value;
-  }
-}
-
-function isAtLeast(time: number | undefined, bound: number | undefined): boolean {
-  return bound === undefined || (time !== undefined && time >= bound);
-}
-
-function isAtMost(time: number | undefined, bound: number | undefined): boolean {
-  return bound === undefined || (time !== undefined && time <= bound);
 }

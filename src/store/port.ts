@@ -11,6 +11,7 @@
  */
 import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
+import type { EntryFilter } from "../expr/selectors/entry_filter.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import type { CountedEntries, EntryCounts } from "./entry_counts.ts";
 import type { BlobStore } from "./blob_port.ts";
@@ -37,13 +38,21 @@ export interface Lease {
   expiredAt?: number;
 }
 
+/** Who lives, and when that was. */
+export interface Alive {
+  /** As {@link Membership.replicas}. */
+  replicas: string[];
+  /** As {@link Membership.now}. */
+  now: number;
+}
+
 export interface Membership {
   /** The store's time of day in epoch ms, which all replicas share. */
   now(): Promise<number>;
   /** Number of shards, fixed when the store was created. The first caller's wish wins; later wishes are ignored. */
   shardCount(wish: number): Promise<number>;
-  /** Announces a replica as alive for `ttlMs`. */
-  heartbeat(replica: string, ttlMs: number): Promise<void>;
+  /** Announces a replica as alive for `ttlMs`, and sees who lives. */
+  heartbeat(replica: string, ttlMs: number): Promise<Alive>;
   /** Withdraws the announcement at once. */
   leave(replica: string): Promise<void>;
   /** Names of the live replicas, sorted. */
@@ -247,19 +256,9 @@ export interface ShardStore {
 export type { LabelTerm };
 
 /** Filters of a list. All given ones must hold; bounds are inclusive. */
-export interface ListQuery {
+export interface ListQuery extends EntryFilter {
   /** Prefix of actor ids, for example `wf/`. */
   kind: "wf";
-  namespace?: string;
-  notNamespace?: string;
-  name?: { value: string; match: "exact" | "contains" | "prefix" | "not" };
-  labels?: LabelTerm[];
-  phases?: string[];
-  createdAfter?: number;
-  startedAfter?: number;
-  startedBefore?: number;
-  finishedBefore?: number;
-  finishedAfter?: number;
   /** Only entries with `waitsSince`, in another order: oldest first. */
   waiting?: boolean;
   /** Value of an indexed parameter. Only the archive filters by it, so the caller does too. */

@@ -1,11 +1,13 @@
 /** Opens the archive beside the store, and starts what moves finished workflows there. */
 import type { Archive } from "../archive/port.ts";
 import { openPostgresArchive } from "../archive/postgres/archive.ts";
-import { openSqliteArchive } from "../archive/sqlite/archive.ts";
+import { hasSqliteArchive, openSqliteArchive } from "../archive/sqlite/archive.ts";
 import type { Host } from "../actors/host.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
+import { archivePlace } from "../platform/archive_place.ts";
 import type { Config } from "../platform/config.ts";
 import type { History } from "../service/deps.ts";
+import type { Logger } from "../platform/log.ts";
 import { Mover } from "../service/history/mover.ts";
 import { MoveMetrics } from "../service/history/move_metrics.ts";
 import { withArchive } from "../service/history/whole_store.ts";
@@ -13,6 +15,10 @@ import { isFromObject } from "../service/workflows/object_origin.ts";
 import type { Store } from "../store/port.ts";
 import { listOf, namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
+
+const SQLITE = "sqlite:";
+/** The embedded store works on the thread of the server: moving takes at most a third of its time. */
+const EMBEDDED_REST = 2;
 
 /** The archive, and what the use cases see of it. */
 export interface OpenHistory extends History {
@@ -28,6 +34,7 @@ export function openHistory(
 ): OpenHistory | undefined {
   // Alerts name them, whether there is an archive or not.
   const moves = new MoveMetrics(metrics);
+  warnOfHidden(config, log);
   const archive = openArchive(config);
   if (archive === undefined) return undefined;
   const whole = withArchive(store, archive, {
@@ -39,17 +46,26 @@ export function openHistory(
   return { live: store, archive, whole, metrics: moves, trouble: () => moves.trouble };
 }
 
+/** An archive that an earlier start has filled by default, and that this one does not show. */
+function warnOfHidden(config: Config, log: Logger): void {
+  const { store } = config;
+  if (!store.startsWith(SQLITE) || archivePlace(config) === store) return;
+  const folder = store.slice(SQLITE.length);
+  if (!hasSqliteArchive(folder)) return;
+  log.warn({ folder }, "finished workflows of the archive in the store's folder are not shown");
+}
+
 function openArchive(config: Config): Archive | undefined {
-  const { archiveStore, durability } = config;
-  if (archiveStore === "store") return undefined;
+  const place = archivePlace(config);
+  if (place === "store") return undefined;
   const indexedParameters = listOf(config.archiveIndexParameters);
-  if (archiveStore.startsWith("sqlite:")) {
-    const synchronous = durability === "always" ? "FULL" : "NORMAL";
-    const folder = archiveStore.slice("sqlite:".length);
+  if (place.startsWith(SQLITE)) {
+    const synchronous = config.durability === "always" ? "FULL" : "NORMAL";
+    const folder = place.slice(SQLITE.length);
     return openSqliteArchive({ folder, synchronous, indexedParameters });
   }
   return openPostgresArchive({
-    url: archiveStore,
+    url: place,
     clusterName: config.archiveClusterName,
     instanceId: config.archiveInstanceId,
     indexedParameters,
@@ -74,6 +90,7 @@ export function startMoving(
     keepMs: { Succeeded: keepFinished, Failed: keepFailed, Error: keepFailed },
     selector: archiveSelector,
     isKept,
+    ...(config.store.startsWith(SQLITE) && { restShare: EMBEDDED_REST }),
     // As long as its object is in the cluster, the object shows how it is.
     stays: isFromObject,
   });

@@ -1,5 +1,6 @@
 /** A server that listens: it begins to before its store is open, and stops in order. */
 import { starting } from "../http/starting.ts";
+import { archivePlace } from "../platform/archive_place.ts";
 import { type Config, isLoopback } from "../platform/config.ts";
 import { ListenError } from "../platform/listen_error.ts";
 import { type Logger, maskUrl } from "../platform/log.ts";
@@ -47,7 +48,8 @@ export async function startRunning(
     await early?.close(0);
     throw cause;
   }
-  handler = system.handler;
+  handler = seat === undefined ? system.handler : untilReady(system.handler);
+  void seat?.allReady.then(() => handler = system.handler);
   let server: Server;
   try {
     server = early ?? await listen();
@@ -62,6 +64,12 @@ export async function startRunning(
     url: urlOf(server),
     close: () => closed ??= shutDown(system, server, config, log),
   };
+}
+
+/** Serves, but does not say that the server is ready: another process of it, at the same port, may still be starting. */
+function untilReady(serving: FetchHandler): FetchHandler {
+  return (request, info) =>
+    new URL(request.url).pathname === "/readyz" ? starting(request) : serving(request, info);
 }
 
 async function startListening(
@@ -81,7 +89,7 @@ async function startListening(
   const shown = {
     store: maskUrl(config.store),
     artifacts: maskUrl(config.artifacts),
-    archiveStore: maskUrl(config.archiveStore),
+    archiveStore: maskUrl(archivePlace(config)),
   };
   log.info({ ...config, ...shown }, "configuration");
   log.info(`listening on ${urlOf(server)}`);

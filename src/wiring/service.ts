@@ -73,7 +73,7 @@ export async function createService(
     ids: systemIds,
     log,
     onUnreadable,
-    watches: new WatchHub(store, workflows, onUnreadable),
+    watches: new WatchHub(store, workflows, clock, onUnreadable),
     events: new EventFeed({ store, clock, log, naming }),
     ...(runsPods && {
       // Streams stay open: with a client of their own they take no place from others.

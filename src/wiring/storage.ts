@@ -40,22 +40,33 @@ export async function openStorage(context: ServerContext, stop: AbortSignal): Pr
   const measured = measureStore(reached, { clock: systemClock, metrics });
   const writes = watchWrites(measured, { clock: systemClock, log, metrics });
   closing.addEventListener("abort", writes.stop);
-  const clock = await shareClock(writes.store, context);
+  const { clock, store: timed } = await shareClock(writes.store, context);
   const common = { clock, onUnreadable, writesRefused: writes.refusal };
   if (config.manifestSource !== "kubernetes") {
-    warnOfDurability(writes.store, context);
-    return { ...common, store: writes.store };
+    warnOfDurability(timed, context);
+    return { ...common, store: timed };
   }
-  const { store, ...cluster } = await openCluster(writes.store, context);
+  const { store, ...cluster } = await openCluster(timed, context);
   warnOfDurability(store, context);
   return { ...common, store, cluster };
 }
 
-async function shareClock(store: Store, { log, closing }: ServerContext): Promise<Clock> {
-  const clock = new SharedClock(systemClock, () => store.membership.now());
+/** The clock that the store shows, and the store whose heartbeats set it. */
+async function shareClock(
+  store: Store,
+  { log, closing }: ServerContext,
+): Promise<{ clock: Clock; store: Store }> {
+  const { membership } = store;
+  const clock = new SharedClock(systemClock, () => membership.now());
   await clock.look().catch((cause) => log.warn({ err: cause }, "the store does not tell the time"));
   void clock.follow(closing);
-  return clock;
+  const heartbeat: typeof membership.heartbeat = async (replica, ttlMs) => {
+    const askedAt = clock.monotonic();
+    const alive = await membership.heartbeat(replica, ttlMs);
+    clock.hear(alive.now, askedAt);
+    return alive;
+  };
+  return { clock, store: { ...store, membership: { ...membership, heartbeat } } };
 }
 
 function warnOfDurability(store: Store, { config, log }: ServerContext): void {

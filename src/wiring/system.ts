@@ -19,6 +19,7 @@ import type { FetchHandler } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
 import { openTraces } from "../platform/traces/open.ts";
 import type { Traces } from "../platform/traces/span.ts";
+import { collectWhenIdle } from "../platform/idle_collection.ts";
 import { Watchdog } from "../platform/watchdog.ts";
 import { runCensus } from "../service/census.ts";
 import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
@@ -116,6 +117,7 @@ async function openParts(
 ): Promise<Omit<System, "closing" | "traces">> {
   const { config, replica, seat } = context;
   startWatchdog(context);
+  collectWhenIdle({ clock: systemClock, cpuMs }, context.closing);
   await seat?.join(replica);
   const own = ownAccess(config);
   // Given files are read before the store is waited for; its own only by the process that holds it.

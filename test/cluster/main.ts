@@ -108,7 +108,7 @@ function suites(
     "npm:vitest",
     "run",
     "--project",
-    project,
+    `${project}*`,
     ...files.map((file) => `test/${project}/${file}.test.ts`),
     "-t",
     titles,

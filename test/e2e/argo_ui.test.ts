@@ -559,8 +559,11 @@ describe.skipIf(missing !== undefined)(
         await login("Bearer sluice_wrong");
         await browser.page.waitForURL(/\/argo\/login\?/);
         // The pages do not handle this refusal, whichever server refuses.
-        await browser.page.waitForLoadState("networkidle");
-        expect([...new Set(browser.troubles())].sort()).toEqual([
+        const refusals = new Set<string>();
+        await expect.poll(() => {
+          for (const trouble of browser.troubles()) refusals.add(trouble);
+          return [...refusals].sort();
+        }, PATIENCE).toEqual([
           "401 GET /argo/api/v1/info",
           "401 GET /argo/api/v1/userinfo",
           "page error: Unauthorized",

@@ -385,6 +385,7 @@ test("doctor shows what is wrong and what to do, and its exit status tells", asy
   expect(findings.map(({ check }) => check)).toEqual([
     "store",
     "durability",
+    "archive",
     "clock",
     "replicas",
     "cluster",

@@ -29,6 +29,8 @@ async function restart(): Promise<void> {
   await server?.stop();
   folder = await mkdtemp(join(tmpdir(), "sluice-migrate-"));
   server = await startServer([
+    // What has ended long ago would move into the archive between two looks.
+    "--archive-store=store",
     `--store=sqlite:${join(folder, "store")}`,
     `--work-dir=${join(folder, "work")}`,
     "--executor=none",

@@ -2,7 +2,7 @@
  * Many watchers while workflows change: each gets every change once, in order. Slow readers are cut off, resume from
  * the version that the error names, and miss nothing either; they disturb nobody. The full size:
  *
- *   WATCHERS=1000 SLOW=10 RATE=500 SECONDS=120 SLOW_UNTIL=15 NOTE=0 deno run -A npm:vitest run --project e2e test/e2e/watchers.test.ts
+ *   WATCHERS=1000 SLOW=10 RATE=500 SECONDS=120 SLOW_UNTIL=15 NOTE=0 deno run -A npm:vitest run test/e2e/watchers.test.ts
  */
 import process from "node:process";
 import { expect, test } from "vitest";

@@ -15,6 +15,8 @@ import { Mover, type MoverDeps } from "../../src/service/history/mover.ts";
 import { MoveMetrics } from "../../src/service/history/move_metrics.ts";
 import { withArchive } from "../../src/service/history/whole_store.ts";
 import { controlWorkflow, deleteWorkflow } from "../../src/service/workflows/control.ts";
+import { countWorkflows } from "../../src/service/workflows/counts.ts";
+import { KnownCounts } from "../../src/service/workflows/known_counts.ts";
 import { listWorkflows } from "../../src/service/workflows/list.ts";
 import { findWorkflowByUid, getWorkflow } from "../../src/service/workflows/reads.ts";
 import { createWorkflowSource } from "../../src/service/workflows/source.ts";
@@ -331,6 +333,19 @@ export class MoveWorld {
       }
     }
     for (const uid of byUid.keys()) wrong.push(`${uid} is shown although it is gone`);
+    await this.#checkCounts(reading, listed.length);
+  }
+
+  /** Whatever has died, the rollups and the store together count each workflow once. */
+  async #checkCounts(service: ServiceDeps, expected: number): Promise<void> {
+    const { phases } = await countWorkflows(service, CALLER, { namespace: NAMESPACE, bars: 1 });
+    const total = Object.values(phases).flat().reduce((sum, count) => sum + count, 0);
+    if (total !== expected) this.wrong.push(`${total} are counted, not ${expected}`);
+    for (const uid of this.#live.values()) {
+      if (this.archive.rows.has(uid) && !this.archive.live.has(uid)) {
+        this.wrong.push(`the archive does not know that ${uid} has come back`);
+      }
+    }
   }
 
   /** Those that exist. A deletion in the archive is not seen in the store. */
@@ -359,6 +374,7 @@ export class MoveWorld {
       store: whole,
       workflows: createWorkflowSource(whole, replica.clock),
       history: { live: this.#store, archive: this.archive, trouble: () => undefined },
+      counts: new KnownCounts(replica.clock),
     };
   }
 

@@ -102,7 +102,7 @@ export function createReplica(
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     ids,
     log,
-    watches: new WatchHub(store, workflows),
+    watches: new WatchHub(store, workflows, clock),
     counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };

@@ -142,7 +142,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
   const service: ServiceDeps = {
     ...looked,
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),
-    watches: new WatchHub(store, workflows),
+    watches: new WatchHub(store, workflows, systemClock),
     events: new EventFeed({ ...shared, naming: STANDARD_NAMING }),
     eventMetrics: createEventMetrics(metrics),
     onUnreadable: unreadableReporter(metrics, log, systemClock),

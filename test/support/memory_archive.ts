@@ -16,6 +16,8 @@ import {
 
 export class MemoryArchive implements Archive {
   readonly rows: Map<string, ArchivedWorkflow> = new Map();
+  /** Uids of rows that the store is noted to have too, and whether they have come back there. */
+  readonly live: Map<string, boolean> = new Map();
   readonly #parameters: ReadonlySet<string>;
 
   constructor(parameters: readonly string[] = []) {
@@ -24,7 +26,10 @@ export class MemoryArchive implements Archive {
 
   put(rows: readonly ArchivedWorkflow[]): Promise<void> {
     for (const row of rows) {
-      if ((this.rows.get(row.uid)?.edition ?? 0) <= row.edition) this.rows.set(row.uid, row);
+      const old = this.rows.get(row.uid)?.edition ?? 0;
+      if (old > row.edition) continue;
+      this.rows.set(row.uid, row);
+      this.live.set(row.uid, old === row.edition && this.live.get(row.uid) === true);
     }
     return Promise.resolve();
   }
@@ -63,7 +68,7 @@ export class MemoryArchive implements Archive {
 
   remove(uids: readonly string[]): Promise<void> {
     for (const uid of uids) this.rows.delete(uid);
-    return Promise.resolve();
+    return this.noteLeft(uids, true);
   }
 
   expired(...[rule, limit]: Parameters<Archive["expired"]>) {
@@ -85,6 +90,33 @@ export class MemoryArchive implements Archive {
     return Promise.resolve([]);
   }
 
+  createdCounts(bounds: readonly number[], namespace?: string) {
+    const rows = this.#sorted().filter((row) => (namespace ?? row.namespace) === row.namespace);
+    const phases: Record<string, number[]> = {};
+    for (const { phase, createdAt } of rows) {
+      const counts = phases[phase] ??= bounds.slice(1).map(() => 0);
+      const span = bounds.findLastIndex((bound) => bound <= createdAt);
+      if (counts[span] !== undefined) counts[span]++;
+    }
+    const oldest = rows.at(-1)?.createdAt;
+    return Promise.resolve({ phases, ...(oldest !== undefined && { oldest }) });
+  }
+
+  noteBack(uids: readonly string[]): Promise<void> {
+    for (const uid of uids) if (this.rows.has(uid)) this.live.set(uid, true);
+    return Promise.resolve();
+  }
+
+  noteLeft(uids: readonly string[], isCertain = false): Promise<void> {
+    for (const uid of uids) if (isCertain || this.live.get(uid) === false) this.live.delete(uid);
+    return Promise.resolve();
+  }
+
+  notedLive(limit: number, after = ""): Promise<ArchivedEntry[]> {
+    const uids = [...this.live.keys()].filter((uid) => uid > after).sort().slice(0, limit);
+    return Promise.resolve(uids.flatMap((uid) => this.rows.get(uid) ?? []));
+  }
+
   ping(): Promise<void> {
     return Promise.resolve();
   }
@@ -97,7 +129,8 @@ export class MemoryArchive implements Archive {
   get port(): Archive {
     const names = [
       ...["put", "get", "findByName", "list", "editions", "remove", "expired", "labelKeys"],
-      ...["labelValues", "dayCounts", "ping", "close"],
+      ...["labelValues", "dayCounts", "createdCounts", "noteBack", "noteLeft", "notedLive", "ping"],
+      "close",
     ] as (keyof Archive)[];
     return Object.fromEntries(
       names.map((name) => [name, this[name].bind(this)]),

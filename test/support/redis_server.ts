@@ -31,7 +31,7 @@ export async function startRedisServer(
   args: string[] = [],
   first: string[] = [],
 ): Promise<RedisServer> {
-  const port = await freePort();
+  let port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "sluice-redis-"));
   let server: ChildProcess;
   let isGone = true;
@@ -67,7 +67,16 @@ export async function startRedisServer(
     await gone;
   }
 
-  await start();
+  // Whoever runs beside this test may have got the port meanwhile.
+  for (let tries = 1;; tries++) {
+    try {
+      await start();
+      break;
+    } catch (error) {
+      if (tries === 5 || !/Address already in use/.test(String(error))) throw error;
+      port = await freePort();
+    }
+  }
   return {
     url: `redis://127.0.0.1:${port}`,
     port,

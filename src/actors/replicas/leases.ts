@@ -49,11 +49,12 @@ export class Leases {
     if (leases.length === 0) return [];
     const askedAt = clock.monotonic();
     const lost = new Set(await store.renew(leases, replica, ttlMs));
-    for (const lease of leases) {
-      const isHeld = !lost.has(lease.shard) && this.#held.get(lease.shard) === lease;
-      if (isHeld) this.#freshUntil.set(lease.shard, askedAt + ttlMs);
+    // One that was given back meanwhile is not lost.
+    const held = leases.filter((lease) => this.#held.get(lease.shard) === lease);
+    for (const { shard } of held) {
+      if (!lost.has(shard)) this.#freshUntil.set(shard, askedAt + ttlMs);
     }
-    return leases.filter((lease) => lost.has(lease.shard));
+    return held.filter(({ shard }) => lost.has(shard));
   }
 
   /** Gives a lease back. */

@@ -145,42 +145,55 @@ export class Membership {
   }
 
   async #run(): Promise<void> {
-    const { clock, log, ttlMs } = this.#deps;
-    for (let turn = 0; !this.#stop.signal.aborted; turn++) {
+    const { store, clock, log, ttlMs } = this.#deps;
+    for (let turn = 0; !this.#stop.signal.aborted;) {
       try {
-        if (turn % LOOKS_PER_TICK === 0) await this.#announce();
+        const replicas = turn === 0 ? await this.#announce() : await store.replicas();
         this.#deps.onLook();
-        await this.#look();
+        this.#assign(replicas);
       } catch (cause) {
         log.warn({ err: cause }, "the store does not answer the membership round");
       }
+      // Who is alone and has all shards has nobody to look at.
+      const rest = this.#isSettledAlone() ? LOOKS_PER_TICK - turn : 1;
+      turn = (turn + rest) % LOOKS_PER_TICK;
       if (this.#wake.signal.aborted) {
         this.#wake = new AbortController();
-      } else await clock.sleep(ttlMs / TICKS_PER_TTL / LOOKS_PER_TICK, this.#wake.signal);
+      } else await clock.sleep(rest * ttlMs / TICKS_PER_TTL / LOOKS_PER_TICK, this.#wake.signal);
     }
   }
 
-  /** Keeps our leases, and tells that we are alive. */
-  async #announce(): Promise<void> {
+  #isSettledAlone(): boolean {
+    return this.#others().length === 0 &&
+      this.#machines.every((machine) => machine.getSnapshot().value === "owning");
+  }
+
+  /** Keeps our leases, tells that we are alive, and sees who else is. */
+  async #announce(): Promise<string[]> {
     const { store, leases, replica, ttlMs, log } = this.#deps;
     // In this order: a replica that cannot keep its leases must not look alive.
     const lost = await leases.renew();
-    if (!this.#isLeaving) await store.heartbeat(replica, ttlMs);
+    const replicas = this.#isLeaving
+      ? await store.replicas()
+      : (await store.heartbeat(replica, ttlMs)).replicas;
     for (const lease of lost) {
       const { shard, epoch } = lease;
       log.warn({ shard, epoch }, "lease lost");
       this.lost(lease);
     }
+    return replicas;
   }
 
-  /** Sees who is alive, and gives every shard its owner. */
-  async #look(): Promise<void> {
-    const { store, replica, log, clock } = this.#deps;
-    const replicas = await store.replicas();
+  /** Gives every shard its owner. */
+  #assign(replicas: string[]): void {
+    const { replica, log, clock, nudge } = this.#deps;
     if (this.#stop.signal.aborted) return;
     if (replicas.join() !== this.#replicas.join()) {
       log.info({ replicas }, "live replicas");
+      const isFirst = this.#replicas.length === 0;
       this.#replicas = replicas;
+      // One that is alone seldom looks whether others have come.
+      if (isFirst) nudge(this.#others());
       this.#deps.onReplicas();
     }
     if (this.#isLeaving) return;

@@ -8,7 +8,7 @@ import type { ActorBatch } from "./actor_batch.ts";
 export class ChangeDraft {
   readonly batch: ActorBatch;
   #put: Record<string, string> | undefined;
-  #drop = new Set<string>();
+  #drop: Set<string> | undefined;
   #index: IndexEntry | undefined;
   #remains: string | undefined;
   #isMoved = false;
@@ -33,7 +33,7 @@ export class ChangeDraft {
       this.#remains = undefined;
       this.#isMoved = false;
       this.#put = undefined;
-      this.#drop.clear();
+      this.#drop = undefined;
       this.#index = undefined;
       this.#isTouched = false;
       this.#isStored = false;
@@ -47,16 +47,17 @@ export class ChangeDraft {
     const taken = this.batch.entry.actor.take();
     for (const key of taken.drop) {
       delete this.#put?.[key];
-      this.#drop.add(key);
+      (this.#drop ??= new Set()).add(key);
       this.#isTouched = true;
     }
     const before = this.#put;
-    // Nearly always there is nothing to merge with.
     if (before === undefined) this.#put = taken.put;
     for (const key in taken.put) {
-      if (before !== undefined) before[key] = taken.put[key] ?? "";
-      this.#drop.delete(key);
       this.#isTouched = true;
+      // Nearly always there is nothing to merge with.
+      if (before === undefined && this.#drop === undefined) break;
+      if (before !== undefined) before[key] = taken.put[key] ?? "";
+      this.#drop?.delete(key);
     }
     if (taken.index) {
       this.#index = taken.index;
@@ -76,7 +77,7 @@ export class ChangeDraft {
     const change: ActorChange = {
       id: this.batch.id,
       put: this.#put ?? newTable(),
-      drop: [...this.#drop],
+      drop: [...this.#drop ?? []],
       ...this.#silent(),
     };
     if (this.#index) change.index = this.#index;

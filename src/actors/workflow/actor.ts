@@ -284,7 +284,7 @@ class WorkflowActor implements HotActor {
       ...state.pending.effects.filter(({ type }) => type === "release-locks") as HostEffect[],
       ...this.#depart(departure(this.id, state, command.uid, env)),
       ...kept,
-      ...forgetting(this.id, state, kept, this.#options),
+      ...forgetting(this.id, state, command, kept, this.#options),
     );
     this.#state = undefined;
     return answer;

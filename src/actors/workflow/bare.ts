@@ -118,7 +118,7 @@ export class BareWorkflow implements HotActor {
     this.#effects.push(
       ...deletionWithoutNodes({ namespace, name, uid, ...(state && { state }) }, this.#remains),
       ...kept,
-      ...(state === undefined ? [] : forgetting(this.id, state, kept, this.#options)),
+      ...(state === undefined ? [] : forgetting(this.id, state, command, kept, this.#options)),
     );
     this.#isGone = true;
     return answerWith(

@@ -159,18 +159,20 @@ const LAST_WRITE_MS = 120_000;
 
 /**
  * Effects that remove a deleted workflow from the archive, which may have it as it is or was. What was on its way there is
- * removed later. Those that are kept are replaced there.
+ * removed later. Those that are kept are replaced there; what was kept is forgotten only if it is deleted for good, since it
+ * is also deleted here when it comes back.
  */
 export function forgetting(
   id: ActorId,
   { header }: WorkflowState,
+  { forGood = false, keepsArchived = false }: DeleteCommand,
   kept: readonly HostEffect[],
   { hasArchive = false }: WorkflowKindOptions,
 ): HostEffect[] {
   const { metadata: { uid = "" }, finishedAt, retries = 0 } = header;
   const hasEnded = finishedAt !== undefined || retries > 0;
-  if (!hasArchive || !hasEnded || kept.length > 0 || isArchivedActor(id)) return [];
-  return forgets(uid);
+  if (!hasArchive || keepsArchived || !hasEnded || kept.length > 0) return [];
+  return forGood || !isArchivedActor(id) ? forgets(uid) : [];
 }
 
 export function forgets(uid: string): HostEffect[] {

@@ -9,6 +9,7 @@ import type {
   ArchivePage,
   ArchivePosition,
   ArchiveQuery,
+  CreatedCounts,
   DayCount,
   ExpiredPage,
   ExpiryPosition,
@@ -16,8 +17,8 @@ import type {
 } from "../port.ts";
 import {
   beginningOf,
+  beginOfDay,
   checkCount,
-  checkDay,
   checkQuery,
   comparePositions,
   matchesEntry,
@@ -29,6 +30,7 @@ import {
 } from "../query.ts";
 import { unavailable } from "../../base/problem.ts";
 import { type ConnectionOptions, Connections } from "./connection.ts";
+import { createdCounts, dayCounts } from "./counts.ts";
 import { Fill, type FillProgress } from "./fill.ts";
 import { ListWalk } from "./list.ts";
 import { ruleFilters, Values } from "./list_query.ts";
@@ -40,6 +42,9 @@ import {
   type IndexRow,
   lockEntries,
   newestOfEach,
+  noteBack,
+  noteLeft,
+  noteWritten,
   removeRows,
   writeRows,
 } from "./rows.ts";
@@ -126,13 +131,13 @@ class Adapter implements PostgresArchive {
       wanted.push({ entry, edition, template: form.template });
     }
     await this.#connections.transaction(async (query) => {
-      const written = await writeRows(
-        query,
-        scope,
-        wanted,
-        (row, old) => old !== undefined && old.edition > row.edition ? undefined : row,
-      );
+      const repeated: string[] = [];
+      const written = await writeRows(query, scope, wanted, (row, old) => {
+        if (old?.edition === row.edition) repeated.push(row.entry.uid);
+        return old !== undefined && old.edition > row.edition ? undefined : row;
+      });
       await putObjects(query, this.#owner, written.map(({ entry }) => entry), objects);
+      await noteWritten(query, scope, written.map(({ entry }) => entry.uid), repeated);
     });
   }
 
@@ -301,23 +306,39 @@ class Adapter implements PostgresArchive {
     namespace?: string,
     limit = MOST_DAY_COUNTS,
   ): Promise<DayCount[]> {
-    checkDay(from);
-    checkDay(to);
+    beginOfDay(from);
+    beginOfDay(to);
+    const { scope } = await this.#prepared();
+    return await dayCounts(this.#connections.query, scope, { from, to, namespace, limit });
+  }
+
+  async createdCounts(bounds: readonly number[], namespace = ""): Promise<CreatedCounts> {
+    const { scope } = await this.#prepared();
+    return await createdCounts(this.#connections.query, scope, bounds, namespace);
+  }
+
+  async noteBack(uids: readonly string[]): Promise<void> {
+    checkCount("uids", uids.length, MAX_UIDS);
+    const { scope } = await this.#prepared();
+    await this.#connections.transaction((query) => noteBack(query, scope, uids));
+  }
+
+  async noteLeft(uids: readonly string[], isCertain = false): Promise<void> {
+    checkCount("uids", uids.length, MAX_UIDS);
+    const { scope } = await this.#prepared();
+    await this.#connections.transaction((query) => noteLeft(query, scope, uids, isCertain));
+  }
+
+  async notedLive(limit: number, after = ""): Promise<ArchivedEntry[]> {
+    checkCount("rows", limit, MAX_LIMIT);
     const { scope } = await this.#prepared();
     const rows = await this.#connections.query(
-      `select day, namespace, phase, template, count::text, duration::text from sluice_archive_day
-       where scope = $1::int and day between $2::text and $3::text and ($4::text is null or namespace = $4::text)
-       order by day desc, namespace, phase, template limit $5::bigint`,
-      [String(scope), from, to, namespace ?? null, String(limit)],
+      `select ${ENTRY_COLUMNS} from (
+         select uid from sluice_archive_live where scope = $1::int and uid > $2::text order by uid limit $3::bigint
+       ) l join sluice_archive_entry e on e.scope = $1::int and e.uid = l.uid order by l.uid`,
+      [String(scope), after, String(limit)],
     );
-    return rows.map((row) => ({
-      day: row["day"] ?? "",
-      namespace: row["namespace"] ?? "",
-      phase: row["phase"] ?? "",
-      template: row["template"] ?? "",
-      count: Number(row["count"]),
-      durationMs: Number(row["duration"]),
-    }));
+    return rows.map(entryOf);
   }
 
   async ping(): Promise<void> {

@@ -30,6 +30,13 @@ const ORDER = ["created_at", "place", `uid collate "C"`] as const;
 export function waysOf(
   { labels = [], parameter, name, phases, namespace }: ArchiveQuery,
 ): Source[][] {
+  const indexed = (column: "name" | "phase" | "namespace") => (value: string): Source => ({
+    table: "entry",
+    column,
+    value,
+  });
+  // Hardly any workflows share a name, so there is nothing to choose.
+  if (name?.match === "exact") return [[indexed("name")(name.value)]];
   const ways: Source[][] = [];
   for (const { key, operator, values } of labels) {
     if (operator !== "=" && operator !== "in") continue;
@@ -39,12 +46,6 @@ export function waysOf(
     const { name: key, value } = parameter;
     ways.push([{ table: "filed", kind: "p", key, value }]);
   }
-  const indexed = (column: "name" | "phase" | "namespace") => (value: string): Source => ({
-    table: "entry",
-    column,
-    value,
-  });
-  if (name?.match === "exact") ways.push([indexed("name")(name.value)]);
   if (phases !== undefined) ways.push([...new Set(phases)].map(indexed("phase")));
   if (namespace !== undefined) ways.push([indexed("namespace")(namespace)]);
   return [...ways, [{ table: "entry", value: "" }]];

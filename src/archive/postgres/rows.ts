@@ -2,6 +2,7 @@
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ArchivedEntry } from "../port.ts";
+import { type Bucket, bucketsOf } from "../created.ts";
 import { compareBytes, countOf, placeOf, Tally } from "../query.ts";
 import { Conflict, type Query, type Row } from "./connection.ts";
 
@@ -99,6 +100,7 @@ export async function writeRows(
 export async function removeRows(query: Query, scope: number, uids: readonly string[]) {
   const old = await lockRows(query, scope, uids);
   await deleteEntries(query, scope, old);
+  await noteLeft(query, scope, uids, true);
   await fileRows(query, scope, old, []);
 }
 
@@ -141,10 +143,12 @@ async function fileRows(
   rows: readonly IndexRow[],
 ): Promise<void> {
   const days = new Tally<{ day: string; namespace: string; phase: string; template: string }>();
+  const created = new Tally<Bucket>();
   const terms = new Tally<Term>();
   const count = ({ entry, template }: IndexRow, by: 1 | -1) => {
     const { day, namespace, phase, durationMs } = countOf(entry, template);
     days.add({ day, namespace, phase, template }, by, by * durationMs);
+    for (const bucket of bucketsOf(entry)) created.add(bucket, by);
     for (const term of termsOf(entry)) {
       terms.add(term, by);
       terms.add({ ...term, namespace: entry.namespace }, by);
@@ -177,6 +181,7 @@ async function fileRows(
     );
   }
   await countDays(query, scope, days);
+  await countCreated(query, scope, created);
 }
 
 const FILED = `json_to_recordset($2::text::json)
@@ -234,6 +239,27 @@ async function countDays(
   );
 }
 
+async function countCreated(query: Query, scope: number, created: Tally<Bucket>): Promise<void> {
+  const changes = created.changes().map(({ item, sums: [count = 0] }) => ({ ...item, count }));
+  if (changes.length === 0) return;
+  await query(
+    `insert into sluice_archive_created as c (scope, namespace, unit, at, phase, count)
+     select $1::int, namespace, unit, at, phase, count from json_to_recordset($2::text::json)
+       as row (namespace text, unit bigint, at bigint, phase text, count bigint)
+     on conflict (scope, namespace, unit, at, phase) do update set count = c.count + excluded.count`,
+    [String(scope), JSON.stringify(changes)],
+  );
+  const gone = changes.filter(({ count }) => count < 0);
+  if (gone.length === 0) return;
+  await query(
+    `delete from sluice_archive_created c
+     using json_to_recordset($2::text::json) as row (namespace text, unit bigint, at bigint, phase text)
+     where c.scope = $1::int and c.namespace = row.namespace and c.unit = row.unit and c.at = row.at
+       and c.phase = row.phase and c.count <= 0`,
+    [String(scope), JSON.stringify(gone)],
+  );
+}
+
 /** What an entry is filed under. */
 function termsOf({ labels, parameters = {} }: ArchivedEntry): Term[] {
   const of = (kind: Term["kind"], texts: Record<string, string>) =>
@@ -248,4 +274,48 @@ export function newestOfEach<T extends { uid: string; edition: number }>(rows: r
     if ((newest.get(row.uid)?.edition ?? row.edition) <= row.edition) newest.set(row.uid, row);
   }
   return [...newest.values()].sort((a, b) => compareBytes(a.uid, b.uid));
+}
+
+const UIDS = "select jsonb_array_elements_text($2::text::jsonb)";
+
+/** Notes of rows that the store has them too: they have come back there. */
+export async function noteBack(query: Query, scope: number, uids: readonly string[]) {
+  await query(
+    `insert into sluice_archive_live select scope, uid, true from sluice_archive_entry
+     where scope = $1::int and uid = any(array(${UIDS})) order by uid collate "C"
+     on conflict (scope, uid) do update set back = true`,
+    [String(scope), JSON.stringify(uids)],
+  );
+}
+
+/** Notes the same of rows that were written. @param repeated uids of those that were written again */
+export async function noteWritten(
+  query: Query,
+  scope: number,
+  uids: readonly string[],
+  repeated: readonly string[],
+) {
+  await query(
+    `insert into sluice_archive_live as l select $1::int, uid, false from (${UIDS} as uid) w order by uid collate "C"
+     on conflict (scope, uid) do update
+     set back = l.back and l.uid = any(array(select jsonb_array_elements_text($3::text::jsonb)))`,
+    [String(scope), JSON.stringify(uids), JSON.stringify(repeated)],
+  );
+}
+
+/** Takes such notes away. @param isCertain also of those that have come back */
+export async function noteLeft(
+  query: Query,
+  scope: number,
+  uids: readonly string[],
+  isCertain: boolean,
+) {
+  // In one order, so that two who do it never wait for each other in a circle.
+  await query(
+    `delete from sluice_archive_live where scope = $1::int and uid in (
+       select uid from sluice_archive_live where scope = $1::int and uid = any(array(${UIDS}))
+         and ($3::text::boolean or not back)
+       order by uid for update)`,
+    [String(scope), JSON.stringify(uids), String(isCertain)],
+  );
 }

@@ -49,6 +49,23 @@ export const MIGRATIONS: readonly string[] = [
     count bigint not null, duration bigint not null, primary key (scope, day, namespace, phase, template)
   );
   `,
+  `
+  -- Rows by the time of their creation, in buckets of several sizes (unit, in ms); namespace '' is all together.
+  create table sluice_archive_created (
+    scope int, namespace text collate "C", unit bigint, at bigint, phase text collate "C", count bigint not null,
+    primary key (scope, namespace, unit, at, phase)
+  );
+  insert into sluice_archive_created
+    select scope, of_namespace, unit, created_at / unit * unit as begins, phase, count(*)
+    from sluice_archive_entry
+      cross join unnest(array[1000, 60000, 3600000, 86400000]::bigint[]) as unit
+      cross join lateral (values (namespace), ('')) as of_place (of_namespace)
+    group by scope, of_namespace, unit, begins, phase;
+  -- Workflows that the store has too: not yet left, or back again.
+  create table sluice_archive_live (
+    scope int, uid text collate "C", back boolean not null, primary key (scope, uid)
+  );
+  `,
 ];
 
 /** The reference's tables, for a database that it has not used yet. */

@@ -2,6 +2,8 @@
  * The archive in a SQLite file of its own, which one process has open. Objects are compressed off the event loop, and
  * large ones are written before the rows that name them, so that no transaction takes long.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite_file.ts";
 import type {
   Archive,
@@ -9,15 +11,17 @@ import type {
   ArchivedWorkflow,
   ArchivePage,
   ArchiveQuery,
+  CreatedCounts,
   DayCount,
   ExpiredPage,
   ExpiryPosition,
   RetentionRule,
 } from "../port.ts";
+import { rangesOf } from "../created.ts";
 import {
   beginningOf,
+  beginOfDay,
   checkCount,
-  checkDay,
   checkQuery,
   comparePositions,
   isExpired,
@@ -43,12 +47,20 @@ interface WithObject {
   object: PackedObject;
 }
 
+/** Name of the file in its folder, unlike that of a store's: both may have one folder. */
+const FILE = "archive.db";
+
 /** Most bytes of objects that one transaction writes; a single object may have more. */
 const MAX_WRITE_BYTES = 2 ** 21;
 /** Most rows that one transaction removes. */
 const REMOVED_AT_ONCE = 100;
 /** Most rows that one search for expired rows examines. */
 const MAX_EXAMINED = 5_000;
+
+/** Tells whether a folder has an archive. */
+export function hasSqliteArchive(folder: string): boolean {
+  return existsSync(join(folder, FILE));
+}
 
 /** Opens the archive in a folder. @throws {Problem} FailedPrecondition, Unavailable: see `SqliteFile` */
 export function openSqliteArchive(options: SqliteArchiveOptions): Archive {
@@ -63,7 +75,7 @@ class SqliteArchive implements Archive {
   #writes: Promise<unknown> = Promise.resolve();
 
   constructor(options: SqliteArchiveOptions) {
-    const content = { file: "archive.db", what: "archive", migrations: MIGRATIONS };
+    const content = { file: FILE, what: "archive", migrations: MIGRATIONS };
     this.#file = new SqliteFile(options, content);
     this.#indexedParameters = new Set(options.indexedParameters);
     this.#lastRow = Number(this.#file.get("SELECT max(row) AS row FROM archived")?.["row"] ?? 0);
@@ -277,8 +289,8 @@ class SqliteArchive implements Archive {
     namespace?: string,
     limit = MOST_DAY_COUNTS,
   ): Promise<DayCount[]> {
-    checkDay(from);
-    checkDay(to);
+    beginOfDay(from);
+    beginOfDay(to);
     return this.#file.all(
       `SELECT * FROM day_count WHERE day BETWEEN ? AND ? AND ${
         namespace === undefined ? "true" : "namespace = ?"
@@ -295,6 +307,60 @@ class SqliteArchive implements Archive {
       count: Number(row["count"]),
       durationMs: Number(row["duration"]),
     }));
+  }
+
+  // deno-lint-ignore require-await -- so that trouble is a rejection
+  async createdCounts(bounds: readonly number[], namespace = ""): Promise<CreatedCounts> {
+    const phases: Record<string, number[]> = {};
+    const spans = bounds.length - 1;
+    for (let span = 0; span < spans; span++) {
+      for (const { unit, from, to } of rangesOf(bounds[span] ?? 0, bounds[span + 1] ?? 0)) {
+        const rows = this.#file.all(
+          `SELECT phase, sum(count) AS count FROM created
+           WHERE namespace = ? AND unit = ? AND at >= ? AND at < ? GROUP BY phase`,
+          namespace,
+          unit,
+          from,
+          to,
+        );
+        for (const { phase, count } of rows) {
+          const counts = phases[String(phase)] ??= Array(spans).fill(0);
+          counts[span] = (counts[span] ?? 0) + Number(count);
+        }
+      }
+    }
+    const sql = namespace === ""
+      ? "SELECT min(created_at) AS oldest FROM archived"
+      : "SELECT min(created_at) AS oldest FROM archived WHERE namespace = ?";
+    const oldest = this.#file.get(sql, ...(namespace === "" ? [] : [namespace]))?.["oldest"];
+    return { phases, ...(typeof oldest === "number" && { oldest }) };
+  }
+
+  async noteBack(uids: readonly string[]): Promise<void> {
+    await this.#note(uids, "INSERT OR REPLACE INTO live SELECT uid, 1 FROM archived WHERE uid IN");
+  }
+
+  async noteLeft(uids: readonly string[], isCertain = false): Promise<void> {
+    await this.#note(uids, `DELETE FROM live WHERE ${isCertain ? "true" : "back = 0"} AND uid IN`);
+  }
+
+  async #note(uids: readonly string[], statement: string): Promise<void> {
+    checkCount("uids", uids.length, MAX_UIDS);
+    const sql = `${statement} (SELECT value FROM json_each(?))`;
+    await this.#inTurn(() => {
+      this.#file.transaction(() => this.#file.run(sql, JSON.stringify(uids)));
+    });
+  }
+
+  // deno-lint-ignore require-await -- so that trouble is a rejection
+  async notedLive(limit: number, after = ""): Promise<ArchivedEntry[]> {
+    checkCount("rows", limit, MAX_LIMIT);
+    return this.#file.all(
+      `SELECT ${ENTRY_COLUMNS} FROM archived WHERE uid IN (SELECT uid FROM live WHERE uid > ? ORDER BY uid LIMIT ?)
+       ORDER BY uid`,
+      after,
+      limit,
+    ).map(entryOf);
   }
 
   // deno-lint-ignore require-await -- so that trouble is a rejection

@@ -150,6 +150,8 @@ export class ListWalk {
   /** Ways to find all rows that the query selects: sources that together have every one of them, none of them twice. */
   #ways(): Source[][] {
     const { labels = [], parameter, name, phases, namespace } = this.#query;
+    // Hardly any workflows share a name, so there is nothing to choose.
+    if (name?.match === "exact") return [[indexed("name", name.value)]];
     const ways: Source[][] = [];
     for (const { key, operator, values } of labels) {
       if (operator !== "=" && operator !== "in") continue;
@@ -158,7 +160,6 @@ export class ListWalk {
     if (parameter !== undefined) {
       ways.push(this.#filed([{ kind: "p", key: parameter.name, value: parameter.value }]));
     }
-    if (name?.match === "exact") ways.push([indexed("name", name.value)]);
     if (phases !== undefined) ways.push([...new Set(phases)].map((one) => indexed("phase", one)));
     if (namespace !== undefined) ways.push([indexed("namespace", namespace)]);
     return [...ways, [{ table: "archived", where: "true", values: [] }]];

@@ -3,6 +3,7 @@ import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { Row, SqliteFile } from "../../platform/sqlite_file.ts";
 import type { ArchivedEntry, ArchivedWorkflow } from "../port.ts";
+import { type Bucket, bucketsOf } from "../created.ts";
 import { countOf, placeOf, Tally } from "../query.ts";
 
 /** What a row is filed under, in all namespaces together or in one of them. */
@@ -50,6 +51,7 @@ function textsOf(text: unknown): Record<string, string> {
 export class RowWriter {
   readonly #file: SqliteFile;
   readonly #days = new Tally<{ day: string; namespace: string; phase: string; template: string }>();
+  readonly #created = new Tally<Bucket>();
   readonly #terms = new Tally<Term>();
   readonly #ids = new Map<string, number>();
 
@@ -78,6 +80,11 @@ export class RowWriter {
       JSON.stringify(workflow.parameters ?? {}),
       template,
     );
+    const isRepeat = Number(old?.["edition"]) === workflow.edition;
+    this.#file.run(
+      `INSERT OR ${isRepeat ? "IGNORE" : "REPLACE"} INTO live VALUES (?, 0)`,
+      workflow.uid,
+    );
     this.#count(workflow, template, 1);
     for (const term of termsOf(workflow)) {
       this.#file.run(
@@ -93,11 +100,48 @@ export class RowWriter {
 
   remove(uid: string): void {
     const old = this.#find(uid);
-    if (old !== undefined) this.#drop(old);
+    if (old === undefined) return;
+    this.#drop(old);
+    this.#file.run("DELETE FROM live WHERE uid = ?", uid);
   }
 
   /** Writes the counts. Nothing may be put or removed afterwards. */
   finish(): void {
+    this.#countDays();
+    this.#countCreated();
+    for (const { item, sums: [count = 0] } of this.#terms.changes()) {
+      const id = this.#idOf(item);
+      this.#file.run("UPDATE term SET count = count + ? WHERE id = ?", count, id);
+    }
+    for (const id of this.#ids.values()) {
+      this.#file.run("DELETE FROM term WHERE id = ? AND count <= 0", id);
+    }
+  }
+
+  #countCreated(): void {
+    for (
+      const { item: { namespace, unit, at, phase }, sums: [count = 0] } of this.#created.changes()
+    ) {
+      this.#file.run(
+        "INSERT INTO created VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        namespace,
+        unit,
+        at,
+        phase,
+        count,
+      );
+      if (count > 0) continue;
+      this.#file.run(
+        "DELETE FROM created WHERE namespace = ? AND unit = ? AND at = ? AND phase = ? AND count <= 0",
+        namespace,
+        unit,
+        at,
+        phase,
+      );
+    }
+  }
+
+  #countDays(): void {
     for (const { item: { day, namespace, phase, template }, sums } of this.#days.changes()) {
       const [count = 0, duration = 0] = sums;
       this.#file.run(
@@ -117,13 +161,6 @@ export class RowWriter {
         phase,
         template,
       );
-    }
-    for (const { item, sums: [count = 0] } of this.#terms.changes()) {
-      const id = this.#idOf(item);
-      this.#file.run("UPDATE term SET count = count + ? WHERE id = ?", count, id);
-    }
-    for (const id of this.#ids.values()) {
-      this.#file.run("DELETE FROM term WHERE id = ? AND count <= 0", id);
     }
   }
 
@@ -150,6 +187,7 @@ export class RowWriter {
   #count(entry: ArchivedEntry, template: string, by: 1 | -1): void {
     const { day, namespace, phase, durationMs } = countOf(entry, template);
     this.#days.add({ day, namespace, phase, template }, by, by * durationMs);
+    for (const bucket of bucketsOf(entry)) this.#created.add(bucket, by);
     for (const term of termsOf(entry)) {
       this.#terms.add(term, by);
       this.#terms.add({ ...term, namespace: entry.namespace }, by);

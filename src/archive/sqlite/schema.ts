@@ -34,4 +34,20 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (day, namespace, phase, template)
   ) WITHOUT ROWID;
   `,
+  `
+  -- Rows by the time of their creation, in buckets of several sizes (unit, in ms); namespace '' is all together.
+  CREATE TABLE created (
+    namespace TEXT, unit INTEGER, at INTEGER, phase TEXT, count INTEGER NOT NULL,
+    PRIMARY KEY (namespace, unit, at, phase)
+  ) WITHOUT ROWID;
+  WITH
+    units (unit) AS (VALUES (1000), (60000), (3600000), (86400000)),
+    places AS (SELECT namespace, created_at, phase FROM archived UNION ALL SELECT '', created_at, phase FROM archived)
+  INSERT INTO created
+    SELECT namespace, unit, created_at / unit * unit AS begins, phase, count(*) FROM places JOIN units
+    GROUP BY namespace, unit, begins, phase;
+
+  -- Workflows that the store has too: not yet left (back = 0), or back again.
+  CREATE TABLE live (uid TEXT PRIMARY KEY, back INTEGER NOT NULL) WITHOUT ROWID;
+  `,
 ];

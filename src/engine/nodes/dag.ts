@@ -3,11 +3,17 @@ import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
 import { hasEnded, isFailedOrError, type NodeRecord } from "../records.ts";
-import { type DagMemory, type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
+import {
+  type DagMemory,
+  type DagPlan,
+  type ExpandedCall,
+  type Frame,
+  memoryOf,
+} from "../runtime.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep, isLoop } from "../scope/frame_steps.ts";
+import { findStep, getTask, isLoop } from "../scope/frame_steps.ts";
 import { nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
@@ -53,16 +59,15 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (dag.ready.length > dag.firstReady && memory.firstFailed === undefined) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
-  change(turn, node, { targets: dag.targets.map((name) => taskId(turn, node, name)) });
+  change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });
   if (phase === "Succeeded") succeedUnlessLoopFails(turn, node, frame);
   else end(turn, node, phase);
 }
 
 function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
-  for (const { name } of frame.template.dag?.tasks ?? []) {
-    const step = findStep(frame, name);
-    if (step === undefined || !isLoop(step)) continue;
-    const task = nodeByName(turn, `${node.name}.${name}`);
+  for (const step of frame.template.dag?.tasks ?? []) {
+    if (!isLoop(step)) continue;
+    const task = nodeByName(turn, `${node.name}.${step.name}`);
     const fault = task?.type === "TaskGroup" ? loopFault(turn, task, step) : undefined;
     if (fault !== undefined) return failNode(turn, node, fault);
   }
@@ -71,13 +76,14 @@ function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): voi
 
 /** Counts down, at the tasks that wait for them, the tasks that are done. */
 function noteDone(turn: Turn, dag: DagMemory, news: readonly string[]): void {
+  const { plan: { numbers, dependents }, waitingFor, begun } = dag;
   for (const id of news) {
-    const task = turn.state.nodes.get(id)?.step;
+    const task = numbers.get(turn.state.nodes.get(id)?.step ?? "");
     if (task === undefined) continue;
-    dag.begun.add(task);
-    for (const dependent of dag.dependents.get(task) ?? []) {
-      const left = (dag.waitingFor.get(dependent) ?? 0) - 1;
-      dag.waitingFor.set(dependent, left);
+    begun[task] = 1;
+    for (const dependent of dependents[task] ?? []) {
+      const left = waitingFor[dependent] as number - 1;
+      waitingFor[dependent] = left;
       if (left === 0) addReady(dag, dependent);
     }
   }
@@ -88,11 +94,11 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
   for (;;) {
     const task = dag.ready[dag.firstReady];
     if (task === undefined) break;
-    const existing = nodeByName(turn, `${node.name}.${task}`);
+    const existing = nodeByName(turn, `${node.name}.${dag.plan.names[task] ?? ""}`);
     beginIfUntouched(turn, existing);
-    if (!dag.begun.has(task) && existing === undefined) {
+    if (dag.begun[task] === 0 && existing === undefined) {
       if (!beginTask(turn, node, frame, dag, task)) return;
-      dag.begun.add(task);
+      dag.begun[task] = 1;
     }
     dag.firstReady++;
     if (turn.state.runtime.opened.length > 0) return;
@@ -107,21 +113,21 @@ function beginTask(
   node: NodeRecord,
   frame: Frame,
   dag: DagMemory,
-  name: string,
+  number: number,
 ): boolean {
-  const task = findStep(frame, name) as DagTask;
-  const dependencies = dag.dependencies.get(name) ?? [];
+  const task = taskAt(frame, number) as DagTask;
+  const dependencies = dag.plan.dependencies[number] ?? [];
   const links = dependencies.length === 0
     ? { parents: [node.id] }
-    : { after: dependencies.map((other) => taskId(turn, node, other)) };
+    : { after: dependencies.map((other) => taskId(turn, node, dag.plan.names[other])) };
   let calls: ExpandedCall[];
   try {
-    if (!shouldRun(turn, node, frame, task, dependencies)) {
+    if (!shouldRun(turn, frame, dag.plan, task, dependencies, links.after ?? [])) {
       const omitted = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
       end(turn, omitted, "Omitted", "omitted: depends condition not met");
       return true;
     }
-    calls = taskCalls(turn, node, frame, name);
+    calls = taskCalls(turn, node, frame, task);
   } catch (error) {
     if (!isFailure(error)) throw error;
     const failed = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
@@ -156,23 +162,24 @@ function taskNode(
   return made;
 }
 
+/** @param ids of the dependencies' nodes */
 function shouldRun(
   turn: Turn,
-  node: NodeRecord,
   frame: Frame,
+  { names }: DagPlan,
   task: DagTask,
-  dependencies: readonly string[],
+  dependencies: readonly number[],
+  ids: readonly string[],
 ): boolean {
   if (dependencies.length === 0 && (task.depends ?? "") === "") return true;
+  const { nodes } = turn.state;
   if (isPlainDepends(task)) {
-    return dependencies.every((name) =>
-      isDoneFor(findStep(frame, name), turn.state.nodes.get(taskId(turn, node, name)))
-    );
+    return ids.every((id, at) => isDoneFor(taskAt(frame, dependencies[at]), nodes.get(id)));
   }
-  const results = new Map(dependencies.map((name) => {
-    const dependency = turn.state.nodes.get(taskId(turn, node, name));
+  const results = new Map(ids.map((id, at) => {
+    const dependency = nodes.get(id);
     const elements = dependency?.type === "TaskGroup" ? elementsOf(turn, dependency) : [];
-    return [name, taskResults(dependency, elements)] as const;
+    return [names[dependencies[at] ?? -1] ?? "", taskResults(dependency, elements)] as const;
   }));
   const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
   return holdsDepends(logic, results);
@@ -205,7 +212,8 @@ function messageOf({ message }: Error): string {
 }
 
 function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
-  const calls = taskCalls(turn, node, frameOf(turn, node), group.step ?? "");
+  const frame = frameOf(turn, node);
+  const calls = taskCalls(turn, node, frame, getTask(frame, group.step));
   keepCalls(turn, memoryOf(turn.state.runtime, group.id), calls, [group.name]);
 }
 
@@ -235,7 +243,7 @@ function phaseOf(
   const isFailFast = frame.template.dag?.failFast !== false;
   const phases = branchPhases(turn, node, frame);
   let result: NodePhase | undefined = "Succeeded";
-  for (const target of dag.targets) {
+  for (const target of dag.plan.targets) {
     const phase = phases(target);
     if (phase === undefined) {
       result = undefined;
@@ -250,6 +258,10 @@ function phaseOf(
   return result;
 }
 
-function taskId(turn: Turn, node: NodeRecord, task: string): string {
+function taskAt(frame: Frame, number: number | undefined): DagTask | undefined {
+  return frame.template.dag?.tasks[number ?? -1];
+}
+
+function taskId(turn: Turn, node: NodeRecord, task = ""): string {
   return nodeId(workflowName(turn.state), `${node.name}.${task}`);
 }

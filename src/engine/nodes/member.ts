@@ -53,7 +53,8 @@ function isDone(turn: Turn, node: NodeRecord): boolean {
 
 function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   if (node.boundary === undefined || node.step === undefined) return undefined;
-  const written = findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+  const frame = frameOf(turn, getNode(turn, node.boundary));
+  const written = frame.hasHooks ? findStep(frame, node.step) : undefined;
   if (written === undefined || !hasHooks(written)) return written;
   // In a DAG the hooks of a loop belong to the loop as a whole.
   if (node.role === "loop") return written;

@@ -5,7 +5,15 @@
 import { invalid } from "../../base/problem.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
-import { cancelTask, dropNode, dropRetrying, emit, markIndex, timerId } from "../change.ts";
+import {
+  cancelTask,
+  dropNode,
+  dropRetrying,
+  emit,
+  markIndex,
+  rewrite,
+  timerId,
+} from "../change.ts";
 import type { ControlRequest } from "../command.ts";
 import { setCondition } from "../finish.ts";
 import { ownOutbound, parentsOf } from "../nodes/graph.ts";
@@ -88,7 +96,7 @@ export function goOnRetrying(turn: Turn): boolean {
     const [action, id] = work.pop() as RetryStep;
     const node = state.nodes.get(id);
     if (node !== undefined) ACTIONS[action](turn, node, retrying.plan);
-    noteReplaced(turn, state.sizes.nodes.get(id)?.size ?? 0);
+    noteReplaced(turn, node?.part?.size ?? 0);
   }
   dropRetrying(state);
   state.runtime = buildRuntime(state.nodes.values());
@@ -116,10 +124,9 @@ function workOf(state: WorkflowState, retrying: Retrying): RetryStep[] {
 }
 
 /** Notes the parents of a node that stays, since the nodes between may be removed. */
-function keepParents({ state }: Turn, node: NodeRecord, { remove, limit }: RetryPlan): void {
-  const parents = parentsOf(state, node, limit).filter((parent) => !remove.has(parent));
-  state.nodes.set(node.id, { ...node, parents, after: undefined });
-  state.pending.nodes.add(node.id);
+function keepParents(turn: Turn, node: NodeRecord, { remove, limit }: RetryPlan): void {
+  const parents = parentsOf(turn.state, node, limit).filter((parent) => !remove.has(parent));
+  rewrite(turn, node, { parents, after: undefined });
 }
 
 /** Tells whether an earlier turn has opened it. */
@@ -127,11 +134,11 @@ function isOpen({ header }: WorkflowState, { phase, startedAt, finishedAt }: Nod
   return phase === "Running" && startedAt === header.startedAt && finishedAt === undefined;
 }
 
-function openGroup({ state }: Turn, node: NodeRecord, { remove }: RetryPlan): void {
+function openGroup(turn: Turn, node: NodeRecord, { remove }: RetryPlan): void {
   if (node.phase === "Skipped") return;
   const isOuter = node.type === "Steps" || node.type === "DAG";
-  state.nodes.set(node.id, {
-    ...node,
+  const { state } = turn;
+  rewrite(turn, node, {
     phase: "Running",
     outbound: isOuter ? ownOutbound(state, node).filter((id) => !remove.has(id)) : node.outbound,
     targets: undefined,
@@ -140,7 +147,6 @@ function openGroup({ state }: Turn, node: NodeRecord, { remove }: RetryPlan): vo
     finishedAt: undefined,
     isErrored: undefined,
   });
-  state.pending.nodes.add(node.id);
 }
 
 function removeNode(turn: Turn, node: NodeRecord): void {

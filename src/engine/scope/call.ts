@@ -20,7 +20,7 @@ import type { GivenArguments } from "./arguments.ts";
 import { retryLocals } from "./attempts.ts";
 import { keepCalls } from "./expansion.ts";
 import { fillTemplate } from "./fill.ts";
-import { findStep } from "./frame_steps.ts";
+import { getTask } from "./frame_steps.ts";
 import { findHook, workflowHook } from "./hook_definitions.ts";
 import { lazyScope } from "./expressions.ts";
 import { displayNameOf, hookName, podName } from "./names.ts";
@@ -263,7 +263,7 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
   const frame = frameOf(turn, boundary);
   let found: ExpandedCall | undefined;
   if (owner.type === "DAG") {
-    found = taskCalls(turn, boundary, frame, node.step ?? "")
+    found = taskCalls(turn, boundary, frame, getTask(frame, node.step))
       .find((call) => call.name === node.name);
   } else {
     const memory = memoryOf(turn.state.runtime, owner.id);
@@ -286,7 +286,7 @@ function expandAgain(
   const isGroup = owner.type === "StepGroup";
   const calls = isGroup
     ? groupCalls(turn, boundary, frame, owner)
-    : taskCalls(turn, boundary, frame, owner.step ?? "");
+    : taskCalls(turn, boundary, frame, getTask(frame, owner.step));
   keepCalls(turn, memory, calls, isGroup ? groupBaseNames(frame, owner) : [owner.name]);
   // The nodes already have the arguments.
   releaseCalls(turn.state.runtime, memory);
@@ -295,14 +295,8 @@ function expandAgain(
 
 /** The definition of a step for its hooks; a loop element has its item filled in. */
 function stepOf(turn: Turn, member: NodeRecord): StepLike {
-  return member.role === "loop" ? loopTask(turn, member) : expandedCallOf(turn, member).step;
-}
-
-function loopTask(turn: Turn, loop: NodeRecord): StepLike {
-  const frame = frameOf(turn, getNode(turn, loop.boundary));
-  const task = findStep(frame, loop.step ?? "");
-  if (task === undefined) throw new NodeFailure(`task ${loop.step ?? ""} not found`);
-  return task;
+  if (member.role !== "loop") return expandedCallOf(turn, member).step;
+  return getTask(frameOf(turn, getNode(turn, member.boundary)), member.step);
 }
 
 /** The variables of a call's template, such as `node.name`. */
@@ -383,13 +377,14 @@ export function keepFrame(
   node: NodeRecord,
   { call, template, written, context }: Work,
 ): Frame {
-  const { hasEnd } = call;
+  const { isTagged, hasHooks } = planOf(written);
   const frame: Frame = {
     template,
     written,
-    isTagged: planOf(written).isTagged,
+    isTagged,
+    hasHooks,
     context,
-    hasEnd,
+    hasEnd: call.hasEnd,
     steps: undefined,
     wantedResults: undefined,
   };

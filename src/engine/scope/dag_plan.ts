@@ -3,11 +3,18 @@ import { isShared } from "../../base/shared_json.ts";
 import type { DagTemplate } from "../../spec/manifest.ts";
 import { findDependencies } from "../../spec/task_dependencies.ts";
 import { mayHoldTag } from "./expressions.ts";
-import type { DagMemory, Frame } from "../runtime.ts";
+import type { DagMemory, DagPlan, Frame } from "../runtime.ts";
+
+const NONE: readonly number[] = [];
 
 /** Direct dependencies of a task, in the order in which they are written. */
-export function dependenciesOf(frame: Frame, task: string): readonly string[] {
-  return planOf(frame).dependencies.get(task) ?? [];
+export function dependenciesOf(frame: Frame, task: string): string[] {
+  const plan = planOf(frame);
+  return directOf(plan, task).map((other) => plan.names[other] as string);
+}
+
+function directOf({ numbers, dependencies }: DagPlan, task: string): readonly number[] {
+  return dependencies[numbers.get(task) ?? -1] ?? NONE;
 }
 
 /** Up to so many dependencies are searched one by one; more go into a set. */
@@ -15,46 +22,35 @@ const FEW = 16;
 
 /** A function that tells whether another task must have ended before a task begins. */
 export function isBefore(frame: Frame, task: string): (other: string) => boolean {
-  const direct = dependenciesOf(frame, task);
-  let all: ReadonlySet<string> | undefined;
+  const plan = planOf(frame);
+  const direct = directOf(plan, task);
+  let all: ReadonlySet<number> | undefined;
   return (other) => {
-    if (direct.length <= FEW && direct.includes(other)) return true;
-    all ??= ancestorsOf(frame, direct);
-    return all.has(other);
+    const number = plan.numbers.get(other) ?? -1;
+    if (direct.length <= FEW && direct.includes(number)) return true;
+    all ??= ancestorsOf(plan, direct);
+    return all.has(number);
   };
 }
 
-function ancestorsOf(frame: Frame, direct: readonly string[]): Set<string> {
+function ancestorsOf({ dependencies }: DagPlan, direct: readonly number[]): Set<number> {
   const found = new Set(direct);
-  for (const name of found) {
-    for (const next of dependenciesOf(frame, name)) found.add(next);
-  }
+  for (const task of found) for (const next of dependencies[task] ?? NONE) found.add(next);
   return found;
 }
 
 /** Adds a task whose dependencies are done. Tasks begin in the order of the walk from the targets. */
-export function addReady(memory: DagMemory, task: string): void {
-  const rank = memory.rank.get(task) ?? 0;
+export function addReady(memory: DagMemory, task: number): void {
+  const { plan: { rank }, ready } = memory;
+  const own = rank[task] as number;
   let at = memory.firstReady;
-  let end = memory.ready.length;
+  let end = ready.length;
   while (at < end) {
     const middle = (at + end) >>> 1;
-    if ((memory.rank.get(memory.ready[middle] ?? "") ?? 0) > rank) end = middle;
+    if ((rank[ready[middle] as number] as number) > own) end = middle;
     else at = middle + 1;
   }
-  memory.ready.splice(at, 0, task);
-}
-
-/** What follows from the names and conditions of the tasks of a DAG. */
-interface DagPlan {
-  dependencies: ReadonlyMap<string, readonly string[]>;
-  /** The named targets, or the tasks on which no other task depends; sorted. */
-  targets: readonly string[];
-  /** For each task those that wait for it and that the targets need. */
-  dependents: ReadonlyMap<string, readonly string[]>;
-  /** Number of dependencies of each task that the targets need. */
-  counts: ReadonlyMap<string, number>;
-  rank: ReadonlyMap<string, number>;
+  ready.splice(at, 0, task);
 }
 
 // By the DAG as it is written, for all workflows of one manifest; or by the frame, when tags may change the order.
@@ -79,78 +75,83 @@ function isOrderTagged({ target, tasks }: DagTemplate): boolean {
 
 function makePlan(dag: DagTemplate | undefined): DagPlan {
   const tasks = dag?.tasks ?? [];
-  const dependencies = new Map(
-    tasks.map((task) => [task.name, [...findDependencies(task).keys()]]),
-  );
-  const targets = targetsOf(dag, dependencies);
-  const needed = new Set(targets);
-  for (const name of needed) {
-    for (const dependency of dependencies.get(name) ?? []) needed.add(dependency);
+  const names = tasks.map(({ name }) => name);
+  const numbers = new Map<string, number>();
+  for (let number = 0; number < names.length; number++) {
+    numbers.set(names[number] as string, number);
   }
-  const counts = new Map<string, number>();
-  const dependents = new Map<string, string[]>();
-  for (const { name } of tasks) {
-    if (!needed.has(name)) continue;
-    const list = dependencies.get(name) ?? [];
-    counts.set(name, list.length);
-    for (const dependency of list) {
-      const waiting = dependents.get(dependency);
-      if (waiting === undefined) dependents.set(dependency, [name]);
-      else waiting.push(name);
-    }
+  // A name that is no task's gets a number of its own: nothing that waits for it begins.
+  const numberOf = (name: string): number => {
+    const known = numbers.get(name);
+    if (known !== undefined) return known;
+    numbers.set(name, names.length);
+    return names.push(name) - 1;
+  };
+  const dependencies = tasks.map((task) => {
+    const found = findDependencies(task);
+    return found.length === 0 ? NONE : found.map(({ task }) => numberOf(task));
+  });
+  const targets = targetsOf(dag, names, dependencies);
+  const ends = targets.map(numberOf);
+  const order = walk(dependencies, ends, names.length);
+  const counts = new Int32Array(names.length).fill(-1);
+  const rank = new Int32Array(names.length);
+  const dependents = new Array<number[] | undefined>(names.length).fill(undefined);
+  for (const [at, task] of order.entries()) {
+    rank[task] = at;
+    const list = dependencies[task];
+    if (list === undefined) continue;
+    counts[task] = list.length;
+    for (const dependency of list) (dependents[dependency] ??= []).push(task);
   }
-  return { dependencies, targets, dependents, counts, rank: rankTasks(dependencies, targets) };
+  return { names, numbers, dependencies, targets, dependents, counts, order, rank };
 }
 
 function targetsOf(
   dag: DagTemplate | undefined,
-  dependencies: ReadonlyMap<string, readonly string[]>,
+  names: readonly string[],
+  dependencies: readonly (readonly number[])[],
 ): string[] {
   const named = (dag?.target ?? "").split(/\s+/).filter((name) => name !== "");
   if (named.length > 0) return named.sort();
-  const wanted = new Set([...dependencies.values()].flat());
-  return (dag?.tasks ?? []).map(({ name }) => name).filter((name) => !wanted.has(name)).sort();
+  const wanted = new Uint8Array(names.length);
+  for (const list of dependencies) for (const task of list) wanted[task] = 1;
+  return names.filter((_, at) => at < dependencies.length && wanted[at] === 0).sort();
 }
 
-/** Places of the tasks in a walk from the sorted targets, dependencies before the tasks that need them. */
-function rankTasks(
-  dependencies: ReadonlyMap<string, readonly string[]>,
-  targets: readonly string[],
-): Map<string, number> {
-  const rank = new Map<string, number>();
-  const seen = new Set<string>();
-  // Not recursive: chains can be long.
-  const stack: { task: string; isDone: boolean }[] = [...targets].reverse()
-    .map((task) => ({ task, isDone: false }));
+/** The tasks in the order of a walk from the sorted targets, dependencies before the tasks that need them. */
+function walk(
+  dependencies: readonly (readonly number[])[],
+  targets: readonly number[],
+  count: number,
+): number[] {
+  const order: number[] = [];
+  const seen = new Uint8Array(count);
+  // Not recursive: chains can be long. A task comes again, as its complement, after its dependencies.
+  const stack = targets.toReversed();
   for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
-    if (top.isDone) {
-      rank.set(top.task, rank.size);
+    if (top < 0) {
+      order.push(~top);
       continue;
     }
-    if (seen.has(top.task)) continue;
-    seen.add(top.task);
-    stack.push({ task: top.task, isDone: true });
-    for (const task of (dependencies.get(top.task) ?? []).toReversed()) {
-      stack.push({ task, isDone: false });
-    }
+    if (seen[top] === 1) continue;
+    seen[top] = 1;
+    stack.push(~top);
+    const list = dependencies[top] ?? NONE;
+    for (let at = list.length - 1; at >= 0; at--) stack.push(list[at] as number);
   }
-  return rank;
+  return order;
 }
 
 /** The memory of a DAG of which nothing has begun. */
 export function planDag(frame: Frame): DagMemory {
-  const { targets, dependencies, dependents, counts, rank } = planOf(frame);
-  const ready: string[] = [];
-  // The ranks are sorted.
-  for (const name of rank.keys()) if (counts.get(name) === 0) ready.push(name);
+  const plan = planOf(frame);
+  const { counts, order } = plan;
   return {
-    targets,
-    dependencies,
-    dependents,
-    waitingFor: new Map(counts),
-    ready,
+    plan,
+    waitingFor: counts.slice(),
+    ready: order.filter((task) => counts[task] === 0),
     firstReady: 0,
-    begun: new Set(),
-    rank,
+    begun: new Uint8Array(counts.length),
   };
 }

@@ -169,21 +169,24 @@ function expandItem(
 ): ExpandedCall {
   beginEvaluation(turn.env);
   const scope = joinScopes(itemScope(item), references.scope);
-  const call = { step, name: loopName(base, index, label), index, item };
+  const name = loopName(base, index, label);
   if (when !== undefined) {
     try {
       const text = replaceTagsIn(when, scope, "keep", turn.env);
       if (!isWhenTrue(text, turn.env)) {
-        return { ...call, skip: `when '${text}' evaluated false`, arguments: {} };
+        const skip = `when '${text}' evaluated false`;
+        return { step, name, index, item, skip, arguments: {} };
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      return { ...call, error: error.message, arguments: {} };
+      return { step, name, index, item, error: error.message, arguments: {} };
     }
   }
   return asNodeFailure(() => ({
-    ...call,
     step: resolveStep(turn, step, scope, "error"),
+    name,
+    index,
+    item,
     arguments: resolveArguments(turn, step, { ...references, scope }, "error"),
   }));
 }

@@ -1,5 +1,6 @@
 /** The steps or tasks that are written in the template of a Steps or DAG node. */
 import type { StepLike } from "../../spec/manifest.ts";
+import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Frame, PlacedStep } from "../runtime.ts";
 
@@ -19,6 +20,13 @@ function makeIndex({ template }: Frame): Map<string, PlacedStep> {
 /** A step or task by name. */
 export function findStep(frame: Frame, name: string): StepLike | undefined {
   return indexOf(frame).get(name)?.step;
+}
+
+/** A task by name. @throws {NodeFailure} when there is no such task */
+export function getTask(frame: Frame, name = ""): StepLike {
+  const task = findStep(frame, name);
+  if (task === undefined) throw new NodeFailure(`task ${name} not found`);
+  return task;
 }
 
 /** Index of the group that holds a step; -1 when there is no such step. */

@@ -33,9 +33,16 @@ function hashBytes(start: number, bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
+// Another: one text for all who ask, which the runtime has to hash only once.
+let lastId = { workflow: "", name: "", id: "" };
+
 /** Id of the node with this full name. */
 export function nodeId(workflow: string, name: string): string {
-  return name === workflow ? workflow : `${workflow}-${fnv1a(name)}`;
+  if (name === workflow) return workflow;
+  if (lastId.name !== name || lastId.workflow !== workflow) {
+    lastId = { workflow, name, id: `${workflow}-${fnv1a(name)}` };
+  }
+  return lastId.id;
 }
 
 /** The name that people see: without the names of the boundary and the step group. */

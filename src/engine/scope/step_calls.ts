@@ -1,12 +1,11 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
 import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import { NodeFailure } from "../failure.ts";
 import type { ExpandedCall, Frame } from "../runtime.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
 import { expandStep, isPlain } from "./expansion.ts";
-import { findStep, groupIndexOf } from "./frame_steps.ts";
+import { groupIndexOf } from "./frame_steps.ts";
 import { type References, stepReferences } from "./references.ts";
 
 /** Every step of a group, loops expanded. @throws as {@link expandStep} */
@@ -58,11 +57,8 @@ export function taskCalls(
   turn: Turn,
   boundary: NodeRecord,
   frame: Frame,
-  task: string,
+  task: StepLike,
 ): ExpandedCall[] {
-  const definition = findStep(frame, task);
-  if (definition === undefined) throw new NodeFailure(`task ${task} not found`);
-  const name = `${boundary.name}.${task}`;
-  const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task));
-  return callsOf(turn, frame, definition, name, referencesOf);
+  const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task.name));
+  return callsOf(turn, frame, task, `${boundary.name}.${task.name}`, referencesOf);
 }

@@ -2,6 +2,7 @@
 import { freezeAll, isShared } from "../../base/shared_json.ts";
 import type { NodeType, Template } from "../../spec/manifest.ts";
 import { templateType } from "../../spec/template_type.ts";
+import { hasHooks } from "./hook_definitions.ts";
 import { mayHoldTag, type Scope, scopeOf } from "./expressions.ts";
 
 export interface TemplatePlan {
@@ -9,6 +10,8 @@ export interface TemplatePlan {
   body: Template;
   /** The body contains tags. */
   isTagged: boolean;
+  /** Steps or tasks of it have hooks. */
+  hasHooks: boolean;
   /** Where its outputs are taken from: variables that it may use itself. */
   paths: Scope;
   /** The type of a node that runs it without retries; undefined when it has no body. */
@@ -46,6 +49,7 @@ function makePlan(template: Template): TemplatePlan {
   return {
     body,
     isTagged: mayHoldTag(body),
+    hasHooks: (template.steps?.flat() ?? template.dag?.tasks ?? []).some(hasHooks),
     paths: pathScope(template),
     type: NODE_TYPES[templateType(template)],
   };

@@ -97,7 +97,7 @@ export function usableHeader(value: Record<string, unknown>): Partial<Header> {
   };
 }
 
-const NODE: Members<NodeRecord> = {
+const NODE: Members<Omit<NodeRecord, "part">> = {
   id: isText,
   name: isText,
   displayName: isText,
@@ -161,7 +161,7 @@ const NODE_CHECKS = new Map<string, Check>([
 
 /**
  * The node that a stored value holds; undefined when members are missing or of another type. Members that are not known stay,
- * except the schema number.
+ * except the schema number, and what only a record in memory has.
  */
 export function nodeOf(value: unknown): NodeRecord | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -169,7 +169,7 @@ export function nodeOf(value: unknown): NodeRecord | undefined {
   for (const member of NEEDED) if (value[member] === undefined) return undefined;
   const members = node as unknown as Record<string, unknown>;
   for (const name in value) {
-    if (name === "schema") continue;
+    if (name === "schema" || name === "part") continue;
     const member = value[name];
     if (NODE_CHECKS.get(name)?.(member) === false) return undefined;
     members[name] = member;

@@ -4,7 +4,6 @@
  * a busy machine does not matter.
  */
 import { availableParallelism } from "node:os";
-import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { BUILTINS } from "../functions/builtins.ts";
@@ -26,24 +25,12 @@ import { scopeOf } from "./scope.ts";
 import { substitute, substituteText } from "../templates/template.ts";
 import { fromJson, type Value, type ValueMap } from "../values/values.ts";
 import { evaluateCronWhen, evaluateWhen, WhenError } from "../when/when.ts";
+import { leastProcessorMs } from "../../../test/support/processor_time.ts";
 
 /** Most processor time of one evaluation, milliseconds. */
 const MOST_MS = 50;
-/** What the threads of the garbage collector and the compiler may add if the machine is busy. */
-const TRIES = 6;
 
-/** Least processor time of several runs, milliseconds. */
-function processorMs(run: () => void): number {
-  let least = Infinity;
-  for (let i = 0; i < TRIES && least > MOST_MS * 0.8; i++) {
-    const before = process.cpuUsage();
-    run();
-    const { user, system } = process.cpuUsage(before);
-    least = Math.min(least, (user + system) / 1_000);
-  }
-  return least;
-}
-
+const processorMs = (run: () => void) => leastProcessorMs(run, MOST_MS);
 function withoutErrors(run: () => unknown): () => void {
   return () => {
     try {

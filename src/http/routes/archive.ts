@@ -26,7 +26,7 @@ import {
 } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 import { listRequest } from "./shared_options.ts";
-import { changedWire, listWire, workflowWire } from "../wire.ts";
+import { changedWire, listWire, warnOfArchive, workflowWire } from "../wire.ts";
 
 const LIST = "/api/v1/archived-workflows";
 const ONE = `${LIST}/{uid}`;
@@ -66,6 +66,7 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
         nameFilter,
         exactTimes,
       });
+      warnOfArchive(call, page);
       const list = listWire(page.items.map((item) => workflowWire(item)), page);
       return call.service.settings.archive ? list : { ...list, metadata: {} };
     },

@@ -28,7 +28,14 @@ import {
   type WorkflowSubmitBody,
 } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
-import { changedWire, listWire, showsNodes, workflowWire, workflowWireInTurns } from "../wire.ts";
+import {
+  changedWire,
+  listWire,
+  showsNodes,
+  warnOfArchive,
+  workflowWire,
+  workflowWireInTurns,
+} from "../wire.ts";
 import { deleteConditions, listRequest, workflowRef } from "./shared_options.ts";
 import { originOf } from "./trace_header.ts";
 
@@ -91,6 +98,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         ...defined({ waiting, exactTimes }),
         withoutNodes: !keepsPath(projection, "items", "status", "nodes"),
       });
+      warnOfArchive(call, page);
       const below = projection && projectionBelow(projection, "items");
       const items: JsonObject[] = [];
       const turns = new Turns();
@@ -116,10 +124,12 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     },
     run: async (call) => {
       const { nameFilter, createdAfter, finishedBefore, bars } = call.query;
-      const { from, span, phases, examined } = await countWorkflows(call.service, call.caller, {
+      const counts = await countWorkflows(call.service, call.caller, {
         ...listRequest(call),
         ...defined({ nameFilter, createdAfter, finishedBefore, bars }),
       });
+      warnOfArchive(call, counts);
+      const { from, span, phases, examined } = counts;
       return {
         from: new Date(from).toISOString().replace(".000", ""),
         spanSeconds: span / 1_000,

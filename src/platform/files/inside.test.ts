@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmod,
   link,
@@ -207,6 +208,8 @@ test.runIf(process.platform === "linux")(
     const flip =
       'while :; do rm -rf d; mkdir d; echo inside > d/secret; rm -rf d; ln -s "$1" d; done';
     const child = spawn("sh", ["-c", flip, "sh", join(dir, "outside")], { cwd: root });
+    child.stdout.resume();
+    const closed = once(child, "close");
     try {
       const until = Date.now() + 30_000;
       for (let round = 0, inside = 0; round < 1_500 || inside === 0; round++) {
@@ -223,6 +226,8 @@ test.runIf(process.platform === "linux")(
       }
     } finally {
       child.kill("SIGKILL");
+      // The program that it started last has its output too, and may still be at work.
+      await closed;
     }
     expect(await readdir(join(dir, "outside"))).toEqual(["deep", "secret"]);
     expect(await readFile(join(dir, "outside/secret"), "utf8")).toBe("secret");

@@ -1,10 +1,11 @@
 /** How many archived workflows ended on each day: from rollups, however many there are. */
 import type { DayCount } from "../../archive/port.ts";
-import { dayOf, MOST_DAY_COUNTS } from "../../archive/query.ts";
+import { beginOfDay, dayOf, MOST_DAY_COUNTS } from "../../archive/query.ts";
 import type { Caller } from "../../auth/port.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid } from "../../base/problem.ts";
 import { requireWorkflowList } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { requireHistory } from "./required_history.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that are counted when no first day is given. */
@@ -29,16 +30,11 @@ export async function countDays(
   { namespace = "", from = "", to = "" }: DayCountRequest,
 ): Promise<DayCount[]> {
   await requireWorkflowList(caller, namespace);
-  if (deps.history === undefined) {
-    throw new Problem(
-      ProblemCode.FailedPrecondition,
-      "this server has no archive beside its store: --archive-store names one",
-    );
-  }
+  const { archive } = requireHistory(deps);
   const last = to === "" ? dayOf(deps.clock.now()) : to;
-  const first = from === "" ? dayOf(timeOf(last) - (DEFAULT_DAYS - 1) * DAY_MS) : from;
-  if (timeOf(first) > timeOf(last)) throw invalid(`from: ${first} is after ${last}`);
-  const counts = await deps.history.archive.dayCounts(
+  const first = from === "" ? dayOf(beginOfDay(last) - (DEFAULT_DAYS - 1) * DAY_MS) : from;
+  if (beginOfDay(first) > beginOfDay(last)) throw invalid(`from: ${first} is after ${last}`);
+  const counts = await archive.dayCounts(
     first,
     last,
     namespace === "" ? undefined : namespace,
@@ -48,11 +44,4 @@ export async function countDays(
   throw invalid(
     `there are more than ${MOST_DAY_COUNTS} counts from ${first} to ${last}: name a namespace or fewer days`,
   );
-}
-
-/** @throws {Problem} InvalidArgument when it is no day */
-function timeOf(day: string): number {
-  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  if (Number.isNaN(time)) throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
-  return time;
 }

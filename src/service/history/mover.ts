@@ -16,6 +16,7 @@ import { archivingStatusLabel } from "../../spec/naming.ts";
 import type { ActorId, IndexEntry, ListQuery, Store, StoredActor } from "../../store/port.ts";
 import { archivedSteps, type FormOptions, isDeleted, PERSISTED } from "./archived_form.ts";
 import type { MoveMetrics, MoveOutcome } from "./move_metrics.ts";
+import { StaleNotes } from "./stale_notes.ts";
 
 /** Time between two looks at what has ended, ms. */
 const LOOK_MS = 2_000;
@@ -37,6 +38,8 @@ const MAX_RATE = 500;
 const BOUNDS = { maxNodes: 10_000, maxSize: 2 ** 23 };
 /** How long it is known that a workflow has left, ms. */
 const ANSWER_MS = 120_000;
+/** Notes of workflows that have left are taken away together. */
+const MOST_NOTES = 500;
 /** So many workflows that stay are remembered, so that they are not read again and again. */
 const MOST_STAYING = 100_000;
 
@@ -47,6 +50,11 @@ export interface MoverOptions extends FormOptions {
   selector: readonly LabelTerm[];
   /** Tells whether a workflow with these labels stays in the archive when it is deleted. */
   isKept(labels: Record<string, string>): boolean;
+  /**
+   * Rests so many times as long as it has worked: where store, archive and requests share one thread, that takes little from
+   * them. @default {0}
+   */
+  restShare?: number;
   /** Tells workflows that have to stay although they have ended. */
   stays?(entry: IndexEntry): boolean;
 }
@@ -86,6 +94,9 @@ export class Mover {
   readonly #options: MoverOptions;
   /** Version of those that stay, by id. */
   readonly #staying = new BoundedCache<ActorId, string>(MOST_STAYING);
+  /** Uids of those that have left, of which the archive does not know it yet. */
+  #left: string[] = [];
+  readonly #notes: StaleNotes;
   #away: unknown;
   #isAway = false;
   /** When the one ended that has been due for the longest time, epoch ms, as of the last whole look. */
@@ -94,6 +105,7 @@ export class Mover {
   constructor(deps: MoverDeps, options: MoverOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#notes = new StaleNotes(deps);
   }
 
   /** Looks again and again until the signal aborts. */
@@ -139,6 +151,8 @@ export class Mover {
         }
       }
     }
+    await this.#noteLeft();
+    if (!this.#isAway) await this.#notes.sweep();
     // Those that ended first come last.
     if (isCut()) oldest = Math.min(oldest, this.#oldest);
     this.#oldest = oldest;
@@ -208,7 +222,9 @@ export class Mover {
       [rows, size] = [[], 0];
     }
     if (rows.length > 0) left.push(...this.#isAway ? candidatesOf(rows) : await this.#move(rows));
-    const pause = batch.length / MAX_RATE * 1_000 - (clock.monotonic() - begun);
+    const took = clock.monotonic() - begun;
+    const { restShare = 0 } = this.#options;
+    const pause = Math.max(batch.length / MAX_RATE * 1_000 - took, took * restShare);
     if (pause > 0 && !this.#isAway) await clock.sleep(pause, signal);
     return left;
   }
@@ -226,7 +242,24 @@ export class Mover {
     this.#noteBack();
     const outcomes = await Promise.all(rows.map((row) => this.#leave(row)));
     for (const outcome of outcomes) metrics.wrote(outcome, 1);
+    for (const [at, { row }] of rows.entries()) {
+      if (outcomes[at] === "moved") this.#left.push(row.uid);
+    }
+    if (this.#left.length >= MOST_NOTES) await this.#noteLeft();
     return candidatesOf(rows.filter((_, at) => outcomes[at] === "failed"));
+  }
+
+  /** Tells the archive who has left. What is forgotten here is found later. */
+  async #noteLeft(): Promise<void> {
+    const uids = this.#left;
+    this.#left = [];
+    try {
+      for (let first = 0; first < uids.length; first += MOST_NOTES) {
+        await this.#deps.archive.noteLeft(uids.slice(first, first + MOST_NOTES));
+      }
+    } catch (error) {
+      this.#noteAway(error);
+    }
   }
 
   /** The row of a workflow as it is now; undefined if it is not to be moved. */
@@ -280,8 +313,8 @@ export class Mover {
   /** Nobody has moved it, so it was deleted meanwhile: what was written must not show it. */
   async #undo({ uid, edition, labels }: ArchivedWorkflow): Promise<void> {
     const { archive } = this.#deps;
-    // What is kept of a deleted one replaces it.
-    if (this.#options.isKept(labels)) return;
+    // What is kept of a deleted one replaces it, unless this is it: then it was deleted for good.
+    if (this.#options.isKept(labels) && !isDeleted(labels, this.#options.naming)) return;
     try {
       if ((await archive.editions([uid])).get(uid) === edition) await archive.remove([uid]);
     } catch (error) {

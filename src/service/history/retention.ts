@@ -14,6 +14,7 @@ import type { History, ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { undefinedWhenNotFound } from "../problem_kinds.ts";
 import { deleteFromArchive } from "./archived_source.ts";
+import { requireHistory } from "./required_history.ts";
 
 /** Workflows that one step looks at. */
 const PAGE = 100;
@@ -66,13 +67,13 @@ export async function pruneArchive(
       "say which workflows may go: with rules, or with --archive-retention of the server",
     );
   }
-  if (deps.history === undefined) {
-    throw new Problem(
-      ProblemCode.FailedPrecondition,
-      "this server has no archive beside its store: --archive-store names one",
-    );
-  }
-  const { items, next } = await step(deps, deps.history, policies, readCursor(token), dryRun);
+  const { items, next } = await step(
+    deps,
+    requireHistory(deps),
+    policies,
+    readCursor(token),
+    dryRun,
+  );
   return { items, ...(next !== undefined && { continue: writeCursor(next) }) };
 }
 
@@ -138,7 +139,8 @@ async function removeAll(deps: ServiceDeps, { archive }: History, entries: Archi
   for (let first = 0; first < others.length; first += AT_ONCE) {
     const some = others.slice(first, first + AT_ONCE);
     await Promise.all(some.map(async (entry) => {
-      await deleteFromArchive(deps, entry, true).catch(undefinedWhenNotFound)
+      await deleteFromArchive(deps, entry, { forGood: true, sparesReturned: true })
+        .catch(undefinedWhenNotFound)
         .catch((error: unknown) => {
           // One that cannot be read leaves nothing that could be found.
           if (!isUnreadableProblem(error)) throw error;

@@ -18,7 +18,13 @@ import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
-import { archivedSource, deleteFromArchive, isArchivedOnly } from "../history/archived_source.ts";
+import {
+  archivedSource,
+  broughtBack,
+  deleteFromArchive,
+  deleteReturned,
+  isArchivedOnly,
+} from "../history/archived_source.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
@@ -88,6 +94,7 @@ export async function listArchived(
     ...defined({
       continue: continueToken(page.continue),
       remaining: showRemaining && query.limit > 0 ? page.remaining ?? 0 : undefined,
+      isWithoutArchive: page.isWithoutArchive,
     }),
   };
 }
@@ -113,7 +120,10 @@ async function listNamed(
   return {
     items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items], exactTimes),
     version: live?.version ?? deleted.version,
-    ...defined({ continue: continueToken(deleted.continue) }),
+    ...defined({
+      continue: continueToken(deleted.continue),
+      isWithoutArchive: live?.isWithoutArchive ?? deleted.isWithoutArchive,
+    }),
   };
 }
 
@@ -174,9 +184,12 @@ export async function deleteArchived(
   const { namespace = "", name = "", uid = "" } = metadata;
   if (await wasMoved(deps, uid)) {
     await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
-    if (isDeletedWorkflow(deps, metadata)) await deps.history?.archive.remove([uid]);
-    else await deleteFromArchive(deps, { namespace, name, uid }, true);
-    return;
+    const place = { namespace, name, uid };
+    if (!isDeletedWorkflow(deps, metadata)) {
+      return await deleteFromArchive(deps, place, { forGood: true });
+    }
+    await deps.history?.archive.remove([uid]);
+    return await deleteReturned(deps, place, true);
   }
   if (!isDeletedWorkflow(deps, metadata)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
@@ -188,7 +201,8 @@ export async function deleteArchived(
     });
   }
   await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
-  await forget(deps, metadata);
+  await forget(deps, metadata, true);
+  await deleteReturned(deps, { namespace, name, uid }, true);
 }
 
 /** Tells whether a workflow is in the archive beside the store, and not on its way there because it is being deleted. */
@@ -198,13 +212,13 @@ async function wasMoved({ history }: ServiceDeps, uid: string): Promise<boolean>
     await history.archive.get(uid) !== undefined;
 }
 
-/** Removes a workflow that only the archive has, if there is one. */
-async function forget(deps: ServiceDeps, metadata: ObjectMeta): Promise<void> {
+/** Removes a workflow that only the archive has, if there is one. For good: also what is on its way to the archive. */
+async function forget(deps: ServiceDeps, metadata: ObjectMeta, forGood: boolean): Promise<void> {
   const place = await archivedCopy(deps, metadata).catch(undefinedWhenNotFound);
   if (place === undefined) return;
   const { namespace = "", uid = "" } = metadata;
   // Where there is an archive beside the store, it may be there or here.
-  await deps.host.execute(namespace, place, { type: "delete", force: true })
+  await deps.host.execute(namespace, place, { type: "delete", force: true, forGood })
     .catch((error: unknown) => {
       if (deps.history === undefined || !isNotFound(error)) throw error;
     });
@@ -266,15 +280,17 @@ export async function retryArchived(
   // The Workflow object that it was made from will not come back.
   const { [SOURCE_LABEL]: _source, [OBJECT_LABEL]: _object, ...labels } = kept;
   const past = (await archivedSource(deps, namespace, name, uid))?.past;
-  const restored = await deps.host.execute(namespace, name, {
-    type: "restore",
-    workflow: { ...workflow, metadata: { ...metadata, labels } },
-    ...defined({ past }),
-    request: retry,
-    labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
-  });
+  const place = { namespace, name, uid, labels: metadata.labels };
+  const restored = await broughtBack(deps, place, () =>
+    deps.host.execute(namespace, name, {
+      type: "restore",
+      workflow: { ...workflow, metadata: { ...metadata, labels } },
+      ...defined({ past }),
+      request: retry,
+      labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
+    }));
   // A row in the archive stays until the next end replaces it.
-  if (isDeletedWorkflow(deps, metadata)) await forget(deps, metadata);
+  if (isDeletedWorkflow(deps, metadata)) await forget(deps, metadata, false);
   return restored;
 }
 

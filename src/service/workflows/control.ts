@@ -16,8 +16,13 @@ import { objectModified, objectNotFound } from "../object_names.ts";
 import { resolveName, type WorkflowRef } from "./reads.ts";
 import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
-import { archivedSource, deleteFromArchive, isArchivedOnly } from "../history/archived_source.ts";
-import { isNotFound } from "../problem_kinds.ts";
+import {
+  archivedSource,
+  broughtBack,
+  deleteFromArchive,
+  isArchivedOnly,
+} from "../history/archived_source.ts";
+import { isGone, isNotFound } from "../problem_kinds.ts";
 import { isFromObject } from "./object_origin.ts";
 import type { Naming } from "../../spec/naming.ts";
 
@@ -111,9 +116,19 @@ async function orRestored(
       if (!isNotFound(error) || deps.history === undefined) throw error;
       const source = await archivedSource(deps, namespace, name);
       if (source === undefined) throw error;
+      const { uid = "", labels } = source.workflow.metadata;
+      if (!await isArchivedOnly(deps, uid)) {
+        // Unless it has just come back, it is the selected node that was not found.
+        if (chase > 0) throw error;
+        continue;
+      }
       try {
         const restore = { type: "restore", ...source, ...command } as const;
-        return await deps.host.execute(namespace, name, restore, options);
+        return await broughtBack(
+          deps,
+          { namespace, name, uid, labels },
+          () => deps.host.execute(namespace, name, restore, options),
+        );
       } catch (refusal) {
         // It is there again: somebody was faster.
         if (!isAlreadyThere(refusal) || chase === MAX_CHASES) throw refusal;
@@ -184,20 +199,35 @@ export async function deleteWorkflow(
   // The object goes first: otherwise it might bring the workflow back.
   if (hasObject) await deps.objects?.remove(namespace, name, uid);
   try {
-    await deps.host.execute(namespace, name, {
-      type: "delete",
-      ...(request.force === true && { force: true }),
-      ...(request.forGood === true && { forGood: true }),
-      ...defined({ uid }),
-    });
+    await deleteWhereItIs(deps, { namespace, name, ...defined({ uid }) }, request);
   } catch (error) {
-    if (isNotFound(error) && uid !== undefined && await isArchivedOnly(deps, uid)) {
-      return await deleteFromArchive(deps, { namespace, name, uid }, request.forGood);
-    }
     // The watch of the objects has deleted it already.
-    const isGone = error instanceof Problem &&
-      (error.code === ProblemCode.NotFound || error.code === ProblemCode.Aborted);
-    if (!hasObject || !isGone) throw error;
+    if (!hasObject || !isGone(error)) throw error;
+  }
+}
+
+/** Deletes a workflow in the store or in the archive, also if it moves meanwhile. */
+async function deleteWhereItIs(
+  deps: ServiceDeps,
+  { namespace, name, uid }: WorkflowRef,
+  { force, forGood }: WorkflowDeleteRequest,
+): Promise<void> {
+  for (let chase = 0;; chase++) {
+    try {
+      await deps.host.execute(namespace, name, {
+        type: "delete",
+        ...(force === true && { force }),
+        ...(forGood === true && { forGood }),
+        ...defined({ uid }),
+      });
+      return;
+    } catch (error) {
+      if (!isNotFound(error) || uid === undefined || deps.history === undefined) throw error;
+      if (await isArchivedOnly(deps, uid)) {
+        return await deleteFromArchive(deps, { namespace, name, uid }, defined({ forGood }));
+      }
+      if (chase === MAX_CHASES) throw error;
+    }
   }
 }
 

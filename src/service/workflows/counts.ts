@@ -1,12 +1,16 @@
 /**
- * How many workflows of each phase were created when. The store knows it for all workflows, and for those of one namespace or
- * phase; other questions are answered by looking through the newest ones.
+ * How many workflows of each phase were created when. Indexes of the store and rollups of the archive know it for all
+ * workflows, those of a namespace and those of a phase; other questions are answered by looking through the newest ones.
  */
 import type { Caller } from "../../auth/port.ts";
+import { defined } from "../../base/defined.ts";
+import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { type LabelTerm, matchesLabels } from "../../expr/selectors/label_selector.ts";
+import type { Naming } from "../../spec/naming.ts";
 import type { IndexEntry, ListQuery, Store } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
-import { invalid } from "../../base/problem.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { countBoth, type SpanCounts } from "../history/both_counts.ts";
 import { KEEP_MS, type WorkflowCounts } from "./known_counts.ts";
 import { type WorkflowListRequest, workflowQuery } from "./list.ts";
 
@@ -22,6 +26,9 @@ const MOST_EXAMINED = 10_000;
 const PAGE = 1_000;
 /** Phases of workflows, and "" for one that has none yet. */
 const PHASES = ["", "Pending", "Running", "Succeeded", "Failed", "Error"];
+/** All times that there are. */
+const EVER = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+
 /**
  * Counts the workflows that a list with the same request shows.
  * @throws {Problem} InvalidArgument, PermissionDenied
@@ -47,36 +54,82 @@ export async function countWorkflows(
   return await deps.counts.get(
     key,
     async () =>
-      (deps.history ? undefined : await fromIndex(deps.store, query, bars, now)) ??
-        await fromNewest(deps.store, query, bars, now),
+      await fromIndexes(deps, query, bars, now) ?? await fromNewest(deps.store, query, bars, now),
   );
 }
 
-/** Answers from the store's order; undefined when it cannot. */
-async function fromIndex(
-  store: Store,
+/** The same from the store alone if the archive does not answer. */
+async function fromIndexes(
+  deps: ServiceDeps,
   query: ListQuery,
   bars: number,
   now: number,
 ): Promise<WorkflowCounts | undefined> {
-  const { namespace, createdAfter, kind: _kind, limit: _limit, ...filters } = query;
+  const { history } = deps;
+  try {
+    return await fromBoth(deps, query, bars, now);
+  } catch (error) {
+    const isAway = error instanceof Problem && error.code === ProblemCode.Unavailable;
+    if (!isAway || history === undefined) throw error;
+    const { history: _history, ...rest } = deps;
+    const counts = await fromBoth({ ...rest, store: history.live }, query, bars, now);
+    return counts && { ...counts, isWithoutArchive: true };
+  }
+}
+
+/** A question that indexes and rollups may answer. */
+interface Plain {
+  namespace: string | undefined;
+  createdAfter: number | undefined;
+  /** What is asked of the label that holds the phase. */
+  ofPhase: LabelTerm[];
+}
+
+function plainOf(query: ListQuery, naming: Naming): Plain | undefined {
+  const { namespace, createdAfter, labels = [], kind: _kind, limit: _limit, ...filters } = query;
   if (Object.keys(filters).length > 0) return undefined;
-  const ever = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-  const all = await store.query.count({}, ever);
-  if (namespace !== undefined) {
-    // No order knows both namespace and phase, but a namespace may be all there is.
-    const own = await store.query.count({ namespace }, ever);
-    if (own.counts[0] !== all.counts[0]) return undefined;
-  }
-  const { from, span } = spansOf(createdAfter ?? all.oldest ?? now, now, bars);
-  const bounds = Array.from({ length: bars + 1 }, (_, at) => from + at * span);
-  const phases: Record<string, number[]> = {};
-  for (const phase of PHASES) {
-    const { counts } = await store.query.count({ phase }, bounds);
-    const known = phases[phase || "Pending"];
-    phases[phase || "Pending"] = counts.map((count, at) => count + (known?.[at] ?? 0));
-  }
-  return { from, span, phases };
+  if (labels.some(({ key }) => key !== phaseLabel(naming))) return undefined;
+  return { namespace, createdAfter, ofPhase: labels };
+}
+
+function phaseLabel({ labelPrefix }: Naming): string {
+  return `${labelPrefix}phase`;
+}
+
+/** Answers from the store's order and the rollups of the archive; undefined when they cannot. */
+async function fromBoth(
+  { store, history, settings: { naming } }: ServiceDeps,
+  query: ListQuery,
+  bars: number,
+  now: number,
+): Promise<WorkflowCounts | undefined> {
+  const plain = plainOf(query, naming);
+  if (plain === undefined) return undefined;
+  const { namespace, createdAfter, ofPhase } = plain;
+  const live = history?.live ?? store;
+  const all = await live.query.count({}, EVER);
+  // No order knows both namespace and phase, but a namespace may be all there is.
+  const isAll = namespace === undefined ||
+    (await live.query.count({ namespace }, EVER)).counts[0] === all.counts[0];
+  // With an archive, few are in the store.
+  if (!isAll && history === undefined) return undefined;
+  const oldest = createdAfter ?? Math.min(
+    all.oldest ?? now,
+    (await history?.archive.createdCounts([], namespace))?.oldest ?? now,
+  );
+  const spans = spansOf(oldest, now, bars);
+  const bounds = boundsOf(spans);
+  let examined: number | undefined;
+  const countLive = async () => {
+    if (isAll) return await countPhases(live, bounds);
+    const found = await newest(live, { ...query, labels: [] });
+    examined = found.examined;
+    return countEntries(found.entries, spans);
+  };
+  const counts = history === undefined
+    ? await countLive()
+    : await countBoth(history, { bounds, namespace }, countLive);
+  return { ...shown(spans, counts, naming, ofPhase), ...defined({ examined }) };
 }
 
 /** Looks through the newest workflows. */
@@ -86,36 +139,88 @@ async function fromNewest(
   bars: number,
   now: number,
 ): Promise<WorkflowCounts> {
-  const found: IndexEntry[] = [];
+  const { entries, ...about } = await newest(store, query);
+  const oldest = entries.reduce((time, { createdAt }) => Math.min(time, createdAt), now);
+  const spans = spansOf(query.createdAfter ?? oldest, now, bars);
+  return { ...shown(spans, countEntries(entries, spans)), ...defined(about) };
+}
+
+/** The newest workflows, and how many were looked at if that was not all. */
+async function newest(
+  { query: store }: Store,
+  query: ListQuery,
+): Promise<
+  { entries: IndexEntry[]; examined: number | undefined; isWithoutArchive: true | undefined }
+> {
+  const entries: IndexEntry[] = [];
+  let isWithoutArchive: true | undefined;
   let examined = 0;
   let next: string | undefined;
   do {
-    const page = await store.query.list({
+    const page = await store.list({
       ...query,
       limit: PAGE,
       maxScan: PAGE,
       parts: [],
-      ...(next !== undefined && { continue: next }),
+      ...defined({ continue: next }),
     });
-    for (const { index } of page.items) found.push(index);
+    for (const { index } of page.items) entries.push(index);
+    isWithoutArchive ??= page.isWithoutArchive;
     next = page.continue;
     examined += PAGE;
   } while (next !== undefined && examined < MOST_EXAMINED);
-  const oldest = found.reduce((time, { createdAt }) => Math.min(time, createdAt), now);
-  const { from, span } = spansOf(query.createdAfter ?? oldest, now, bars);
-  const phases = Object.fromEntries(
-    PHASES.slice(1).map((phase) => [phase, Array.from({ length: bars }, () => 0)]),
-  );
-  for (const { phase, createdAt } of found) {
+  return { entries, examined: next === undefined ? undefined : examined, isWithoutArchive };
+}
+
+async function countPhases({ query }: Store, bounds: readonly number[]): Promise<SpanCounts> {
+  const counts: SpanCounts = {};
+  for (const phase of PHASES) counts[phase] = (await query.count({ phase }, bounds)).counts;
+  return counts;
+}
+
+function countEntries(entries: readonly IndexEntry[], { from, span, bars }: Spans): SpanCounts {
+  const counts: SpanCounts = {};
+  for (const { phase, createdAt } of entries) {
     const bar = Math.max(0, Math.floor((createdAt - from) / span));
-    const counts = phases[phase || "Pending"];
-    if (counts?.[bar] !== undefined) counts[bar]++;
+    const ofPhase = counts[phase] ??= Array(bars).fill(0);
+    if (ofPhase[bar] !== undefined) ofPhase[bar]++;
   }
-  return { from, span, phases, ...(next !== undefined && { examined }) };
+  return counts;
+}
+
+/** The answer: only phases whose label is asked for, and Pending for those that have none yet. */
+function shown(
+  { from, span, bars }: Spans,
+  counts: SpanCounts,
+  naming?: Naming,
+  ofPhase: readonly LabelTerm[] = [],
+): WorkflowCounts {
+  const phases: Record<string, number[]> = {};
+  for (const phase of PHASES) {
+    const labels = phase === "" || naming === undefined ? {} : { [phaseLabel(naming)]: phase };
+    const isAsked = matchesLabels(ofPhase, labels);
+    const known = phases[phase || "Pending"];
+    phases[phase || "Pending"] = Array.from(
+      { length: bars },
+      (_, bar) => (known?.[bar] ?? 0) + (isAsked ? counts[phase]?.[bar] ?? 0 : 0),
+    );
+  }
+  return { from, span, phases };
+}
+
+interface Spans {
+  from: number;
+  span: number;
+  bars: number;
+}
+
+function boundsOf({ from, span, bars }: Spans): number[] {
+  return Array.from({ length: bars + 1 }, (_, at) => from + at * span);
 }
 
 /** Equal spans of whole seconds that reach from one time past another. */
-function spansOf(from: number, to: number, bars: number): { from: number; span: number } {
+function spansOf(from: number, to: number, bars: number): Spans {
   const begin = Math.floor(Math.min(from, to) / 1_000) * 1_000;
-  return { from: begin, span: Math.max(1, Math.ceil((to + 1 - begin) / bars / 1_000)) * 1_000 };
+  const span = Math.max(1, Math.ceil((to + 1 - begin) / bars / 1_000)) * 1_000;
+  return { from: begin, span, bars };
 }

@@ -11,6 +11,8 @@ export interface WorkflowCounts {
   phases: Record<string, number[]>;
   /** Only so many of the newest workflows were looked at; absent: all. */
   examined?: number;
+  /** The archive did not answer, so what it has is missing. */
+  isWithoutArchive?: true;
 }
 
 /** How long an answer is given again, ms: fifty open pages cost no more than one. */

@@ -42,6 +42,8 @@ export interface WorkflowPage {
   continue?: string;
   /** How many come after the page, if asked for. */
   remaining?: number;
+  /** The archive did not answer, so what it has is missing. */
+  isWithoutArchive?: true;
   version: string;
 }
 
@@ -78,6 +80,7 @@ export async function listWorkflows(
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   let page = await readPage(deps, request, { ...query, count: showRemaining });
   const { version, remaining } = page;
+  let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
   const items = await shownItems(deps, page, how);
   for (
@@ -87,6 +90,7 @@ export async function listWorkflows(
   ) {
     if (page.continue === undefined || read >= MAX_READ) break;
     page = await deps.store.query.list({ ...bounded(query), continue: page.continue });
+    isWithoutArchive ??= page.isWithoutArchive;
     for (const item of await shownItems(deps, page, how)) items.push(item);
   }
   const shown = limit > 0 ? items.slice(0, limit) : items;
@@ -98,6 +102,7 @@ export async function listWorkflows(
     items: inOrder(shown.map(({ workflow }) => workflow), request),
     version,
     ...defined({
+      isWithoutArchive,
       continue: continueToken(next),
       remaining: showRemaining && limit > 0 && isWanted === undefined ? remaining ?? 0 : undefined,
     }),

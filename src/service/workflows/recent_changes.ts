@@ -8,20 +8,31 @@ const MAX_SIZE = 2 ** 25;
 
 export class RecentChanges {
   /** Oldest first. */
-  readonly #changes = new Map<string, WorkflowChange>();
+  readonly #changes = new Map<string, { change: WorkflowChange; at: number }>();
   #size = 0;
 
-  add(change: WorkflowChange): void {
-    this.#changes.set(`${change.version} ${change.id}`, change);
+  /** @param now tells `forgetBefore` how old it is */
+  add(change: WorkflowChange, now: number): void {
+    this.#changes.set(`${change.version} ${change.id}`, { change, at: now });
     this.#size += change.size;
-    for (const [key, { size }] of this.#changes) {
+    for (const [key, { change: { size } }] of this.#changes) {
       if (this.#changes.size <= MAX_CHANGES && this.#size <= MAX_SIZE) return;
       this.#changes.delete(key);
       this.#size -= size;
     }
   }
 
+  /** Forgets those that were added before. @returns whether some are left */
+  forgetBefore(time: number): boolean {
+    for (const [key, { change, at }] of this.#changes) {
+      if (at >= time) return true;
+      this.#changes.delete(key);
+      this.#size -= change.size;
+    }
+    return false;
+  }
+
   find({ version, id }: Change): WorkflowChange | undefined {
-    return this.#changes.get(`${version} ${id}`);
+    return this.#changes.get(`${version} ${id}`)?.change;
   }
 }

@@ -8,8 +8,15 @@
 import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { isOlder, Views } from "../../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
-import { type Change, type Store, type StoredActor, VersionTooOld } from "../../store/port.ts";
+import {
+  type ActorId,
+  type Change,
+  type Store,
+  type StoredActor,
+  VersionTooOld,
+} from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { WorkflowChange } from "./change.ts";
 import { ChangeBatch } from "./change_batch.ts";
@@ -25,6 +32,12 @@ export interface FollowOptions extends WatchScope {
 
 /** Characters of the objects that a watcher keeps while it reads by itself. */
 const MAX_OWN_SIZE = 2 ** 22;
+
+/** Changes whose workflows are loaded together, where they are not in memory. */
+const EXPECTED = 16;
+
+/** How long it keeps what nobody asks for, ms. */
+const REST_MS = 20_000;
 
 /** The reading of the feed, and when it has begun. */
 interface Reading {
@@ -42,6 +55,7 @@ interface OwnReading {
 export class WatchHub {
   readonly #store: Store;
   readonly #source: WorkflowSource;
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #onUnreadable: ReportUnreadable | undefined;
   readonly #watchers = new Watchers();
   readonly #recent = new RecentChanges();
@@ -50,10 +64,17 @@ export class WatchHub {
   /** All changes up to here were handed out; undefined while the feed is not read. */
   #position: Version | undefined;
   #reading: Reading | undefined;
+  #cancelLook: (() => void) | undefined;
 
-  constructor(store: Store, source: WorkflowSource, onUnreadable?: ReportUnreadable) {
+  constructor(
+    store: Store,
+    source: WorkflowSource,
+    clock: Pick<Clock, "monotonic" | "after">,
+    onUnreadable?: ReportUnreadable,
+  ) {
     this.#store = store;
     this.#source = source;
+    this.#clock = clock;
     this.#onUnreadable = onUnreadable;
     this.#views = new Views(source.actors);
   }
@@ -99,6 +120,7 @@ export class WatchHub {
 
   /** Ends the reading of the feed. */
   close(): void {
+    this.#cancelLook?.();
     this.#failAll(new Problem(ProblemCode.Unavailable, "the server is closing"));
     if (this.#reading !== undefined) this.#end(this.#reading.stop);
   }
@@ -133,11 +155,8 @@ export class WatchHub {
   async #read(after: Version, signal: AbortSignal): Promise<void> {
     try {
       for await (const batch of this.#store.query.watch(after, signal)) {
-        for (const change of batch) {
-          const place = parseWorkflowActorId(change.id);
-          const isWatched = place !== undefined && this.#watchers.isWatched(place);
-          if (isWatched) await this.#handOut(change, place, signal);
-          else this.#passOver(change);
+        for (let first = 0; first < batch.length; first += EXPECTED) {
+          await this.#handOutAll(batch.slice(first, first + EXPECTED), signal);
           if (signal.aborted) return;
         }
       }
@@ -148,13 +167,30 @@ export class WatchHub {
     }
   }
 
+  async #handOutAll(changes: readonly Change[], signal: AbortSignal): Promise<void> {
+    this.#views.expect(changes, (id) => this.#watchedPlace(id) !== undefined);
+    for (const change of changes) {
+      const place = this.#watchedPlace(change.id);
+      if (place !== undefined) await this.#handOut(change, place, signal);
+      else this.#passOver(change);
+      if (signal.aborted) return;
+    }
+  }
+
+  #watchedPlace(id: ActorId): Place | undefined {
+    const place = parseWorkflowActorId(id);
+    return place !== undefined && this.#watchers.isWatched(place) ? place : undefined;
+  }
+
   async #handOut(change: Change, place: Place, signal: AbortSignal): Promise<void> {
-    const stored = await this.#views.after(change);
+    const now = this.#clock.monotonic();
+    const stored = await this.#views.after(change, now);
     if (signal.aborted) return;
     const watchers = [...this.#watchers.of(place)];
     const keepsSource = watchers.some(({ exactTimes }) => exactTimes);
     const shown = this.#changeOf(change, stored, keepsSource);
-    this.#recent.add(shown);
+    this.#recent.add(shown, now);
+    this.#cancelLook ??= this.#clock.after(REST_MS, () => this.#forgetOld(), true);
     for (const watcher of watchers) watcher.push(shown);
     // In the same turn, so that a new watcher gets this change either from the feed or from here, and exactly once.
     this.#position = change.version;
@@ -167,6 +203,14 @@ export class WatchHub {
   #passOver({ id, version }: Change): void {
     this.#views.forget(id);
     this.#position = version;
+  }
+
+  #forgetOld(): void {
+    this.#cancelLook = undefined;
+    const time = this.#clock.monotonic() - REST_MS;
+    const areLeft = [this.#views.forgetBefore(time), this.#recent.forgetBefore(time)];
+    if (!areLeft.includes(true)) return;
+    this.#cancelLook = this.#clock.after(REST_MS, () => this.#forgetOld(), true);
   }
 
   #failAll(error: unknown): void {

@@ -2,7 +2,7 @@
 import { dependsProblem } from "../../expr/templates/depends.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { givenArguments } from "../bind_arguments.ts";
-import { findDependencies } from "../task_dependencies.ts";
+import { type Dependency, findDependencies } from "../task_dependencies.ts";
 import type { Arguments, DagTask, Template } from "../manifest.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import { checkArguments } from "./arguments.ts";
@@ -25,13 +25,13 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   checkGroupLimits(place, template);
   const given = template.dag?.tasks ?? [];
   if (given.length === 0) throw new SpecError(`${place} must have at least one task`);
-  const waits: Waits = new Map(given.map((task) => [task.name, findDependencies(task)]));
-  const tasks = withPrefix(`${place} sorting failed: `, () => sortTasks(given, waits));
+  const graph = withPrefix(`${place} sorting failed: `, () => sortTasks(given));
+  const tasks = graph.order.map((number) => given[number] as DagTask);
   checkNames(tasks, "field", `${place}.tasks`);
   const isTagged = mayHoldTag(template);
-  checkFirst(walk, place, tasks, waits, owner, isTagged ? names : undefined);
-  checkTargets(walk, place, template, names);
-  const ancestry = new Ancestry(isTagged ? tasks : [], waits);
+  checkFirst(walk, place, graph, owner, isTagged ? names : undefined);
+  checkTargets(walk, place, template, graph, names);
+  const ancestry = new Ancestry(isTagged ? tasks : [], graph);
   const isCallback = callbackNames(walk, "tasks", template, owner);
   for (const task of tasks) {
     if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
@@ -41,55 +41,61 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   }
 }
 
-/** For each task, by name, those for which it waits, as {@link findDependencies} finds them. */
-type Waits = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
+/** The tasks of a dag and what they wait for. Tasks have numbers: their places in the template. */
+interface Graph {
+  tasks: readonly DagTask[];
+  numbers: ReadonlyMap<string, number>;
+  /** For each task those for which it waits. */
+  waits: readonly (readonly Dependency[])[];
+  /** All tasks, each after those for which it waits. */
+  order: readonly number[];
+}
 
-const NONE: ReadonlyMap<string, boolean> = new Map();
-
-/** Sorts tasks so that each comes after those on which it depends. */
-function sortTasks(tasks: readonly DagTask[], waits: Waits): DagTask[] {
-  const byName = new Map<string, DagTask>();
+/** @throws {SpecError} when a name stands twice or belongs to no task, or when tasks wait for each other */
+function sortTasks(tasks: readonly DagTask[]): Graph {
+  const numbers = new Map<string, number>();
   for (const task of tasks) {
     const name = task.name ?? "";
-    if (byName.has(name)) throw new SpecError(`duplicated nodeName ${name}`);
-    byName.set(name, task);
+    const number = numbers.size;
+    numbers.set(name, number);
+    if (numbers.size === number) throw new SpecError(`duplicated nodeName ${name}`);
   }
-  const waiting = new Map<string, number>();
-  const next = new Map<string, DagTask[]>();
-  for (const task of tasks) {
-    const dependencies = waits.get(task.name) ?? NONE;
-    waiting.set(task.name, dependencies.size);
-    for (const dependency of dependencies.keys()) {
-      if (!byName.has(dependency)) throw new SpecError(`invalid dependency ${dependency}`);
-      const followers = next.get(dependency);
-      if (followers === undefined) next.set(dependency, [task]);
-      else followers.push(task);
+  const waits = tasks.map(findDependencies);
+  const waiting = new Int32Array(tasks.length);
+  const next: (number[] | undefined)[] = new Array(tasks.length).fill(undefined);
+  const order: number[] = [];
+  for (const [number, dependencies] of waits.entries()) {
+    waiting[number] = dependencies.length;
+    if (dependencies.length === 0) order.push(number);
+    for (const { task } of dependencies) {
+      const dependency = numbers.get(task);
+      if (dependency === undefined) throw new SpecError(`invalid dependency ${task}`);
+      (next[dependency] ??= []).push(number);
     }
   }
-  const sorted = tasks.filter(({ name }) => waiting.get(name) === 0);
-  for (const task of sorted) {
-    for (const follower of next.get(task.name) ?? []) {
-      const left = (waiting.get(follower.name) ?? 0) - 1;
-      waiting.set(follower.name, left);
-      if (left === 0) sorted.push(follower);
+  for (const number of order) {
+    for (const follower of next[number] ?? []) {
+      const left = waiting[follower] as number - 1;
+      waiting[follower] = left;
+      if (left === 0) order.push(follower);
     }
   }
-  if (sorted.length < tasks.length) throw new SpecError("graph with cycle");
-  return sorted;
+  if (order.length < tasks.length) throw new SpecError("graph with cycle");
+  return { tasks, numbers, waits, order };
 }
 
 /** Checks what can be checked of each task before the outputs of all tasks are known. @param names as of {@link checkTask} */
 function checkFirst(
   walk: CallChecker,
   place: string,
-  tasks: readonly DagTask[],
-  waits: Waits,
+  graph: Graph,
   owner: Owner,
   names: Names | undefined,
 ): void {
-  const byName = new Map(tasks.map((task) => [task.name, task]));
+  const { tasks, waits, order } = graph;
   const usesDepends = tasks.some(({ depends }) => (depends ?? "") !== "");
-  for (const task of tasks) {
+  for (const number of order) {
+    const task = tasks[number] as DagTask;
     const at = `${place}.tasks.${task.name}`;
     const listed = (task.dependencies ?? []).length > 0;
     if ((usesDepends || listed) && /^[0-9]/.test(task.name)) {
@@ -113,21 +119,22 @@ function checkFirst(
     walk.addOutputs(called, "tasks", task.name, names, isAggregated(task));
     const problem = dependsProblem(task.depends ?? "");
     if (problem !== undefined) throw new SpecError(`${at} ${problem}`);
-    checkItemConditions(place, waits.get(task.name) ?? NONE, byName);
+    checkItemConditions(place, waits[number] ?? [], graph);
   }
 }
 
 /** `AnySucceeded` and `AllFailed` must ask about a loop. */
 function checkItemConditions(
   place: string,
-  dependencies: ReadonlyMap<string, boolean>,
-  tasks: ReadonlyMap<string, DagTask>,
+  dependencies: readonly Dependency[],
+  { tasks, numbers }: Graph,
 ): void {
-  for (const [name, asksItems] of dependencies) {
-    const dependency = tasks.get(name);
+  for (const { task: name, asksItems } of dependencies) {
+    if (!asksItems) continue;
+    const dependency = tasks[numbers.get(name) ?? -1];
     const loops = dependency !== undefined &&
       (isAggregated(dependency) || dependency.withSequence !== undefined);
-    if (asksItems && !loops) {
+    if (!loops) {
       // Intentionally names the dependency as the place, as the reference does.
       throw new SpecError(
         `${place}.tasks.${name} dependency '${name}' uses an items-based condition such as ` +
@@ -141,14 +148,14 @@ function checkTargets(
   walk: CallChecker,
   place: string,
   template: Template,
+  { numbers }: Graph,
   names: Names,
 ): void {
   const target = template.dag?.target ?? "";
   checkTags(target, walk.scope(names), `${place}.targets `);
   if (target === "") return;
-  const tasks = new Set((template.dag?.tasks ?? []).map(({ name }) => name));
   for (const name of target.split(" ")) {
-    if (!holdsTag(name) && !tasks.has(name)) {
+    if (!holdsTag(name) && !numbers.has(name)) {
       throw new SpecError(`${place}.targets: target '${name}' is not defined`);
     }
   }
@@ -208,10 +215,10 @@ class Ancestry {
   readonly #followers = new Map<string, number>();
   readonly #rows = new Map<string, Uint32Array>();
   #current = NO_BITS;
-  readonly #waits: Waits;
+  readonly #graph: Graph;
 
-  constructor(tasks: readonly DagTask[], waits: Waits) {
-    this.#waits = waits;
+  constructor(tasks: readonly DagTask[], graph: Graph) {
+    this.#graph = graph;
     const named = new Set<string>();
     for (const task of tasks) {
       if (!mayHoldTag(task)) continue;
@@ -219,8 +226,8 @@ class Ancestry {
     }
     if (named.size === 0) return;
     for (const { name } of tasks) if (named.has(name)) this.#bits.set(name, this.#bits.size);
-    for (const dependencies of waits.values()) {
-      for (const name of dependencies.keys()) {
+    for (const dependencies of graph.waits) {
+      for (const { task: name } of dependencies) {
         this.#followers.set(name, (this.#followers.get(name) ?? 0) + 1);
       }
     }
@@ -229,9 +236,9 @@ class Ancestry {
   /** Goes on to a task. All tasks on which it depends have been entered before. */
   enter(task: DagTask): void {
     if (this.#bits.size === 0) return;
-    const dependencies = this.#waits.get(task.name) ?? NONE;
+    const dependencies = this.#graph.waits[this.#graph.numbers.get(task.name) ?? -1] ?? [];
     let words = 0;
-    for (const name of dependencies.keys()) {
+    for (const { task: name } of dependencies) {
       const bit = this.#bits.get(name);
       words = Math.max(
         words,
@@ -240,7 +247,7 @@ class Ancestry {
       );
     }
     const row = words === 0 ? NO_BITS : new Uint32Array(words);
-    for (const name of dependencies.keys()) {
+    for (const { task: name } of dependencies) {
       const before = this.#rows.get(name) ?? [];
       for (let word = 0; word < before.length; word++) {
         row[word] = (row[word] ?? 0) | (before[word] ?? 0);

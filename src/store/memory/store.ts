@@ -64,6 +64,9 @@ function clear(state: MemoryState): void {
 }
 
 function createMembership(state: MemoryState): Membership {
+  const replicas = () =>
+    [...state.replicas].filter(([, until]) => until > state.now()).map(([replica]) => replica)
+      .sort();
   return {
     now: () => Promise.resolve(state.now()),
     shardCount(wish) {
@@ -71,16 +74,13 @@ function createMembership(state: MemoryState): Membership {
     },
     heartbeat(replica, ttlMs) {
       state.replicas.set(replica, state.now() + ttlMs);
-      return Promise.resolve();
+      return Promise.resolve({ replicas: replicas(), now: state.now() });
     },
     leave(replica) {
       state.replicas.delete(replica);
       return Promise.resolve();
     },
-    replicas() {
-      const live = [...state.replicas].filter(([, until]) => until > state.now());
-      return Promise.resolve(live.map(([replica]) => replica).sort());
-    },
+    replicas: () => Promise.resolve(replicas()),
     acquire(number, replica, ttlMs) {
       const shard = shardOf(state, number);
       const isHeld = shard.owner !== undefined && shard.until > state.now();

@@ -4,6 +4,7 @@ import type { RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import type { SharedTexts } from "./shared_texts.ts";
 import type { Terms } from "./terms.ts";
+import { SHORT_SINCE } from "./texts/short_texts.ts";
 import type { Wakeups } from "../wakeups.ts";
 
 export interface RedisContext {
@@ -12,8 +13,8 @@ export interface RedisContext {
   wakeups: Wakeups;
   /** Number of changes that all feeds together keep. */
   feedLength: number;
-  /** Bytes of the changes that all feeds together keep, roughly. */
-  feedBytes: number;
+  /** Changes that are older, ms, are kept only while they fit into their share, see `OLD_SHARE`. */
+  feedAgeMs: number;
   /** Number of shards; fixes it if nobody has yet. */
   shardCount(): Promise<number>;
   shared: SharedTexts;
@@ -33,6 +34,14 @@ export const DEFAULT_SHARDS = 64;
 export function forEachShard<T>(count: number, call: (shard: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, shard) => call(shard)));
 }
+
+/** Memory that all feeds together take, roughly. Changes with whole texts take two and a half times as much. */
+export function feedBytesOf(layout: number): number {
+  return layout < SHORT_SINCE ? 20 << 20 : 8 << 20;
+}
+
+/** The share of that which old changes may take. */
+export const OLD_SHARE = 0.25;
 
 /** Length of one shard's feed. */
 export function feedLengthOf(total: number, shards: number): number {

@@ -14,6 +14,7 @@ import { decodeIndex } from "./index.ts";
 import { FEED_FIELD, SHARD_KEY } from "./keys.ts";
 import { FIND, READ_HISTORY } from "./list_scripts.ts";
 import { listOf, pairsOf, textsOf } from "./replies.ts";
+import { type Shortening, shorteningOf, wholeKey, wholeParts } from "./texts/short_texts.ts";
 
 type Place = Pick<Change, "type" | "id" | "version">;
 
@@ -101,6 +102,7 @@ export class FeedReader {
 
   /** @param entry as Redis tells it: its id, fields and values */
   async #entryOf(feed: string, entry: unknown): Promise<FeedEntry> {
+    const { keys, terms } = this.#context;
     const [id, list] = listOf(entry);
     const [, t = "M", , actor = "", ...rest] = textsOf(list).map((text) => text ?? "");
     const version = String(id).replace(/-.*$/, "");
@@ -108,9 +110,11 @@ export class FeedReader {
     const place: Place = { type, id: actor, version };
     // A change of no part has no fields at all.
     const isShort = rest.length > 0 ? rest[0] !== "c" : t !== "D";
+    const isManifest = feed.startsWith(keys.manifests);
+    const how = isManifest ? undefined : shorteningOf((await terms()).layout, actor);
     const change = this.#readChange(place, () => {
       if (!(t in TYPES)) throw new Error(`A change is of type "${t}"`);
-      return isShort ? changeOfParts(place, rest) : changeOf(place, rest);
+      return wholeChange(isShort ? changeOfParts(place, rest) : changeOf(place, rest), how);
     });
     return {
       version: Number(version),
@@ -131,6 +135,17 @@ export class FeedReader {
       throw new Error("The feed no longer has a text that workflows had in common");
     });
   }
+}
+
+function wholeChange(change: Change, how: Shortening | undefined): Change {
+  if (how === undefined) return change;
+  const { put, drop, before } = change;
+  return {
+    ...change,
+    put: wholeParts(put, how),
+    drop: drop.map((key) => wholeKey(key, how)),
+    ...(before && { before: wholeParts(before, how) }),
+  };
 }
 
 /** A change with one field for all of its parts, and one for their earlier texts. */

@@ -11,8 +11,13 @@ const BATCH = 500;
 /** What is kept at most: changes, and characters in them. */
 const KEPT_CHANGES = 5_000;
 const KEPT_SIZE = 16 << 20;
-/** Pause between two reads, so that many commits are read at once. */
+/** How long it keeps changes when no more come, ms. */
+const REST_MS = 20_000;
+/** Pause between two reads while much changes, so that many commits are read at once. */
 const PAUSE_MS = 4;
+/** Much: so many changes in about so many milliseconds. */
+const MANY = 100;
+const LATELY_MS = 100;
 
 /** Follows the feed as long as somebody watches. It wakes the topic `feed` when there is more. */
 export class FeedTail {
@@ -26,6 +31,10 @@ export class FeedTail {
   #watchers = 0;
   #isFollowing = false;
   #subscription: Promise<void> | undefined;
+  /** When the last entries came; monotonic, ms. */
+  #readAt = 0;
+  /** Changes of late; older ones count less and less. */
+  #recent = 0;
   /** Counts messages, to notice one during a read. */
   #messages = 0;
 
@@ -86,19 +95,20 @@ export class FeedTail {
       const before = this.#messages;
       try {
         await this.#subscribe();
-        if (await this.#readNext()) {
-          wakeups.wake("feed");
-          await wakeups.wait([], PAUSE_MS, signal);
-          continue;
-        }
-        if (this.#messages !== before) continue;
+        const found = await this.#readNext();
+        if (found > 0) wakeups.wake("feed");
+        if (found > 0 && this.#recent > MANY) await wakeups.wait([], PAUSE_MS, signal);
+        // Whatever is committed from now on is followed by a message.
+        if (found >= READ || this.#messages !== before) continue;
       } catch (error) {
         if (error instanceof VersionTooOld) await this.#restart().catch(() => {});
         // Otherwise Redis is away: what was missed is read when it is back.
       }
+      if (performance.now() - this.#readAt > REST_MS) this.#forgetAll();
       await wakeups.wait(["feed-source"], LOOK_AGAIN_MS, signal);
     }
     this.#isFollowing = false;
+    this.#forgetAll();
   }
 
   #subscribe(): Promise<void> {
@@ -113,17 +123,28 @@ export class FeedTail {
     return this.#subscription;
   }
 
-  /** Reads what comes next; false if there was nothing. */
-  async #readNext(): Promise<boolean> {
+  /** Reads what comes next, and tells how much that was. */
+  async #readNext(): Promise<number> {
     const startedAt = performance.now();
     const found = await this.#reader.read(this.#at, READ);
     const isGapPossible = found.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
     if (isGapPossible) await this.#reader.assertKept(this.#at);
     this.#keep(found);
-    return found.length > 0;
+    return found.length;
+  }
+
+  #forgetAll(): void {
+    this.#entries = [];
+    this.#size = 0;
+    this.#floor = this.#at;
   }
 
   #keep(found: FeedEntry[]): void {
+    if (found.length > 0) {
+      const now = performance.now();
+      this.#recent = this.#recent * Math.exp((this.#readAt - now) / LATELY_MS) + found.length;
+      this.#readAt = now;
+    }
     for (const entry of found) {
       this.#entries.push(entry);
       this.#size += entry.size;

@@ -6,6 +6,7 @@ import { parseOrUndefined } from "../../base/json_text.ts";
 import { newTable } from "../../base/table.ts";
 import { areLabels, isEntryTime, shortLabelKey, wholeLabelKey } from "../list_query.ts";
 import type { IndexEntry } from "../port.ts";
+import { NAMELESS, SHORT_SINCE, shortText, wholeText } from "./texts/short_texts.ts";
 
 type Encoded = [
   uid: string,
@@ -18,17 +19,18 @@ type Encoded = [
   waitsSince?: number,
 ];
 
-export function encodeIndex(entry: IndexEntry): string {
+export function encodeIndex(entry: IndexEntry, layout: number): string {
   const labels = mapKeys(entry.labels, shortLabelKey);
   const { uid, phase, createdAt, startedAt = null, finishedAt = null, waitsSince } = entry;
   const encoded: Encoded = [uid, phase, createdAt, startedAt, finishedAt, labels];
   if (waitsSince !== undefined) encoded.push(waitsSince);
-  return JSON.stringify(encoded);
+  const text = JSON.stringify(encoded);
+  return layout < SHORT_SINCE ? text : shortText(text, NAMELESS);
 }
 
 /** Reads the entry of the actor `<kind>/<namespace>/<name>`; undefined when it can't be read. */
 export function decodeIndex(id: string, text: string): IndexEntry | undefined {
-  const value = parseOrUndefined(text);
+  const value = parseOrUndefined(wholeText(text, NAMELESS));
   if (!isEncoded(value)) return undefined;
   const [uid, phase, createdAt, startedAt, finishedAt, labels, waitsSince] = value;
   const [, namespace = "", ...name] = id.split("/");

@@ -46,6 +46,12 @@ export const ACTOR_FIELD = {
   others: "@k",
 } as const;
 
+/** Fields of what a removal has left that are not parts. */
+export const REMAINS_FIELD = {
+  /** The actor, for those whose texts are short. */
+  actor: "@a",
+} as const;
+
 /** Fields of a change that has each part as a field of its own. */
 export const FEED_FIELD = {
   index: ACTOR_FIELD.index,

@@ -15,6 +15,7 @@ import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./keys.ts";
 import { COUNT_ENTRIES, FIND, READ_FIELDS } from "./list_scripts.ts";
 import type { Candidate } from "./list_walk.ts";
 import { askShards } from "./shard_calls.ts";
+import { shorteningOf } from "./texts/short_texts.ts";
 
 /** One item of a list. */
 export type Item = ListPage["items"][number];
@@ -56,9 +57,11 @@ export async function loadItems(
 ): Promise<LoadedItems> {
   const loaded: LoadedItems = { items: [], count: 0, size: 0 };
   const turns = new Turns();
+  const { layout } = await context.terms();
   const hasRoomAfter = async (reply: unknown): Promise<boolean> => {
     const one = candidates[loaded.count++];
-    const fields = await turns.run(fieldSteps(reply, (part) => wantsPart(part, query)));
+    const how = shorteningOf(layout, one?.id ?? "");
+    const fields = await turns.run(fieldSteps(reply, how, (part) => wantsPart(part, query)));
     // Removed meanwhile, or of another kind.
     if (one === undefined || fields.version === undefined || !one.id.startsWith(`${query.kind}/`)) {
       return true;

@@ -12,9 +12,15 @@ import {
   FEED_FIELD,
   MANIFEST_KEY,
   MARK_ROW,
+  REMAINS_FIELD,
   SHARD_KEY,
 } from "./keys.ts";
 import { defineScript } from "./script.ts";
+import { HOLD } from "./shared_texts.ts";
+import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
+
+/** A shard that has so few actors again is small: below the 128 members that Redis keeps in its compact form. */
+const SMALL_AGAIN = 96;
 
 /** Lua: `now()` in milliseconds. */
 const NOW = `
@@ -30,12 +36,25 @@ end
  * its bases.
  */
 const FEED = `
-local function number(value) return string.format('%.0f', value) end
+-- Whole numbers are formatted much faster, but they may have 32 bits only.
+local function number(value)
+  if value < 1000000000 then return string.format('%.0f', value) end
+  local low = value % 1000000
+  return string.format('%d%06d', (value - low) / 1000000, low)
+end
 
 -- The same throughout a call.
 local time = redis.call('TIME')
+local micros = time[1] * 1000000 + time[2]
 local function version_after(last)
-  return math.max(time[1] * 1000000 + time[2], tonumber(last or '0') + 1)
+  return math.max(micros, tonumber(last or '0') + 1)
+end
+
+-- Notes up to where a feed was trimmed.
+local function note_floor(base)
+  local first = redis.call('XRANGE', base .. '${SHARD_KEY.feed}', '-', '+', 'COUNT', 1)[1]
+  local floor = tonumber(string.match(first[1], '^%d+')) - 1
+  redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
 end
 
 -- Trims a feed at about every eighth change.
@@ -43,13 +62,13 @@ local function trim_feed(base, version, count, length)
   local feed = base .. '${SHARD_KEY.feed}'
   if version % 8 < count and redis.call('XLEN', feed) > length + length / 16 then
     redis.call('XTRIM', feed, 'MAXLEN', length)
-    local first = redis.call('XRANGE', feed, '-', '+', 'COUNT', 1)[1]
-    local floor = tonumber(string.match(first[1], '^%d+')) - 1
-    redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
+    note_floor(base)
   end
 end
+`;
 
--- Wakes the readers of the feed.
+/** Lua: wakes the readers of the feed. */
+const PUBLISH = `
 local function publish(base, version, count, channel, length)
   trim_feed(base, version, count, length)
   redis.call('PUBLISH', channel, '')
@@ -59,6 +78,9 @@ end
 /**
  * Writes commits of shards, each completely or not at all, independently of one another. On a cluster they share a slot.
  *
+ * Lua hashes every byte of each string that it meets, and calls of Redis read their arguments from a table fastest. So each
+ * long text comes once, as an argument of its own, where it follows its key; everything short comes in one list.
+ *
  * KEYS  1 base of the first shard
  * ARGV  1 channel of the feed
  *       2 length of the feed
@@ -66,18 +88,22 @@ end
  *       4 layout of the store
  *       then for each commit
  *       1 base of its shard
- *       2 a list as JSON, see `commits/commit_args.ts`: epoch; session in which the caller writes, '' for none; outbox row that
+ *       2 how many arguments follow the list
+ *       3 format of the list for struct.unpack, '' for JSON
+ *       4 the list, see \`commits/commit_args.ts\`: epoch; session in which the caller writes, '' for none; outbox row that
  *         must have a certain text, '' for none; the text, '' if there must be no such row; the next text of the row that
- *         marks the last commit, which layout 2 keeps elsewhere, '' for none; cursor of the mailbox, '' for none; then lists:
- *         actors (below); outbox ids dropped; outbox ids put; timer ids cleared; times and timer ids set; keys of answers,
- *         their times of expiry, and which actor's version they show; lengths of the texts in bytes
- *       3 the texts: for each actor its index entry, if it has one, the text in whose place the reference is, and the parts
- *         put; of the outbox rows; answers as JSON
- *       An actor is a list: id; flags (c create, r remove, s silent, d no longer has a part that may be a reference, i has an
- *       index entry); how many changes ago it was created or ''; name of what a removal leaves behind or ''; time of the index
- *       entry, its place among those that are waiting or '', its uid; version of the actor, or text of the entry, that the
- *       caller knows ('' for none); how many of the terms are new in comparison with that; terms (new ones first); terms that
- *       are gone; a reference among the parts put or ''; other part keys; parts dropped; parts put
+ *         marks the last commit, which layout 2 keeps elsewhere, '' for none; cursor of the mailbox, '' for none; numbers of
+ *         actors, outbox ids dropped, outbox rows put, timer ids cleared, timers set, answers; the actors (below); outbox ids
+ *         dropped; timer ids cleared; times and ids of timers set; of each answer its key, its time of expiry, and which
+ *         actor's version it shows
+ *       5 for each actor the text in whose place the reference is, if it has one, '@i' and its index entry, if it has one,
+ *         keys and texts of the parts put; ids and texts of the outbox rows put; answers as JSON
+ *       What the list has for an actor: id; whether it creates, removes, is silent, no longer has a part that may be a
+ *       reference, has an index entry (1 or 0 each); numbers of parts put, parts dropped, and keys of other parts; how many
+ *       changes ago it was created or ''; name of what a removal leaves behind or ''; a reference among the parts put or '';
+ *       if it has an index entry: time of it, its place among those that are waiting or '', its uid, version of the actor, or
+ *       text of the entry, that the caller knows ('' for none), terms that it has had since then as JSON, numbers of the terms
+ *       that are new and of those that are gone, these terms; parts dropped; keys of other parts
  * Returns  for each commit
  *          {'ok', version …}: one for each actor, '' if nothing changed
  *          {'stale'}: another epoch
@@ -88,63 +114,30 @@ end
  */
 export const COMMIT = defineScript(`
 ${FEED}
-local call, arguments, find, concat = redis.call, ARGV, string.find, table.concat
-local layout = arguments[4]
+local call, arguments, concat = redis.call, ARGV, table.concat
+local layout, max_length, max_bytes = arguments[4], tonumber(arguments[2]), tonumber(arguments[3])
 
--- The texts of a commit, one after the other.
-local texts, lengths, text_number, text_end
-local function take_text()
-  local from = text_end + 1
-  text_number = text_number + 1
-  text_end = text_end + lengths[text_number]
-  return string.sub(texts, from, text_end)
-end
--- Pairs of each key and the next text.
-local function with_next_texts(keys)
-  local list = {}
-  for i, key in ipairs(keys) do
-    list[2 * i - 1] = key
-    list[2 * i] = take_text()
-  end
-  return list
-end
-local function in_slices(list, run)
-  for from = 1, #list, 1000 do run(unpack(list, from, math.min(from + 999, #list))) end
+-- Carries out a command with a part of a list, some arguments at a time. It may be nothing.
+local function in_slices(command, key, list, from, to)
+  for first = from, to, 1000 do call(command, key, unpack(list, first, math.min(first + 999, to))) end
 end
 
--- Base of the shard, of the sets of its terms, and the hash of its uids.
-local base, term_base, uids
+-- Base of the shard, of the sets of its terms, and the list of the commit.
+local base, term_base, head
 
--- Of the feed: highest version that was trimmed, mean memory of a change in bytes, number of changes to keep.
-local floor, mean, length
+-- Of the feed: highest version that was trimmed, mean memory of a change in bytes, number of changes to keep; and whether the
+-- mean will be noted.
+local floor, mean, length, measures
 
-local function has_flag(actor, flag) return find(actor.flags, flag, 1, true) end
-local function is_silent(actor) return has_flag(actor, 's') end
-
--- Version, index entry, other part keys, and the part that may be a reference, of an actor.
-local function read_before(actor)
-  if has_flag(actor, 'c') and call('EXISTS', actor.key) == 0 then return {} end
-  local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
-  -- Whether it has a reference in the place of the part.
-  if layout ~= '1' then names[4] = 's' end
-  local found = call('HMGET', actor.key, unpack(names))
-  -- An actor that has lost its version still exists.
-  if not found[1] and call('EXISTS', actor.key) == 1 then found[1] = '0' end
-  return found
+local function is_reference(text)
+  return layout ~= '1' and text and string.sub(text, 1, 1) == '@'
 end
 
--- Whether a reader of the feed may ask for the earlier texts of the parts, and won't find them in earlier changes.
-local function needs_texts(actor, version)
-  if is_silent(actor) then return false end
-  if layout == '1' or #actor.put > 1000 then return true end
-  if not version then return false end
-  -- The change that created it is there, and will be for a while.
-  if actor.age ~= '' and tonumber(actor.age) < length / 2 then return false end
-  -- If there is no earlier change, nobody asks what the actor was like after one.
-  local last = tonumber(version)
-  return last == 0 or last >= floor
-end
+-- What most commits do not need. Making these functions takes longer than such a commit does.
+local function make_rare()
+local rare = {}
 
+${WHOLE_TEXT}
 -- The sets in which every actor may be.
 local function common_terms(id)
   local namespace = string.match(id, '^[^/]*/([^/]*)') or ''
@@ -159,7 +152,7 @@ end
 
 -- The sets in which a stored index entry may be, and the entry. An error if it can't be read.
 local function read_entry(id, text)
-  local entry, terms = cjson.decode(text), common_terms(id)
+  local entry, terms = cjson.decode(whole_text(text, '')), common_terms(id)
   assert(type(entry[1]) == 'string' and type(entry[3]) == 'number')
   add_phase(terms, entry[2])
   for key, value in pairs(entry[6]) do terms[term_base .. 'l:' .. key .. '=' .. value] = true end
@@ -173,7 +166,8 @@ local function guess_terms(id)
   for _, phase in ipairs({'', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error'}) do add_phase(terms, phase) end
   terms[term_base .. '${WAIT_TERM}'] = true
   pcall(function()
-    local header = cjson.decode(call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h'))
+    local header = call('HGET', base .. '${SHARD_KEY.actor}' .. id, 'h')
+    header = cjson.decode(whole_text(header, string.match(id, '^[^/]*/[^/]*/(.*)$') or ''))
     local prefix = '${SHORT_PREFIX}'
     for key, value in pairs(header.metadata.labels) do
       if string.sub(key, 1, #prefix) == prefix then key = '~' .. string.sub(key, #prefix + 1) end
@@ -189,77 +183,72 @@ local function terms_of(id, text)
   return guess_terms(id)
 end
 
-local function add_term(actor, term)
-  call('ZADD', term_base .. term, term == '${WAIT_TERM}' and actor.place or actor.time, actor.id)
-end
-
-local function file_under(actor, old, version)
-  if actor.known == (version or '') or actor.known == old then
-    for i = 1, actor.fresh do add_term(actor, actor.terms[i]) end
-    for _, term in ipairs(actor.gone) do call('ZREM', term_base .. term, actor.id) end
-    if not old then call('HSET', uids, actor.uid, actor.id) end
-    return
-  end
+-- Moves an actor from the sets of its stored entry to those of its new one. Returns whether its uid is new.
+function rare.refile(actor, old, add_term)
   local before, entry = {}, {}
   if old then before, entry = terms_of(actor.id, old) end
-  for _, term in ipairs(actor.terms) do
+  local terms = cjson.decode(head[actor.filing + 4])
+  for i = actor.fresh, actor.gone - 1 do terms[#terms + 1] = head[i] end
+  for _, term in ipairs(terms) do
     add_term(actor, term)
     before[term_base .. term] = nil
   end
   for key in pairs(before) do call('ZREM', key, actor.id) end
-  if entry[1] and entry[1] ~= actor.uid then call('HDEL', uids, entry[1]) end
-  if entry[1] ~= actor.uid then call('HSET', uids, actor.uid, actor.id) end
+  local uid = head[actor.filing + 2]
+  if entry[1] and entry[1] ~= uid then call('HDEL', base .. '${SHARD_KEY.uids}', entry[1]) end
+  return entry[1] ~= uid
 end
 
-local function unfile(id, text)
+-- Redis keeps the form of a set or a hash that was large, which takes ten times as much, however small it becomes. So what has
+-- become small again is written anew.
+local function compact(terms)
+  for key in pairs(terms) do call('ZUNIONSTORE', key, 1, key) end
+  local uids = base .. '${SHARD_KEY.uids}'
+  if call('HLEN', uids) > ${SMALL_AGAIN} then return end
+  local known = call('HGETALL', uids)
+  call('DEL', uids)
+  if #known > 0 then call('HSET', uids, unpack(known)) end
+end
+
+function rare.unfile(id, text)
   local terms, entry = terms_of(id, text)
   -- An older program writes entries that do not tell.
   terms[term_base .. '${WAIT_TERM}'] = true
   for key in pairs(terms) do call('ZREM', key, id) end
-  if entry[1] then call('HDEL', uids, entry[1]) end
+  if entry[1] then call('HDEL', base .. '${SHARD_KEY.uids}', entry[1]) end
+  if call('ZCARD', term_base .. '*') ~= ${SMALL_AGAIN} then return end
+  add_phase(terms, 'Running')
+  compact(terms)
 end
 
 -- Earlier texts of the touched parts: their lengths in bytes, '-' for a part that did not exist, then the texts.
-local function texts_before(actor)
+function rare.texts_before(actor)
   local lengths, texts, names = {}, {}, {}
-  for i = 1, #actor.put, 2 do names[#names + 1] = actor.put[i] end
-  for i = 1, #actor.drop do names[#names + 1] = actor.drop[i] end
-  in_slices(names, function(...)
-    for _, text in ipairs(call('HMGET', actor.key, ...)) do
+  for i = actor.put, actor.last, 2 do names[#names + 1] = arguments[i] end
+  for i = actor.drop, actor.drop_end do names[#names + 1] = head[i] end
+  for from = 1, #names, 1000 do
+    for _, text in ipairs(call('HMGET', actor.key, unpack(names, from, math.min(from + 999, #names)))) do
       if text then texts[#texts + 1] = text end
       lengths[#lengths + 1] = text and #text or '-'
     end
-  end)
+  end
   return #texts > 0 and concat(lengths, ' ') .. '\\n' .. concat(texts) or ''
 end
 
-local function is_reference(text)
-  return layout ~= '1' and text and string.sub(text, 1, 1) == '@'
-end
-
--- One more actor has a text in common with others.
-local function hold(reference, text)
-  local key = base .. '${SHARD_KEY.shared}' .. reference
-  if call('HINCRBY', key, 'n', 1) <= 1 then
-    call('HSET', key, 'n', 1, 't', text)
-    call('PERSIST', key)
-  end
-end
-
 -- One actor less has it. Readers of the feed may still ask for it.
-local function release(reference)
+function rare.release(reference)
   if not is_reference(reference) then return end
   local key = base .. '${SHARD_KEY.shared}' .. reference
   if call('HINCRBY', key, 'n', -1) <= 0 then call('PEXPIRE', key, 3600000) end
 end
 
-local function text_of(text)
+function rare.text_of(text)
   if not is_reference(text) then return text end
   return call('HGET', base .. '${SHARD_KEY.shared}' .. text, 't')
 end
 
 -- Parts of an actor, as JSON: all of them, or all except nodes.
-local function parts_of(key, others)
+function rare.parts_of(key, others)
   local parts = {}
   if others then
     local names = {${COMMON_PARTS.map((part) => `'${part}'`).join(", ")}}
@@ -273,206 +262,317 @@ local function parts_of(key, others)
       if string.sub(fields[i], 1, 1) ~= '@' then parts[fields[i]] = fields[i + 1] end
     end
   end
-  parts.s = text_of(parts.s) or nil
+  parts.s = rare.text_of(parts.s) or nil
   return next(parts) and cjson.encode(parts) or ''
 end
 
 -- A change with all texts in one, as change.ts reads it; lengths are in UTF-16 units.
-local function encode_change(actor)
-  local keys, sizes, all = {}, {}, {}
-  for i = 1, actor.size, 2 do
-    local text = actor.put[i + 1]
+function rare.encode_change(actor)
+  local keys, sizes, all, drop = {}, {}, {}, {}
+  for i = actor.put, actor.last, 2 do
+    local text = arguments[i + 1]
     local _, inner = string.gsub(text, '[\\128-\\191]', '')
     local _, long = string.gsub(text, '[\\240-\\247]', '')
-    keys[#keys + 1], sizes[#sizes + 1], all[#all + 1] = actor.put[i], #text - inner + long, text
+    keys[#keys + 1], sizes[#sizes + 1], all[#all + 1] = arguments[i], #text - inner + long, text
   end
+  for i = actor.drop, actor.drop_end do drop[#drop + 1] = head[i] end
   local function list(items) return #items == 0 and '[]' or cjson.encode(items) end
-  return '[' .. list(keys) .. ',' .. list(sizes) .. ',' .. list(actor.drop) .. ']\\n' .. concat(all)
+  return '[' .. list(keys) .. ',' .. list(sizes) .. ',' .. list(drop) .. ']\\n' .. concat(all)
 end
 
--- Adds a change to the feed, with the earlier texts of its parts; or nil when nobody needs those here: then the parts are
--- fields of their own, beside the index entry, the one that it replaced, and the keys that were dropped.
-local function announce(version, actor, type, index, texts, old)
-  if is_silent(actor) then return end
-  local entry = {'t', type, 'a', actor.id}
-  local function add(field, value)
-    entry[#entry + 1] = field
-    entry[#entry + 1] = value
+-- Notes the keys of other parts.
+function rare.note_others(actor, before)
+  local others = before
+  for i = actor.others, actor.others_end do
+    if not string.find('\\n' .. others .. '\\n', '\\n' .. head[i] .. '\\n', 1, true) then
+      others = others == '' and head[i] or others .. '\\n' .. head[i]
+    end
   end
-  if texts then
-    add('c', encode_change(actor))
-    if index then add('i', index) end
-    if texts ~= '' then add('b', texts) end
+  if others ~= before then call('HSET', actor.key, '${ACTOR_FIELD.others}', others) end
+end
+
+return rare
+end
+
+local rare_functions
+local function rare()
+  rare_functions = rare_functions or make_rare()
+  return rare_functions
+end
+
+-- Version and index entry of an actor; of one whose other parts or whose part that may be a reference matter, the keys of
+-- the former, and the latter.
+local function read_before(actor)
+  if actor.creates and call('EXISTS', actor.key) == 0 then return {} end
+  local found
+  if layout == '1' or actor.removes or actor.loses or actor.others <= actor.others_end then
+    local names = {'${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}'}
+    -- Whether it has a reference in the place of the part.
+    if layout ~= '1' then names[4] = 's' end
+    found = call('HMGET', actor.key, unpack(names))
   else
-    if index then add('${FEED_FIELD.index}', index) end
-    if old and old ~= index then add('${FEED_FIELD.indexBefore}', old) end
-    if #actor.drop > 0 then add('${FEED_FIELD.dropped}', concat(actor.drop, '\\n')) end
-    for i = 1, actor.size do entry[#entry + 1] = actor.put[i] end
+    found = call('HMGET', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}')
   end
-  call('XADD', base .. '${SHARD_KEY.feed}', version .. '-0', unpack(entry))
-  local size = 0
-  for i = 1, #entry do size = size + #entry[i] + 4 end
+  -- An actor that has lost its version still exists.
+  if not found[1] and call('EXISTS', actor.key) == 1 then found[1] = '0' end
+  return found
+end
+
+-- Whether a reader of the feed may ask for the earlier texts of the parts, and won't find them in earlier changes.
+local function needs_texts(actor, version)
+  if actor.silent then return false end
+  if layout == '1' or actor.last - actor.put >= 1000 then return true end
+  if not version then return false end
+  -- The change that created it is there, and will be for a while.
+  if actor.age ~= '' and tonumber(actor.age) < length / 2 then return false end
+  -- If there is no earlier change, nobody asks what the actor was like after one.
+  local last = tonumber(version)
+  return last == 0 or last >= floor
+end
+
+local function add_term(actor, term)
+  local time = head[term == '${WAIT_TERM}' and actor.filing + 1 or actor.filing]
+  call('ZADD', term_base .. term, time, actor.id)
+end
+
+local function file_under(actor, old, version)
+  local filing, is_new = actor.filing, not old
+  local known = head[filing + 3]
+  if known == (version or '') or known == old then
+    for i = actor.fresh, actor.gone - 1 do add_term(actor, head[i]) end
+    for i = actor.gone, actor.gone_end do call('ZREM', term_base .. head[i], actor.id) end
+  else
+    is_new = rare().refile(actor, old, add_term)
+  end
+  if is_new then call('HSET', base .. '${SHARD_KEY.uids}', head[filing + 2], actor.id) end
+end
+
+${HOLD}
+-- Notes how much memory a change takes, without what each has: lengths and number of its texts.
+local function measure(size, count)
+  size = size + 4 * count
   -- Redis allocates nodes of 4 KiB and puts as many whole entries into each as there is room for.
   if size < 4096 then size = 4096 / math.floor(4096 / size) end
   mean = mean + (math.min(size + 500, 65536) - mean) / 16
 end
 
--- Notes the keys of new other parts.
-local function add_others(others, keys)
-  for _, key in ipairs(keys) do
-    if not find('\\n' .. others .. '\\n', '\\n' .. key .. '\\n', 1, true) then
-      others = others == '' and key or others .. '\\n' .. key
+-- Adds a change to the feed, with the earlier texts of its parts; or nil when nobody needs those here: then the parts are
+-- fields of their own, beside the index entry, the one that it replaced, and the keys that were dropped.
+local function announce(version, actor, type, texts, old)
+  if actor.silent then return end
+  local feed, id, index, from, to = base .. '${SHARD_KEY.feed}', actor.id, actor.index, actor.put, actor.last
+  local size = 3 + #id
+  if texts then
+    local change = rare().encode_change(actor)
+    local entry = {'c', change}
+    if index or old then entry[3], entry[4] = 'i', index or old end
+    if texts ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', texts end
+    call('XADD', feed, version, 't', type, 'a', id, unpack(entry))
+    if measures then
+      for _, text in ipairs(entry) do size = size + #text end
+      measure(size, 4 + #entry)
     end
+    return
   end
-  return others
+  -- Each form of a change without a table that would have to be made first.
+  local replaced = index and old and old ~= index and old
+  if index then from = from - 2 end
+  if actor.drop <= actor.drop_end then
+    local entry = {'${FEED_FIELD.dropped}', concat(head, '\\n', actor.drop, actor.drop_end)}
+    if replaced then entry[3], entry[4] = '${FEED_FIELD.indexBefore}', replaced end
+    if old and not index then entry[3], entry[4] = '${FEED_FIELD.index}', old end
+    for i = from, to do entry[#entry + 1] = arguments[i] end
+    call('XADD', feed, version, 't', type, 'a', id, unpack(entry))
+    size = size + #entry[2] + #(entry[4] or '')
+  elseif replaced then
+    call('XADD', feed, version, 't', type, 'a', id, '${FEED_FIELD.indexBefore}', replaced, unpack(arguments, from, to))
+    size = size + #replaced
+  elseif old and not index then
+    call('XADD', feed, version, 't', type, 'a', id, '${FEED_FIELD.index}', old, unpack(arguments, from, to))
+    size = size + #old
+  else
+    call('XADD', feed, version, 't', type, 'a', id, unpack(arguments, from, to))
+  end
+  if measures then
+    for i = from, to do size = size + #arguments[i] end
+    measure(size, to - from + 7)
+  end
 end
 
 -- Highest version in this call: no two changes of one server have the same version.
 local newest = 0
 
--- What the actor of a commit is; its texts are taken in the order of the list.
-local function read_actor(item)
+-- An actor of a commit: where its share of the list and of the arguments begins. Returns also where those of the next begin.
+local function read_actor(at, argument)
+  local id, has_index = head[at], head[at + 5] == 1
   local actor = {
-    id = item[1], flags = item[2], age = item[3], remains = item[4], time = item[5], place = item[6],
-    uid = item[7], known = item[8], fresh = item[9], terms = item[10], gone = item[11], reference = item[12],
-    others = item[13], drop = item[14]
+    id = id, key = base .. '${SHARD_KEY.actor}' .. id, creates = head[at + 1] == 1, removes = head[at + 2] == 1,
+    silent = head[at + 3] == 1, loses = head[at + 4] == 1, age = head[at + 9], remains = head[at + 10],
+    reference = head[at + 11], put = 0, last = 0, drop = 0, drop_end = 0, others = 0, others_end = 0, text = false,
+    index = false, filing = 0, fresh = 0, gone = 0, gone_end = 0
   }
-  actor.key = base .. '${SHARD_KEY.actor}' .. actor.id
-  actor.removes = has_flag(actor, 'r')
-  if has_flag(actor, 'i') then actor.index = take_text() end
-  if actor.reference ~= '' then actor.text = take_text() end
-  actor.put = with_next_texts(item[15])
-  actor.size = #actor.put
+  local put, drop, others = head[at + 6], head[at + 7], head[at + 8]
+  at = at + 12
+  if actor.reference ~= '' then
+    actor.text = arguments[argument]
+    argument = argument + 1
+  end
+  if has_index then
+    actor.filing, actor.index, actor.fresh = at, arguments[argument + 1], at + 7
+    actor.gone = actor.fresh + head[at + 5]
+    actor.gone_end = actor.gone + head[at + 6] - 1
+    at, argument = actor.gone_end + 1, argument + 2
+  end
   -- A removal writes and drops nothing by itself.
-  if actor.removes then actor.size, actor.drop = 0, {} end
-  return actor
+  local is_kept = not actor.removes
+  actor.put, actor.last = argument, argument + (is_kept and 2 * put or 0) - 1
+  actor.drop, actor.drop_end = at, at + (is_kept and drop or 0) - 1
+  actor.others, actor.others_end = at + drop, at + drop + others - 1
+  return actor, at + drop + others, argument + 2 * put
 end
 
-local function commit(list)
-local head = cjson.decode(list)
-local epoch, session, row, text, mark, cursor, changes, rows_gone, rows, timers_gone, timers_set, answers = unpack(head, 1, 12)
-lengths, text_number, text_end = head[13], 0, 0
-term_base, uids = base .. '${SHARD_KEY.term}', base .. '${SHARD_KEY.uids}'
-local meta, outbox = base .. '${SHARD_KEY.meta}', base .. '${SHARD_KEY.outbox}'
-local lease = call('HMGET', meta, 'epoch', 'session', 'version', 'floor', 'mean', 'mark')
-if (lease[1] or '0') ~= epoch then return {'stale'} end
-if (lease[2] or '') ~= session then return {'session'} end
-if row ~= '' then
-  local stored = lease[6]
-  if layout == '1' or row ~= '${MARK_ROW}' then stored = call('HGET', outbox, row) end
-  if (stored or '') ~= text then return {'lost'} end
-end
-
-floor, mean = tonumber(lease[4] or '0'), tonumber(lease[5] or '1024')
-length = math.min(tonumber(arguments[2]), math.max(8, math.floor(arguments[3] / mean)))
-
--- What the changes find. A second change of the same actor finds what the first one has left.
-local actors, known = {}, {}
-for i, item in ipairs(changes) do
-  local actor = read_actor(item)
-  if known[actor.id] == nil then
-    actor.before = read_before(actor)
-    known[actor.id] = actor.before[1]
+local function change_actor(actor, before, version)
+  local old, earlier = before[2], nil
+  if needs_texts(actor, before[1]) then earlier = before[1] and rare().texts_before(actor) or '' end
+  if actor.reference ~= (before[4] or '') then
+    if actor.reference ~= '' then hold(actor.reference, actor.text) end
+    if before[4] and actor.loses then rare().release(before[4]) end
   end
-  if known[actor.id] and has_flag(actor, 'c') then return {'exists', actor.id} end
-  known[actor.id] = not actor.removes
-  actors[i] = actor
+  if actor.drop <= actor.drop_end then in_slices('HDEL', actor.key, head, actor.drop, actor.drop_end) end
+  if actor.others <= actor.others_end then rare().note_others(actor, before[3] or '') end
+  local from = actor.put
+  if actor.index and actor.index ~= old then
+    file_under(actor, old, before[1])
+    from = from - 2
+  end
+  if actor.last - from < 1000 then
+    call('HSET', actor.key, '${ACTOR_FIELD.version}', version, unpack(arguments, from, actor.last))
+  else
+    call('HSET', actor.key, '${ACTOR_FIELD.version}', version)
+    in_slices('HSET', actor.key, arguments, from, actor.last)
+  end
+  announce(version, actor, before[1] and 'M' or 'A', earlier, old)
 end
 
-local reply, versions = {'ok'}, {}
-local version = math.max(version_after(lease[3]) - 1, newest)
-for i, actor in ipairs(actors) do
-  local before = actor.before or read_before(actor)
-  local old = before[2]
-  reply[i + 1] = ''
-  if not actor.removes or before[1] then
-    version = version + 1
-    reply[i + 1] = number(version)
-    versions[actor.id] = reply[i + 1]
+local function remove_actor(actor, before, version)
+  local old, leaves, rare = before[2], actor.remains ~= '', rare()
+  local parts = actor.silent and '' or rare.parts_of(actor.key, leaves and (before[3] or ''))
+  if old then rare.unfile(actor.id, old) end
+  if leaves and is_reference(before[4]) then call('HSET', actor.key, 's', rare.text_of(before[4]) or '') end
+  rare.release(before[4])
+  if leaves then
+    call('HDEL', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
+    if call('EXISTS', actor.key) == 1 then
+      if tonumber(layout) >= ${SHORT_SINCE} then call('HSET', actor.key, '${REMAINS_FIELD.actor}', actor.id) end
+      call('RENAME', actor.key, base .. '${SHARD_KEY.remains}' .. actor.remains)
+    end
+  else
+    call('UNLINK', actor.key)
   end
-  if not actor.removes then
-    local put = actor.put
-    -- Of a new actor there are none.
-    local earlier
-    if needs_texts(actor, before[1]) then earlier = before[1] and texts_before(actor) or '' end
-    if actor.reference ~= (before[4] or '') then
-      if actor.reference ~= '' then hold(actor.reference, actor.text) end
-      if has_flag(actor, 'd') then release(before[4]) end
-    end
-    in_slices(actor.drop, function(...) call('HDEL', actor.key, ...) end)
-    local others = before[3] or ''
-    local all = #actor.others > 0 and add_others(others, actor.others) or others
-    if all ~= others then
-      put[#put + 1] = '${ACTOR_FIELD.others}'
-      put[#put + 1] = all
-    end
-    put[#put + 1] = '${ACTOR_FIELD.version}'
-    put[#put + 1] = reply[i + 1]
-    if actor.index and actor.index ~= old then
-      file_under(actor, old, before[1])
-      put[#put + 1] = '${ACTOR_FIELD.index}'
-      put[#put + 1] = actor.index
-    end
-    in_slices(put, function(...) call('HSET', actor.key, ...) end)
-    announce(reply[i + 1], actor, before[1] and 'M' or 'A', actor.index or old, earlier, old)
-  elseif before[1] then
-    local leaves = actor.remains ~= ''
-    local parts = is_silent(actor) and '' or parts_of(actor.key, leaves and (before[3] or ''))
-    if old then unfile(actor.id, old) end
-    if leaves and is_reference(before[4]) then call('HSET', actor.key, 's', text_of(before[4]) or '') end
-    release(before[4])
-    if leaves then
-      call('HDEL', actor.key, '${ACTOR_FIELD.version}', '${ACTOR_FIELD.index}', '${ACTOR_FIELD.others}')
-      if call('EXISTS', actor.key) == 1 then
-        call('RENAME', actor.key, base .. '${SHARD_KEY.remains}' .. actor.remains)
-      end
-    else
-      call('UNLINK', actor.key)
-    end
-    announce(reply[i + 1], actor, 'D', old, parts)
+  announce(version, actor, 'D', parts, old)
+end
+
+-- Writes answers; their texts are the last arguments.
+local function write_answers(at, count, argument, versions)
+  for i = 0, count - 1 do
+    local text, version = arguments[argument + i], versions[head[at + 3 * i + 2]]
+    if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
+    call('SET', base .. '${SHARD_KEY.answer}' .. head[at + 3 * i], text, 'PXAT', head[at + 3 * i + 1])
   end
 end
 
-local news = {}
-local function note(field, value)
-  news[#news + 1] = field
-  news[#news + 1] = value
-end
-newest = math.max(newest, version)
-if #actors > 0 then
-  note('version', number(version))
-  -- From time to time is often enough.
-  if version % 8 < #actors then note('mean', number(mean)) end
-end
-if not lease[1] then note('epoch', epoch) end
-if mark ~= '' then note('mark', mark) end
-if cursor ~= '' then note('cursor', cursor) end
-if #news > 0 then call('HSET', meta, unpack(news)) end
-if #actors > 0 then trim_feed(base, version, #actors, length) end
+local function commit(list, argument)
+  local format = arguments[list]
+  head = format == '' and cjson.decode(arguments[list + 1]) or {struct.unpack(format, arguments[list + 1])}
+  local epoch, session, row, text, mark, cursor, count, rows_gone, rows, timers_gone, timers_set, answers = unpack(head, 1, 12)
+  term_base = base .. '${SHARD_KEY.term}'
+  local meta = base .. '${SHARD_KEY.meta}'
+  local lease = call('HMGET', meta, 'epoch', 'session', 'version', 'floor', 'mean', 'mark')
+  if (lease[1] or '0') ~= epoch then return {'stale'} end
+  if (lease[2] or '') ~= session then return {'session'} end
+  if row ~= '' then
+    local stored = lease[6]
+    if layout == '1' or row ~= '${MARK_ROW}' then stored = call('HGET', base .. '${SHARD_KEY.outbox}', row) end
+    if (stored or '') ~= text then return {'lost'} end
+  end
 
-local timers = base .. '${SHARD_KEY.timers}'
-in_slices(rows_gone, function(...) call('HDEL', outbox, ...) end)
-in_slices(with_next_texts(rows), function(...) call('HSET', outbox, ...) end)
-in_slices(timers_gone, function(...) call('ZREM', timers, ...) end)
-in_slices(timers_set, function(...) call('ZADD', timers, ...) end)
-for _, answer in ipairs(answers) do
-  local text, version = take_text(), versions[answer[3]]
-  if version then text = string.sub(text, 1, -2) .. ',"version":"' .. version .. '"}' end
-  call('SET', base .. '${SHARD_KEY.answer}' .. answer[1], text, 'PXAT', answer[2])
-end
-if cursor ~= '' then
-  local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
-  call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
-end
-return reply
+  floor, mean = tonumber(lease[4] or '0'), tonumber(lease[5] or '1024')
+  length = math.min(max_length, math.max(8, math.floor(max_bytes / mean)))
+  local version = math.max(version_after(lease[3]) - 1, newest)
+  measures = count > 1 or (version + 1) % 8 < 1
+
+  -- What the changes find. A second change of the same actor finds what the first one has left.
+  local actors, known, at = {}, {}, 13
+  for i = 1, count do
+    local actor
+    actor, at, argument = read_actor(at, argument)
+    local id = actor.id
+    if known[id] == nil then
+      actor.before = read_before(actor)
+      known[id] = actor.before[1]
+    end
+    if known[id] and actor.creates then return {'exists', id} end
+    known[id] = not actor.removes
+    actors[i] = actor
+  end
+
+  local reply, versions = {'ok'}, {}
+  local written
+  for i = 1, count do
+    local actor, shown = actors[i], ''
+    local before = actor.before or read_before(actor)
+    if before[1] or not actor.removes then
+      version = version + 1
+      shown = number(version)
+      versions[actor.id] = shown
+      written = shown
+      if actor.removes then remove_actor(actor, before, shown) else change_actor(actor, before, shown) end
+    end
+    reply[i + 1] = shown
+  end
+
+  newest = math.max(newest, version)
+  local news = {}
+  if count > 0 then
+    -- Of the mean, from time to time is often enough.
+    if version % 8 < count then news = {'mean', number(mean)} end
+    news[#news + 1], news[#news + 2] = 'version', written or number(version)
+  end
+  if not lease[1] then news[#news + 1], news[#news + 2] = 'epoch', epoch end
+  if mark ~= '' then news[#news + 1], news[#news + 2] = 'mark', mark end
+  if cursor ~= '' then news[#news + 1], news[#news + 2] = 'cursor', cursor end
+  if #news > 0 then call('HSET', meta, unpack(news)) end
+  if count > 0 then trim_feed(base, version, count, length) end
+
+  if rows_gone + rows > 0 then
+    local outbox = base .. '${SHARD_KEY.outbox}'
+    in_slices('HDEL', outbox, head, at, at + rows_gone - 1)
+    at = at + rows_gone
+    in_slices('HSET', outbox, arguments, argument, argument + 2 * rows - 1)
+    argument = argument + 2 * rows
+  end
+  if timers_gone + timers_set > 0 then
+    local timers = base .. '${SHARD_KEY.timers}'
+    in_slices('ZREM', timers, head, at, at + timers_gone - 1)
+    at = at + timers_gone
+    in_slices('ZADD', timers, head, at, at + 2 * timers_set - 1)
+    at = at + 2 * timers_set
+  end
+  if answers > 0 then write_answers(at, answers, argument, versions) end
+  if cursor ~= '' then
+    local milliseconds, sequence = string.match(cursor, '^(%d+)%-(%d+)$')
+    call('XTRIM', base .. '${SHARD_KEY.mail}', 'MINID', milliseconds .. '-' .. number(sequence + 1))
+  end
+  return reply
 end
 
-local replies = {}
-for at = 5, #arguments, 3 do
-  base, texts = arguments[at], arguments[at + 2]
-  local done, reply = pcall(commit, arguments[at + 1])
+local replies, at = {}, 5
+while arguments[at] do
+  base = arguments[at]
+  local done, reply = pcall(commit, at + 2, at + 4)
   if not done then reply = {'error', type(reply) == 'table' and reply.err or tostring(reply)} end
   replies[#replies + 1] = reply
+  at = at + 4 + arguments[at + 1]
 end
 call('PUBLISH', arguments[1], '')
 return replies
@@ -514,20 +614,37 @@ return {epoch, expired or ''}
 `);
 
 /**
- * Extends leases that nobody else has taken. On a cluster they share a slot.
+ * Extends leases that nobody else has taken, and trims the feeds of their shards by age, which must happen also where
+ * nothing changes any more. On a cluster the shards share a slot.
  *
  * KEYS  1 base of the first shard
- * ARGV  1 replica, 2 term in milliseconds, then for each lease: base of its shard, epoch
+ * ARGV  1 replica, 2 term in milliseconds, 3 age in milliseconds up to which changes stay, 4 bytes of the newest ones, which
+ *       stay anyway, then for each lease: base of its shard, epoch
  * Returns  for each 1, or 0 if it is lost
  */
 export const RENEW = defineScript(`
 ${NOW}
-local until_when, held = now() + ARGV[2], {}
-for at = 3, #ARGV, 2 do
+${FEED}
+local time_now, held = now(), {}
+local until_when, oldest = time_now + ARGV[2], number((time_now - ARGV[3]) * 1000)
+
+local function trim_old(base, mean)
+  local feed = base .. '${SHARD_KEY.feed}'
+  local excess = redis.call('XLEN', feed) - math.max(8, math.floor(ARGV[4] / mean))
+  if excess <= 0 then return end
+  -- Only whole nodes of the stream, which is cheap, and never more than that many entries.
+  local gone = redis.call('XTRIM', feed, 'MINID', '~', oldest .. '-0', 'LIMIT', excess)
+  if gone > 0 then note_floor(base) end
+end
+
+for at = 5, #ARGV, 2 do
   local meta = ARGV[at] .. '${SHARD_KEY.meta}'
-  local lease = redis.call('HMGET', meta, 'epoch', 'owner')
+  local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'mean')
   local is_held = lease[1] == ARGV[at + 1] and lease[2] == ARGV[1]
-  if is_held then redis.call('HSET', meta, 'until', until_when) end
+  if is_held then
+    redis.call('HSET', meta, 'until', until_when)
+    trim_old(ARGV[at], tonumber(lease[3] or '') or 1024)
+  end
   held[#held + 1] = is_held and 1 or 0
 end
 return held
@@ -567,13 +684,14 @@ return redis.call('HMGET', KEYS[1], 'shards', 'layout')
  *
  * KEYS  1 sorted set of replicas
  * ARGV  1 replica, 2 term in milliseconds
- * Returns  1
+ * Returns  the time, then the names of the live replicas
  */
 export const HEARTBEAT = defineScript(`
 ${NOW}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now() - 3600000)
-redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
-return 1
+local time = now()
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time - 3600000)
+redis.call('ZADD', KEYS[1], time + ARGV[2], ARGV[1])
+return {time, unpack(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. time, '+inf'))}
 `);
 
 /**
@@ -610,7 +728,7 @@ return #ARGV - 1
  * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
  */
 export const PUT_MANIFEST = defineScript(`
-${FEED}
+${FEED}${PUBLISH}
 local base = KEYS[1]
 local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])
@@ -638,7 +756,7 @@ return {'ok', number(version)}
  * Returns  what was stored (version, space, record), or nil if nothing was removed
  */
 export const REMOVE_MANIFEST = defineScript(`
-${FEED}
+${FEED}${PUBLISH}
 local base = KEYS[1]
 local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])

@@ -2,15 +2,16 @@
 import { runToEnd } from "../../base/steps.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Answer, ShardStore, StoredActor } from "../port.ts";
-import { fieldSteps } from "./actor_fields.ts";
+import { fieldSteps, remainsShortening } from "./actor_fields.ts";
 import { CommitWriter } from "./commits/commit.ts";
 import type { RedisContext } from "./context.ts";
-import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW, SHARD_KEY } from "./keys.ts";
+import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW, REMAINS_FIELD, SHARD_KEY } from "./keys.ts";
 import { READ_FIELDS } from "./list_scripts.ts";
 import { MailboxReader } from "./mailboxes.ts";
 import { listOf, pairsOf, textsOf } from "./replies.ts";
 import { ReplyChannels } from "./reply_channels.ts";
 import { APPEND } from "./scripts.ts";
+import { shorteningOf } from "./texts/short_texts.ts";
 
 /** Fields that an actor may have besides its nodes, roughly. */
 const OTHER_FIELDS = 16;
@@ -69,7 +70,8 @@ export class RedisShards implements ShardStore {
 
   readonly loadActor: ShardStore["loadActor"] = async (shard, id, bounds) => {
     await this.#writer.settle(shard);
-    const { link, keys, shared } = this.#context;
+    const { link, keys, shared, terms } = this.#context;
+    const how = shorteningOf((await terms()).layout, id);
     const key = keys.shard(shard) + SHARD_KEY.actor + id;
     const most = bounds === undefined ? Infinity : bounds.maxNodes + OTHER_FIELDS;
     const reply = most < Infinity
@@ -77,7 +79,7 @@ export class RedisShards implements ShardStore {
       : await link.sendWhereWritten(key, ["HGETALL", key]);
     if (reply === undefined) return await this.#loadWithoutNodes(shard, key, id);
     await shared.resolveFields(keys.shard(shard), reply);
-    const { version, index, parts, size } = await new Turns().run(fieldSteps(reply));
+    const { version, index, parts, size } = await new Turns().run(fieldSteps(reply, how));
     if (version === undefined) return undefined;
     this.#writer.noteLoaded(shard, id, index);
     const isLarge = bounds !== undefined && size > bounds.maxSize;
@@ -100,9 +102,10 @@ export class RedisShards implements ShardStore {
     const names = [ACTOR_FIELD.version, ACTOR_FIELD.index, ...COMMON_PARTS];
     const args = ["others", String(names.length), ...names, key];
     const reply = await this.#context.link.runWhereWritten(READ_FIELDS, key, args);
-    const { keys, shared } = this.#context;
+    const { keys, shared, terms } = this.#context;
+    const how = shorteningOf((await terms()).layout, id);
     const fields = await shared.resolveFields(keys.shard(shard), listOf(reply)[0]);
-    const { version, parts } = runToEnd(fieldSteps(fields));
+    const { version, parts } = runToEnd(fieldSteps(fields, how));
     return version === undefined ? undefined : { id, version, parts, withoutNodes: true };
   }
 
@@ -110,8 +113,12 @@ export class RedisShards implements ShardStore {
     const { link, keys } = this.#context;
     const key = keys.shard(shard) + SHARD_KEY.remains + name;
     const args = ["HSCAN", key, cursor || "0", "COUNT", String(max)];
-    const [next, fields] = listOf(await link.sendWhereWritten(key, args));
-    const parts = Object.fromEntries(pairsOf(fields));
+    const [actor, found] = await Promise.all([
+      link.sendWhereWritten(key, ["HGET", key, REMAINS_FIELD.actor]),
+      link.sendWhereWritten(key, args),
+    ]);
+    const [next, fields] = listOf(found);
+    const { parts } = runToEnd(fieldSteps(fields, await remainsShortening(this.#context, actor)));
     return { parts, ...(String(next) !== "0" && { next: String(next) }) };
   };
 

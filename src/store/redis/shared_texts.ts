@@ -10,6 +10,17 @@ import { SHARD_KEY } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import { listOf } from "./replies.ts";
 
+/** Lua, for scripts with `base` and `call`: `hold(reference, text)`. */
+export const HOLD = `-- One more actor has a text in common with others.
+local function hold(reference, text)
+  local key = base .. '${SHARD_KEY.shared}' .. reference
+  if call('HINCRBY', key, 'n', 1) <= 1 then
+    call('HSET', key, 'n', 1, 't', text)
+    call('PERSIST', key)
+  end
+end
+`;
+
 /** Key of the part that many actors have in common. It alone may be a reference. */
 export const COMMON_KEY = "s";
 /** A shorter or longer text is kept where it is: hardly any others have it. */

@@ -7,7 +7,13 @@ import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore } from "../blob_port.ts";
 import type { Membership, Store } from "../port.ts";
-import { DEFAULT_SHARDS, forEachShard, type RedisContext } from "./context.ts";
+import {
+  DEFAULT_SHARDS,
+  feedBytesOf,
+  forEachShard,
+  OLD_SHARE,
+  type RedisContext,
+} from "./context.ts";
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";
 import { openRedisLink, type RedisLink, type ReplicaWait } from "./link.ts";
@@ -41,6 +47,8 @@ export interface RedisStoreOptions {
   timeoutMs?: number;
   /** Number of changes that the feed keeps for watches that resume, over all shards. @default {12_288} */
   feedLength?: number;
+  /** How long the feed keeps changes for which it has not much room, ms. @default {60_000} */
+  feedAgeMs?: number;
   /** Replicas of Redis that must have a write before it counts as done. @default none */
   wait?: ReplicaWait | undefined;
   /** Told, for the log, about lost connections and about settings that endanger the data; never gets a password. */
@@ -51,9 +59,6 @@ export interface RedisStoreOptions {
   labelPrefix?: string;
 }
 
-/** Memory that all feeds together take, roughly. */
-const FEED_BYTES = 20 << 20;
-
 /**
  * Connects to the store.
  * @throws {Problem} InvalidArgument when the URL is wrong, Unavailable when Redis does not answer in time,
@@ -61,7 +66,8 @@ const FEED_BYTES = 20 << 20;
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const address = parseRedisUrl(options.url);
-  const { timeoutMs = 5_000, feedLength = 12_288, onTrouble = () => {} } = options;
+  const { timeoutMs = 5_000, feedLength = 12_288, feedAgeMs = 60_000 } = options;
+  const { onTrouble = () => {} } = options;
   const wakeups = new Wakeups();
   const link = await openRedisLink({
     address,
@@ -76,7 +82,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   let opened: OpenedStore | undefined;
 
   async function open(wish = DEFAULT_SHARDS): Promise<OpenedStore> {
-    return opened ??= await openStore(link, keys.shardCount, wish, label);
+    return opened ??= await openStore(link, keys.shardCount, wish, address.layout, label);
   }
   const shardCount = async (wish?: number) => (await open(wish)).shards;
 
@@ -85,7 +91,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     keys,
     wakeups,
     feedLength,
-    feedBytes: FEED_BYTES,
+    feedAgeMs,
     shardCount,
     isClosed: () => isClosed,
     shared: new SharedTexts(link),
@@ -129,9 +135,10 @@ async function openStore(
   link: RedisLink,
   key: string,
   wish: number,
+  newLayout: number,
   label: string,
 ): Promise<OpenedStore> {
-  const args = [String(wish), String(LAYOUT)];
+  const args = [String(wish), String(newLayout)];
   const [shards, found] = listOf(await link.run(OPEN, key, args));
   if (found === UNFINISHED) {
     throw new Problem(
@@ -170,9 +177,9 @@ async function clear(context: RedisContext): Promise<void> {
 
 function createMembership(
   context: RedisContext,
-  shardCount: (wish: number) => Promise<number>,
+  shardCount: (wish?: number) => Promise<number>,
 ): Membership {
-  const { link, keys } = context;
+  const { link, keys, feedAgeMs, terms } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -180,7 +187,9 @@ function createMembership(
     },
     shardCount,
     async heartbeat(replica, ttlMs) {
-      await link.run(HEARTBEAT, keys.replicas, [replica, String(Math.ceil(ttlMs))]);
+      const term = String(Math.ceil(ttlMs));
+      const [time, ...names] = listOf(await link.run(HEARTBEAT, keys.replicas, [replica, term]));
+      return { replicas: names.map(String).sort(), now: Number(time) };
     },
     async leave(replica) {
       await link.send(keys.replicas, ["ZREM", keys.replicas, replica]);
@@ -197,7 +206,9 @@ function createMembership(
       return { shard, epoch: Number(epoch), ...(expired && { expiredAt: Number(expired) }) };
     },
     async renew(leases, replica, ttlMs) {
-      const first = [replica, String(Math.ceil(ttlMs))];
+      const shards = await shardCount();
+      const bytes = Math.ceil(OLD_SHARE * feedBytesOf((await terms()).layout) / shards);
+      const first = [replica, ...[Math.ceil(ttlMs), feedAgeMs, bytes].map(String)];
       const held = await askShards(context, RENEW, first, leases, ({ shard, epoch }) => [
         keys.shard(shard),
         String(epoch),

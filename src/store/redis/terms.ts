@@ -3,7 +3,8 @@
  *
  * Layout 1 has a set for every label. In layout 2 most workflows have no sets for the labels that repeat their phase, nor
  * for being open: the set of the phase stands for these too. A workflow whose labels say something else than its phase is
- * filed under them, and under another term for its phase.
+ * filed under them, and under another term for its phase. Layout 3 files as layout 2 does; its texts are short
+ * (`texts/short_texts.ts`).
  */
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
 import {
@@ -18,8 +19,10 @@ import {
 } from "../list_query.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
 
-/** The newest layout; a store keeps the one with which it was created. */
-export const LAYOUT = 2;
+/** The newest layout that this program knows; a store keeps the one with which it was created. */
+export const LAYOUT = 3;
+/** Layouts that a new store may have, the usual one first. */
+export const NEW_LAYOUTS: readonly number[] = [2, LAYOUT];
 /** In place of a layout: the store is a copy that is not complete. No program takes it for a layout that it knows. */
 export const UNFINISHED = "copy";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { parseRedisUrl } from "./url.ts";
 
-const DEFAULTS = { database: 0, prefix: "sluice:", isTls: false };
+const DEFAULTS = { database: 0, prefix: "sluice:", layout: 2, isTls: false };
 
 describe("parseRedisUrl()", () => {
   test.each([
@@ -41,6 +41,11 @@ describe("parseRedisUrl()", () => {
         password: "p",
       },
     ],
+    ["redis://h?layout=3", {
+      topology: "single",
+      nodes: [{ host: "h", port: 6379 }],
+      layout: 3,
+    }],
     ["rediss://h?ca=/etc/ca.pem", {
       topology: "single",
       isTls: true,
@@ -61,6 +66,8 @@ describe("parseRedisUrl()", () => {
     "redis://u:secret@h/1/2",
     "redis+sentinel://u:secret@h1,h2",
     "redis+cluster://u:secret@h1/1",
+    "redis://u:secret@h?layout=1",
+    "redis://u:secret@h?layout=4",
     "redis://u:%zzsecret@h",
   ])("refuses %s without showing the password", (url) => {
     let failure: unknown;

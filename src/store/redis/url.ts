@@ -6,10 +6,11 @@
  *   redis+cluster://[user:password@]host[:6379],host,…
  *
  * with `rediss` in place of `redis` for TLS (`?ca=FILE` trusts the authority in that file). User and password are
- * percent-encoded.
+ * percent-encoded. `?layout=3` gives a new store short texts: less memory for more processor time.
  */
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
+import { NEW_LAYOUTS } from "./terms.ts";
 
 export interface RedisNode {
   host: string;
@@ -31,6 +32,8 @@ export interface RedisAddress {
   caFile?: string;
   /** Prefix of all keys. @default {"sluice:"} */
   prefix: string;
+  /** Layout of the store if it is new. @default {2} */
+  layout: number;
 }
 
 const FORM =
@@ -77,11 +80,22 @@ export function parseRedisUrl(url: string): RedisAddress {
     nodes,
     database,
     prefix: query.get("prefix") ?? "sluice:",
+    layout: parseLayout(query.get("layout")),
     ...defined({ master, username, password }),
     ...(sentinelUsername !== null && { sentinelUsername }),
     ...(sentinelPassword !== null && { sentinelPassword }),
     ...(caFile !== null && { caFile }),
   };
+}
+
+function parseLayout(text: string | null): number {
+  const layout = NEW_LAYOUTS.find((one) => text === null || text === String(one));
+  if (layout !== undefined) return layout;
+  throw invalid(
+    `Invalid Redis URL: layout=${text} is none that a new store may have: ${
+      NEW_LAYOUTS.join(", ")
+    }`,
+  );
 }
 
 function parseNode(text: string, topology: RedisAddress["topology"]): RedisNode {

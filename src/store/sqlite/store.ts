@@ -96,6 +96,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function createMembership(database: SqliteDatabase, now: () => number): Membership {
   const leaseOf = (shard: number) => database.get("SELECT * FROM shard WHERE shard = ?", shard);
+  const replicas = () => {
+    const sql = "SELECT name FROM replica WHERE until > ? ORDER BY name";
+    return database.all(sql, now()).map(({ name }) => String(name));
+  };
   return {
     now: () => Promise.resolve(now()),
     async shardCount(wish) {
@@ -108,14 +112,14 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
     async heartbeat(replica, ttlMs) {
       const sql = "INSERT OR REPLACE INTO replica VALUES (?, ?)";
       await database.write(() => database.run(sql, replica, now() + ttlMs));
+      return { replicas: replicas(), now: now() };
     },
     async leave(replica) {
       await database.write(() => database.run("DELETE FROM replica WHERE name = ?", replica));
     },
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async replicas() {
-      const sql = "SELECT name FROM replica WHERE until > ? ORDER BY name";
-      return database.all(sql, now()).map(({ name }) => String(name));
+      return replicas();
     },
     acquire: (shard, replica, ttlMs) =>
       database.write(() => {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type {
   ArchivedWorkflow,
   ArchiveQuery,
+  CreatedCounts,
   DayCount,
   RetentionRule,
 } from "../../../src/archive/port.ts";
@@ -60,6 +61,21 @@ export class ArchiveModel {
     return [...counts.values()].sort((a, b) =>
       a.day === b.day ? (orderOf(a) < orderOf(b) ? -1 : 1) : a.day < b.day ? 1 : -1
     );
+  }
+
+  createdCounts(bounds: readonly number[], namespace: string | undefined): CreatedCounts {
+    const rows = this.#of(namespace);
+    const phases: Record<string, number[]> = {};
+    for (const phase of distinct(rows.map((row) => row.phase))) {
+      const counts = bounds.slice(1).map((end, span) =>
+        rows.filter((row) =>
+          row.phase === phase && row.createdAt >= (bounds[span] ?? end) && row.createdAt < end
+        ).length
+      );
+      if (counts.some((count) => count > 0)) phases[phase] = counts;
+    }
+    const oldest = Math.min(...rows.map(({ createdAt }) => createdAt));
+    return { phases, ...(rows.length > 0 && { oldest }) };
   }
 
   #of(namespace: string | undefined): ArchivedWorkflow[] {

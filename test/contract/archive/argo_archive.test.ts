@@ -202,7 +202,7 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
     await emptyDatabase();
     await Promise.all(Array.from({ length: 6 }, () => open().ping()));
     expect(await one("select count(*)::text as versions from sluice_archive_schema"))
-      .toEqual({ versions: "1" });
+      .toEqual({ versions: "2" });
   });
 
   test("says what a user without the rights needs", async () => {

@@ -259,6 +259,60 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
     await expect(archive().dayCounts("2026", "2026-03-01")).rejects.toThrow(Problem);
   });
 
+  test("creations are counted exactly in any span, whatever is put again or removed", async () => {
+    const times = [NOON - 400 * DAY_MS, NOON - 1_000, NOON, NOON + 61_000, NOON + 3_700_000];
+    for (const [at, createdAt] of times.entries()) await put(rowOf(`${at}`, { createdAt }));
+    await put(rowOf("2"), rowOf("2", { edition: 0 }), rowOf("b", { namespace: "team-b" }));
+    const ever = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+    expect(await archive().createdCounts(ever)).toEqual({
+      oldest: times[0],
+      phases: { Succeeded: [6] },
+    });
+    // A span that begins or ends within a second has what was created at whole seconds.
+    const bounds = [NOON - 1_000, NOON - 500, NOON, NOON + 1, NOON + 61_001, NOON + DAY_MS];
+    expect(await archive().createdCounts(bounds, "team-a")).toEqual({
+      oldest: times[0],
+      phases: { Succeeded: [1, 0, 1, 1, 1] },
+    });
+    await put(rowOf("2", { edition: 2, phase: "Failed" }));
+    await archive().remove(["0", "1"]);
+    expect(await archive().createdCounts([NOON - DAY_MS, NOON + 1_000], "team-a")).toEqual({
+      oldest: NOON,
+      phases: { Failed: [1] },
+    });
+    expect(await archive().createdCounts(ever, "none")).toEqual({ phases: {} });
+  });
+
+  test("rows are noted as being in the store until they have left it", async () => {
+    const noted = async (limit = 10, after = "") => uidsOf(await archive().notedLive(limit, after));
+    await put(rowOf("1"), rowOf("2"), rowOf("3"));
+    expect(await noted()).toEqual(["1", "2", "3"]);
+    expect(await noted(1, "1")).toEqual(["2"]);
+    await archive().noteLeft(["1", "3", "none"]);
+    expect(await noted()).toEqual(["2"]);
+    await archive().noteBack(["3", "2", "none"]);
+    expect(await noted()).toEqual(["2", "3"]);
+    // Whoever says that they have left speaks of the time before.
+    await archive().noteLeft(["2", "3"]);
+    expect(await noted()).toEqual(["2", "3"]);
+    await put(rowOf("3", { edition: 2 }), rowOf("2"));
+    await archive().noteLeft(["2", "3"]);
+    expect(await noted()).toEqual(["2"]);
+    await archive().noteBack(["3"]);
+    await archive().noteLeft(["2"], true);
+    expect(await noted()).toEqual(["3"]);
+    // An older edition changes nothing.
+    await put(rowOf("2", { edition: 0 }));
+    expect(await noted()).toEqual(["3"]);
+    await archive().remove(["3"]);
+    await archive().close();
+    setting.archive = await setting.reopen();
+    expect(await noted()).toEqual([]);
+    await archive().noteBack(["1"]);
+    const { object: _object, edition: _edition, ...entry } = rowOf("1");
+    expect(await archive().notedLive(1)).toEqual([entry]);
+  });
+
   test("property: answers as the model does", async () => {
     const step = fc.oneof(
       {
@@ -320,6 +374,9 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
           .toEqual(model.labelValues(namespace, "app"));
         expect(await archive().dayCounts("2026-03-01", "2026-03-02", namespace))
           .toEqual(model.dayCounts("2026-03-01", "2026-03-02", namespace));
+        const bounds = [-2, 0, 1, 3, 90_000].map((seconds) => NOON + seconds * 1_000);
+        expect(await archive().createdCounts(bounds, namespace))
+          .toEqual(model.createdCounts(bounds, namespace));
       }
     }
   });

@@ -37,6 +37,7 @@ describe("a running server", () => {
       expect(await findings(server.url)).toEqual({
         store: "ok",
         durability: "ok",
+        archive: "ok",
         clock: "ok",
         replicas: "ok",
         cluster: "skipped",

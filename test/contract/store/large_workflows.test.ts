@@ -2,21 +2,9 @@
  * Workflows with very many nodes on real servers: lists are bounded, a read is complete, a deletion is quick and leaves
  * nothing behind.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { shardOf, workflowActorId } from "../../../src/actors/actor_ids.ts";
-import type { Store } from "../../../src/store/port.ts";
-import { openRedisStore } from "../../../src/store/redis/store.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
-import { manyNodes } from "../../support/large_workflow.ts";
-import { longestBlock, WITH_LOOP_PROBE } from "../../support/loop_blocks.ts";
-import { startRedisServer } from "../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
-import { commitOf } from "./store_setting.ts";
+import { type Backend, BACKENDS, fill, type Filling, PATIENCE_MS } from "./large_setting.ts";
 
 const NODES = 1_200;
 /** Characters of each node. */
@@ -24,17 +12,6 @@ const PADDING = 4_000;
 const COUNT = 5;
 /** The most that a page may hold, with some space for what one workflow has beyond it. */
 const MAX_PAGE_BYTES = 32 * 2 ** 20;
-const SHARDS = 64;
-/** Nodes of the workflow that is retried: many, and small. */
-const RETRIED_NODES = 12_000;
-/** Longest time that the event loop may be blocked, in processor time of its thread, ms. */
-const MAX_BLOCK_MS = 250;
-
-/**
- * Longest that one of these tests may take, ms: far more than on an idle machine, where it is less than half a minute. They are
- * about heap and completeness, not about time, and a machine that builds other things is slow.
- */
-const PATIENCE_MS = 600_000;
 
 /** A request as a client sends it that follows the API: what is told to come again does, under its key. */
 async function persist(url: string, method = "GET"): Promise<Response> {
@@ -47,93 +24,10 @@ async function persist(url: string, method = "GET"): Promise<Response> {
   }
 }
 
-interface Backend {
-  flag: string;
-  open(): Promise<Store>;
-  /** Number of stored actor parts. */
-  parts(): Promise<number>;
-  /** Characters in the change feed. */
-  feedSize(): Promise<number>;
-  stop(): Promise<unknown>;
-}
-
-const BACKENDS: Record<string, () => Promise<Backend>> = {
-  async sqlite() {
-    const folder = await mkdtemp(join(tmpdir(), "sluice-large-"));
-    return {
-      flag: `sqlite:${folder}`,
-      open: () => openSqliteStore({ folder }),
-      parts() {
-        const database = new DatabaseSync(join(folder, "sluice.db"));
-        const row = database.prepare(
-          "SELECT count(*) AS n FROM part JOIN actor ON row = actor WHERE id <> 'locks'",
-        ).get();
-        database.close();
-        return Promise.resolve(Number(row?.["n"]));
-      },
-      feedSize() {
-        const database = new DatabaseSync(join(folder, "sluice.db"));
-        const row = database.prepare("SELECT sum(length(change)) AS n FROM feed").get();
-        database.close();
-        return Promise.resolve(Number(row?.["n"]));
-      },
-      stop: () => rm(folder, { recursive: true, force: true }),
-    };
-  },
-  async redis() {
-    const redis = await startRedisServer();
-    const client = createClient({ url: redis.url });
-    await client.connect();
-    return {
-      flag: redis.url,
-      open: () => openRedisStore({ url: redis.url }),
-      async parts() {
-        const keys = [...await client.keys("*:a:wf/*"), ...await client.keys("*}:g:*")];
-        const counts = await Promise.all(keys.map((key) => client.hLen(key)));
-        return counts.reduce((sum, count) => sum + count, 0);
-      },
-      async feedSize() {
-        const keys = await client.keys("*}:feed");
-        const feeds = await Promise.all(keys.map((key) => client.xRange(key, "-", "+")));
-        return JSON.stringify(feeds).length;
-      },
-      async stop() {
-        client.destroy();
-        await redis.stop();
-      },
-    };
-  },
-};
-
-interface Filling {
-  namespace?: string;
-  name: string;
-  nodes: number;
-  padding: number;
-}
-
 const LARGE: Filling[] = Array.from(
   { length: COUNT },
   (_, i) => ({ name: `large-${i}`, nodes: NODES, padding: PADDING }),
 );
-
-async function fill(store: Store, workflows: Filling[]): Promise<void> {
-  const shards = await store.membership.shardCount(SHARDS);
-  const put = async (namespace: string, name: string, nodes: number, padding: number) => {
-    const id = workflowActorId(namespace, name);
-    const shard = shardOf(id, shards);
-    const lease = await store.membership.acquire(shard, "test", 60_000);
-    if (lease === undefined) throw new Error("the shard is not free");
-    const { parts, index } = manyNodes(name, nodes, padding, namespace);
-    const change = { id, put: parts, drop: [], index, silent: true as const };
-    await store.shards.commit(commitOf(shard, lease.epoch, { actors: [change] }));
-    await store.membership.release(lease);
-  };
-  for (const { namespace = "default", name, nodes, padding } of workflows) {
-    await put(namespace, name, nodes, padding);
-  }
-  await store.close();
-}
 
 describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
   let backend: Backend;
@@ -205,41 +99,6 @@ describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
     expect(await backend.feedSize()).toBeLessThan(COUNT * 10_000);
   }, PATIENCE_MS);
 });
-
-test.each(Object.entries(BACKENDS))(
-  "a retry of many nodes holds nobody up, and removes all that failed: on %s",
-  async (_name, open) => {
-    const backend = await open();
-    let server: ServerProcess | undefined;
-    try {
-      const many = { namespace: "retried", name: "many", nodes: RETRIED_NODES, padding: 0 };
-      await fill(await backend.open(), [many]);
-      server = await startServer([`--store=${backend.flag}`, "--executor=none"], WITH_LOOP_PROBE);
-      const url = `${server.url}/api/v1/workflows/retried/many`;
-      const idsOf = async () => {
-        const { status } = await (await fetch(`${url}?fields=status.nodes`)).json();
-        return Object.keys(status.nodes ?? {}).sort();
-      };
-      expect(await idsOf()).toHaveLength(RETRIED_NODES + 2);
-      await longestBlock(server);
-      const response = await fetch(`${url}/retry`, { method: "PUT", body: "{}" });
-      expect(response.status).toBe(200);
-      const { status } = await response.json();
-      expect(status).toMatchObject({ startedAt: expect.any(String), finishedAt: null });
-      // Only a read shows so many nodes.
-      expect(status.nodes).toBeUndefined();
-      // It is suspended: no new step starts.
-      await expect.poll(idsOf, { timeout: PATIENCE_MS / 2 }).toEqual(["many", "many-group"]);
-      const phase = async () => (await (await fetch(url)).json()).status.phase;
-      await expect.poll(phase, { timeout: PATIENCE_MS / 2 }).toBe("Running");
-      expect((await longestBlock(server)).cpuMs).toBeLessThan(MAX_BLOCK_MS);
-    } finally {
-      await server?.stop();
-      await backend.stop();
-    }
-  },
-  PATIENCE_MS,
-);
 
 test.each(Object.entries(BACKENDS))(
   "many readers of a large workflow at once do not use up the heap: on %s",

@@ -72,6 +72,11 @@ describe("with redis-server", () => {
     describeShards(open);
     describeQuery(open);
   });
+  describe("redis, in the layout with short texts", () => {
+    const open = openOnRedis(() => server.url, { layout: 3 });
+    describeShards(open);
+    describeQuery(open);
+  });
 });
 
 describe("with three masters", () => {
@@ -87,10 +92,10 @@ describe("with three masters", () => {
 let stores = 0;
 
 /** Opens stores with their own prefixes on a running Redis. */
-function openOnRedis(urlOf: () => string, { hasFirstLayout = false } = {}): OpenStore {
+function openOnRedis(urlOf: () => string, { hasFirstLayout = false, layout = 2 } = {}): OpenStore {
   return async (options) => {
     const prefix = `t${++stores}:`;
-    const url = `${urlOf()}?prefix=${prefix}`;
+    const url = `${urlOf()}?prefix=${prefix}&layout=${layout}`;
     if (hasFirstLayout) {
       const client = await createClient({ url: urlOf() }).connect();
       await client.set(`${prefix}{cluster}:shards`, "8");

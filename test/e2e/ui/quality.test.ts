@@ -228,6 +228,8 @@ describe.skipIf(missing !== undefined)(`every page${skipped}`, () => {
     await keyboard.press("/");
     await keyboard.type("end");
     await ui.page.getByRole("link", { name: "broken" }).waitFor({ state: "detached" });
+    // While the other list is loading, there is no row.
+    await ui.page.getByRole("link", { name: "ended" }).waitFor();
     await ui.page.keyboard.press("Tab");
     await ui.page.evaluate("document.activeElement.blur()");
     await keyboard.press("j");

@@ -11,7 +11,7 @@ import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
 import { type CommitArgs, encodeCommit } from "./commit_args.ts";
-import { feedLengthOf, type RedisContext } from "../context.ts";
+import { feedBytesOf, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
 import { BEGIN_SESSION, COMMIT } from "../scripts.ts";
@@ -85,9 +85,9 @@ export class CommitWriter {
   }
 
   async #remember({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
-    const { feedLength, shardCount, terms, shared } = this.#context;
+    const { feedLength, feedAgeMs, shardCount, terms, shared } = this.#context;
     const span = feedLengthOf(feedLength, await shardCount());
-    const memory = new ShardMemory(epoch, span, await terms(), shared);
+    const memory = new ShardMemory(epoch, { span, ms: feedAgeMs / 2 }, await terms(), shared);
     this.#memories.set(shard, memory);
     return memory;
   }
@@ -107,10 +107,10 @@ export class CommitWriter {
   }
 
   async #readHead(): Promise<string[]> {
-    const { keys, feedLength, feedBytes, shardCount, terms } = this.#context;
+    const { keys, feedLength, shardCount, terms } = this.#context;
     const shards = await shardCount();
-    const bytes = Math.ceil(feedBytes / shards);
     const { layout } = await terms();
+    const bytes = Math.ceil(feedBytesOf(layout) / shards);
     return [keys.feedChannel, ...[feedLengthOf(feedLength, shards), bytes, layout].map(String)];
   }
 }

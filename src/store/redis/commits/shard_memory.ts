@@ -13,10 +13,18 @@ import type { Terms } from "../terms.ts";
 /** Most index entries that are remembered of a shard. */
 const MAX_ENTRIES = 64;
 
-/** Where the index entry of an actor is filed, and the version of that actor; "" while its first commit is under way. */
-interface Filed extends Pick<IndexEntry, "createdAt" | "uid" | "waitsSince"> {
+/** For how many changes, and for how long, it remembers who was created. The feed has their changes for longer. */
+interface Reach {
+  span: number;
+  ms: number;
+}
+
+/** Where the index entry of an actor is filed. */
+interface Filed extends Pick<IndexEntry, "createdAt" | "uid"> {
+  waitsSince: number | undefined;
   terms: readonly string[];
-  version: Version;
+  /** How the script tells that it is still there: the version of the actor, "" while its first commit is under way. */
+  proof: Version;
 }
 
 export class ShardMemory {
@@ -26,38 +34,36 @@ export class ShardMemory {
   readonly shared: SharedTexts;
   /** Index entries by actor; of those that were read, the text. */
   readonly #entries = new BoundedCache<string, Filed | string>(MAX_ENTRIES);
-  /** Actors and the number of the change that created them, oldest first. */
-  readonly #created = new Map<string, number>();
-  readonly #span: number;
+  /** Actors, the number of the change that created them, and when that was (monotonic, ms), oldest first. */
+  readonly #created = new Map<string, { number: number; at: number }>();
+  readonly #reach: Reach;
   /** Changes so far. */
   #changes = 0;
 
-  /** @param span number of changes for which it remembers who was created */
-  constructor(epoch: number, span: number, terms: Terms, shared: SharedTexts) {
+  constructor(epoch: number, reach: Reach, terms: Terms, shared: SharedTexts) {
     this.epoch = epoch;
     this.shared = shared;
     this.layout = terms.layout;
     this.terms = terms;
-    this.#span = span;
+    this.#reach = reach;
   }
 
   /**
-   * Where the index entry is filed that was read or sent last, and how the script tells that it is still there: by the
-   * text, or by the version of the actor. Undefined if it is not known, or can't be read.
+   * Where the index entry is filed that was read or sent last; what was read is proved by its text. Undefined if it is
+   * not known, or can't be read.
    */
-  filedOf(id: string): Omit<Filed, "version"> & { proof: string } | undefined {
+  filedOf(id: string): Readonly<Filed> | undefined {
     const known = this.#entries.get(id);
-    if (known === undefined) return undefined;
-    if (typeof known !== "string") return { ...known, proof: known.version };
+    if (typeof known !== "string") return known;
     const entry = decodeIndex(id, known);
-    return entry && { ...entry, terms: this.terms.of(entry), proof: known };
+    return entry && filed(entry, this.terms.of(entry), known);
   }
 
   /** An index entry is being sent. */
-  noteSent(id: string, filed: Omit<Filed, "version">): void {
+  noteSent(id: string, entry: IndexEntry, terms: readonly string[]): void {
     const known = this.#entries.get(id);
-    const version = typeof known === "object" ? known.version : "";
-    this.#entries.set(id, { ...filed, version });
+    const proof = typeof known === "object" ? known.proof : "";
+    this.#entries.set(id, filed(entry, terms, proof));
   }
 
   /** An index entry was read; it may be an earlier one. */
@@ -67,23 +73,35 @@ export class ShardMemory {
 
   /** How many changes ago this actor was created, as text; "" if that is not known. */
   ageOf(id: string): string {
-    const number = this.#created.get(id);
-    return number === undefined ? "" : String(this.#changes - number);
+    const created = this.#created.get(id);
+    return created === undefined || created.at < performance.now() - this.#reach.ms
+      ? ""
+      : String(this.#changes - created.number);
   }
 
   /** A commit was written. @param versions of its changes */
   noteCommit({ actors }: ShardCommit, versions: readonly (Version | undefined)[]): void {
-    actors.forEach(({ id, create, remove }, at) => {
+    const at = performance.now();
+    actors.forEach(({ id, create, remove }, index) => {
       this.#changes++;
       if (create || remove) this.#created.delete(id);
-      if (create) this.#created.set(id, this.#changes);
+      if (create) this.#created.set(id, { number: this.#changes, at });
       const known = this.#entries.get(id);
       if (remove) this.#entries.delete(id);
-      else if (typeof known === "object") known.version = versions[at] ?? "";
+      else if (typeof known === "object") known.proof = versions[index] ?? "";
     });
-    for (const [oldest, number] of this.#created) {
-      if (this.#changes - number < this.#span) return;
+    const { span, ms } = this.#reach;
+    for (const [oldest, created] of this.#created) {
+      if (this.#changes - created.number < span && created.at >= at - ms) return;
       this.#created.delete(oldest);
     }
   }
+}
+
+function filed(
+  { createdAt, uid, waitsSince }: IndexEntry,
+  terms: readonly string[],
+  proof: string,
+): Filed {
+  return { createdAt, uid, waitsSince, terms, proof };
 }

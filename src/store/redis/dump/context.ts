@@ -6,7 +6,7 @@ import { redisKeys } from "../keys.ts";
 import { openRedisLink } from "../link.ts";
 import { textsOf } from "../replies.ts";
 import { SharedTexts } from "../shared_texts.ts";
-import { LAYOUT, Terms } from "../terms.ts";
+import { Terms } from "../terms.ts";
 import { parseRedisUrl } from "../url.ts";
 
 /** Longest time of a call, ms: a store that is copied may be busy with its own saving. */
@@ -21,6 +21,8 @@ export interface StoreFacts {
 }
 
 export interface DumpContext extends RedisContext {
+  /** Layout of the store if it is to be written. */
+  newLayout: number;
   /** Fixes what the store is like for all that follows. */
   setFacts(shards: number, layout: number): void;
   close(): Promise<void>;
@@ -39,19 +41,20 @@ export async function openDumpContext(
     onTrouble: () => {},
     onReconnect: () => {},
   });
-  let facts = { shards: 1, layout: LAYOUT };
+  let facts = { shards: 1, layout: address.layout };
   let isClosed = false;
   return {
     link,
     keys: redisKeys(address.prefix),
     wakeups,
     feedLength: 0,
-    feedBytes: 0,
+    feedAgeMs: 0,
     shardCount: () => Promise.resolve(facts.shards),
     shared: new SharedTexts(link),
     terms: () => Promise.resolve(new Terms(facts.layout, completedLabel)),
     isClosed: () => isClosed,
     onUnreadable: () => {},
+    newLayout: address.layout,
     setFacts: (shards, layout) => void (facts = { shards, layout }),
     close() {
       isClosed = true;

@@ -106,7 +106,7 @@ class RedisTarget implements StoreTarget {
     // The mark stays until everything else is gone, so that a kill in between leaves no store that nobody knows.
     if (found !== undefined) await this.#remove(goesOn);
     this.#shards = plan.shards;
-    this.#context.setFacts(plan.shards, LAYOUT);
+    this.#context.setFacts(plan.shards, this.#context.newLayout);
     const facts = { shards: String(plan.shards), layout: UNFINISHED, from: plan.from };
     const mark = Object.entries({ ...facts, state: plan.state }).flat();
     await link.send(keys.shardCount, ["HSET", keys.shardCount, ...mark]);
@@ -139,8 +139,8 @@ class RedisTarget implements StoreTarget {
   }
 
   async finish(): Promise<void> {
-    const { link, keys } = this.#context;
-    await link.send(keys.shardCount, ["HSET", keys.shardCount, "layout", String(LAYOUT)]);
+    const { link, keys, newLayout } = this.#context;
+    await link.send(keys.shardCount, ["HSET", keys.shardCount, "layout", String(newLayout)]);
     await link.send(keys.shardCount, ["HDEL", keys.shardCount, "from", "state"]);
   }
 

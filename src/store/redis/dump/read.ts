@@ -10,15 +10,24 @@ import type { QueuedEvent } from "../../event_port.ts";
 import { ALL_TERM, unreadableEntry } from "../../list_query.ts";
 import type { Answer, IndexEntry } from "../../port.ts";
 import { unreadableDelivery, unreadableEvent } from "../../queued_event.ts";
-import { fieldSteps } from "../actor_fields.ts";
+import { fieldSteps, remainsShortening } from "../actor_fields.ts";
 import type { RedisContext } from "../context.ts";
 import { RedisEvents } from "../events/events.ts";
 import { factsOf, readContent } from "../events/content.ts";
 import { decodeIndex } from "../index.ts";
-import { ACTOR_FIELD, BLOB_BUCKETS, BLOB_KEY, EVENT_KEY, LATER, SHARD_KEY } from "../keys.ts";
+import {
+  ACTOR_FIELD,
+  BLOB_BUCKETS,
+  BLOB_KEY,
+  EVENT_KEY,
+  LATER,
+  REMAINS_FIELD,
+  SHARD_KEY,
+} from "../keys.ts";
 import { RedisManifests } from "../manifests.ts";
 import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { RedisShards } from "../shards.ts";
+import { type Shortening, shorteningOf } from "../texts/short_texts.ts";
 import { runToEnd } from "../../../base/steps.ts";
 
 /** Keys that are read at the same time, and the fields of a large actor that are. */
@@ -162,10 +171,11 @@ async function* readActor(
       return [ACTOR_FIELD.version, version, ACTOR_FIELD.index, index];
     });
   await shared.resolveFields(base, first);
-  const { version, index: entry, parts } = runToEnd(fieldSteps(first));
+  const how = shorteningOf((await context.terms()).layout, id);
+  const { version, index: entry, parts } = runToEnd(fieldSteps(first, how));
   if (version === undefined) return;
   let last: Record<string, string> | undefined;
-  const texts = size <= MANY_FIELDS ? [Object.entries(parts)] : readFields(context, base, key);
+  const texts = size <= MANY_FIELDS ? [Object.entries(parts)] : readFields(context, base, key, how);
   for await (const slice of slicesOf(texts)) {
     if (last !== undefined) yield { type: "parts", actor: id, parts: last };
     last = slice;
@@ -181,6 +191,7 @@ async function* readFields(
   { link, shared }: RedisContext,
   base: string,
   key: string,
+  how: Shortening | undefined,
 ): AsyncGenerator<[string, string][]> {
   const names = textsOf(await link.send(key, ["HKEYS", key])).map((name) => name ?? "");
   const wanted = names.filter((name) => !name.startsWith("@"));
@@ -188,7 +199,8 @@ async function* readFields(
     const some = wanted.slice(at, at + AT_ONCE);
     const values = listOf(await link.send(key, ["HMGET", key, ...some]));
     const fields = some.flatMap((name, index) => [name, values[index]]);
-    yield Object.entries(runToEnd(fieldSteps(await shared.resolveFields(base, fields))).parts);
+    const resolved = await shared.resolveFields(base, fields);
+    yield Object.entries(runToEnd(fieldSteps(resolved, how)).parts);
   }
 }
 
@@ -222,7 +234,9 @@ async function* readRemains(
   base: string,
   name: string,
 ): AsyncGenerator<StoreRecord> {
-  const portions = readFields(context, base, base + SHARD_KEY.remains + name);
+  const key = base + SHARD_KEY.remains + name;
+  const actor = await context.link.send(key, ["HGET", key, REMAINS_FIELD.actor]);
+  const portions = readFields(context, base, key, await remainsShortening(context, actor));
   for await (const parts of slicesOf(portions)) yield { type: "remains", name, parts };
 }
 

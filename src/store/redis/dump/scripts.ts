@@ -1,6 +1,7 @@
 /** The atomic steps in which a copy is written into Redis, as Lua. As in `../scripts.ts`, KEYS[1] is a base. */
 import { ACTOR_FIELD, EVENT_KEY, LATER, SHARD_KEY } from "../keys.ts";
 import { defineScript } from "../script.ts";
+import { HOLD } from "../shared_texts.ts";
 
 /**
  * Writes actors of one shard. One that is there with the same version is left as it is. Parts without a version belong to an
@@ -14,7 +15,7 @@ import { defineScript } from "../script.ts";
 export const LOAD_ACTORS = defineScript(`
 local base, call = KEYS[1], redis.call
 local written = 0
-local function in_slices(list, run)
+${HOLD}local function in_slices(list, run)
   for from = 1, #list, 1000 do run(unpack(list, from, math.min(from + 999, #list))) end
 end
 for i = 1, #ARGV do
@@ -24,11 +25,7 @@ for i = 1, #ARGV do
   if not found[1] or (version ~= '' and found[1] ~= version) then
     written = written + 1
     if reference ~= '' and found[3] ~= reference then
-      local shared = base .. '${SHARD_KEY.shared}' .. reference
-      if call('HINCRBY', shared, 'n', 1) <= 1 then
-        call('HSET', shared, 'n', 1, 't', text)
-        call('PERSIST', shared)
-      end
+      hold(reference, text)
     end
     in_slices(parts, function(...) call('HSET', key, ...) end)
     local all = found[2] or ''

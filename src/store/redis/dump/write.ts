@@ -10,6 +10,7 @@ import { encodeIndex } from "../index.ts";
 import { BLOB_KEY, blobBase, COMMON_PARTS, EVENT_KEY, MANIFEST_KEY, SHARD_KEY } from "../keys.ts";
 import { COMMON_KEY } from "../shared_texts.ts";
 import type { Terms } from "../terms.ts";
+import { shorteningOf, shortParts } from "../texts/short_texts.ts";
 import { LOAD_ACTORS, LOAD_EVENTS } from "./scripts.ts";
 
 /** Most characters of actors in one call: others wait for Redis meanwhile. */
@@ -74,7 +75,9 @@ export class RedisRecordWriter {
   }
 
   #actorText(record: ActorRecord): string {
-    const { put, text } = this.#context.shared.withReference(record.parts);
+    const { put: whole, text } = this.#context.shared.withReference(record.parts);
+    const how = shorteningOf(this.#terms.layout, record.actor);
+    const put = how === undefined ? whole : shortParts(whole, how);
     const reference = text === "" ? "" : put[COMMON_KEY] ?? "";
     const others = Object.keys(put).filter((key) =>
       !key.startsWith(NODE_PART_PREFIX) && !COMMON_PARTS.includes(key)
@@ -85,7 +88,7 @@ export class RedisRecordWriter {
       String(term === WAIT_TERM ? waitPlace(index) : index.createdAt),
     ]);
     const version = record.type === "actor" ? record.version : "";
-    const entry = index === undefined ? "" : encodeIndex(index);
+    const entry = index === undefined ? "" : encodeIndex(index, this.#terms.layout);
     const parts = Object.entries(put).flat();
     const head = [record.actor, version, entry, index?.uid ?? "", reference, text];
     const all = JSON.stringify([...head, others, terms, parts]);

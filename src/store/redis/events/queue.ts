@@ -19,6 +19,9 @@ const CLAIMS_PER_SILENCE = 10;
 /** Most events that one call offers. */
 const MAX_OFFERS = 256;
 
+/** A script says so when the queue is empty and nobody works on an event. */
+const NO_EVENTS = -2;
+
 /** Who takes how many events, and after which time other workers count as silent. */
 export interface TakeRequest {
   worker: string;
@@ -238,6 +241,8 @@ export class RedisEventQueue {
 
 /** Milliseconds until there may be events again, after a script found fewer than it might take. */
 function restMsOf({ claimAfterMs }: TakeRequest, due: unknown): number {
+  // Where there is no event, nobody can be silent about one for a while.
+  if (due === NO_EVENTS) return Math.min(claimAfterMs, LOOK_AGAIN_MS);
   const dueMs = Number(due ?? 0) < 0 ? Infinity : Number(due ?? 0);
   return Math.min(dueMs, claimAfterMs / CLAIMS_PER_SILENCE, LOOK_AGAIN_MS);
 }

@@ -125,8 +125,8 @@ end
 
 /**
  * Lua: `take` takes events, first those of silent workers, then new ones. Events whose retry is due are queued first.
- * Result: milliseconds until the next retry is due (-1 = never), version of the manifests, then content and claims of
- * each event.
+ * Result: milliseconds until the next retry is due (-1 = never, -2 = and there is no event at all), version of the
+ * manifests, then content and claims of each event.
  */
 const TAKING = `
 -- 'number': there may be a few more. 'silence': milliseconds after which an event is claimed; 'looks': '1' to look for
@@ -195,7 +195,11 @@ local function take(own, channel, worker, number, silence, looks, manifests)
   -- There may be more events for other workers.
   if taken >= wanted then redis.call('PUBLISH', channel, '') end
   local next = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
-  if next then reply[1] = math.max(1, math.ceil(next - time)) end
+  if next then
+    reply[1] = math.max(1, math.ceil(next - time))
+  elseif redis.call('HLEN', places) == 0 then
+    reply[1] = -2
+  end
   return reply
 end
 `;

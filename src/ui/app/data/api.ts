@@ -2,9 +2,22 @@
 import { createClient } from "../../../client/client.ts";
 import { ClientError } from "../../../client/transport.ts";
 import { TEXTS } from "../texts.ts";
+import { notify } from "./notices.ts";
 import { ROOT } from "./root.ts";
 
-export const api = createClient({ server: location.origin + ROOT.replace(/\/$/, "") });
+/** A warning that many answers bear is shown again after so long, ms. */
+const WARN_EVERY_MS = 60_000;
+const warnedAt = new Map<string, number>();
+
+export const api = createClient({
+  server: location.origin + ROOT.replace(/\/$/, ""),
+  onWarning: (text) => {
+    const now = performance.now();
+    if (now - (warnedAt.get(text) ?? -Infinity) < WARN_EVERY_MS) return;
+    warnedAt.set(text, now);
+    notify(text);
+  },
+});
 
 /** Why something could not be shown or done. */
 export interface Trouble {

@@ -8,6 +8,7 @@ import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import type { Access, Caller, Identity } from "../../../../src/auth/port.ts";
 import type { Json, JsonObject } from "../../../../src/base/json.ts";
 import { unavailable } from "../../../../src/base/problem.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { BindingSource } from "../../../../src/service/events/binding_source.ts";
 import {
@@ -59,7 +60,7 @@ beforeEach(async () => {
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     log,
     ids: seededIds(7),
-    watches: new WatchHub(store, workflows),
+    watches: new WatchHub(store, workflows, systemClock),
     counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };

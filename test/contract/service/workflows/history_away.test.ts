@@ -5,6 +5,7 @@ import {
   type DatabaseServer,
   startDatabase,
 } from "../../../support/database_server.ts";
+import { runSluice } from "../../../support/sluice_cli.ts";
 import { startRedisServer } from "../../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
 
@@ -80,6 +81,14 @@ describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""
       const listed = await get("/api/v1/workflows/default");
       expect(listed.body.items).toHaveLength(COUNT);
       expect((await get("/api/v1/workflows/default/w0")).body.status.phase).toBe("Succeeded");
+      for (const path of ["workflows/default", "archived-workflows", "workflow-counts/"]) {
+        const { headers } = await fetch(`${server.url}/api/v1/${path}`);
+        expect(headers.get("warning"), path).toMatch(/^299 - "the archive is away: [^"]+"$/);
+      }
+      const shown = await runSluice(["--server", server.url, "list"]);
+      expect(shown.err).toContain("Warning: the archive is away");
+      const counts = await get("/api/v1/workflow-counts/?bars=1");
+      expect(counts.body.phases.Succeeded).toEqual([COUNT]);
       // It may be in the archive.
       expect((await get("/api/v1/workflows/default/other")).status).toBe(503);
       await database.restart();
@@ -87,6 +96,8 @@ describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""
         await metric('sluice_archive_writes_total{outcome="moved"}') === COUNT &&
         await metric("sluice_archive_backlog") === 0
       );
+      const { headers } = await fetch(`${server.url}/api/v1/workflows/default`);
+      expect(headers.get("warning")).toBeNull();
       expect((await get("/readyz")).body.archive).toBeUndefined();
       expect((await get("/api/v1/workflows/default")).body.items).toHaveLength(COUNT);
       expect((await get("/api/v1/workflows/default/w0")).body.status.phase).toBe("Succeeded");

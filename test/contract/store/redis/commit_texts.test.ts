@@ -59,3 +59,72 @@ test("an entry that another process has replaced is filed anew", async () => {
   expect(await idsWith("team=green")).toEqual([]);
   expect(await idsWith("team=blue")).toEqual([id]);
 });
+
+test("lists are written as they are, however long and of whatever characters", async () => {
+  const epoch = await acquired(store, 0);
+  const id = "wf/a/ø\0one";
+  const names = (count: number, of: string) => Array.from({ length: count }, (_, i) => `${of}${i}`);
+  const textsOf = (keys: string[]) => Object.fromEntries(keys.map((key) => [key, `"${key}"`]));
+  const shard = () => store.shards.loadShard(0);
+  for (const [few, many] of [[1, 127], [126, 129], [1, 2_100], [999, 1_001]] as const) {
+    const [rows, nodes] = [names(many, "row ü"), names(many, "n:\0")];
+    const timers = names(few, "timer\0");
+    await store.shards.commit(commitOf(0, epoch, {
+      actors: [changeOf(id, { put: { h: "{}", ...textsOf(nodes) }, index: entryOf(id) })],
+      outboxPut: textsOf(rows),
+      timersSet: Object.fromEntries(timers.map((timer, i) => [timer, i])),
+    }));
+    expect((await shard()).outbox).toEqual(textsOf(rows));
+    expect((await store.shards.loadActor(0, id))?.parts).toEqual({ h: "{}", ...textsOf(nodes) });
+    expect((await shard()).timers).toEqual(
+      Object.fromEntries(timers.map((timer, i) => [timer, i])),
+    );
+    await store.shards.commit(commitOf(0, epoch, {
+      actors: [changeOf(id, { put: { h: "[]" }, drop: nodes })],
+      outboxDrop: rows,
+      timersClear: timers,
+    }));
+    expect((await shard()).outbox).toEqual({});
+    expect((await store.shards.loadActor(0, id))?.parts).toEqual({ h: "[]" });
+    expect((await shard()).timers).toEqual({});
+  }
+});
+
+test("of commits that share a call, those after a refused one find their own texts", async () => {
+  const epoch = await acquired(store, 0);
+  const create = (name: string, more = {}) =>
+    store.shards.commit(commitOf(0, epoch, {
+      actors: [
+        changeOf(`wf/a/${name}-other`, { put: { h: `other of ${name}`, a: "[]" } }),
+        changeOf(`wf/a/${name}`, {
+          create: true,
+          put: { h: name, "n:1": "{}" },
+          index: entryOf(`wf/a/${name}`),
+        }),
+      ],
+      outboxPut: { [`row of ${name}`]: name },
+      answers: [{ key: name, fingerprint: "", answer: name, expiresAt: 9e12 }],
+      ...more,
+    }));
+  const names = ["one", "two", "one", "three", "four", "five"];
+  const refused = {
+    0: {},
+    2: {},
+    3: { epoch: epoch - 1 },
+    4: { follows: { row: "x", text: "y" } },
+  };
+  const done = await Promise.allSettled(
+    names.map((name, at) => create(name, refused[at as keyof typeof refused])),
+  );
+  expect(done.map(({ status }) => status === "fulfilled"))
+    .toEqual([true, true, false, false, false, true]);
+  for (const name of ["one", "two", "five"]) {
+    expect((await store.shards.loadActor(0, `wf/a/${name}`))?.parts)
+      .toEqual({ h: name, "n:1": "{}" });
+    expect((await store.shards.loadActor(0, `wf/a/${name}-other`))?.parts)
+      .toEqual({ h: `other of ${name}`, a: "[]" });
+    expect(await store.shards.findAnswers(0, [name])).toMatchObject({ [name]: { answer: name } });
+  }
+  expect((await store.shards.loadShard(0)).outbox)
+    .toEqual({ "row of one": "one", "row of two": "two", "row of five": "five" });
+});

@@ -12,6 +12,19 @@ const LABELS = "workflows.argoproj.io/";
 const SPEC = JSON.stringify({ schema: 2, spec: "x".repeat(200) });
 const OTHER_SPEC = JSON.stringify({ schema: 2, spec: "y".repeat(200) });
 
+const HEADER = JSON.stringify({
+  schema: 2,
+  metadata: { generateName: "job-", name: "job-1", labels: {}, namespace: "a", uid: "u" },
+  phase: "Running",
+});
+const NODE = JSON.stringify({
+  schema: 2,
+  id: "job-1",
+  name: "job-1",
+  displayName: "job-1",
+  phase: "Running",
+});
+
 let redis: RedisServer;
 let client: ReturnType<typeof createClient>;
 
@@ -28,8 +41,8 @@ beforeEach(async () => {
   await client.flushAll();
 });
 
-async function opened(): Promise<{ store: Store; epoch: number }> {
-  const store = await openRedisStore({ url: redis.url });
+async function opened(layout = 2): Promise<{ store: Store; epoch: number }> {
+  const store = await openRedisStore({ url: `${redis.url}?layout=${layout}` });
   await store.membership.shardCount(1);
   return { store, epoch: await acquired(store, 0) };
 }
@@ -38,12 +51,12 @@ test("a program that knows only the first layout gets an error, one with a newer
   const { store } = await opened();
   await store.close();
   await expect(client.get("sluice:{cluster}:shards")).rejects.toThrow("WRONGTYPE");
-  await client.hSet("sluice:{cluster}:shards", "layout", "3");
+  await client.hSet("sluice:{cluster}:shards", "layout", "4");
   const later = await openRedisStore({ url: redis.url });
   const failure = await failureOf(later.membership.shardCount(1));
   await later.close();
   expect((failure as Problem).code).toBe(ProblemCode.FailedPrecondition);
-  expect((failure as Problem).message).toContain("layout 3");
+  expect((failure as Problem).message).toContain("layout 4");
 });
 
 test("a store of the first layout stays one: programs of earlier versions go on reading it", async () => {
@@ -62,6 +75,125 @@ test("a store of the first layout stays one: programs of earlier versions go on 
   const [entry] = await client.xRange("sluice:{s0}:feed", "-", "+") ?? [];
   expect(Object.keys(entry?.message ?? {})).toEqual(["t", "a", "c", "i"]);
   expect(await client.type("sluice:{cluster}:shards")).toBe("string");
+  await store.close();
+});
+
+test("a store has the second layout unless its address says otherwise: its texts are whole", async () => {
+  const { store, epoch } = await opened();
+  const id = "wf/a/job-1";
+  const put = { h: HEADER, s: SPEC, "n:job-1": NODE };
+  await store.shards.commit(
+    commitOf(0, epoch, { actors: [changeOf(id, { create: true, put, index: entryOf(id) })] }),
+  );
+  const stored = await client.hGetAll("sluice:{s0}:a:wf/a/job-1");
+  expect(stored).toMatchObject({ h: HEADER, "n:job-1": NODE });
+  expect(JSON.parse(stored["@i"] ?? "")).toHaveLength(6);
+  expect((await store.shards.loadActor(0, id))?.parts).toEqual(put);
+  await store.close();
+});
+
+describe("texts of the third layout", () => {
+  const id = "wf/a/job-1";
+  const labels = { [`${LABELS}phase`]: "Running", [`${LABELS}completed`]: "false", team: "red" };
+  const index = entryOf(id, { phase: "Running", labels });
+  const key = "sluice:{s0}:a:wf/a/job-1";
+  const parts = { h: HEADER, s: SPEC, a: '{"schema":2,"job-1":1}', "n:job-1": NODE, r: "\x02\x1f" };
+
+  test("are short in Redis and its feed, and whole wherever they are read", async () => {
+    const { store, epoch } = await opened(3);
+    const from = await store.query.version();
+    const commit = (more: object) =>
+      store.shards.commit(commitOf(0, epoch, { actors: [changeOf(id, more)] }));
+    await commit({ create: true, put: parts, index });
+    const stored = await client.hGetAll(key);
+    expect(Object.keys(stored)).not.toContain("n:job-1");
+    const all = JSON.stringify([stored, await client.xRange("sluice:{s0}:feed", "-", "+")]);
+    expect(all).not.toContain("displayName");
+
+    expect((await store.shards.loadActor(0, id))?.parts).toEqual(parts);
+    const bounds = { maxNodes: 0, maxSize: 1 };
+    const { "n:job-1": _, ...others } = parts;
+    const { r, ...kept } = others;
+    expect((await store.shards.loadActor(0, id, bounds))?.parts).toEqual(others);
+    const { items } = await store.query.list({ kind: "wf", limit: 0 });
+    expect(items).toMatchObject([{ parts, index }]);
+
+    // Another program does not remember who was created.
+    const other = await openRedisStore({ url: redis.url });
+    const again = { "n:job-1": NODE.replace("Running", "Failed"), "n:job-1-2": NODE };
+    await other.shards.commit(
+      commitOf(0, epoch, { actors: [changeOf(id, { put: again, drop: ["r"] })] }),
+    );
+    await commit({ remove: true, remains: "left#1" });
+    const changes = await other.query.changes(from);
+    const left = { ...kept, ...again };
+    expect(changes).toMatchObject([
+      { put: parts, index },
+      { put: again, drop: ["r"], before: { "n:job-1": NODE, r } },
+      { put: {}, before: kept, index },
+    ]);
+    const history = await other.query.history(0, id, changes[0]?.version ?? "");
+    expect(history[0]?.before).toEqual({ "n:job-1": NODE, r });
+    expect((await store.shards.readRemains(0, "left#1", "", 100)).parts).toEqual(left);
+    await other.close();
+    await store.close();
+  });
+
+  test("are read by the script that files entries, whoever wrote them", async () => {
+    const { store, epoch } = await opened(3);
+    const terms = async () =>
+      (await client.keys("sluice:{s0}:x:*")).map((key) => key.replace(/.*:x:/, "")).sort();
+    await store.shards.commit(
+      commitOf(0, epoch, { actors: [changeOf(id, { create: true, put: parts, index })] }),
+    );
+    expect(await terms()).toEqual(["*", "l:team=red", "n:a", "p:Running"]);
+    const other = await openRedisStore({ url: redis.url });
+    const moved = entryOf(id, { phase: "Failed", labels: { team: "blue" } });
+    await other.shards.commit(
+      commitOf(0, epoch, { actors: [changeOf(id, { put: {}, index: moved })] }),
+    );
+    expect(await terms()).toEqual(["*", "l:team=blue", "n:a", "o", "q:Failed"]);
+    // With its entry damaged, the labels of the header are all that tells.
+    const header = HEADER.replace(`"labels":{}`, `"labels":{"team":"blue"}`);
+    await other.shards.commit(
+      commitOf(0, epoch, { actors: [changeOf(id, { put: { h: header } })] }),
+    );
+    await client.hSet(key, "@i", "garbage");
+    const third = await openRedisStore({ url: redis.url });
+    await third.shards.commit(commitOf(0, epoch, { actors: [changeOf(id, { remove: true })] }));
+    expect(await terms()).not.toContain("l:team=blue");
+    for (const one of [store, other, third]) await one.close();
+  });
+});
+
+test("changes that are old are kept only while there is room for them, also where nothing changes any more", async () => {
+  const store = await openRedisStore({ url: `${redis.url}?layout=3`, feedAgeMs: 300 });
+  await store.membership.shardCount(64);
+  const shard = 3;
+  const lease = await store.membership.acquire(shard, "me", 60_000);
+  if (lease === undefined) throw new Error("not acquired");
+  const from = await store.query.version();
+  const commit = async (round: number) => {
+    const actors = Array.from({ length: 60 }, (_, i) => {
+      const id = `wf/a/${round}-${i}`;
+      return changeOf(id, { create: true, put: { h: JSON.stringify("x".repeat(500) + i) } });
+    });
+    await store.shards.commit(commitOf(shard, lease.epoch, { actors }));
+  };
+  await commit(1);
+  await commit(2);
+  await store.membership.renew([lease], "me", 60_000);
+  const feed = `sluice:{s${shard}}:feed`;
+  expect(await client.xLen(feed)).toBe(120);
+  await new Promise((done) => setTimeout(done, 400));
+  expect(await store.membership.renew([lease], "me", 60_000)).toEqual([]);
+  const left = await client.xLen(feed);
+  expect(left).toBeGreaterThanOrEqual(8);
+  expect(left).toBeLessThan(60);
+  await expect(store.query.changes(from)).rejects.toThrow("too old");
+  const [first] = await client.xRange(feed, "-", "+") ?? [];
+  const floor = String(Number(first?.id.split("-")[0]) - 1);
+  expect((await store.query.changes(floor))[0]?.version).toBe(first?.id.split("-")[0]);
   await store.close();
 });
 

@@ -1,0 +1,85 @@
+import process from "node:process";
+import { expect, test } from "vitest";
+import { collectWhenIdle } from "./idle_collection.ts";
+
+const MIB = 1 << 20;
+
+/** A process whose looks come when the test says so. */
+function idling() {
+  let [now, cpu, heap, collections] = [0, 0, 50 * MIB, 0];
+  let look = () => {};
+  const stop = new AbortController();
+  collectWhenIdle({
+    clock: {
+      monotonic: () => now,
+      after: (_ms, run) => (look = run, () => void (look = () => {})),
+    },
+    cpuMs: () => cpu,
+    heapUsed: () => heap,
+    collect: () => {
+      collections++;
+      heap = 52 * MIB;
+    },
+  }, stop.signal);
+  return {
+    stop,
+    collections: () => collections,
+    /** Looks pass, at each of which so much processor time was used. */
+    pass: (looks: number, cpuMs: number, growth = 0) => {
+      for (let i = 0; i < looks; i++) {
+        now += 10_000;
+        cpu += cpuMs;
+        heap += growth * MIB;
+        look();
+      }
+    },
+  };
+}
+
+test("garbage is collected once after a busy time, when the process has rested for a while", () => {
+  const { pass, collections } = idling();
+  pass(3, 8_000, 20);
+  expect(collections()).toBe(0);
+  pass(3, 100);
+  expect(collections()).toBe(0);
+  pass(1, 100);
+  expect(collections()).toBe(1);
+  pass(50, 100);
+  expect(collections()).toBe(1);
+  // What an idle process allocates is collected in the end.
+  pass(9, 100, 3);
+  expect(collections()).toBe(2);
+});
+
+test("a process that works, or has a large heap, is left alone", () => {
+  const { pass, collections, stop } = idling();
+  pass(20, 600, 5);
+  expect(collections()).toBe(0);
+  pass(1, 600, 200);
+  pass(20, 0);
+  expect(collections()).toBe(0);
+  stop.abort();
+  pass(20, 0, -5);
+  expect(collections()).toBe(0);
+});
+
+test("the engine has a collection to call", () => {
+  let look = () => {};
+  let now = 0;
+  const stop = new AbortController();
+  const garbage = Array.from({ length: 400_000 }, (_, i) => ({ i }));
+  let told = 0;
+  collectWhenIdle({
+    clock: { monotonic: () => now, after: (_ms, run) => (look = run, () => {}) },
+    cpuMs: () => 0,
+    // As if all of it had just come.
+    heapUsed: () => (told++ === 0 ? 0 : Math.min(200 * MIB, process.memoryUsage().heapUsed)),
+  }, stop.signal);
+  garbage.length = 0;
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 4; i++) {
+    now += 10_000;
+    look();
+  }
+  expect(process.memoryUsage().heapUsed).toBeLessThan(before - 4 * MIB);
+});

@@ -1,0 +1,82 @@
+/** What a mover has written is undone if the workflow was deleted meanwhile, unless it is kept as a deleted one. */
+import { expect, test } from "vitest";
+import { ManualClock } from "../../../test/support/manual_clock.ts";
+import { MemoryArchive } from "../../../test/support/memory_archive.ts";
+import { archivedActorId, workflowActorId } from "../../actors/actor_ids.ts";
+import { notFound } from "../../base/problem.ts";
+import { takeChanges } from "../../engine/codec.ts";
+import { createWorkflow } from "../../engine/create.ts";
+import { createLogger } from "../../platform/log.ts";
+import { createMetrics } from "../../platform/metrics.ts";
+import { archivingStatusLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+import { openMemoryStore } from "../../store/memory/store.ts";
+import { PERSISTED } from "./archived_form.ts";
+import { MoveMetrics } from "./move_metrics.ts";
+import { Mover } from "./mover.ts";
+
+const TIME = "2026-11-23T12:00:00Z";
+const ENV = {
+  now: Date.parse(TIME),
+  randomSuffix: () => "x",
+  findManifest: () => undefined,
+  ...STANDARD_NAMING,
+};
+
+/** What the archive has of a workflow that is deleted for good after it was written and before it leaves. */
+async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise<string[]> {
+  const labels = isDeleted ? { [archivingStatusLabel(STANDARD_NAMING)]: PERSISTED } : {};
+  const store = openMemoryStore({ now: () => ENV.now });
+  await store.membership.shardCount(1);
+  const epoch = (await store.membership.acquire(0, "r", 60_000))?.epoch ?? 0;
+  const { put, index } = takeChanges(createWorkflow({
+    metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: TIME, labels },
+    spec: { entrypoint: "m", arguments: {}, templates: [{ name: "m", suspend: {} }] },
+    status: { phase: "Succeeded", startedAt: TIME, finishedAt: TIME },
+  }, ENV));
+  if (index === undefined) throw new Error("a new workflow has no entry");
+  const id = isDeleted ? archivedActorId("n", "a", "u") : workflowActorId("n", "a");
+  const name = id.split("/")[2] ?? "";
+  await store.shards.commit({
+    shard: 0,
+    epoch,
+    actors: [{ id, put, drop: [], index: { ...index, name } }],
+    outboxPut: {},
+    outboxDrop: [],
+    timersSet: {},
+    timersClear: [],
+    answers: [],
+  });
+  const archive = new MemoryArchive();
+  const mover = new Mover({
+    store,
+    archive,
+    host: { shards: 1, owns: () => true, execute: () => Promise.reject(notFound("gone")) },
+    clock: new ManualClock(ENV.now + 60_000),
+    log: createLogger("silent"),
+    metrics: new MoveMetrics(createMetrics()),
+  }, {
+    naming: STANDARD_NAMING,
+    indexParameters: new Set(),
+    keepMs: { Succeeded: 0, Failed: 0, Error: 0 },
+    selector: [],
+    isKept: () => keepsDeleted,
+  });
+  const signal = new AbortController();
+  const look = mover.look(signal.signal);
+  setTimeout(() => signal.abort(), 100);
+  await look;
+  await store.close();
+  return [...archive.rows.keys()];
+}
+
+test("what is deleted while it moves is removed from the archive", async () => {
+  expect(await afterDeletion(false, false)).toEqual([]);
+});
+
+test("unless a deleted one will replace it there", async () => {
+  expect(await afterDeletion(false, true)).toEqual(["u"]);
+});
+
+test("but not if it is that deleted one, which somebody has deleted for good", async () => {
+  expect(await afterDeletion(true, true)).toEqual([]);
+});
