@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countOf, withAlone } from "./test.ts";
+import { afterSecondRun, countOf, deservesSecondRun, withAlone } from "./test.ts";
 
 const base = {
   numPassedTests: 3,
@@ -15,6 +15,7 @@ test("countOf() sums passed, failed and skipped", () => {
     failed: 0,
     skipped: 1,
     failures: [],
+    files: [],
   });
 });
 
@@ -23,7 +24,7 @@ test("countOf() counts a file that failed to load as a failure", () => {
   expect(countOf({ ...base, success: false, testResults }).failed).toBe(1);
 });
 
-test("countOf() names what failed, with the first line of its error", () => {
+test("countOf() names what failed, with the first line of its error, and where", () => {
   const testResults = [
     {
       status: "failed",
@@ -39,14 +40,31 @@ test("countOf() names what failed, with the first line of its error", () => {
     },
     { status: "failed", name: "b.test.ts", message: "no such file\nat b", assertionResults: [] },
   ];
-  expect(countOf({ ...base, numFailedTests: 1, success: false, testResults }).failures).toEqual([
-    "a.test.ts: subtracts: Error: 1 is not 2",
-    "b.test.ts: no such file",
-  ]);
+  expect(countOf({ ...base, numFailedTests: 1, success: false, testResults })).toMatchObject({
+    failures: ["a.test.ts: subtracts: Error: 1 is not 2", "b.test.ts: no such file"],
+    files: ["a.test.ts", "b.test.ts"],
+  });
 });
 
 test("countOf() never calls an unsuccessful run clean", () => {
   expect(countOf({ ...base, success: false, testResults: [] }).failed).toBe(1);
+});
+
+test("a second run is for a few files with all that failed in them", () => {
+  const first = { passed: 8, failed: 2, skipped: 1, failures: ["a: x", "a: y"], files: ["a"] };
+  expect(deservesSecondRun(first)).toBe(true);
+  expect(afterSecondRun(first)).toEqual({
+    passed: 10,
+    failed: 0,
+    skipped: 1,
+    failures: [],
+    files: [],
+    unsteady: ["a: x", "a: y"],
+  });
+  expect(deservesSecondRun({ ...first, failed: 0, failures: [], files: [] })).toBe(false);
+  expect(deservesSecondRun({ ...first, files: ["a", "b", "c", "d"] })).toBe(false);
+  // Something beside the tests went wrong.
+  expect(deservesSecondRun({ ...first, failed: 3 })).toBe(false);
 });
 
 test("withAlone() takes with a project its files that run alone, and leaves other options", () => {

@@ -5,6 +5,9 @@
  *
  * `--runtime deno|node` limits the run to one runtime; all other options go to vitest. `--project contract` also runs
  * `contract-alone`, the files of the same kind that measure time.
+ *
+ * A whole run gives a few files that failed a second run, by themselves. What passes then counts as passed, and is printed as
+ * `UNSTEADY`: a defect that shows only at times, or a test that depends on what runs beside it. Both are bugs.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,12 +17,19 @@ import process from "node:process";
 
 const NODE_PACKAGE = "node@24.21.0";
 
+/** More files than this do not fail by chance. */
+const MOST_SECOND_RUNS = 3;
+
 export interface Count {
   passed: number;
   failed: number;
   skipped: number;
   /** Each failed test, by the name of its file and its own, with the first line of its error. */
   failures: string[];
+  /** Files of these tests. */
+  files: string[];
+  /** What failed first, and passed by itself. */
+  unsteady?: string[];
 }
 
 interface Report {
@@ -52,7 +62,20 @@ export function countOf(report: Report): Count {
     failed: failed === 0 && !report.success ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
     failures: report.testResults.flatMap(failuresOf),
+    files: report.testResults.filter((file) => failuresOf(file).length > 0)
+      .map(({ name }) => relative(process.cwd(), name)),
   };
+}
+
+/** Whether a second run of the files that failed can tell anything: they are few, and all that failed is in them. */
+export function deservesSecondRun({ failed, failures, files }: Count): boolean {
+  return failed > 0 && failed === failures.length && files.length <= MOST_SECOND_RUNS;
+}
+
+/** The count of a run whose failed files have passed by themselves. */
+export function afterSecondRun(first: Count): Count {
+  const passed = first.passed + first.failed;
+  return { ...first, passed, failed: 0, failures: [], files: [], unsteady: first.failures };
 }
 
 function failuresOf({ status, name, message = "", assertionResults }: FileReport): string[] {
@@ -94,10 +117,22 @@ function run(label: string, command: string, args: string[], filters: string[]):
     return count;
   } catch (error) {
     console.error(`${label}: vitest left no report (exit ${result.status}): ${error}`);
-    return { passed: 0, failed: 1, skipped: 0, failures: [`${label}: no report`] };
+    return { passed: 0, failed: 1, skipped: 0, failures: [`${label}: no report`], files: [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs everything; then, by themselves, a few files that failed. */
+function runWhole(label: string, command: string, args: string[], filters: string[]): Count {
+  const first = run(label, command, args, filters);
+  if (!deservesSecondRun(first)) return first;
+  const again = run(`${label}, what failed by itself`, command, args, [
+    ...filters,
+    "--no-file-parallelism",
+    ...first.files,
+  ]);
+  return again.failed > 0 || again.passed === 0 ? first : afterSecondRun(first);
 }
 
 /** The command that starts Node ≥ 24: the one on PATH, else the npm package. */
@@ -123,8 +158,10 @@ function main(argv: string[]): void {
   const only = at >= 0 ? argv[at + 1] : undefined;
   const filters = withAlone(at >= 0 ? argv.toSpliced(at, 2) : argv);
   const counts: Count[] = [];
+  // Who asks for certain files wants to see them fail.
+  const runAll = filters.length === 0 ? runWhole : run;
   if (only !== "node") {
-    counts.push(run("Deno", process.execPath, ["run", "-A", "npm:vitest"], filters));
+    counts.push(runAll("Deno", process.execPath, ["run", "-A", "npm:vitest"], filters));
   }
   if (only !== "deno") {
     const node = nodeCommand();
@@ -132,7 +169,7 @@ function main(argv: string[]): void {
       ? filters
       : [...filters, "--project", "unit*", "--project", "contract*"];
     counts.push(
-      run("Node", node.command, [...node.args, "node_modules/vitest/vitest.mjs"], projects),
+      runAll("Node", node.command, [...node.args, "node_modules/vitest/vitest.mjs"], projects),
     );
   }
   const sum = (pick: (count: Count) => number) =>
@@ -141,6 +178,9 @@ function main(argv: string[]): void {
   // Said once more at the end, where a reader of a long log looks first.
   for (const failure of counts.flatMap(({ failures }) => failures)) {
     console.log(`FAILED ${failure}`);
+  }
+  for (const failure of counts.flatMap(({ unsteady = [] }) => unsteady)) {
+    console.log(`UNSTEADY ${failure}`);
   }
   console.log(
     `\n${sum((c) => c.passed)} passed, ${sum((c) => c.failed)} failed${

@@ -10,8 +10,8 @@ import { HANG_MS, TargetProcess } from "./target_process.ts";
 const MIB = 1024 * 1024;
 /** Most resident memory that the process may have, MiB. */
 const MAX_RSS_MIB = 1024;
-/** How much more memory may be held in the end than after a tenth of the inputs, MiB: bounded caches fill up. */
-const MAX_GROWTH_MIB = 48;
+/** How much more memory may be held in the end than in the middle of a run, MiB. What fills up, as caches do, has slowed down by then. */
+const MAX_GROWTH_MIB = 24;
 /** How often memory is measured in a run. */
 const LEVELS = 10;
 /** How often an input that held the loop too long is tried again: the least counts, since collecting garbage is no habit. */
@@ -209,10 +209,11 @@ class Run {
   }
 
   #checkGrowth(): void {
-    const [first] = this.#levels;
+    const middle = this.#levels[this.#levels.length >> 1];
     const last = this.#levels.at(-1);
-    if (first === undefined || last === undefined || last - first <= MAX_GROWTH_MIB) return;
-    const text = `memory grew from ${Math.round(first)} to ${Math.round(last)} MiB over the run`;
+    if (middle === undefined || last === undefined || last - middle <= MAX_GROWTH_MIB) return;
+    const sizes = `from ${Math.round(middle)} to ${Math.round(last)} MiB`;
+    const text = `memory grew ${sizes} in the second half of the run`;
     const fault: Fault = { type: "memory", text };
     const finding = { kind: this.#name, input: null, fault, seed: this.#options.seed };
     this.#findings.push(finding);

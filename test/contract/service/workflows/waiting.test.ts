@@ -93,12 +93,15 @@ describe.each(STORES)("on %s", (_, open) => {
   afterAll(() => instance?.stop());
 
   test("a workflow is listed while one of its steps waits, the longest wait first", async () => {
-    for (const name of ["x1", "x2", "x3"]) await create("a", name, TWICE);
-    await create("b", "y1", TWICE);
-    await expect.poll(async () => namesOf(await waiting())).toHaveLength(4);
+    for (const [namespace, name] of ["a x1", "a x2", "a x3", "b y1"].map((one) => one.split(" "))) {
+      const before = namesOf(await waiting()).length;
+      await create(namespace ?? "", name ?? "", TWICE);
+      await expect.poll(async () => namesOf(await waiting())).toHaveLength(before + 1);
+      // Those that begin to wait in the same millisecond have no order that tells.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
     expect((await waiting("b")).items).toHaveLength(1);
     // It waits anew, for its second step.
-    await new Promise((resolve) => setTimeout(resolve, 5));
     await resume("a", "x1");
     await expect.poll(async () => namesOf(await waiting())).toEqual(["x2", "x3", "y1", "x1"]);
     const first = await waiting("", "&listOptions.limit=3");
