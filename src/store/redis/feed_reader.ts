@@ -4,6 +4,7 @@
  */
 import type { Change } from "../port.ts";
 import type { Version } from "../version.ts";
+import { newTable } from "../../base/table.ts";
 import { VersionTooOld } from "../port.ts";
 import { changeReader } from "../unreadable_change.ts";
 import { parseVersion } from "../watch_feed.ts";
@@ -118,7 +119,7 @@ export class FeedReader {
     });
     return {
       version: Number(version),
-      lacksTexts: isShort && type === "MODIFIED",
+      lacksTexts: isShort && type === "MODIFIED" && !rest.some(tellsBefore),
       size: rest.reduce((sum, text) => sum + text.length, 0),
       change: await this.#withSharedTexts(feed.slice(0, -SHARD_KEY.feed.length), change),
     };
@@ -159,11 +160,20 @@ function changeOf(place: Place, rest: string[]): Change {
   return { ...place, ...body, ...(before && { before }), ...(entry && { index: entry }) };
 }
 
-/** A change with a field for each of its parts. */
+/** True for the field of an earlier text. Fields have even places in a list of fields and values. */
+function tellsBefore(field: string, at: number): boolean {
+  return at % 2 === 0 && field.startsWith(FEED_FIELD.before);
+}
+
+/** A change with a field for each of its parts, and for each of their earlier texts. */
 function changeOfParts(place: Place, rest: string[]): Change {
   const change: Change = { ...place, put: {}, drop: [] };
   for (const [field, text] of pairsOf(rest)) {
     if (!field.startsWith("@")) change.put[field] = text;
+    else if (field.startsWith(FEED_FIELD.before)) {
+      const key = field.slice(FEED_FIELD.before.length);
+      if (key !== "") (change.before ??= newTable())[key] = text;
+    }
     else if (field === FEED_FIELD.dropped) change.drop = text.split("\n");
     else if (field === FEED_FIELD.index || field === FEED_FIELD.indexBefore) {
       const entry = decodeIndex(place.id, text);

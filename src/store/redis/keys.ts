@@ -59,6 +59,8 @@ export const FEED_FIELD = {
   indexBefore: "@o",
   /** Keys of parts that it dropped, one per line. */
   dropped: "@x",
+  /** `@b<key>`: what a part was before, if earlier changes may not tell. Older programs ignore it. */
+  before: "@b",
 } as const;
 
 /** Parts that nearly every actor has: they are read by name, so that its nodes need not be. */

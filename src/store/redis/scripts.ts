@@ -129,6 +129,14 @@ local base, term_base, head
 -- mean will be noted.
 local floor, mean, length, measures
 
+-- Notes how much memory a change takes, without what each has: lengths and number of its texts.
+local function measure(size, count)
+  size = size + 4 * count
+  -- Redis allocates nodes of 4 KiB and puts as many whole entries into each as there is room for.
+  if size < 4096 then size = 4096 / math.floor(4096 / size) end
+  mean = mean + (math.min(size + 500, 65536) - mean) / 16
+end
+
 local function is_reference(text)
   return layout ~= '1' and text and string.sub(text, 1, 1) == '@'
 end
@@ -221,17 +229,29 @@ function rare.unfile(id, text)
   compact(terms)
 end
 
--- Earlier texts of the touched parts: their lengths in bytes, '-' for a part that did not exist, then the texts.
+-- Earlier texts of the touched parts, each after its name.
 function rare.texts_before(actor)
-  local lengths, texts, names = {}, {}, {}
+  local names, before = {}, {}
   for i = actor.put, actor.last, 2 do names[#names + 1] = arguments[i] end
   for i = actor.drop, actor.drop_end do names[#names + 1] = head[i] end
   for from = 1, #names, 1000 do
-    for _, text in ipairs(call('HMGET', actor.key, unpack(names, from, math.min(from + 999, #names)))) do
-      if text then texts[#texts + 1] = text end
-      lengths[#lengths + 1] = text and #text or '-'
+    for i, text in ipairs(call('HMGET', actor.key, unpack(names, from, math.min(from + 999, #names)))) do
+      if text then before[#before + 1], before[#before + 2] = names[from + i - 1], text end
     end
   end
+  return before
+end
+
+-- The same as one text: lengths in bytes, '-' for a part that did not exist, then the texts.
+local function in_one(actor, before)
+  local lengths, texts, next = {}, {}, 1
+  local function add(name)
+    local text = before[next] == name and before[next + 1]
+    lengths[#lengths + 1] = text and #text or '-'
+    if text then texts[#texts + 1], next = text, next + 2 end
+  end
+  for i = actor.put, actor.last, 2 do add(arguments[i]) end
+  for i = actor.drop, actor.drop_end do add(head[i]) end
   return #texts > 0 and concat(lengths, ' ') .. '\\n' .. concat(texts) or ''
 end
 
@@ -267,7 +287,7 @@ function rare.parts_of(key, others)
 end
 
 -- A change with all texts in one, as change.ts reads it; lengths are in UTF-16 units.
-function rare.encode_change(actor)
+local function encode_change(actor)
   local keys, sizes, all, drop = {}, {}, {}, {}
   for i = actor.put, actor.last, 2 do
     local text = arguments[i + 1]
@@ -278,6 +298,19 @@ function rare.encode_change(actor)
   for i = actor.drop, actor.drop_end do drop[#drop + 1] = head[i] end
   local function list(items) return #items == 0 and '[]' or cjson.encode(items) end
   return '[' .. list(keys) .. ',' .. list(sizes) .. ',' .. list(drop) .. ']\\n' .. concat(all)
+end
+
+-- Adds such a change to the feed. \`before\` is a list or a text.
+function rare.announce_whole(version, actor, kind, before, old)
+  local entry = {'c', encode_change(actor)}
+  local index, texts = actor.index or old, type(before) == 'table' and in_one(actor, before) or before
+  if index then entry[3], entry[4] = 'i', index end
+  if texts ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', texts end
+  call('XADD', base .. '${SHARD_KEY.feed}', version, 't', kind, 'a', actor.id, unpack(entry))
+  if not measures then return end
+  local size = 3 + #actor.id
+  for _, text in ipairs(entry) do size = size + #text end
+  measure(size, 4 + #entry)
 end
 
 -- Notes the keys of other parts.
@@ -348,42 +381,36 @@ local function file_under(actor, old, version)
 end
 
 ${HOLD}
--- Notes how much memory a change takes, without what each has: lengths and number of its texts.
-local function measure(size, count)
-  size = size + 4 * count
-  -- Redis allocates nodes of 4 KiB and puts as many whole entries into each as there is room for.
-  if size < 4096 then size = 4096 / math.floor(4096 / size) end
-  mean = mean + (math.min(size + 500, 65536) - mean) / 16
-end
-
--- Adds a change to the feed, with the earlier texts of its parts; or nil when nobody needs those here: then the parts are
--- fields of their own, beside the index entry, the one that it replaced, and the keys that were dropped.
-local function announce(version, actor, type, texts, old)
+-- Adds a change to the feed: a field for each part, beside the index entry, the one that it replaced, the keys that were
+-- dropped, and the earlier texts of the parts, or nil when nobody needs those here. All in two fields if they are a text,
+-- or if there are too many.
+local function announce(version, actor, type, before, old)
   if actor.silent then return end
-  local feed, id, index, from, to = base .. '${SHARD_KEY.feed}', actor.id, actor.index, actor.put, actor.last
-  local size = 3 + #id
-  if texts then
-    local change = rare().encode_change(actor)
-    local entry = {'c', change}
-    if index or old then entry[3], entry[4] = 'i', index or old end
-    if texts ~= '' then entry[#entry + 1], entry[#entry + 2] = 'b', texts end
-    call('XADD', feed, version, 't', type, 'a', id, unpack(entry))
-    if measures then
-      for _, text in ipairs(entry) do size = size + #text end
-      measure(size, 4 + #entry)
-    end
-    return
+  local index, from, to = actor.index, actor.put, actor.last
+  if before and (layout == '1' or type == 'D' or to - from >= 1000) then
+    return rare().announce_whole(version, actor, type, before, old)
   end
+  local feed, id, size = base .. '${SHARD_KEY.feed}', actor.id, 3 + #actor.id
   -- Each form of a change without a table that would have to be made first.
-  local replaced = index and old and old ~= index and old
+  local replaced = index and old and old ~= index and not before and old
   if index then from = from - 2 end
-  if actor.drop <= actor.drop_end then
-    local entry = {'${FEED_FIELD.dropped}', concat(head, '\\n', actor.drop, actor.drop_end)}
-    if replaced then entry[3], entry[4] = '${FEED_FIELD.indexBefore}', replaced end
-    if old and not index then entry[3], entry[4] = '${FEED_FIELD.index}', old end
+  if before or actor.drop <= actor.drop_end then
+    local entry = {}
+    if actor.drop <= actor.drop_end then
+      entry[1], entry[2] = '${FEED_FIELD.dropped}', concat(head, '\\n', actor.drop, actor.drop_end)
+    end
+    if replaced then entry[#entry + 1], entry[#entry + 2] = '${FEED_FIELD.indexBefore}', replaced end
+    if old and not index then entry[#entry + 1], entry[#entry + 2] = '${FEED_FIELD.index}', old end
+    if before then
+      -- One field at least says that these are all.
+      if #before == 0 then before = {'', ''} end
+      for i = 1, #before, 2 do
+        entry[#entry + 1], entry[#entry + 2] = '${FEED_FIELD.before}' .. before[i], before[i + 1]
+      end
+    end
+    for _, text in ipairs(entry) do size = size + #text end
     for i = from, to do entry[#entry + 1] = arguments[i] end
     call('XADD', feed, version, 't', type, 'a', id, unpack(entry))
-    size = size + #entry[2] + #(entry[4] or '')
   elseif replaced then
     call('XADD', feed, version, 't', type, 'a', id, '${FEED_FIELD.indexBefore}', replaced, unpack(arguments, from, to))
     size = size + #replaced
@@ -433,7 +460,7 @@ end
 
 local function change_actor(actor, before, version)
   local old, earlier = before[2], nil
-  if needs_texts(actor, before[1]) then earlier = before[1] and rare().texts_before(actor) or '' end
+  if needs_texts(actor, before[1]) then earlier = before[1] and rare().texts_before(actor) or {} end
   if actor.reference ~= (before[4] or '') then
     if actor.reference ~= '' then hold(actor.reference, actor.text) end
     if before[4] and actor.loses then rare().release(before[4]) end
