@@ -173,8 +173,7 @@ function changeOfParts(place: Place, rest: string[]): Change {
     else if (field.startsWith(FEED_FIELD.before)) {
       const key = field.slice(FEED_FIELD.before.length);
       if (key !== "") (change.before ??= newTable())[key] = text;
-    }
-    else if (field === FEED_FIELD.dropped) change.drop = text.split("\n");
+    } else if (field === FEED_FIELD.dropped) change.drop = text.split("\n");
     else if (field === FEED_FIELD.index || field === FEED_FIELD.indexBefore) {
       const entry = decodeIndex(place.id, text);
       if (entry === undefined) continue;

@@ -10,3 +10,11 @@ export interface RedisScript {
 export function defineScript(source: string): RedisScript {
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
+
+/** JSON whose texts are well-formed: the decoder of Redis takes no others. */
+export function jsonForLua(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes("\\ud")
+    ? JSON.stringify(value, (_, one) => typeof one === "string" ? one.toWellFormed() : one)
+    : text;
+}

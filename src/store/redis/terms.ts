@@ -6,6 +6,7 @@
  * filed under them, and under another term for its phase. Layout 3 files as layout 2 does; its texts are short
  * (`texts/short_texts.ts`).
  */
+import { BoundedCache } from "../../base/bounded_cache.ts";
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
 import {
   ALL_TERM,
@@ -18,6 +19,7 @@ import {
   WAIT_TERM,
 } from "../list_query.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
+import { jsonForLua } from "./script.ts";
 
 /** The newest layout that this program knows; a store keeps the one with which it was created. */
 export const LAYOUT = 3;
@@ -25,6 +27,37 @@ export const LAYOUT = 3;
 export const NEW_LAYOUTS: readonly number[] = [2, LAYOUT];
 /** In place of a layout: the store is a copy that is not complete. No program takes it for a layout that it knows. */
 export const UNFINISHED = "copy";
+
+/** Sets of terms that are remembered: as many as workflows in different places have of late. */
+const MAX_KNOWN = 1_024;
+
+/** The terms of an entry. Entries with the same terms share them, so they are compared as objects. */
+export interface Filing {
+  readonly terms: readonly string[];
+  /** How it differs from others that it replaced. */
+  readonly replaced: WeakMap<Filing, Refiling>;
+}
+
+/** What becomes of the terms of an entry. */
+export interface Refiling {
+  /** As JSON. */
+  readonly kept: string;
+  readonly fresh: readonly string[];
+  readonly gone: readonly string[];
+}
+
+/** What becomes of the terms when one filing replaces another. */
+export function refile(before: Filing, now: Filing): Refiling {
+  const known = now.replaced.get(before);
+  if (known !== undefined) return known;
+  const refiling = {
+    kept: jsonForLua(now.terms.filter((term) => before.terms.includes(term))),
+    fresh: now.terms.filter((term) => !before.terms.includes(term)),
+    gone: before.terms.filter((term) => !now.terms.includes(term)),
+  };
+  now.replaced.set(before, refiling);
+  return refiling;
+}
 
 const PHASE_LABEL = `${STANDARD_NAMING.labelPrefix}phase`;
 const COMPLETED_LABEL = completedLabel(STANDARD_NAMING);
@@ -41,6 +74,7 @@ const USUAL: ReadonlyMap<string, string | undefined> = new Map([
 export class Terms {
   readonly layout: number;
   readonly #completedLabel: string;
+  readonly #known = new BoundedCache<string, Filing>(MAX_KNOWN);
 
   constructor(layout: number, completedLabel: string) {
     this.layout = layout;
@@ -48,6 +82,15 @@ export class Terms {
   }
 
   /** The terms under which an entry is filed. */
+  filingOf(entry: IndexEntry): Filing {
+    const { namespace, phase, labels, waitsSince } = entry;
+    let key = `${waitsSince === undefined ? "" : "w"}\0${phase}\0${namespace}`;
+    for (const label in labels) key += `\0${label}\0${labels[label]}`;
+    return this.#known.get(key) ??
+      this.#known.set(key, { terms: this.of(entry), replaced: new WeakMap() });
+  }
+
+  /** The same as a list of the caller's own. */
   of(entry: IndexEntry): string[] {
     if (this.layout === 1) return indexTerms(entry, this.#completedLabel);
     const { namespace, phase, labels } = entry;

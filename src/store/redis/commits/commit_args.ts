@@ -8,6 +8,8 @@ import { encodeIndex } from "../index.ts";
 import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW } from "../keys.ts";
 import type { ShardMemory } from "./shard_memory.ts";
 import { COMMON_KEY } from "../shared_texts.ts";
+import { jsonForLua } from "../script.ts";
+import { refile } from "../terms.ts";
 import { shorteningOf, shortKey, shortParts } from "../texts/short_texts.ts";
 import { WAIT_TERM, waitPlace } from "../../list_query.ts";
 
@@ -20,9 +22,12 @@ export type CommitArgs = string[];
 /** A longer list, or a larger number, is sent as JSON: what the script may unpack at once is bounded. */
 const MAX_UNPACKED = 2_000;
 const MAX_BYTE = 127;
-/** A text that is all ASCII and may end with a zero. */
-// deno-lint-ignore no-control-regex -- the zero ends each text
-const PLAIN = /^[\x01-\x7f]*$/;
+/** Where the format and the list are put together; a longer list is sent as JSON. */
+const ROOM = Buffer.alloc(65_536);
+/** Bytes before which each text must end: beyond there is room for the numbers. */
+const MAX_LIST = ROOM.length - MAX_UNPACKED;
+/** What `struct.unpack` calls a byte and a text that ends with a zero: "B" and "s". */
+const [NUMBER, TEXT] = [66, 115];
 
 /**
  * Encodes a commit.
@@ -59,28 +64,28 @@ export function encodeCommit(
 
 /** The list and its format: each text ends with a zero, each number is a byte; or as JSON, without a format. */
 function packed(head: Head): [format: string, list: string] {
-  let [format, list, plain] = ["", "", ""];
-  for (const one of head) {
+  const count = head.length;
+  if (count > MAX_UNPACKED) return ["", jsonForLua(head)];
+  // Written as bytes: a text that grows piece by piece costs several times as much.
+  let at = count;
+  for (let i = 0; i < count; i++) {
+    const one = head[i] ?? "";
     if (typeof one === "number") {
       if (one > MAX_BYTE) return ["", jsonForLua(head)];
-      format += "B";
-      list += String.fromCharCode(one);
-    } else {
-      format += "s";
-      list += `${one}\0`;
-      plain += one;
+      ROOM[i] = NUMBER;
+      ROOM[at++] = one;
+      continue;
     }
+    if (at + one.length >= MAX_LIST) return ["", jsonForLua(head)];
+    ROOM[i] = TEXT;
+    for (let c = 0; c < one.length; c++) {
+      const code = one.charCodeAt(c);
+      if (code === 0 || code > MAX_BYTE) return ["", jsonForLua(head)];
+      ROOM[at++] = code;
+    }
+    ROOM[at++] = 0;
   }
-  const isPlain = head.length <= MAX_UNPACKED && PLAIN.test(plain);
-  return isPlain ? [format, list] : ["", jsonForLua(head)];
-}
-
-/** JSON whose texts are well-formed: the decoder of Redis takes no others. */
-function jsonForLua(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.includes("\\ud")
-    ? JSON.stringify(value, (_, one) => typeof one === "string" ? one.toWellFormed() : one)
-    : text;
+  return [ROOM.toString("latin1", 0, count), ROOM.toString("latin1", count, at)];
 }
 
 function addActor(change: ActorChange, memory: ShardMemory, head: Head, texts: string[]): void {
@@ -118,20 +123,21 @@ function bit(flag: boolean | undefined): number {
 function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Head): void {
   const { createdAt, uid, waitsSince } = index;
   const before = memory.filedOf(id);
-  const terms = memory.terms.of(index);
-  memory.noteSent(id, index, terms);
+  const filing = memory.terms.filingOf(index);
+  memory.noteSent(id, index, filing);
   head.push(String(createdAt), String(waitPlace(index) ?? ""), uid);
   // What is not there yet, or was filed under another time or uid, is filed anew by the script.
   if (before?.createdAt !== createdAt || before.uid !== uid) {
-    head.push("", "[]", terms.length, 0, ...terms);
+    head.push("", "[]", filing.terms.length, 0, ...filing.terms);
     return;
   }
-  const isFresh = (term: string) =>
-    !before.terms.includes(term) || (term === WAIT_TERM && before.waitsSince !== waitsSince);
-  const fresh = terms.filter(isFresh);
-  const kept = terms.filter((term) => !isFresh(term));
-  const gone = before.terms.filter((term) => !terms.includes(term));
-  head.push(before.proof, jsonForLua(kept), fresh.length, gone.length, ...fresh, ...gone);
+  const { kept, fresh, gone } = refile(before.filing, filing);
+  const { terms } = before.filing;
+  // One that goes on waiting since another time has another place.
+  const moved = before.waitsSince !== waitsSince && terms.includes(WAIT_TERM) &&
+    filing.terms.includes(WAIT_TERM);
+  const all = moved ? [...fresh, WAIT_TERM] : fresh;
+  head.push(before.proof, kept, all.length, gone.length, ...all, ...gone);
 }
 
 function isOtherPart(key: string): boolean {

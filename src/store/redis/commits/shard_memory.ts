@@ -8,7 +8,7 @@ import type { IndexEntry, ShardCommit } from "../../port.ts";
 import { decodeIndex } from "../index.ts";
 import type { Version } from "../../version.ts";
 import type { SharedTexts } from "../shared_texts.ts";
-import type { Terms } from "../terms.ts";
+import type { Filing, Terms } from "../terms.ts";
 
 /** Most index entries that are remembered of a shard. */
 const MAX_ENTRIES = 64;
@@ -22,7 +22,7 @@ interface Reach {
 /** Where the index entry of an actor is filed. */
 interface Filed extends Pick<IndexEntry, "createdAt" | "uid"> {
   waitsSince: number | undefined;
-  terms: readonly string[];
+  filing: Filing;
   /** How the script tells that it is still there: the version of the actor, "" while its first commit is under way. */
   proof: Version;
 }
@@ -56,14 +56,14 @@ export class ShardMemory {
     const known = this.#entries.get(id);
     if (typeof known !== "string") return known;
     const entry = decodeIndex(id, known);
-    return entry && filed(entry, this.terms.of(entry), known);
+    return entry && filed(entry, this.terms.filingOf(entry), known);
   }
 
   /** An index entry is being sent. */
-  noteSent(id: string, entry: IndexEntry, terms: readonly string[]): void {
+  noteSent(id: string, entry: IndexEntry, filing: Filing): void {
     const known = this.#entries.get(id);
     const proof = typeof known === "object" ? known.proof : "";
-    this.#entries.set(id, filed(entry, terms, proof));
+    this.#entries.set(id, filed(entry, filing, proof));
   }
 
   /** An index entry was read; it may be an earlier one. */
@@ -100,8 +100,8 @@ export class ShardMemory {
 
 function filed(
   { createdAt, uid, waitsSince }: IndexEntry,
-  terms: readonly string[],
+  filing: Filing,
   proof: string,
 ): Filed {
-  return { createdAt, uid, waitsSince, terms, proof };
+  return { createdAt, uid, waitsSince, filing, proof };
 }

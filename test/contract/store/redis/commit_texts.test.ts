@@ -128,3 +128,12 @@ test("of commits that share a call, those after a refused one find their own tex
   expect((await store.shards.loadShard(0)).outbox)
     .toEqual({ "row of one": "one", "row of two": "two", "row of five": "five" });
 });
+
+test("a commit whose short texts together are long is written like any other", async () => {
+  const epoch = await acquired(store, 0);
+  const ids = Array.from({ length: 1_500 }, (_, at) => `row-${at}-${"x".repeat(60)}`);
+  const outboxPut = Object.fromEntries(ids.map((id) => [id, "text"]));
+  await store.shards.commit(commitOf(0, epoch, { outboxPut }));
+  await store.shards.commit(commitOf(0, epoch, { outboxDrop: ids.slice(1) }));
+  expect((await store.shards.loadShard(0)).outbox).toEqual({ [ids[0] ?? ""]: "text" });
+});
