@@ -131,7 +131,7 @@ export function begin(turn: Turn): void {
   const { header } = turn.state;
   if (header.phase === "Running") return;
   report(turn, "begun");
-  delete header.message;
+  header.message = undefined;
   header.startedAt ??= turn.env.now;
   header.hasMoved = true;
   const { labelPrefix } = turn.env;

@@ -6,7 +6,8 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
 import { checkTurn, noteWork } from "./turn_budget.ts";
-import { newPart, textSize } from "./part_sizes.ts";
+import { LIVE } from "./live.ts";
+import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setMember } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
@@ -33,14 +34,16 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   markHeader(turn);
   state.nodes.set(node.id, node);
   state.runtime.revision++;
-  attach(state.runtime, node);
-  account(state.runtime, node, 1);
-  state.pending.nodes.set(node.id, node);
-  const former = state.pending.dropped?.get(node.id)?.part;
-  if (former !== undefined) node.part = newPart(former.key, former.size, false);
-  state.pending.dropped?.delete(node.id);
-  wake(state.runtime, node.id);
-  if (node.owner !== undefined) wake(state.runtime, node.owner);
+  attach(state.nodes, node);
+  account(state.runtime, state.nodes, node, 1);
+  const former = state.pending.dropped?.get(node.id);
+  if (former !== undefined) {
+    node[LIVE].size = former[LIVE].size;
+    state.pending.dropped?.delete(node.id);
+  }
+  note(turn, node);
+  wake(state.runtime, node);
+  wakeOwner(turn, node);
   notePhase(turn, node);
   return node;
 }
@@ -54,33 +57,44 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   const before = node.phase;
   state.runtime.revision++;
   if (isCounted(patch)) {
-    account(state.runtime, node, -1);
+    account(state.runtime, state.nodes, node, -1);
     Object.assign(node, patch);
-    account(state.runtime, node, 1);
+    account(state.runtime, state.nodes, node, 1);
   } else Object.assign(node, patch);
-  state.pending.nodes.set(node.id, node);
-  wake(state.runtime, node.id);
+  note(turn, node);
+  wake(state.runtime, node);
   // Nobody waits for anything else.
-  if (node.owner !== undefined && isFulfilled(node)) wake(state.runtime, node.owner);
+  if (isFulfilled(node)) wakeOwner(turn, node);
   if (node.phase !== before) {
     notePhase(turn, node);
     wakeWatchers(turn, node);
   }
 }
 
+/** Notes that a node has to be stored. */
+function note({ state: { pending } }: Turn, node: NodeRecord): void {
+  if (node[LIVE].isChanged) return;
+  node[LIVE].isChanged = true;
+  pending.nodes.push(node);
+}
+
+function wakeOwner({ state: { runtime, nodes } }: Turn, { owner }: NodeRecord): void {
+  const above = owner === undefined ? undefined : nodes.get(owner);
+  if (above !== undefined) wake(runtime, above);
+}
+
 /** Removes a node for good. The caller builds the runtime anew afterwards. */
 export function dropNode(turn: Turn, node: NodeRecord): void {
   const { state } = turn;
   state.nodes.delete(node.id);
-  state.pending.nodes.delete(node.id);
+  node[LIVE].isChanged = false;
   (state.pending.dropped ??= new Map()).set(node.id, node);
 }
 
 /** Changes what a node shows of earlier runs. The caller builds the runtime anew afterwards. */
-export function rewrite({ state }: Turn, node: NodeRecord, patch: NodePatch): void {
+export function rewrite(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   Object.assign(node, patch);
-  if (node.part !== undefined) node.part.head = undefined;
-  state.pending.nodes.set(node.id, node);
+  note(turn, node);
 }
 
 /** The manual retry is done, or is given up. */
@@ -121,7 +135,7 @@ export function end(
   for (const member of UNTIL_END) if (node[member] !== undefined) patch[member] = undefined;
   change(turn, node, patch);
   const { runtime } = turn.state;
-  if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.memories.get(node.id));
+  if (runtime.callCharacters > 0) releaseCalls(runtime, node[LIVE].group);
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined) clearTimer(turn, node);
   if (isGroup) stopDaemons(turn, node.id);
@@ -254,8 +268,10 @@ function fullProgress(progress: string | undefined): string {
 /** Wakes the nodes whose hooks read other steps of the same boundary. */
 function wakeWatchers(turn: Turn, node: NodeRecord): void {
   if (node.boundary === undefined) return;
-  for (const id of turn.state.runtime.watching?.get(node.boundary) ?? []) {
-    wake(turn.state.runtime, id);
+  const { runtime, nodes } = turn.state;
+  for (const id of runtime.watching?.get(node.boundary) ?? []) {
+    const watcher = nodes.get(id);
+    if (watcher !== undefined) wake(runtime, watcher);
   }
 }
 

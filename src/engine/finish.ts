@@ -2,6 +2,7 @@
 import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import type { LifecycleHook } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
+import { LIVE } from "./live.ts";
 import { nodeByName } from "./tree.ts";
 import {
   cancelTask,
@@ -137,12 +138,11 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
     markHeader(turn);
     return;
   }
-  delete header.closing;
+  if (header.closing !== undefined) delete header.closing;
   dropRetrying(turn.state);
   dropOrders(turn.state);
   report(turn, END_REPORTS[phase]);
-  if (message === undefined || message === "") delete header.message;
-  else header.message = message;
+  header.message = message === "" ? undefined : message;
   header.finishedAt = turn.env.now;
   runtime.revision++;
   header.startedAt ??= turn.env.now;
@@ -155,8 +155,8 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
     [`${labelPrefix}completed`]: "true",
   };
   markIndex(turn);
+  for (const node of runtime.queue) node[LIVE].isQueued = false;
   runtime.queue = [];
-  runtime.queued.clear();
   runtime.cut = [];
   if (header.lock !== undefined) {
     releaseLocks(turn, workflowHolder(turn));

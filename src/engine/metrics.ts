@@ -120,12 +120,12 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
 
 /** Variables of the node itself. */
 function nodeValues(turn: Turn, node: NodeRecord): Record<string, string> {
-  const { outputs } = nodeWithOutputs(turn, node);
+  const { outputs } = nodeWithOutputs(node);
   const until = node.finishedAt ?? turn.env.now;
   const values: Record<string, string> = {
     status: node.phase,
     duration: ((until - (node.startedAt ?? until)) / 1000).toFixed(6),
-    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(turn, node) - 1 : 0)),
+    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(node) - 1 : 0)),
   };
   if (outputs?.exitCode !== undefined) values["exitCode"] = outputs.exitCode;
   if (outputs?.result !== undefined) values["outputs.result"] = outputs.result;

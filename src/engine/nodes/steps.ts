@@ -2,7 +2,7 @@
 import { addNode, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
-import { type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
+import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { isLoop } from "../scope/frame_steps.ts";
@@ -28,7 +28,7 @@ import { beginIfUntouched, isUntouched } from "./start.ts";
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
-  const memory = memoryOf(turn.state.runtime, node.id);
+  const memory = memoryOf(node);
   const groupAt = (index: number) => nodeByName(turn, `${node.name}[${index}]`);
   let group = groupAt(memory.cursor);
   let previous = group === undefined && memory.cursor > 0 ? groupAt(memory.cursor - 1) : undefined;
@@ -41,7 +41,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
       end(turn, node, "Failed", group.message);
       return;
     }
-    const fault = loopsFault(turn, frame, group);
+    const fault = loopsFault(frame, group);
     if (fault !== undefined) {
       failNode(turn, node, fault);
       return;
@@ -69,9 +69,9 @@ function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
 }
 
 /** What is wrong with the results of a loop in the group that has just ended. */
-function loopsFault(turn: Turn, frame: Frame, group: NodeRecord): string | undefined {
+function loopsFault(frame: Frame, group: NodeRecord): string | undefined {
   for (const step of frame.template.steps?.[group.index ?? 0] ?? []) {
-    const fault = isLoop(step) ? loopFault(turn, group, step) : undefined;
+    const fault = isLoop(step) ? loopFault(group, step) : undefined;
     if (fault !== undefined) return fault;
   }
   return undefined;
@@ -103,14 +103,14 @@ function addGroup(
   group.nodeFlag = {};
   if (node.isExit === true) group.isExit = true;
   addNode(turn, group);
-  turn.state.runtime.opened.push(id);
+  turn.state.runtime.opened.push(group);
 }
 
 /** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   const node = openBoundary(turn, group, workOutSteps, reasonOf);
   if (node === undefined) return;
-  const memory = memoryOf(turn.state.runtime, group.id);
+  const memory = memoryOf(group);
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
     createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
@@ -121,7 +121,7 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
 
 function workOutSteps(turn: Turn, node: NodeRecord, group: NodeRecord): void {
   const frame = frameOf(turn, node);
-  const memory = memoryOf(turn.state.runtime, group.id);
+  const memory = memoryOf(group);
   const calls = groupCalls(turn, node, frame, group);
   keepCalls(turn, memory, calls, groupBaseNames(frame, group));
   memory.unmade = 0;
@@ -140,8 +140,8 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
-  if (failFast(turn, node, group) || !areMembersDone(turn, group)) return;
-  const { firstFailed: failed, cursor, calls = [] } = memoryOf(turn.state.runtime, group.id);
+  if (failFast(turn, node, group) || !areMembersDone(group)) return;
+  const { firstFailed: failed, cursor, calls = [] } = memoryOf(group);
   if (failed?.isErrored === true) {
     const text = failed.message ?? "";
     const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;

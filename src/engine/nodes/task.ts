@@ -15,6 +15,7 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
+import { membersOf } from "../live.ts";
 import { nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
@@ -99,7 +100,7 @@ function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[
   if (node.role !== "attempt") return [];
   const retry = template.retryStrategy ?? executedSpec(turn.state).retryStrategy;
   if (retry?.affinity?.["nodeAntiAffinity"] === undefined) return [];
-  const hosts = attemptsOf(turn, getNode(turn, node.owner))
+  const hosts = attemptsOf(getNode(turn, node.owner))
     .filter((attempt) => attempt.id !== node.id)
     .map((attempt) => attempt.hostNodeName)
     .filter((host) => host !== undefined);
@@ -180,7 +181,7 @@ export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-starte
   if (fact.hostNodeName !== undefined) patch.hostNodeName = fact.hostNodeName;
   if (isDaemon) patch.daemoned = true;
   change(turn, node, patch);
-  forContainers(turn, node, (container) => {
+  forContainers(node, (container) => {
     if (container.phase === "Pending") change(turn, container, { phase: "Running" });
   });
 }
@@ -287,15 +288,12 @@ function outputsOf(turn: Turn, node: NodeRecord, outcome: TaskOutcome): Outputs 
   };
 }
 
-function forContainers(turn: Turn, node: NodeRecord, visit: (container: NodeRecord) => void): void {
-  for (const id of turn.state.runtime.members.get(node.id) ?? []) {
-    const container = turn.state.nodes.get(id);
-    if (container?.type === "Container") visit(container);
-  }
+function forContainers(node: NodeRecord, visit: (container: NodeRecord) => void): void {
+  for (const member of membersOf(node)) if (member.type === "Container") visit(member);
 }
 
 function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void {
-  forContainers(turn, node, (container) => {
+  forContainers(node, (container) => {
     const own = outcome.containers?.[container.displayName];
     const phase = own?.phase ?? outcome.phase;
     end(turn, container, phase, own?.message);
@@ -304,7 +302,7 @@ function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void
 
 /** Ends the containers of a node that the engine itself has ended. */
 export function endContainersWith(turn: Turn, node: NodeRecord, message: string): void {
-  forContainers(turn, node, (container) => end(turn, container, "Failed", message));
+  forContainers(node, (container) => end(turn, container, "Failed", message));
 }
 
 /** Tells whether a text of the template around the node refers to its `outputs.result`. */

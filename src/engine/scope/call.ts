@@ -10,9 +10,9 @@ import {
   type Frame,
   type GroupMemory,
   memoryOf,
-  releaseCalls,
   type TemplateContext,
-} from "../runtime.ts";
+} from "../live.ts";
+import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { getNode } from "../tree.ts";
 import type { Turn } from "../turn.ts";
@@ -266,7 +266,7 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
     found = taskCalls(turn, boundary, frame, getTask(frame, node.step))
       .find((call) => call.name === node.name);
   } else {
-    const memory = memoryOf(turn.state.runtime, owner.id);
+    const memory = memoryOf(owner);
     const calls = memory.calls ?? expandAgain(turn, boundary, owner, memory);
     memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
     found = memory.callsByName.get(node.name);
@@ -323,7 +323,7 @@ function localsOf(turn: Turn, call: Call, template: Template): Record<string, st
   if (!isGroup(template) && template.suspend === undefined && template.http === undefined) {
     locals["pod.name"] = podName(workflowName(turn.state), call.name, podTemplateName(call));
   }
-  if (wrapper !== undefined) Object.assign(locals, retryLocals(turn, wrapper, call.index ?? 0));
+  if (wrapper !== undefined) Object.assign(locals, retryLocals(wrapper, call.index ?? 0));
   return locals;
 }
 
@@ -368,12 +368,11 @@ export function workOf(turn: Turn, node: NodeRecord): Work {
 
 /** The template of a Steps or DAG node with its inputs filled in. It is kept while the workflow is in memory. */
 export function frameOf(turn: Turn, node: NodeRecord): Frame {
-  return memoryOf(turn.state.runtime, node.id).frame ?? keepFrame(turn, node, workOf(turn, node));
+  return memoryOf(node).frame ?? keepFrame(node, workOf(turn, node));
 }
 
 /** Keeps the template of a Steps or DAG node. */
 export function keepFrame(
-  turn: Turn,
   node: NodeRecord,
   { call, template, written, context }: Work,
 ): Frame {
@@ -388,6 +387,6 @@ export function keepFrame(
     steps: undefined,
     wantedResults: undefined,
   };
-  memoryOf(turn.state.runtime, node.id).frame = frame;
+  memoryOf(node).frame = frame;
   return frame;
 }

@@ -6,7 +6,7 @@ import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { checkBytes } from "../limits.ts";
-import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../runtime.ts";
+import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
 import {

@@ -1,7 +1,7 @@
 /** What the texts at one place of a workflow may refer to: variables, and artifacts by name. */
 import type { Artifact } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Frame } from "../runtime.ts";
+import type { Frame } from "../live.ts";
 import { executedSpec } from "../state.ts";
 import type { Turn } from "../turn.ts";
 import { nodeWithOutputs } from "./attempts.ts";
@@ -55,7 +55,7 @@ export function hookReferences(
   if (member.index === undefined || member.role !== "member") return all;
   // Inside a loop the name of the step means this element.
   const prefix = `${frame.template.dag === undefined ? "steps" : "tasks"}.${member.step ?? ""}.`;
-  return { ...all, scope: joinScopes(elementScope(turn, member, prefix), all.scope) };
+  return { ...all, scope: joinScopes(elementScope(member, prefix), all.scope) };
 }
 
 /** What the hooks and the exit handler of the workflow may refer to. */
@@ -66,8 +66,8 @@ export function workflowReferences(turn: Turn): References {
   };
 }
 
-function elementScope(turn: Turn, member: NodeRecord, prefix: string): Scope {
-  const source = nodeWithOutputs(turn, member);
+function elementScope(member: NodeRecord, prefix: string): Scope {
+  const source = nodeWithOutputs(member);
   const values: Record<string, string> = {
     [`${prefix}status`]: member.phase,
     [`${prefix}id`]: source.id,

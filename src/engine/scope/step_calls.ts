@@ -1,7 +1,7 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
 import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import type { ExpandedCall, Frame } from "../runtime.ts";
+import type { ExpandedCall, Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
 import { expandStep, isPlain } from "./expansion.ts";
