@@ -53,16 +53,21 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   if (patch.inputs !== undefined || patch.outputs !== undefined) {
     noteWork(turn, textSize(patch.inputs) + textSize(patch.outputs));
   }
-  const { state } = turn;
+  const { runtime, nodes } = turn.state;
   const before = node.phase;
-  state.runtime.revision++;
-  if (isCounted(patch)) {
-    account(state.runtime, state.nodes, node, -1);
-    Object.assign(node, patch);
-    account(state.runtime, state.nodes, node, 1);
-  } else Object.assign(node, patch);
+  const counts = isCounted(patch);
+  if (counts) account(runtime, nodes, node, -1);
+  Object.assign(node, patch);
+  if (counts) account(runtime, nodes, node, 1);
+  tellOfChange(turn, node, before);
+}
+
+/** What follows every change of a node. @param before its phase until now */
+function tellOfChange(turn: Turn, node: NodeRecord, before: NodePhase): void {
+  const { runtime } = turn.state;
+  runtime.revision++;
   note(turn, node);
-  wake(state.runtime, node);
+  wake(runtime, node);
   // Nobody waits for anything else.
   if (isFulfilled(node)) wakeOwner(turn, node);
   if (node.phase !== before) {
@@ -124,17 +129,17 @@ export function end(
   const isFull = isExecutable(node.type) && isDone && options.isByUser !== true &&
     hasProgress(node);
   const isGroup = node.type === "Steps" || node.type === "DAG";
-  const { lock, dueAt } = node;
-  const patch: NodePatch = {
-    phase,
-    message: message === "" ? undefined : message,
-    finishedAt: turn.env.now,
-    progress: isFull ? fullProgress(node.progress) : node.progress,
-  };
-  if (isGroup && node.outbound !== undefined) patch.outbound = undefined;
-  for (const member of UNTIL_END) if (node[member] !== undefined) patch[member] = undefined;
-  change(turn, node, patch);
-  const { runtime } = turn.state;
+  const { lock, dueAt, phase: before } = node;
+  const { runtime, nodes } = turn.state;
+  account(runtime, nodes, node, -1);
+  node.phase = phase;
+  node.message = message === "" ? undefined : message;
+  node.finishedAt = turn.env.now;
+  if (isFull) node.progress = fullProgress(node.progress);
+  if (isGroup && node.outbound !== undefined) node.outbound = undefined;
+  for (const member of UNTIL_END) if (node[member] !== undefined) node[member] = undefined;
+  account(runtime, nodes, node, 1);
+  tellOfChange(turn, node, before);
   if (runtime.callCharacters > 0) releaseCalls(runtime, node[LIVE].group);
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined) clearTimer(turn, node);
@@ -152,7 +157,7 @@ export function refreshProgress(turn: Turn): boolean {
   const { budget, state: { runtime, nodes, specs } } = turn;
   if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
     let changed = 0;
-    for (const id of [...runtime.stale ?? []]) {
+    for (const id of runtime.stale === undefined ? [] : [...runtime.stale]) {
       if (budget !== undefined && (budget.isOver || changed++ >= MAX_STALE_IN_TURN)) {
         budget.isOver = budget.isCut = true;
         return false;
@@ -168,7 +173,8 @@ export function refreshProgress(turn: Turn): boolean {
 
 /** Ends the daemons inside a boundary, which are no longer needed. "": those without a boundary. */
 export function stopDaemons(turn: Turn, boundary: string): void {
-  for (const id of [...turn.state.runtime.daemons?.get(boundary) ?? []]) {
+  const daemons = turn.state.runtime.daemons?.get(boundary);
+  for (const id of daemons === undefined ? [] : [...daemons]) {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
     cancelTask(turn, daemon, "daemon is not needed any more");
@@ -269,7 +275,8 @@ function fullProgress(progress: string | undefined): string {
 function wakeWatchers(turn: Turn, node: NodeRecord): void {
   if (node.boundary === undefined) return;
   const { runtime, nodes } = turn.state;
-  for (const id of runtime.watching?.get(node.boundary) ?? []) {
+  if (runtime.watching === undefined) return;
+  for (const id of runtime.watching.get(node.boundary) ?? []) {
     const watcher = nodes.get(id);
     if (watcher !== undefined) wake(runtime, watcher);
   }

@@ -111,6 +111,8 @@ export interface GroupMemory {
   /** Pods, Steps and DAG nodes that failed. */
   unsuccessful: number;
   frame: Frame | undefined;
+  /** Of a Steps node: the group at which it is. Undefined: nobody has looked for it, or it does not exist yet. */
+  group: NodeRecord | undefined;
   /** All calls of a step group, or of the group of a loop. */
   calls: ExpandedCall[] | undefined;
   /** Characters of the calls' arguments, until all calls have begun. */
@@ -168,6 +170,7 @@ export function memoryOf(node: NodeRecord): GroupMemory {
     activeChildren: 0,
     unsuccessful: 0,
     frame: undefined,
+    group: undefined,
     calls: undefined,
     callCharacters: 0,
     unmade: undefined,

@@ -292,11 +292,16 @@ export function isTask(type: NodeType): boolean {
   return type === "Pod" || type === "HTTP" || type === "Plugin";
 }
 
+type Progress = readonly [done: number, total: number];
+
+// Most nodes have one of these.
+const NOTHING_DONE: Progress = [0, 1];
+const ALL_DONE: Progress = [1, 1];
+
 /** Reads `done/total`; anything else counts as 0/0. */
-export function parseProgress(text: string): [number, number] {
-  // Most nodes have one of these.
-  if (text === "0/1") return [0, 1];
-  if (text === "1/1") return [1, 1];
+export function parseProgress(text: string): Progress {
+  if (text === "0/1") return NOTHING_DONE;
+  if (text === "1/1") return ALL_DONE;
   const match = /^(\d+)\/(\d+)$/.exec(text);
   return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
 }

@@ -143,7 +143,7 @@ function beginTask(
   const group = taskNode(turn, node, task, links, "TaskGroup");
   group.role = "loop";
   addNode(turn, group);
-  keepCalls(turn, memoryOf(group), calls, [group.name]);
+  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
   turn.state.runtime.opened.push(group);
   return true;
 }
@@ -213,7 +213,7 @@ function messageOf({ message }: Error): string {
 function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
   const frame = frameOf(turn, node);
   const calls = taskCalls(turn, node, frame, getTask(frame, group.step));
-  keepCalls(turn, memoryOf(group), calls, [group.name]);
+  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
 }
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */

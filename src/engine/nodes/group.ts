@@ -47,13 +47,14 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
   const memory = memoryOf(group);
   const calls = memory.calls ?? [];
   const { opened } = turn.state.runtime;
-  const links: Links = { parents: [group.id] };
+  let links: Links | undefined;
   while (memory.cursor < calls.length) {
     const call = calls[memory.cursor];
     if (call === undefined) return;
     const existing = nodeByName(turn, call.name);
     if (existing === undefined) {
       if (memory.firstFailed?.isErrored === true) return;
+      links ??= { parents: [group.id] };
       const started = createWithoutRun(turn, boundary, group, call, links) ??
         startMember(turn, boundary, group, call, links);
       if (started === undefined) return;
@@ -119,13 +120,13 @@ export function createWithoutRun(
   boundary: NodeRecord,
   owner: NodeRecord,
   call: ExpandedCall,
-  links: Links = { parents: [owner.id] },
+  links?: Links,
 ): NodeRecord | undefined {
   const message = call.error ?? call.skip;
   if (message === undefined) return undefined;
   const existing = nodeByName(turn, call.name);
   if (existing !== undefined) return existing;
-  const whole = memberCall(turn, boundary, owner, call, links);
+  const whole = memberCall(turn, boundary, owner, call, links ?? { parents: [owner.id] });
   const node = newNode(turn, whole, "Skipped", "Running");
   node.nodeFlag = {};
   addNode(turn, node);

@@ -29,11 +29,12 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
-  const groupAt = (index: number) => nodeByName(turn, `${node.name}[${index}]`);
-  let group = groupAt(memory.cursor);
-  let previous = group === undefined && memory.cursor > 0 ? groupAt(memory.cursor - 1) : undefined;
+  let group = memory.group ??= groupAt(turn, node, memory.cursor);
+  let previous = group === undefined && memory.cursor > 0
+    ? groupAt(turn, node, memory.cursor - 1)
+    : undefined;
   if (failFast(turn, node, group ?? previous)) return;
-  for (; group !== undefined; group = groupAt(++memory.cursor)) {
+  for (; group !== undefined; group = memory.group = groupAt(turn, node, ++memory.cursor)) {
     previous = group;
     beginIfUntouched(turn, group);
     if (!hasEnded(group)) return;
@@ -59,9 +60,15 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   succeed(turn, node, frame);
 }
 
+function groupAt(turn: Turn, { name }: NodeRecord, index: number): NodeRecord | undefined {
+  return nodeByName(turn, `${name}[${index}]`);
+}
+
 /** A daemon that ended by itself, unless its step tolerates that. */
 function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
-  for (const id of turn.state.runtime.lostDaemons?.get(node.id) ?? []) {
+  const { lostDaemons } = turn.state.runtime;
+  if (lostDaemons === undefined) return undefined;
+  for (const id of lostDaemons.get(node.id) ?? []) {
     const daemon = turn.state.nodes.get(id);
     if (daemon?.role === "member" && !isTolerated(turn, daemon)) return daemon;
   }
@@ -103,6 +110,7 @@ function addGroup(
   group.nodeFlag = {};
   if (node.isExit === true) group.isExit = true;
   addNode(turn, group);
+  memoryOf(node).group = group;
   turn.state.runtime.opened.push(group);
 }
 
@@ -123,7 +131,7 @@ function workOutSteps(turn: Turn, node: NodeRecord, group: NodeRecord): void {
   const frame = frameOf(turn, node);
   const memory = memoryOf(group);
   const calls = groupCalls(turn, node, frame, group);
-  keepCalls(turn, memory, calls, groupBaseNames(frame, group));
+  keepCalls(turn, memory, calls, () => groupBaseNames(frame, group));
   memory.unmade = 0;
 }
 

@@ -4,7 +4,8 @@
  */
 import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
-import { callOf, frameOf, podTemplateName, type Work, workOf } from "../scope/call.ts";
+import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
+import { podTemplateName } from "../scope/call_variables.ts";
 import { getNode } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
@@ -56,12 +57,7 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   const workflow = workflowName(turn.state);
   const spec = executedSpec(turn.state);
   const pod = podName(workflow, node.name, podTemplateName(call));
-  const avoidHosts = hostsToAvoid(turn, node, template);
   const namespace = workflowNamespace(turn.state);
-  const former = formerKeys(
-    { namespace, name: workflow, nodes: turn.state.nodes.values() },
-    template.inputs?.artifacts ?? [],
-  );
   const task: TaskSpec = {
     id: taskId(turn, node),
     namespace,
@@ -78,8 +74,14 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
   if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
+  const avoidHosts = hostsToAvoid(turn, node, template);
   if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
-  if (former.length > 0) task.formerKeys = former;
+  const { artifacts } = template.inputs ?? {};
+  if (artifacts !== undefined) {
+    const { nodes } = turn.state;
+    const former = formerKeys({ namespace, name: workflow, nodes: nodes.values() }, artifacts);
+    if (former.length > 0) task.formerKeys = former;
+  }
   if (turn.state.header.callbackSecret !== undefined) {
     task.callbackSecret = turn.state.header.callbackSecret;
   }
@@ -141,7 +143,8 @@ function pendingLimit({ timeout, pendingTimeout }: Template): number | undefined
 
 /** Creates the nodes of a container set. A container is a child of the containers on which it depends. */
 function createContainers(turn: Turn, node: NodeRecord, template: Template): void {
-  for (const container of template.containerSet?.containers ?? []) {
+  if (template.containerSet === undefined) return;
+  for (const container of template.containerSet.containers ?? []) {
     const name = `${node.name}.${container.name ?? ""}`;
     const id = nodeId(workflowName(turn.state), name);
     if (turn.state.nodes.has(id)) continue;

@@ -7,9 +7,9 @@ import type { Turn } from "../turn.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { groupIndexOf } from "./frame_steps.ts";
-import { inputScope } from "./inputs.ts";
+import { InputScope } from "./inputs.ts";
 import { artifactNames, findArtifact, stepScope } from "./step_variables.ts";
-import { globalScope } from "./workflow_variables.ts";
+import { GlobalScope } from "./workflow_variables.ts";
 
 /** Everything that the texts of a step, hook or output may refer to. */
 export interface References {
@@ -32,8 +32,8 @@ export function stepReferences(
 ): References {
   const scope = joinScopes(
     stepScope(turn, boundary, frame, isVisible),
-    inputScope(frame.template.inputs),
-    globalScope(turn, { hasEnd: frame.hasEnd }),
+    new InputScope(frame.template.inputs),
+    new GlobalScope(turn, { hasEnd: frame.hasEnd }),
   );
   return {
     scope,
@@ -61,7 +61,7 @@ export function hookReferences(
 /** What the hooks and the exit handler of the workflow may refer to. */
 export function workflowReferences(turn: Turn): References {
   return {
-    scope: globalScope(turn, { hasEnd: true }),
+    scope: new GlobalScope(turn, { hasEnd: true }),
     findArtifact: (name) => globalArtifact(turn, name),
   };
 }
