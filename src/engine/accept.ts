@@ -62,7 +62,7 @@ function take(turn: Turn, fact: Fact): void {
     case "locks-failed":
       return locksFailed(turn, fact.holder, fact.message);
     case "wake":
-      for (const id of turn.state.nodes.keys()) wake(turn.state.runtime, id);
+      for (const node of turn.state.nodes.values()) wake(turn.state.runtime, node);
   }
 }
 

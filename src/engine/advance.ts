@@ -8,6 +8,7 @@ import type { EngineEnv } from "./engine.ts";
 import { isFailure, ManifestNeeded } from "./failure.ts";
 import { complete, finishWorkflow, goOnClosing, runWorkflowHooks, setCondition } from "./finish.ts";
 import { reopen, report } from "./life/life.ts";
+import { LIVE } from "./live.ts";
 import { checkBytes, LimitExceeded } from "./limits.ts";
 import { observeMetrics } from "./metrics.ts";
 import { noteChanges } from "./note_changes.ts";
@@ -68,10 +69,13 @@ function noteCut(turn: Turn, { isCut }: TurnBudget): void {
 /** Templates with so many characters, tags filled in, are kept in memory. */
 const MAX_FILLED = 32_000_000;
 
-function forgetFilled({ state: { runtime } }: Turn): void {
+function forgetFilled({ state: { runtime, nodes } }: Turn): void {
   if (runtime.filledCharacters <= MAX_FILLED) return;
   runtime.filledCharacters = 0;
-  for (const memory of runtime.memories.values()) memory.frame = undefined;
+  for (const node of nodes.values()) {
+    const { group } = node[LIVE];
+    if (group !== undefined) group.frame = undefined;
+  }
 }
 
 function goOn(turn: Turn): void {

@@ -1,5 +1,6 @@
 /** The beginning of a workflow, before its first node: its manifest, its locks, and what it shows once it runs. */
 import type { WorkflowTemplate } from "../spec/manifest.ts";
+import { ownNames } from "../spec/naming.ts";
 import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
 import { NodeFailure } from "./failure.ts";
 import { findStored } from "./stored_manifests.ts";
@@ -9,7 +10,7 @@ import { mergedSpec } from "./scope/merged_spec.ts";
 import { lockKeys } from "./locks/keys.ts";
 import { configMapValue } from "./scope/inputs.ts";
 import { labelText } from "./scope/expressions.ts";
-import { globalScope } from "./scope/workflow_variables.ts";
+import { GlobalScope } from "./scope/workflow_variables.ts";
 import { findInvalidSpec } from "./scope/spec_check.ts";
 import { executedSpec, workflowNamespace } from "./state.ts";
 import type { Turn } from "./turn.ts";
@@ -90,7 +91,7 @@ function applyMetadata(turn: Turn): void {
   if (wanted === undefined) return;
   const labels: Record<string, string> = { ...wanted.labels };
   for (const [key, { expression }] of Object.entries(wanted.labelsFrom ?? {})) {
-    labels[key] = labelText(key, expression, globalScope(turn), turn.env);
+    labels[key] = labelText(key, expression, new GlobalScope(turn), turn.env);
   }
   metadata.labels = { ...metadata.labels, ...labels };
   if (wanted.annotations !== undefined) {
@@ -131,19 +132,19 @@ export function begin(turn: Turn): void {
   const { header } = turn.state;
   if (header.phase === "Running") return;
   report(turn, "begun");
-  delete header.message;
+  header.message = undefined;
   header.startedAt ??= turn.env.now;
   header.hasMoved = true;
-  const { labelPrefix } = turn.env;
+  const names = ownNames(turn.env);
   header.metadata.labels = {
     ...header.metadata.labels,
-    [`${labelPrefix}phase`]: "Running",
-    [`${labelPrefix}completed`]: "false",
+    [names.phase]: "Running",
+    [names.completed]: "false",
   };
   // Clients derive the names of pods from this format.
   header.metadata.annotations = {
     ...header.metadata.annotations,
-    [`${labelPrefix}pod-name-format`]: POD_NAME_FORMAT,
+    [names.podNameFormat]: POD_NAME_FORMAT,
   };
   setCondition(turn, "PodRunning", "False");
   markIndex(turn);

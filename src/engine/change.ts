@@ -6,7 +6,8 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
 import { checkTurn, noteWork } from "./turn_budget.ts";
-import { newPart, textSize } from "./part_sizes.ts";
+import { LIVE } from "./live.ts";
+import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setMember } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
@@ -33,14 +34,16 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   markHeader(turn);
   state.nodes.set(node.id, node);
   state.runtime.revision++;
-  attach(state.runtime, node);
-  account(state.runtime, node, 1);
-  state.pending.nodes.set(node.id, node);
-  const former = state.pending.dropped?.get(node.id)?.part;
-  if (former !== undefined) node.part = newPart(former.key, former.size, false);
-  state.pending.dropped?.delete(node.id);
-  wake(state.runtime, node.id);
-  if (node.owner !== undefined) wake(state.runtime, node.owner);
+  attach(state.nodes, node);
+  account(state.runtime, state.nodes, node, 1);
+  const former = state.pending.dropped?.get(node.id);
+  if (former !== undefined) {
+    node[LIVE].size = former[LIVE].size;
+    state.pending.dropped?.delete(node.id);
+  }
+  note(turn, node);
+  wake(state.runtime, node);
+  wakeOwner(turn, node);
   notePhase(turn, node);
   return node;
 }
@@ -50,37 +53,53 @@ export function change(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   if (patch.inputs !== undefined || patch.outputs !== undefined) {
     noteWork(turn, textSize(patch.inputs) + textSize(patch.outputs));
   }
-  const { state } = turn;
+  const { runtime, nodes } = turn.state;
   const before = node.phase;
-  state.runtime.revision++;
-  if (isCounted(patch)) {
-    account(state.runtime, node, -1);
-    Object.assign(node, patch);
-    account(state.runtime, node, 1);
-  } else Object.assign(node, patch);
-  state.pending.nodes.set(node.id, node);
-  wake(state.runtime, node.id);
+  const counts = isCounted(patch);
+  if (counts) account(runtime, nodes, node, -1);
+  Object.assign(node, patch);
+  if (counts) account(runtime, nodes, node, 1);
+  tellOfChange(turn, node, before);
+}
+
+/** What follows every change of a node. @param before its phase until now */
+function tellOfChange(turn: Turn, node: NodeRecord, before: NodePhase): void {
+  const { runtime } = turn.state;
+  runtime.revision++;
+  note(turn, node);
+  wake(runtime, node);
   // Nobody waits for anything else.
-  if (node.owner !== undefined && isFulfilled(node)) wake(state.runtime, node.owner);
+  if (isFulfilled(node)) wakeOwner(turn, node);
   if (node.phase !== before) {
     notePhase(turn, node);
     wakeWatchers(turn, node);
   }
 }
 
+/** Notes that a node has to be stored. */
+function note({ state: { pending } }: Turn, node: NodeRecord): void {
+  if (node[LIVE].isChanged) return;
+  node[LIVE].isChanged = true;
+  pending.nodes.push(node);
+}
+
+function wakeOwner({ state: { runtime, nodes } }: Turn, { owner }: NodeRecord): void {
+  const above = owner === undefined ? undefined : nodes.get(owner);
+  if (above !== undefined) wake(runtime, above);
+}
+
 /** Removes a node for good. The caller builds the runtime anew afterwards. */
 export function dropNode(turn: Turn, node: NodeRecord): void {
   const { state } = turn;
   state.nodes.delete(node.id);
-  state.pending.nodes.delete(node.id);
+  node[LIVE].isChanged = false;
   (state.pending.dropped ??= new Map()).set(node.id, node);
 }
 
 /** Changes what a node shows of earlier runs. The caller builds the runtime anew afterwards. */
-export function rewrite({ state }: Turn, node: NodeRecord, patch: NodePatch): void {
+export function rewrite(turn: Turn, node: NodeRecord, patch: NodePatch): void {
   Object.assign(node, patch);
-  if (node.part !== undefined) node.part.head = undefined;
-  state.pending.nodes.set(node.id, node);
+  note(turn, node);
 }
 
 /** The manual retry is done, or is given up. */
@@ -110,18 +129,18 @@ export function end(
   const isFull = isExecutable(node.type) && isDone && options.isByUser !== true &&
     hasProgress(node);
   const isGroup = node.type === "Steps" || node.type === "DAG";
-  const { lock, dueAt } = node;
-  const patch: NodePatch = {
-    phase,
-    message: message === "" ? undefined : message,
-    finishedAt: turn.env.now,
-    progress: isFull ? fullProgress(node.progress) : node.progress,
-  };
-  if (isGroup && node.outbound !== undefined) patch.outbound = undefined;
-  for (const member of UNTIL_END) if (node[member] !== undefined) patch[member] = undefined;
-  change(turn, node, patch);
-  const { runtime } = turn.state;
-  if (runtime.callCharacters > 0) releaseCalls(runtime, runtime.memories.get(node.id));
+  const { lock, dueAt, phase: before } = node;
+  const { runtime, nodes } = turn.state;
+  account(runtime, nodes, node, -1);
+  node.phase = phase;
+  node.message = message === "" ? undefined : message;
+  node.finishedAt = turn.env.now;
+  if (isFull) node.progress = fullProgress(node.progress);
+  if (isGroup && node.outbound !== undefined) node.outbound = undefined;
+  for (const member of UNTIL_END) if (node[member] !== undefined) node[member] = undefined;
+  account(runtime, nodes, node, 1);
+  tellOfChange(turn, node, before);
+  if (runtime.callCharacters > 0) releaseCalls(runtime, node[LIVE].group);
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined) clearTimer(turn, node);
   if (isGroup) stopDaemons(turn, node.id);
@@ -138,7 +157,7 @@ export function refreshProgress(turn: Turn): boolean {
   const { budget, state: { runtime, nodes, specs } } = turn;
   if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
     let changed = 0;
-    for (const id of [...runtime.stale ?? []]) {
+    for (const id of runtime.stale === undefined ? [] : [...runtime.stale]) {
       if (budget !== undefined && (budget.isOver || changed++ >= MAX_STALE_IN_TURN)) {
         budget.isOver = budget.isCut = true;
         return false;
@@ -154,7 +173,8 @@ export function refreshProgress(turn: Turn): boolean {
 
 /** Ends the daemons inside a boundary, which are no longer needed. "": those without a boundary. */
 export function stopDaemons(turn: Turn, boundary: string): void {
-  for (const id of [...turn.state.runtime.daemons?.get(boundary) ?? []]) {
+  const daemons = turn.state.runtime.daemons?.get(boundary);
+  for (const id of daemons === undefined ? [] : [...daemons]) {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
     cancelTask(turn, daemon, "daemon is not needed any more");
@@ -254,8 +274,11 @@ function fullProgress(progress: string | undefined): string {
 /** Wakes the nodes whose hooks read other steps of the same boundary. */
 function wakeWatchers(turn: Turn, node: NodeRecord): void {
   if (node.boundary === undefined) return;
-  for (const id of turn.state.runtime.watching?.get(node.boundary) ?? []) {
-    wake(turn.state.runtime, id);
+  const { runtime, nodes } = turn.state;
+  if (runtime.watching === undefined) return;
+  for (const id of runtime.watching.get(node.boundary) ?? []) {
+    const watcher = nodes.get(id);
+    if (watcher !== undefined) wake(runtime, watcher);
   }
 }
 

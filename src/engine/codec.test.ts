@@ -59,7 +59,7 @@ test("the previous form, with arguments in the specs, is read", () => {
     s: JSON.stringify({ schema: 1, spec }),
   });
   expect(state.specs).toEqual({ spec });
-  expect(state.header).toEqual({ metadata, phase: "", machine: "pending", sequence: 0 });
+  expect(state.header).toEqual({ schema: 2, metadata, phase: "", machine: "pending", sequence: 0 });
 });
 
 test("an unknown form is refused", () => {

@@ -5,21 +5,15 @@
  * are then read once for all of them.
  */
 import { errorText } from "../base/error_text.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { newTable } from "../base/table.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
-import {
-  newPart,
-  NODE_PREFIX,
-  type NodePart,
-  noSizes,
-  noteNodeSize,
-  notePartSize,
-  type PartSizes,
-} from "./part_sizes.ts";
+import { LIVE } from "./live.ts";
+import { NODE_PREFIX, noSizes, noteNodeSize, notePartSize, type PartSizes } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
 import {
   areOrders,
@@ -34,20 +28,16 @@ import {
 import { runtimeSteps } from "./runtime.ts";
 import { emptyPending, type Pending, type WorkflowState } from "./state.ts";
 import {
-  fixedMembers,
-  hasEnded,
   type Header,
-  movingMembers,
   type NodeRecord,
   parseProgress,
+  SCHEMA,
   type StoredSpecs,
 } from "./records.ts";
 import { specText } from "./scope/spec_text.ts";
 import { waitsSince } from "./waits.ts";
 import { isArguments, isHeader, isSpecs, nodeOf } from "./stored/stored_form.ts";
 
-/** Number of the stored form. In 1, arguments were in the specs. */
-const SCHEMA = 2;
 /** Part of a retry that is under way. */
 export const RETRY_PART = "r";
 /** Part of requests about many nodes that are under way. */
@@ -86,8 +76,8 @@ export function* loadSteps(
     const node = decodeNode(text, key);
     if (node.id !== key.slice(NODE_PREFIX.length)) throw damaged(key, "it is another node's");
     nodes.set(node.id, node);
-    node.part = newPart(key, text.length, true);
-    sizes.total += text.length;
+    node[LIVE].key = key;
+    noteNodeSize(sizes, node[LIVE], text.length);
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
@@ -125,12 +115,13 @@ function* stateSteps(
   sizes: WorkflowState["sizes"],
 ): Steps<WorkflowState> {
   const header = decode<Header>(parts["h"], "h", isHeader);
+  header.schema = SCHEMA;
   const specs = withArguments(
-    { ...decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared) },
+    decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared),
     parts["a"] === undefined ? {} : decode<StoredArguments>(parts["a"], "a", isArguments),
   );
   header.machine = adoptedLife(header, specs);
-  const runtime = yield* runtimeSteps(nodes.values(), header.isCut);
+  const runtime = yield* runtimeSteps(nodes, header.isCut);
   return {
     header,
     specs,
@@ -140,7 +131,6 @@ function* stateSteps(
     sizes,
     // An older program may have written the entry of a workflow that waits.
     shownWait: runtime.waits.since === undefined ? undefined : "unknown",
-    headText: undefined,
   };
 }
 
@@ -192,43 +182,37 @@ function parsePart(
   }
 }
 
+/** The value of a part, with the number of its form, which it may have another one of than this program writes. */
 function decode<T>(
   text: string | undefined,
   key: string,
-  isWhole: (value: unknown) => boolean,
-  parse: (text: string) => unknown = JSON.parse,
+  isWhole: (value: JsonObject) => boolean,
+  parse?: (text: string) => unknown,
 ): T {
   if (text === undefined) throw new Error(`part "${key}" is missing`);
-  const isPlain = text.startsWith(PREFIX);
-  const value = parsePart(isPlain ? `{${text.slice(PREFIX.length)}` : text, key, parse);
-  if (isPlain && isWhole(value)) return value as T;
-  const { schema, ...rest } = (value ?? {}) as { schema?: number };
-  if (!isPlain && typeof schema !== "number") throw damaged(key, "it has no number of its form");
-  if (schema !== undefined && schema > SCHEMA) {
+  const value = parsePart(text, key, parse);
+  if (!isJsonObject(value) || typeof value["schema"] !== "number") {
+    throw damaged(key, "it has no number of its form");
+  }
+  const { schema } = value;
+  if (schema > SCHEMA) {
     throw new NewerSchema(
       `part "${key}" has schema ${schema}; this program reads up to ${SCHEMA}`,
     );
   }
-  if (!isWhole(rest)) throw damaged(key, "members are missing or of another type");
-  return rest as T;
+  if (!isWhole(value)) throw damaged(key, "members are missing or of another type");
+  return value as T;
 }
 
 function decodeNode(text: string, key: string): NodeRecord {
-  const node = text.startsWith(PREFIX) ? nodeOf(parsePart(text, key)) : undefined;
-  if (node !== undefined) return node;
-  const rest = decode<NodeRecord>(text, key, (value) => nodeOf(value) !== undefined);
-  return nodeOf(rest) as NodeRecord;
+  let node: NodeRecord | undefined;
+  decode(text, key, (value) => (node = nodeOf(value)) !== undefined);
+  return node as unknown as NodeRecord;
 }
 
-/** A part as it is stored. */
+/** A part that is no record, as it is stored. */
 export function encodePart(value: object): string {
-  const text = JSON.stringify(value);
-  return text === "{}" ? `{"schema":${SCHEMA}}` : PREFIX + text.slice(1);
-}
-
-/** A part that is not empty without its last bracket. Put together without a copy, as texts of the runtime are. */
-function openPart(value: object): string {
-  return PREFIX + JSON.stringify(value).slice(1, -1);
+  return JSON.stringify({ schema: SCHEMA, ...value });
 }
 
 /** Arguments of the specs, by the member that has them. */
@@ -239,21 +223,15 @@ const SPEC_MEMBERS = ["spec", "storedWorkflowTemplateSpec"] as const;
 /** Stands in the place of arguments, so that members keep their order. */
 const ELSEWHERE = "{}";
 
-function withArguments(specs: StoredSpecs, given: StoredArguments): StoredSpecs {
+function withArguments(
+  { schema: _schema, ...specs }: StoredSpecs & { schema?: number },
+  given: StoredArguments,
+): StoredSpecs {
   for (const member of SPEC_MEMBERS) {
     const value = given[member];
     if (value !== undefined) specs[member] = { ...specs[member], arguments: value };
   }
   return specs;
-}
-
-function argumentsOf(specs: StoredSpecs): StoredArguments {
-  const found: StoredArguments = {};
-  for (const member of SPEC_MEMBERS) {
-    const given = specs[member]?.arguments;
-    if (given !== undefined) found[member] = given;
-  }
-  return found;
 }
 
 /** The part of the specs without arguments. */
@@ -264,6 +242,16 @@ function specsText({ spec, storedWorkflowTemplateSpec, ...others }: StoredSpecs)
   }
   const rest = JSON.stringify(others);
   return rest === "{}" ? `${text}}` : `${text},${rest.slice(1)}`;
+}
+
+/** The part of their arguments. */
+function argumentsText({ spec, storedWorkflowTemplateSpec }: StoredSpecs): string {
+  return encodePart(
+    {
+      spec: spec.arguments,
+      storedWorkflowTemplateSpec: storedWorkflowTemplateSpec?.arguments,
+    } satisfies { [K in keyof StoredArguments]: StoredArguments[K] | undefined },
+  );
 }
 
 /** What has to be stored and done because of everything since the last call. */
@@ -281,10 +269,10 @@ export function takeChanges(state: WorkflowState): Changes {
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
   const hasProgressed = state.header.phase !== "" && state.header.progress !== progress;
   if (hasProgressed) state.header.progress = progress;
-  if (pending.header || hasProgressed) write("h", headerText(state, pending.header));
+  if (pending.header || hasProgressed) write("h", JSON.stringify(state.header));
   if (pending.specs) {
     write("s", specsText(state.specs));
-    write("a", encodePart(argumentsOf(state.specs)));
+    write("a", argumentsText(state.specs));
   }
   const drop = pending.dropped === undefined ? [] : droppedParts(state.sizes, pending.dropped);
   if (pending.retrying || pending.orders) {
@@ -296,11 +284,13 @@ export function takeChanges(state: WorkflowState): Changes {
       }
     }
   }
-  for (const node of pending.nodes.values()) {
-    const part = node.part ??= newPart(NODE_PREFIX + node.id, 0, false);
-    const text = nodeText(part, node);
-    put[part.key] = text;
-    noteNodeSize(state.sizes, part, text.length);
+  for (const node of pending.nodes) {
+    const live = node[LIVE];
+    if (!live.isChanged) continue;
+    live.isChanged = false;
+    const text = JSON.stringify(node);
+    put[live.key ??= NODE_PREFIX + node.id] = text;
+    noteNodeSize(state.sizes, live, text.length);
     isChanged = true;
   }
   const { effects } = pending;
@@ -312,37 +302,11 @@ export function takeChanges(state: WorkflowState): Changes {
     : { put, drop, effects, needs };
 }
 
-/** The part of a node. A node that runs is written several times, and most of its text stays the same. */
-function nodeText(part: NodePart, node: NodeRecord): string {
-  // It may have members that are not known here.
-  if (node.isImported === true || part.isLoaded) {
-    return encodePart({ ...node, part: undefined });
-  }
-  let { head } = part;
-  if (head === undefined || part.inputs !== node.inputs) {
-    head = openPart(fixedMembers(node));
-    part.inputs = node.inputs;
-  }
-  part.head = hasEnded(node) ? undefined : head;
-  return `${head},${JSON.stringify(movingMembers(node)).slice(1)}`;
-}
-
-/** The part of the header. Often nothing else of it has changed than its progress. */
-function headerText(state: WorkflowState, hasOtherChanges: boolean): string {
-  const { header } = state;
-  if (hasOtherChanges) {
-    state.headText = undefined;
-    return encodePart(header);
-  }
-  state.headText ??= openPart({ ...header, progress: undefined });
-  return `${state.headText},"progress":${JSON.stringify(header.progress)}}`;
-}
-
 /** Keys of the nodes that are gone. */
 function droppedParts(sizes: PartSizes, dropped: ReadonlyMap<string, NodeRecord>): string[] {
-  return Array.from(dropped.values(), ({ id, part }) => {
-    if (part !== undefined) noteNodeSize(sizes, part, 0);
-    return NODE_PREFIX + id;
+  return Array.from(dropped.values(), (node) => {
+    noteNodeSize(sizes, node[LIVE], 0);
+    return NODE_PREFIX + node.id;
   });
 }
 

@@ -8,7 +8,16 @@ import { NODES_SETTING } from "./limits.ts";
 import { noSizes } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
 import { buildRuntime } from "./runtime.ts";
-import { blankNode, type Header, type NodeRecord, type Role, type StoredSpecs } from "./records.ts";
+import { LIVE } from "./live.ts";
+import {
+  blankHeader,
+  blankNode,
+  type Header,
+  type NodeRecord,
+  type Role,
+  SCHEMA,
+  type StoredSpecs,
+} from "./records.ts";
 
 /**
  * A new workflow in memory, all of which has to be stored. A status is taken over as it is.
@@ -23,7 +32,8 @@ export function createWorkflow(
 ): WorkflowState {
   checkCount(workflow, env);
   const { metadata, spec, status } = cloneJson(workflow);
-  const nodes = new Map(importNodes(status?.nodes ?? {}).map((node) => [node.id, node]));
+  const imported = status?.nodes === undefined ? [] : importNodes(status.nodes);
+  const nodes = new Map(imported.map((node) => [node.id, node]));
   const phase = status?.phase ?? "";
   const specs: StoredSpecs = {
     spec,
@@ -32,19 +42,16 @@ export function createWorkflow(
       ? {}
       : { storedWorkflowTemplateSpec: status.storedWorkflowTemplateSpec }),
   };
-  const header: Header = {
-    metadata,
-    ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
-    ...(workflow.kind === undefined ? {} : { kind: workflow.kind }),
-    phase,
-    machine: adoptedLife({ phase }, specs),
-    sequence: nodes.size,
-    ...importStatus(status),
-  };
+  const header = blankHeader(metadata, phase, adoptedLife({ phase }, specs));
+  header.apiVersion = workflow.apiVersion;
+  header.kind = workflow.kind;
+  header.sequence = nodes.size;
+  Object.assign(header, importStatus(status));
   const pending = emptyPending();
   pending.header = pending.specs = pending.index = true;
-  pending.nodes = new Map(nodes);
-  const runtime = buildRuntime(nodes.values());
+  pending.nodes = [...nodes.values()];
+  for (const node of pending.nodes) node[LIVE].isChanged = true;
+  const runtime = buildRuntime(nodes);
   runtime.isChecked = isChecked;
   return {
     header,
@@ -54,7 +61,6 @@ export function createWorkflow(
     pending,
     sizes: noSizes(),
     shownWait: undefined,
-    headText: undefined,
   };
 }
 
@@ -148,7 +154,7 @@ function importNode(
   // A status may have members that are not known here; they are kept.
   Object.assign(node, rest, place);
   Object.assign(node, timeOf("startedAt", startedAt), timeOf("finishedAt", finishedAt));
-  node.part = undefined;
+  node.schema = SCHEMA;
   node.id = id;
   node.name = name;
   node.order = order;

@@ -1,7 +1,9 @@
 /** The end of a workflow: hooks, exit handler, phase, and the clean-up. */
 import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
+import { ownNames } from "../spec/naming.ts";
 import type { LifecycleHook } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
+import { LIVE } from "./live.ts";
 import { nodeByName } from "./tree.ts";
 import {
   cancelTask,
@@ -19,7 +21,7 @@ import { lockHolder } from "./locks/holder.ts";
 import { givesUpClaims, removeClaims } from "./cleanup/volume_claims.ts";
 import { cleanDelayMs, taskOf } from "./nodes/task.ts";
 import { isChosenByPodGc } from "./cleanup/pod_gc.ts";
-import { globalScope } from "./scope/workflow_variables.ts";
+import { GlobalScope } from "./scope/workflow_variables.ts";
 import { hookNames, workflowHook } from "./scope/hook_definitions.ts";
 import { hookName } from "./scope/names.ts";
 import { startOutermost } from "./nodes/look.ts";
@@ -36,7 +38,9 @@ import { shutdownMessage } from "./shutdown/stop_reason.ts";
 /** Begins the workflow's hooks whose conditions hold. True when all hooks that have begun have ended. */
 export function runWorkflowHooks(turn: Turn): boolean {
   let areAllEnded = true;
-  for (const name of hookNames(executedSpec(turn.state).hooks)) {
+  const { hooks } = executedSpec(turn.state);
+  if (hooks === undefined) return true;
+  for (const name of hookNames(hooks)) {
     const hook = workflowHook(turn, name);
     if (hook === undefined) continue;
     let hooked = nodeByName(turn, hookName(workflowName(turn.state), name));
@@ -57,7 +61,7 @@ function startHook(turn: Turn, name: string, hook: LifecycleHook): NodeRecord | 
 function holds(turn: Turn, expression: string): boolean {
   if (expression === "") return false;
   try {
-    return isTrue(expression, globalScope(turn, { hasEnd: true }), turn.env);
+    return isTrue(expression, new GlobalScope(turn, { hasEnd: true }), turn.env);
   } catch (error) {
     if (isFailure(error)) return false;
     throw error;
@@ -129,7 +133,9 @@ const END_REPORTS = { Succeeded: "succeeded", Failed: "failed", Error: "errored"
 export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
-  for (const boundary of [...runtime.daemons?.keys() ?? []]) stopDaemons(turn, boundary);
+  if (runtime.daemons !== undefined) {
+    for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
+  }
   // The end itself counts as a change, after which progress is brought up to date.
   runtime.revision++;
   if (!endLeftovers(turn) || !refreshProgress(turn)) {
@@ -137,26 +143,25 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
     markHeader(turn);
     return;
   }
-  delete header.closing;
+  if (header.closing !== undefined) delete header.closing;
   dropRetrying(turn.state);
   dropOrders(turn.state);
   report(turn, END_REPORTS[phase]);
-  if (message === undefined || message === "") delete header.message;
-  else header.message = message;
+  header.message = message === "" ? undefined : message;
   header.finishedAt = turn.env.now;
   runtime.revision++;
   header.startedAt ??= turn.env.now;
   setCondition(turn, "PodRunning", "False");
   setCondition(turn, "Completed", "True");
-  const { labelPrefix } = turn.env;
+  const names = ownNames(turn.env);
   header.metadata.labels = {
     ...header.metadata.labels,
-    [`${labelPrefix}phase`]: phase,
-    [`${labelPrefix}completed`]: "true",
+    [names.phase]: phase,
+    [names.completed]: "true",
   };
   markIndex(turn);
+  for (const node of runtime.queue) node[LIVE].isQueued = false;
   runtime.queue = [];
-  runtime.queued.clear();
   runtime.cut = [];
   if (header.lock !== undefined) {
     releaseLocks(turn, workflowHolder(turn));
@@ -244,11 +249,14 @@ export function ttlSeconds(turn: Turn, phase: EndPhase): number | undefined {
 /** Sets one of the workflow's conditions. */
 export function setCondition(turn: Turn, type: string, status: string, message?: string): void {
   const { header } = turn.state;
-  const conditions = header.conditions ?? [];
-  const next = { type, status, ...(message === undefined ? {} : { message }) };
+  const next = message === undefined ? { type, status } : { type, status, message };
+  // A view may still have the list.
+  const conditions = header.conditions?.slice() ?? [];
   const at = conditions.findIndex((condition) => condition.type === type);
-  header.conditions = at < 0 ? [...conditions, next] : conditions.with(at, next);
-  turn.state.pending.header = true;
+  if (at < 0) conditions.push(next);
+  else conditions[at] = next;
+  header.conditions = conditions;
+  markHeader(turn);
 }
 
 /** Who holds the locks of the workflow as a whole. */

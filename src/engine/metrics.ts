@@ -6,8 +6,9 @@ import { errorText } from "../base/error_text.ts";
 import { isMetricName, seriesProblem } from "../base/prometheus_text.ts";
 import { isShared } from "../base/shared_json.ts";
 import type { Metrics, PrometheusMetric, Template } from "../spec/manifest.ts";
-import { inputScope } from "./scope/inputs.ts";
-import { callOf, variablesOf } from "./scope/call.ts";
+import { InputScope } from "./scope/inputs.ts";
+import { callOf } from "./scope/call.ts";
+import { VariablesOfCall } from "./scope/call_variables.ts";
 import { emit } from "./change.ts";
 import type { MetricSample } from "./effect.ts";
 import {
@@ -19,9 +20,9 @@ import {
   scopeOf,
 } from "./scope/expressions.ts";
 import { setCondition } from "./finish.ts";
-import { globalScope } from "./scope/workflow_variables.ts";
+import { GlobalScope } from "./scope/workflow_variables.ts";
 import { attemptCount, nodeWithOutputs } from "./scope/attempts.ts";
-import { executedSpec, type WorkflowState } from "./state.ts";
+import { executedSpec, workflowName, type WorkflowState } from "./state.ts";
 import { hasEnded, type NodeRecord } from "./records.ts";
 import type { Turn } from "./turn.ts";
 import { resolveTemplate } from "./scope/templates.ts";
@@ -106,9 +107,9 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
   if (template.metrics === undefined) return;
   const scope = joinScopes(
     scopeOf(nodeValues(turn, node)),
-    inputScope(node.inputs),
-    variablesOf(turn, call, template).locals,
-    globalScope(turn, { hasEnd: call.hasEnd }),
+    new InputScope(node.inputs),
+    new VariablesOfCall(call, template, workflowName(turn.state)),
+    new GlobalScope(turn, { hasEnd: call.hasEnd }),
   );
   observe(turn, template.metrics, {
     scope,
@@ -120,12 +121,12 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
 
 /** Variables of the node itself. */
 function nodeValues(turn: Turn, node: NodeRecord): Record<string, string> {
-  const { outputs } = nodeWithOutputs(turn, node);
+  const { outputs } = nodeWithOutputs(node);
   const until = node.finishedAt ?? turn.env.now;
   const values: Record<string, string> = {
     status: node.phase,
     duration: ((until - (node.startedAt ?? until)) / 1000).toFixed(6),
-    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(turn, node) - 1 : 0)),
+    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(node) - 1 : 0)),
   };
   if (outputs?.exitCode !== undefined) values["exitCode"] = outputs.exitCode;
   if (outputs?.result !== undefined) values["outputs.result"] = outputs.result;
@@ -148,7 +149,7 @@ function observeWorkflow(turn: Turn, metrics: Metrics, before: Before, errors: s
     values[`workflow.resourcesDuration.${name}`] = String(seconds);
   }
   observe(turn, metrics, {
-    scope: joinScopes(scopeOf(values), globalScope(turn, { hasEnd: true })),
+    scope: joinScopes(scopeOf(values), new GlobalScope(turn, { hasEnd: true })),
     key: header.metadata.uid ?? "",
     hasEnded: isEnd,
     startedAt: header.startedAt,

@@ -1,23 +1,11 @@
 /** Sizes of the stored parts of a workflow, in characters. */
-import type { Inputs } from "../spec/manifest.ts";
+import type { Live } from "./live.ts";
 
 /** Sizes of all parts, kept up to date part by part, so that a change needs no look at the other parts. */
 export interface PartSizes {
   total: number;
   /** Of the parts that are no nodes', by key. */
   others: Map<string, number>;
-}
-
-/** The stored part of a node. Its key is kept, since to make it for each commit costs as much as all other work on it. */
-export interface NodePart {
-  key: string;
-  size: number;
-  /** It was loaded, and may have members that are not known here. */
-  isLoaded: boolean;
-  /** Its text up to what changes while a node runs. Undefined: not known, or not needed any more. */
-  head: string | undefined;
-  /** The inputs from which that text was made. */
-  inputs: Inputs | undefined;
 }
 
 /** What the keys of nodes' parts begin with; the id follows. */
@@ -27,15 +15,10 @@ export function noSizes(): PartSizes {
   return { total: 0, others: new Map() };
 }
 
-/** A part of which only the size may be known. */
-export function newPart(key: string, size: number, isLoaded: boolean): NodePart {
-  return { key, size, isLoaded, head: undefined, inputs: undefined };
-}
-
 /** Notes the new size of a node's part; 0 when it was dropped. */
-export function noteNodeSize(sizes: PartSizes, part: NodePart, size: number): void {
-  sizes.total += size - part.size;
-  part.size = size;
+export function noteNodeSize(sizes: PartSizes, live: Live, size: number): void {
+  sizes.total += size - live.size;
+  live.size = size;
 }
 
 /** Notes the new size of any other part; 0 when it was dropped. */

@@ -16,8 +16,11 @@ import type {
 } from "../spec/manifest.ts";
 import type { TraceOrigin } from "../base/trace_context.ts";
 import type { LockKey } from "./effect.ts";
-import type { NodePart } from "./part_sizes.ts";
+import { LIVE, type Live, newLive } from "./live.ts";
 import type { EndPhase, LifeState } from "./life/statechart.ts";
+
+/** Number of the stored form. In 1, arguments were in the specs. */
+export const SCHEMA = 2;
 
 /** What a node is to the node that waits for it. */
 export type Role =
@@ -38,11 +41,13 @@ export type Role =
 
 /**
  * One node as it is stored. Times are epoch ms. Undefined means false, empty or zero. In memory the usual members of all
- * records stand in the same order ({@link blankNode}), so what reads them is fast. Members that are undefined are not stored.
+ * records stand in the same order ({@link blankNode}), so what reads them is fast. Its JSON is its stored part, without the
+ * members that are undefined.
  */
 export interface NodeRecord {
-  /** Its stored part, in memory only; undefined: it was never stored. */
-  part?: NodePart | undefined;
+  /** In memory only, and no part of its JSON. */
+  [LIVE]: Live;
+  schema: number;
   id: string;
   name: string;
   displayName: string;
@@ -122,7 +127,10 @@ export interface EarlyCallback extends CallbackNote {
   message?: string;
 }
 
-/** A node of which little is known yet, with room for the members that most nodes get. Its order comes when it is added. */
+/**
+ * A node of which little is known yet, with room for the members that most nodes get. Its order comes when it is added. Stores
+ * shorten texts with their members in this order.
+ */
 export function blankNode(
   id: string,
   name: string,
@@ -132,12 +140,10 @@ export function blankNode(
   phase: NodePhase,
 ): NodeRecord {
   return {
-    part: undefined,
+    schema: SCHEMA,
     id,
     name,
     displayName,
-    type,
-    phase,
     role,
     order: 0,
     owner: undefined,
@@ -148,96 +154,40 @@ export function blankNode(
     after: undefined,
     templateName: undefined,
     templateScope: undefined,
+    inputs: undefined,
+    type,
+    phase,
     message: undefined,
     startedAt: undefined,
     finishedAt: undefined,
     progress: undefined,
     nodeFlag: undefined,
-    inputs: undefined,
     outputs: undefined,
     taskResultSynced: undefined,
     starts: undefined,
+    [LIVE]: newLive(),
   };
 }
 
-/** Members that a node has from its beginning and keeps, as long as its record and its inputs stay the same. */
-export function fixedMembers(node: NodeRecord) {
-  const { id, name, displayName, role, order, owner, boundary, step, index } = node;
-  const { parents, after, templateName, templateScope, inputs } = node;
-  return {
-    id,
-    name,
-    displayName,
-    role,
-    order,
-    owner,
-    boundary,
-    step,
-    index,
-    parents,
-    after,
-    templateName,
-    templateScope,
-    inputs,
-  };
-}
-
-type Moving = Omit<NodeRecord, "part" | keyof ReturnType<typeof fixedMembers>>;
-
-/** All other members. */
-export function movingMembers(node: NodeRecord): { [K in keyof Required<Moving>]: Moving[K] } {
-  return {
-    type: node.type,
-    phase: node.phase,
-    hook: node.hook,
-    outbound: node.outbound,
-    targets: node.targets,
-    templateRef: node.templateRef,
-    message: node.message,
-    startedAt: node.startedAt,
-    finishedAt: node.finishedAt,
-    progress: node.progress,
-    resourcesDuration: node.resourcesDuration,
-    podIP: node.podIP,
-    hostNodeName: node.hostNodeName,
-    daemoned: node.daemoned,
-    nodeFlag: node.nodeFlag,
-    outputs: node.outputs,
-    memoizationStatus: node.memoizationStatus,
-    synchronizationStatus: node.synchronizationStatus,
-    taskResultSynced: node.taskResultSynced,
-    starts: node.starts,
-    lock: node.lock,
-    dueAt: node.dueAt,
-    deadline: node.deadline,
-    deadlineMessage: node.deadlineMessage,
-    isErrored: node.isErrored,
-    isTimedOut: node.isTimedOut,
-    isLostDaemon: node.isLostDaemon,
-    isImported: node.isImported,
-    isExit: node.isExit,
-    callback: node.callback,
-  };
-}
-
-/** Everything of a workflow except its nodes and specs. */
+/** Everything of a workflow except its nodes and specs. Its JSON is its stored part. */
 export interface Header {
+  schema: number;
   metadata: ObjectMeta;
-  apiVersion?: string;
-  kind?: string;
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
   phase: WorkflowPhase;
   /** `done/total` at the last stored change, for views without nodes. */
-  progress?: string;
-  message?: string;
-  startedAt?: number;
-  finishedAt?: number;
+  progress?: string | undefined;
+  message?: string | undefined;
+  startedAt?: number | undefined;
+  finishedAt?: number | undefined;
   outputs?: Outputs;
-  conditions?: Condition[];
+  conditions?: Condition[] | undefined;
   resourcesDuration?: Record<string, number>;
   /** Locks of the workflow as a whole. */
   lock?: LockNote;
   /** The manifest was checked and its metadata applied. A manual retry does not repeat that. */
-  isPrepared?: boolean;
+  isPrepared?: boolean | undefined;
   /** The message that came with the request to stop. */
   stopMessage?: string;
   /** For each global output the creation order of the node that wrote it. */
@@ -253,7 +203,7 @@ export interface Header {
   /** Members of an imported status that the engine does not keep up to date. */
   imported?: Record<string, unknown>;
   /** An imported workflow has continued here. */
-  hasMoved?: boolean;
+  hasMoved?: boolean | undefined;
   /** Seals the marks of this workflow. Never shown. Absent: no step was given a URL of a callback. */
   callbackSecret?: string;
   /** Callbacks that came before their step waits, by the name of its node. */
@@ -264,6 +214,30 @@ export interface Header {
   retries?: number;
   /** State of its life. Changed by `life/` only. */
   machine: LifeState;
+}
+
+/** A header with room for the members that most headers get. Stores shorten texts with their members in this order. */
+export function blankHeader(
+  metadata: ObjectMeta,
+  phase: WorkflowPhase,
+  machine: LifeState,
+): Header {
+  return {
+    schema: SCHEMA,
+    metadata,
+    apiVersion: undefined,
+    kind: undefined,
+    phase,
+    machine,
+    sequence: 0,
+    isPrepared: undefined,
+    startedAt: undefined,
+    hasMoved: undefined,
+    conditions: undefined,
+    progress: undefined,
+    message: undefined,
+    finishedAt: undefined,
+  };
 }
 
 /** Locks of one holder. */
@@ -318,11 +292,16 @@ export function isTask(type: NodeType): boolean {
   return type === "Pod" || type === "HTTP" || type === "Plugin";
 }
 
+type Progress = readonly [done: number, total: number];
+
+// Most nodes have one of these.
+const NOTHING_DONE: Progress = [0, 1];
+const ALL_DONE: Progress = [1, 1];
+
 /** Reads `done/total`; anything else counts as 0/0. */
-export function parseProgress(text: string): [number, number] {
-  // Most nodes have one of these.
-  if (text === "0/1") return [0, 1];
-  if (text === "1/1") return [1, 1];
+export function parseProgress(text: string): Progress {
+  if (text === "0/1") return NOTHING_DONE;
+  if (text === "1/1") return ALL_DONE;
   const match = /^(\d+)\/(\d+)$/.exec(text);
   return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
 }

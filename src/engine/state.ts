@@ -17,8 +17,6 @@ export interface WorkflowState {
   sizes: PartSizes;
   /** What the index entry says about `waitsSince`. */
   shownWait: number | undefined | "unknown";
-  /** The stored text of the header without its progress; undefined when that has changed since. */
-  headText: string | undefined;
   /** A manual retry that is under way. The workflow does nothing else until it is done. */
   retrying?: Retrying;
   /** Requests about many nodes that are under way. The workflow does nothing else until they are done. */
@@ -34,7 +32,8 @@ export interface Pending {
   retrying: boolean;
   /** Requests about many nodes have come in or moved on. */
   orders: boolean;
-  nodes: Map<string, NodeRecord>;
+  /** Those among them that were dropped since are not stored. */
+  nodes: NodeRecord[];
   /** Undefined: none. */
   dropped: Map<string, NodeRecord> | undefined;
   effects: Effect[];
@@ -51,7 +50,7 @@ export function emptyPending(): Pending {
     index: false,
     retrying: false,
     orders: false,
-    nodes: new Map(),
+    nodes: [],
     dropped: undefined,
     effects: [],
     phased: [],

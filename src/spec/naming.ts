@@ -20,9 +20,35 @@ export function apiVersionOf({ apiGroup }: Pick<Naming, "apiGroup">): string {
   return `${apiGroup}/v1alpha1`;
 }
 
+/** What every workflow that runs has. */
+interface OwnNames {
+  /** Label: whether it has ended, "true" or "false". */
+  completed: string;
+  /** Label: its phase. */
+  phase: string;
+  /** Annotation: how its pods are named. */
+  podNameFormat: string;
+}
+
+// A memo of a pure function: one text for all who ask, which the runtime has to hash only once.
+let last: OwnNames & { prefix: string } | undefined;
+
+/** The labels and annotations that every workflow gets. */
+export function ownNames({ labelPrefix }: Pick<Naming, "labelPrefix">): OwnNames {
+  if (last?.prefix !== labelPrefix) {
+    last = {
+      prefix: labelPrefix,
+      completed: `${labelPrefix}completed`,
+      phase: `${labelPrefix}phase`,
+      podNameFormat: `${labelPrefix}pod-name-format`,
+    };
+  }
+  return last;
+}
+
 /** Label: whether a workflow has ended, "true" or "false". */
-export function completedLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
-  return `${labelPrefix}completed`;
+export function completedLabel(naming: Pick<Naming, "labelPrefix">): string {
+  return ownNames(naming).completed;
 }
 
 /** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */

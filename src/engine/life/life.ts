@@ -92,7 +92,7 @@ export function adoptedLife(
   { spec }: StoredSpecs,
 ): LifeState {
   if (isAside === true) return "aside";
-  const stored = LIFE_STATES.find((life) => life === machine);
+  const stored = machine === undefined ? undefined : LIFE_STATES.find((life) => life === machine);
   if (stored !== undefined && LIFE.states[stored].meta.phases.includes(phase)) return stored;
   if (phase === "Succeeded") return "succeeded";
   if (phase === "Failed") return "failed";

@@ -8,7 +8,7 @@ import type { Effect } from "../effect.ts";
 import type { IndexEntry } from "../index_entry.ts";
 import { ASIDE } from "./life.ts";
 import { noticedWorkflow } from "../note_changes.ts";
-import type { Header } from "../records.ts";
+import { type Header, SCHEMA } from "../records.ts";
 import { usableHeader } from "../stored/stored_form.ts";
 
 /** What is known without the stored parts. */
@@ -33,6 +33,7 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
   const metadata = { ...found?.metadata, namespace, name };
   const { closing: _closing, isCut: _isCut, lock: _lock, ...rest } = found ?? {};
   const header: Header = {
+    schema: SCHEMA,
     sequence: 0,
     ...rest,
     metadata: {
@@ -70,7 +71,7 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
       notice: { change: "Failed", at: now, workflow },
     });
   }
-  const put: Record<string, string> = { h: encodePart(header) };
+  const put: Record<string, string> = { h: JSON.stringify(header) };
   // Something has to be there to be shown.
   if (parts["s"] === undefined) put["s"] = encodePart({ spec: {} });
   return { put, index: indexEntry({ header }), effects };

@@ -61,9 +61,9 @@ const STARTS: Readonly<Partial<Record<NodeType, Start>>> = {
 };
 
 function startBoundary(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
-  keepFrame(turn, node, work);
+  keepFrame(node, work);
   change(turn, node, { ...status, phase: "Running", startedAt: turn.env.now });
-  turn.state.runtime.opened.push(node.id);
+  turn.state.runtime.opened.push(node);
 }
 
 /** The attempts show the memoization. The retry node of a hook has the same flag as its attempts. */
@@ -73,7 +73,7 @@ function startRetry(turn: Turn, node: NodeRecord, { call: { flag } }: Work): voi
     startedAt: turn.env.now,
     ...(flag?.hooked === true ? { nodeFlag: { ...flag, retried: true } } : {}),
   });
-  turn.state.runtime.opened.push(node.id);
+  turn.state.runtime.opened.push(node);
 }
 
 function startExecution(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {

@@ -8,8 +8,9 @@ import {
   type DagPlan,
   type ExpandedCall,
   type Frame,
+  membersOf,
   memoryOf,
-} from "../runtime.ts";
+} from "../live.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
@@ -38,11 +39,11 @@ import { beginIfUntouched, isUntouched } from "./start.ts";
 /** Continues a DAG node: finds the tasks that have become ready, and begins them. */
 export function evaluateDag(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
-  const memory = memoryOf(turn.state.runtime, node.id);
+  const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frameOf(turn, node));
   if (failFast(turn, node, undefined)) return;
-  noteDone(turn, dag, memory.news);
-  memory.news = [];
+  noteDone(dag, memory.news ?? []);
+  memory.news = undefined;
   startTasks(turn, node);
 }
 
@@ -50,12 +51,12 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
 export function startTasks(turn: Turn, node: NodeRecord): void {
   if (hasEnded(node)) return;
   const frame = frameOf(turn, node);
-  const memory = memoryOf(turn.state.runtime, node.id);
+  const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frame);
   beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
   if (hasEnded(node) || failFast(turn, node, undefined)) return;
-  if (!areMembersDone(turn, node)) return;
+  if (!areMembersDone(node)) return;
   if (dag.ready.length > dag.firstReady && memory.firstFailed === undefined) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
@@ -68,17 +69,17 @@ function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): voi
   for (const step of frame.template.dag?.tasks ?? []) {
     if (!isLoop(step)) continue;
     const task = nodeByName(turn, `${node.name}.${step.name}`);
-    const fault = task?.type === "TaskGroup" ? loopFault(turn, task, step) : undefined;
+    const fault = task?.type === "TaskGroup" ? loopFault(task, step) : undefined;
     if (fault !== undefined) return failNode(turn, node, fault);
   }
   succeed(turn, node, frame);
 }
 
 /** Counts down, at the tasks that wait for them, the tasks that are done. */
-function noteDone(turn: Turn, dag: DagMemory, news: readonly string[]): void {
+function noteDone(dag: DagMemory, news: readonly NodeRecord[]): void {
   const { plan: { numbers, dependents }, waitingFor, begun } = dag;
-  for (const id of news) {
-    const task = numbers.get(turn.state.nodes.get(id)?.step ?? "");
+  for (const { step = "" } of news) {
+    const task = numbers.get(step);
     if (task === undefined) continue;
     begun[task] = 1;
     for (const dependent of dependents[task] ?? []) {
@@ -142,8 +143,8 @@ function beginTask(
   const group = taskNode(turn, node, task, links, "TaskGroup");
   group.role = "loop";
   addNode(turn, group);
-  keepCalls(turn, memoryOf(turn.state.runtime, group.id), calls, [group.name]);
-  turn.state.runtime.opened.push(group.id);
+  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
+  turn.state.runtime.opened.push(group);
   return true;
 }
 
@@ -178,7 +179,7 @@ function shouldRun(
   }
   const results = new Map(ids.map((id, at) => {
     const dependency = nodes.get(id);
-    const elements = dependency?.type === "TaskGroup" ? elementsOf(turn, dependency) : [];
+    const elements = dependency?.type === "TaskGroup" ? elementsOf(dependency) : [];
     return [names[dependencies[at] ?? -1] ?? "", taskResults(dependency, elements)] as const;
   }));
   const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
@@ -195,10 +196,8 @@ function isDoneFor(task: StepLike | undefined, node: NodeRecord | undefined): bo
     (task?.continueOn?.failed === true && phase === "Failed");
 }
 
-function elementsOf(turn: Turn, group: NodeRecord): NodeRecord[] {
-  return (turn.state.runtime.members.get(group.id) ?? [])
-    .map((id) => turn.state.nodes.get(id))
-    .filter((element) => element?.role === "member") as NodeRecord[];
+function elementsOf(group: NodeRecord): NodeRecord[] {
+  return membersOf(group).filter(({ role }) => role === "member");
 }
 
 /** Continues the group of a loop: works out its calls, and begins them. */
@@ -214,7 +213,7 @@ function messageOf({ message }: Error): string {
 function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
   const frame = frameOf(turn, node);
   const calls = taskCalls(turn, node, frame, getTask(frame, group.step));
-  keepCalls(turn, memoryOf(turn.state.runtime, group.id), calls, [group.name]);
+  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
 }
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */
@@ -223,11 +222,11 @@ export function startElements(turn: Turn, group: NodeRecord): void {
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
-  const { cursor, calls = [], done } = memoryOf(turn.state.runtime, group.id);
+  const { cursor, calls = [], doneCount } = memoryOf(group);
   // Hooks of the loop itself do not count.
-  if (cursor < calls.length || done.size < calls.length) return;
+  if (cursor < calls.length || doneCount < calls.length) return;
   let phase: NodePhase = "Succeeded";
-  for (const element of elementsOf(turn, group)) {
+  for (const element of elementsOf(group)) {
     if (isFailedOrError(element)) phase = element.phase;
   }
   end(turn, group, phase);

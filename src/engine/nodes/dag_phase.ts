@@ -6,7 +6,7 @@ import type { NodePhase } from "../../spec/manifest.ts";
 import { nodeByName } from "../tree.ts";
 import { dependenciesOf } from "../scope/dag_plan.ts";
 import { outboundOf } from "./graph.ts";
-import type { Frame } from "../runtime.ts";
+import type { Frame } from "../live.ts";
 import { isCompleted, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 

@@ -3,7 +3,8 @@
  * A closed gate is no error: nothing is created, and the node that asked waits.
  */
 import { setMember } from "../member_sets.ts";
-import { boundaryCount, wake } from "../runtime.ts";
+import { memoryOf } from "../live.ts";
+import { wake } from "../runtime.ts";
 import { executedSpec } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -24,7 +25,7 @@ export function isGateOpen(
   if (boundary === undefined) return true;
   const { failFast, parallelism } = frameOf(turn, boundary).template;
   if (failFast !== true && parallelism === undefined) return true;
-  const count = boundaryCount(runtime, boundary.id);
+  const count = memoryOf(boundary);
   if (failFast === true && count.unsuccessful > 0) return false;
   if (parallelism !== undefined && count[counted] >= parallelism) {
     setMember(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
@@ -54,8 +55,8 @@ export function wakeGated(turn: Turn): boolean {
   if (gated !== undefined && gated.size > 0 && !isWorkflowFull(turn)) {
     const first = firstInTree(turn, gated, tried);
     if (first !== undefined) {
-      tried.add(first);
-      gated.delete(first);
+      tried.add(first.id);
+      gated.delete(first.id);
       wake(runtime, first);
       return true;
     }
@@ -67,14 +68,14 @@ export function wakeGated(turn: Turn): boolean {
       continue;
     }
     const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
-    const count = boundaryCount(runtime, id);
+    const count = memoryOf(boundary);
     if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
     // A further attempt is no new child, so only active pods count for it.
     const isAttemptOnly = count.activeChildren >= limit;
     const first = firstInTree(turn, waiters, tried, isAttemptOnly ? "Retry" : undefined);
     if (first === undefined) continue;
-    tried.add(first);
-    waiters.delete(first);
+    tried.add(first.id);
+    waiters.delete(first.id);
     if (waiters.size === 0) gatedIn?.delete(id);
     wake(runtime, first);
     return true;
@@ -88,8 +89,8 @@ function firstInTree(
   waiters: Set<string>,
   tried: ReadonlySet<string>,
   type?: NodeRecord["type"],
-): string | undefined {
-  let best: { id: string; path: number[] } | undefined;
+): NodeRecord | undefined {
+  let best: { node: NodeRecord; path: number[] } | undefined;
   for (const id of waiters) {
     const node = turn.state.nodes.get(id);
     if (node === undefined) {
@@ -98,9 +99,9 @@ function firstInTree(
     }
     if (tried.has(id) || (type !== undefined && node.type !== type)) continue;
     const path = pathOf(turn, node);
-    if (best === undefined || isBefore(path, best.path)) best = { id, path };
+    if (best === undefined || isBefore(path, best.path)) best = { node, path };
   }
-  return best?.id;
+  return best?.node;
 }
 
 function pathOf(turn: Turn, node: NodeRecord): number[] {

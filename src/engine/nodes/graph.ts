@@ -5,6 +5,7 @@
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { EdgeLimit } from "../ongoing.ts";
+import { membersOf } from "../live.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 
@@ -46,7 +47,7 @@ const collectItself: Collect = (_state, node, found) => {
 };
 
 const collectMembers: Collect = (state, node, found, known) => {
-  const members = membersOf(state, node);
+  const members = membersOf(node);
   if (members.length === 0) found.push(node.id);
   for (const member of members) collect(state, member, found, known);
 };
@@ -62,11 +63,11 @@ const OUTBOUND: Readonly<Record<NodeType, Collect>> = {
   DAG: collectInside,
   StepGroup: collectMembers,
   TaskGroup: collectMembers,
-  Retry(state, node, found) {
-    found.push(membersOf(state, node).at(-1)?.id ?? node.id);
+  Retry(_state, node, found) {
+    found.push(membersOf(node).at(-1)?.id ?? node.id);
   },
-  Pod(state, node, found) {
-    const containers = membersOf(state, node).filter((member) => member.type === "Container");
+  Pod(_state, node, found) {
+    const containers = membersOf(node).filter((member) => member.type === "Container");
     if (containers.length === 0) found.push(node.id);
     else found.push(...lastContainers(containers));
   },
@@ -129,8 +130,8 @@ function findOwnOutbound(
 ): readonly string[] {
   const found: string[] = [];
   if (node.type === "Steps") {
-    const last = membersOf(state, node).filter((member) => member.type === "StepGroup").at(-1);
-    for (const member of last === undefined ? [] : membersOf(state, last)) {
+    const last = membersOf(node).filter((member) => member.type === "StepGroup").at(-1);
+    for (const member of last === undefined ? [] : membersOf(last)) {
       collect(state, member, found, known);
     }
     return found;
@@ -140,12 +141,6 @@ function findOwnOutbound(
     if (target !== undefined) collect(state, target, found, known);
   }
   return found;
-}
-
-function membersOf(state: WorkflowState, node: NodeRecord): NodeRecord[] {
-  return (state.runtime.members.get(node.id) ?? [])
-    .map((id) => state.nodes.get(id))
-    .filter((member) => member !== undefined);
 }
 
 /** Most edges that are worked out in full: where wide loops join, there are as many as the product of their lengths. */

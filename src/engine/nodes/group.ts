@@ -3,13 +3,8 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
-import {
-  boundaryCount,
-  type ExpandedCall,
-  type Frame,
-  memoryOf,
-  releaseCalls,
-} from "../runtime.ts";
+import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
+import { releaseCalls } from "../runtime.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
@@ -34,7 +29,7 @@ const FAIL_FAST_TEXT = "template has failed or errored children and failFast ena
  */
 export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undefined): boolean {
   if (frameOf(turn, node).template.failFast !== true) return false;
-  const count = boundaryCount(turn.state.runtime, node.id);
+  const count = memoryOf(node);
   if (count.unsuccessful === 0) return false;
   if (count.activeChildren === 0) {
     if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
@@ -49,16 +44,17 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
  * group, which is then looked at first.
  */
 export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord): void {
-  const memory = memoryOf(turn.state.runtime, group.id);
+  const memory = memoryOf(group);
   const calls = memory.calls ?? [];
   const { opened } = turn.state.runtime;
-  const links: Links = { parents: [group.id] };
+  let links: Links | undefined;
   while (memory.cursor < calls.length) {
     const call = calls[memory.cursor];
     if (call === undefined) return;
     const existing = nodeByName(turn, call.name);
     if (existing === undefined) {
       if (memory.firstFailed?.isErrored === true) return;
+      links ??= { parents: [group.id] };
       const started = createWithoutRun(turn, boundary, group, call, links) ??
         startMember(turn, boundary, group, call, links);
       if (started === undefined) return;
@@ -95,7 +91,7 @@ export function openBoundary(
   if (hasEnded(group) || isUntouched(group)) return undefined;
   const node = getNode(turn, group.owner);
   if (hasEnded(node)) return undefined;
-  if (memoryOf(turn.state.runtime, group.id).calls !== undefined) return node;
+  if (memoryOf(group).calls !== undefined) return node;
   try {
     workOut(turn, node, group);
     return node;
@@ -124,13 +120,13 @@ export function createWithoutRun(
   boundary: NodeRecord,
   owner: NodeRecord,
   call: ExpandedCall,
-  links: Links = { parents: [owner.id] },
+  links?: Links,
 ): NodeRecord | undefined {
   const message = call.error ?? call.skip;
   if (message === undefined) return undefined;
   const existing = nodeByName(turn, call.name);
   if (existing !== undefined) return existing;
-  const whole = memberCall(turn, boundary, owner, call, links);
+  const whole = memberCall(turn, boundary, owner, call, links ?? { parents: [owner.id] });
   const node = newNode(turn, whole, "Skipped", "Running");
   node.nodeFlag = {};
   addNode(turn, node);
@@ -139,15 +135,15 @@ export function createWithoutRun(
 }
 
 /** Tells whether every member of a group is done. */
-export function areMembersDone(turn: Turn, group: NodeRecord): boolean {
-  const members = turn.state.runtime.memberCounts.get(group.id) ?? 0;
-  return memoryOf(turn.state.runtime, group.id).done.size >= members;
+export function areMembersDone(group: NodeRecord): boolean {
+  const { doneCount, memberCount } = memoryOf(group);
+  return doneCount >= memberCount;
 }
 
 /** What is wrong with the results of a loop that has ended; undefined when nothing is. @param node the group of the loop */
-export function loopFault(turn: Turn, node: NodeRecord, step: StepLike): string | undefined {
+export function loopFault(node: NodeRecord, step: StepLike): string | undefined {
   try {
-    loopOutputs(turn, { node, step });
+    loopOutputs({ node, step });
     return undefined;
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -5,6 +5,7 @@
  */
 import { isFailure, ManifestNeeded } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
+import { LIVE } from "../live.ts";
 import { interrupt, type Interrupted, stackOpened, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import type { Call } from "../scope/call.ts";
@@ -19,25 +20,22 @@ import { beginLocked, startCall } from "./start.ts";
 
 /** Looks at all nodes that were woken, for as long as the turn lasts. Interrupted nodes come first. */
 export function lookAtWoken(turn: Turn): void {
-  const { runtime, nodes } = turn.state;
+  const { runtime } = turn.state;
   if (!resumeInterrupted(turn)) return;
   // Nodes that need a manifest that is not loaded. The next turn looks at them again.
-  const left: string[] = [];
+  let left: NodeRecord[] | undefined;
   let at = 0;
   try {
     while (at < runtime.queue.length) {
-      const id = runtime.queue[at++];
-      if (id === undefined) continue;
-      runtime.queued.delete(id);
-      const node = nodes.get(id);
-      if (node === undefined) continue;
-      if (lookSafely(turn, node, "look")) left.push(id);
+      const node = runtime.queue[at++] as NodeRecord;
+      node[LIVE].isQueued = false;
+      if (lookSafely(turn, node, "look")) (left ??= []).push(node);
       if (isOver(turn) || !resumeInterrupted(turn)) break;
     }
   } finally {
     if (at === runtime.queue.length) runtime.queue.length = 0;
     else runtime.queue.splice(0, at);
-    for (const id of left) wake(runtime, id);
+    for (const node of left ?? []) wake(runtime, node);
   }
 }
 
@@ -55,12 +53,10 @@ export function startOutermost(
 
 /** Continues the interrupted nodes, innermost first. False when the turn is over. */
 function resumeInterrupted(turn: Turn): boolean {
-  const { runtime, nodes } = turn.state;
+  const { runtime } = turn.state;
   stackOpened(runtime);
   for (let next = runtime.cut.pop(); next !== undefined; next = runtime.cut.pop()) {
-    const node = nodes.get(next.id);
-    if (node === undefined) continue;
-    if (lookSafely(turn, node, next.rest)) wake(runtime, node.id);
+    if (lookSafely(turn, next.node, next.rest)) wake(runtime, next.node);
     if (isOver(turn)) return false;
   }
   return true;
@@ -89,7 +85,7 @@ function handle(
   error: unknown,
 ): boolean {
   if (error instanceof TurnOver) {
-    interrupt(turn.state.runtime, node.id, rest === "member" ? "member" : "look");
+    interrupt(turn.state.runtime, node, rest === "member" ? "member" : "look");
     return false;
   }
   if (error instanceof ManifestNeeded) {
@@ -110,15 +106,15 @@ function look(turn: Turn, node: NodeRecord, rest: Interrupted["rest"]): void {
     if (rest === "calls") kind.beginMore?.(turn, node);
     else {
       if (node.lock !== undefined) beginLocked(turn, node);
-      if (runtime.opened.length > 0) return interrupt(runtime, node.id, "look");
+      if (runtime.opened.length > 0) return interrupt(runtime, node, "look");
       kind.look(turn, node);
     }
     if (runtime.opened.length > 0) {
-      return interrupt(runtime, node.id, kind.beginMore === undefined ? "member" : "calls");
+      return interrupt(runtime, node, kind.beginMore === undefined ? "member" : "calls");
     }
   }
   if (isAwaited(turn, node)) lookAtMember(turn, node);
-  if (runtime.opened.length > 0) interrupt(runtime, node.id, "member");
+  if (runtime.opened.length > 0) interrupt(runtime, node, "member");
 }
 
 /** Tells whether a node is a step, task or loop for which its owner still waits. */

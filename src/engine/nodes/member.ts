@@ -10,7 +10,8 @@ import { watch } from "../change.ts";
 import { isTrue } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
-import { memoryOf, wake } from "../runtime.ts";
+import { LIVE, memoryOf } from "../live.ts";
+import { wake } from "../runtime.ts";
 import { findStep } from "../scope/frame_steps.ts";
 import { startCall } from "./start.ts";
 import { failNode } from "./fail_node.ts";
@@ -20,18 +21,18 @@ import type { Turn } from "../turn.ts";
 
 /** Looks at a step, task or loop element after a change, and tells its owner when it is done. */
 export function lookAtMember(turn: Turn, node: NodeRecord): void {
-  if (node.owner === undefined) return;
-  const memory = memoryOf(turn.state.runtime, node.owner);
-  if (memory.done.has(node.id)) return;
-  if (!isDone(turn, node)) return;
-  memory.done.add(node.id);
-  memory.news.push(node.id);
+  if (node.owner === undefined || node[LIVE].isDone || !isDone(turn, node)) return;
+  const owner = getNode(turn, node.owner);
+  const memory = memoryOf(owner);
+  node[LIVE].isDone = true;
+  memory.doneCount++;
+  if (owner.type === "DAG") (memory.news ??= []).push(node);
   if (isFailedOrError(node) && !isTolerated(turn, node)) {
     if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {
       memory.firstFailed = node;
     }
   }
-  wake(turn.state.runtime, node.owner);
+  wake(turn.state.runtime, owner);
 }
 
 /** Tells whether the step tolerates this failure. */

@@ -1,6 +1,7 @@
 /** Progress of groups: the sum over all nodes below, each counted once. It is derived when somebody asks. */
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { type KnownOutbound, outboundOf } from "./graph.ts";
+import { membersOf } from "../live.ts";
 import { nodeId } from "../scope/names.ts";
 import { workflowName, type WorkflowState } from "../state.ts";
 import { isExecutable, type NodeRecord, parseProgress } from "../records.ts";
@@ -146,7 +147,7 @@ export class SumsBelow {
   }
 
   #climb(node: NodeRecord, passed: NodeRecord[]): Following {
-    const { nodes, runtime } = this.#state;
+    const { nodes } = this.#state;
     let at = node;
     // On the way out of a retry node from inside one of its members.
     let isInside = false;
@@ -159,7 +160,7 @@ export class SumsBelow {
       const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
       if (owner === undefined) return "nothing";
       if (isOfRetry(at, owner)) {
-        if (runtime.members.get(owner.id)?.at(-1) !== at.id) return "nothing";
+        if (membersOf(owner).at(-1) !== at) return "nothing";
         at = owner;
         continue;
       }

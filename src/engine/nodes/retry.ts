@@ -20,7 +20,7 @@ import { goTime, humanizeWait } from "../scope/time_text.ts";
 /** Continues a retry node: with its next attempt, with a wait, or with its end. */
 export function evaluateRetry(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" || node.daemoned === true) return;
-  const last = latestAttempt(turn, node);
+  const last = latestAttempt(node);
   if (last === undefined) {
     begin(turn, node, 0, undefined);
     return;
@@ -37,7 +37,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
   }
   try {
     const verdict = decide(turn, node, last);
-    if (verdict.type === "retry") begin(turn, node, attemptCount(turn, node), verdict.deadline);
+    if (verdict.type === "retry") begin(turn, node, attemptCount(node), verdict.deadline);
     else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
     else {
       if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
@@ -99,8 +99,8 @@ function decide(
   }
   const strategy = retryStrategyOf(turn, workOf(turn, node).template) ?? {};
   const limit = strategy.limit === undefined ? undefined : integer(strategy.limit);
-  const attempts = attemptCount(turn, node);
-  const first = firstAttempt(turn, node) ?? last;
+  const attempts = attemptCount(node);
+  const first = firstAttempt(node) ?? last;
   const backoff = waitOf(strategy, attempts, first, last);
   if (backoff !== undefined) {
     if (backoff.lastStart !== undefined) {

@@ -2,7 +2,7 @@
 import { addNode, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
-import { type ExpandedCall, type Frame, memoryOf } from "../runtime.ts";
+import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { isLoop } from "../scope/frame_steps.ts";
@@ -28,12 +28,13 @@ import { beginIfUntouched, isUntouched } from "./start.ts";
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
-  const memory = memoryOf(turn.state.runtime, node.id);
-  const groupAt = (index: number) => nodeByName(turn, `${node.name}[${index}]`);
-  let group = groupAt(memory.cursor);
-  let previous = group === undefined && memory.cursor > 0 ? groupAt(memory.cursor - 1) : undefined;
+  const memory = memoryOf(node);
+  let group = memory.group ??= groupAt(turn, node, memory.cursor);
+  let previous = group === undefined && memory.cursor > 0
+    ? groupAt(turn, node, memory.cursor - 1)
+    : undefined;
   if (failFast(turn, node, group ?? previous)) return;
-  for (; group !== undefined; group = groupAt(++memory.cursor)) {
+  for (; group !== undefined; group = memory.group = groupAt(turn, node, ++memory.cursor)) {
     previous = group;
     beginIfUntouched(turn, group);
     if (!hasEnded(group)) return;
@@ -41,7 +42,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
       end(turn, node, "Failed", group.message);
       return;
     }
-    const fault = loopsFault(turn, frame, group);
+    const fault = loopsFault(frame, group);
     if (fault !== undefined) {
       failNode(turn, node, fault);
       return;
@@ -59,9 +60,15 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   succeed(turn, node, frame);
 }
 
+function groupAt(turn: Turn, { name }: NodeRecord, index: number): NodeRecord | undefined {
+  return nodeByName(turn, `${name}[${index}]`);
+}
+
 /** A daemon that ended by itself, unless its step tolerates that. */
 function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
-  for (const id of turn.state.runtime.lostDaemons?.get(node.id) ?? []) {
+  const { lostDaemons } = turn.state.runtime;
+  if (lostDaemons === undefined) return undefined;
+  for (const id of lostDaemons.get(node.id) ?? []) {
     const daemon = turn.state.nodes.get(id);
     if (daemon?.role === "member" && !isTolerated(turn, daemon)) return daemon;
   }
@@ -69,9 +76,9 @@ function lostDaemon(turn: Turn, node: NodeRecord): NodeRecord | undefined {
 }
 
 /** What is wrong with the results of a loop in the group that has just ended. */
-function loopsFault(turn: Turn, frame: Frame, group: NodeRecord): string | undefined {
+function loopsFault(frame: Frame, group: NodeRecord): string | undefined {
   for (const step of frame.template.steps?.[group.index ?? 0] ?? []) {
-    const fault = isLoop(step) ? loopFault(turn, group, step) : undefined;
+    const fault = isLoop(step) ? loopFault(group, step) : undefined;
     if (fault !== undefined) return fault;
   }
   return undefined;
@@ -103,14 +110,15 @@ function addGroup(
   group.nodeFlag = {};
   if (node.isExit === true) group.isExit = true;
   addNode(turn, group);
-  turn.state.runtime.opened.push(id);
+  memoryOf(node).group = group;
+  turn.state.runtime.opened.push(group);
 }
 
 /** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   const node = openBoundary(turn, group, workOutSteps, reasonOf);
   if (node === undefined) return;
-  const memory = memoryOf(turn.state.runtime, group.id);
+  const memory = memoryOf(group);
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
     createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
@@ -121,9 +129,9 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
 
 function workOutSteps(turn: Turn, node: NodeRecord, group: NodeRecord): void {
   const frame = frameOf(turn, node);
-  const memory = memoryOf(turn.state.runtime, group.id);
+  const memory = memoryOf(group);
   const calls = groupCalls(turn, node, frame, group);
-  keepCalls(turn, memory, calls, groupBaseNames(frame, group));
+  keepCalls(turn, memory, calls, () => groupBaseNames(frame, group));
   memory.unmade = 0;
 }
 
@@ -140,8 +148,8 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
-  if (failFast(turn, node, group) || !areMembersDone(turn, group)) return;
-  const { firstFailed: failed, cursor, calls = [] } = memoryOf(turn.state.runtime, group.id);
+  if (failFast(turn, node, group) || !areMembersDone(group)) return;
+  const { firstFailed: failed, cursor, calls = [] } = memoryOf(group);
   if (failed?.isErrored === true) {
     const text = failed.message ?? "";
     const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;

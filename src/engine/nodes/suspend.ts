@@ -40,7 +40,7 @@ export function limitWait(turn: Turn, node: NodeRecord, timeout = ""): void {
 
 /** The duration is over. The node ends when it is looked at, which does not happen while the workflow is suspended. */
 export function suspendIsDue(turn: Turn, node: NodeRecord): void {
-  wake(turn.state.runtime, node.id);
+  wake(turn.state.runtime, node);
 }
 
 /** Ends a node whose duration is over; its open outputs get their defaults. */

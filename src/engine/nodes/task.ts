@@ -4,7 +4,8 @@
  */
 import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
-import { callOf, frameOf, podTemplateName, type Work, workOf } from "../scope/call.ts";
+import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
+import { podTemplateName } from "../scope/call_variables.ts";
 import { getNode } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
@@ -15,6 +16,7 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
+import { membersOf } from "../live.ts";
 import { nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
@@ -55,12 +57,7 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   const workflow = workflowName(turn.state);
   const spec = executedSpec(turn.state);
   const pod = podName(workflow, node.name, podTemplateName(call));
-  const avoidHosts = hostsToAvoid(turn, node, template);
   const namespace = workflowNamespace(turn.state);
-  const former = formerKeys(
-    { namespace, name: workflow, nodes: turn.state.nodes.values() },
-    template.inputs?.artifacts ?? [],
-  );
   const task: TaskSpec = {
     id: taskId(turn, node),
     namespace,
@@ -77,8 +74,14 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
   if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
+  const avoidHosts = hostsToAvoid(turn, node, template);
   if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
-  if (former.length > 0) task.formerKeys = former;
+  const { artifacts } = template.inputs ?? {};
+  if (artifacts !== undefined) {
+    const { nodes } = turn.state;
+    const former = formerKeys({ namespace, name: workflow, nodes: nodes.values() }, artifacts);
+    if (former.length > 0) task.formerKeys = former;
+  }
   if (turn.state.header.callbackSecret !== undefined) {
     task.callbackSecret = turn.state.header.callbackSecret;
   }
@@ -99,7 +102,7 @@ function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[
   if (node.role !== "attempt") return [];
   const retry = template.retryStrategy ?? executedSpec(turn.state).retryStrategy;
   if (retry?.affinity?.["nodeAntiAffinity"] === undefined) return [];
-  const hosts = attemptsOf(turn, getNode(turn, node.owner))
+  const hosts = attemptsOf(getNode(turn, node.owner))
     .filter((attempt) => attempt.id !== node.id)
     .map((attempt) => attempt.hostNodeName)
     .filter((host) => host !== undefined);
@@ -140,7 +143,8 @@ function pendingLimit({ timeout, pendingTimeout }: Template): number | undefined
 
 /** Creates the nodes of a container set. A container is a child of the containers on which it depends. */
 function createContainers(turn: Turn, node: NodeRecord, template: Template): void {
-  for (const container of template.containerSet?.containers ?? []) {
+  if (template.containerSet === undefined) return;
+  for (const container of template.containerSet.containers ?? []) {
     const name = `${node.name}.${container.name ?? ""}`;
     const id = nodeId(workflowName(turn.state), name);
     if (turn.state.nodes.has(id)) continue;
@@ -180,7 +184,7 @@ export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-starte
   if (fact.hostNodeName !== undefined) patch.hostNodeName = fact.hostNodeName;
   if (isDaemon) patch.daemoned = true;
   change(turn, node, patch);
-  forContainers(turn, node, (container) => {
+  forContainers(node, (container) => {
     if (container.phase === "Pending") change(turn, container, { phase: "Running" });
   });
 }
@@ -287,15 +291,12 @@ function outputsOf(turn: Turn, node: NodeRecord, outcome: TaskOutcome): Outputs 
   };
 }
 
-function forContainers(turn: Turn, node: NodeRecord, visit: (container: NodeRecord) => void): void {
-  for (const id of turn.state.runtime.members.get(node.id) ?? []) {
-    const container = turn.state.nodes.get(id);
-    if (container?.type === "Container") visit(container);
-  }
+function forContainers(node: NodeRecord, visit: (container: NodeRecord) => void): void {
+  for (const member of membersOf(node)) if (member.type === "Container") visit(member);
 }
 
 function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void {
-  forContainers(turn, node, (container) => {
+  forContainers(node, (container) => {
     const own = outcome.containers?.[container.displayName];
     const phase = own?.phase ?? outcome.phase;
     end(turn, container, phase, own?.message);
@@ -304,7 +305,7 @@ function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void
 
 /** Ends the containers of a node that the engine itself has ended. */
 export function endContainersWith(turn: Turn, node: NodeRecord, message: string): void {
-  forContainers(turn, node, (container) => end(turn, container, "Failed", message));
+  forContainers(node, (container) => end(turn, container, "Failed", message));
 }
 
 /** Tells whether a text of the template around the node refers to its `outputs.result`. */

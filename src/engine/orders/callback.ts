@@ -71,7 +71,7 @@ export function useCallback(state: WorkflowState, use: CallbackUse, env: EngineE
 function carryOut(turn: Turn, use: CallbackUse): boolean {
   const { state } = turn;
   const outer = nodeByName(turn, use.node);
-  const node = outer?.type === "Retry" ? latestAttempt(turn, outer) : outer;
+  const node = outer?.type === "Retry" ? latestAttempt(outer) : outer;
   const isOver = isCompleted(state.header.phase);
   if (node !== undefined && isWaiting(state, node)) {
     applyNow(turn, use, node);

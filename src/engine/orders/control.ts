@@ -92,7 +92,7 @@ function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>
     state.specs.spec = spec;
     state.pending.specs = true;
     // Work that was held back is looked at again.
-    for (const [id] of state.nodes) wake(state.runtime, id);
+    for (const node of state.nodes.values()) wake(state.runtime, node);
   }
   applyTo(turn, request, nodes);
 }

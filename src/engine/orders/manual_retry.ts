@@ -20,6 +20,7 @@ import { ownOutbound, parentsOf } from "../nodes/graph.ts";
 import { noteReplaced } from "../turn_budget.ts";
 import { planRetry } from "./retry_plan.ts";
 import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
+import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
@@ -96,10 +97,10 @@ export function goOnRetrying(turn: Turn): boolean {
     const [action, id] = work.pop() as RetryStep;
     const node = state.nodes.get(id);
     if (node !== undefined) ACTIONS[action](turn, node, retrying.plan);
-    noteReplaced(turn, node?.part?.size ?? 0);
+    noteReplaced(turn, node?.[LIVE].size ?? 0);
   }
   dropRetrying(state);
-  state.runtime = buildRuntime(state.nodes.values());
+  state.runtime = buildRuntime(state.nodes);
   return true;
 }
 
@@ -168,9 +169,9 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   delete labels[`${labelPrefix}completed`];
   delete labels[`${labelPrefix}workflow-archiving-status`];
   header.metadata = { ...header.metadata, labels };
-  delete header.message;
+  header.message = undefined;
   delete header.stopMessage;
-  delete header.finishedAt;
+  header.finishedAt = undefined;
   header.startedAt = turn.env.now;
   header.retries = (header.retries ?? 0) + 1;
   if (header.imported !== undefined) {

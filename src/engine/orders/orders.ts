@@ -59,8 +59,11 @@ export function goOnWithOrders(turn: Turn): boolean {
   return true;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Nodes that earlier requests are about to end. Later requests do not find them. */
-export function nodesToEnd({ orders = [] }: WorkflowState): ReadonlySet<string> {
+export function nodesToEnd({ orders }: WorkflowState): ReadonlySet<string> {
+  if (orders === undefined) return NONE;
   const ids = new Set<string>();
   for (const { request, nodes } of orders) {
     const endsThem = request.type !== "set" || (request.phase ?? "") !== "";
@@ -132,12 +135,10 @@ function setOne(
 
 /** `Resumed by: NAME (EMAIL)`; undefined when the user is not known. */
 function resumedBy(user: User | undefined): string | undefined {
-  const { email, preferredUsername, subject } = user ?? {};
-  const [name, ...more] = [preferredUsername, subject, email]
-    .filter((one) => one !== undefined && one !== "");
-  if (name === undefined) return undefined;
-  const isMail = email !== undefined && more.includes(email);
-  return `Resumed by: ${name}${isMail ? ` (${email})` : ""}`;
+  const { email = "", preferredUsername = "", subject = "" } = user ?? {};
+  const name = preferredUsername === "" ? subject : preferredUsername;
+  if (name === "") return email === "" ? undefined : `Resumed by: ${email}`;
+  return email === "" ? `Resumed by: ${name}` : `Resumed by: ${name} (${email})`;
 }
 
 function textAfterSet(

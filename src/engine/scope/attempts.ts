@@ -1,61 +1,53 @@
 /** The attempts of a retry node, and the variables through which an attempt knows of those before it. */
+import { membersOf, memoryOf } from "../live.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Turn } from "../turn.ts";
 
 /** Attempts of a retry node, oldest first. */
-export function attemptsOf(turn: Turn, wrapper: NodeRecord): NodeRecord[] {
-  return (turn.state.runtime.members.get(wrapper.id) ?? [])
-    .map((id) => turn.state.nodes.get(id))
-    .filter((node) => node !== undefined)
-    .filter((node) => node.role === "attempt");
+export function attemptsOf(wrapper: NodeRecord): NodeRecord[] {
+  return membersOf(wrapper).filter(({ role }) => role === "attempt");
 }
 
 /** How many attempts a retry node has. */
-export function attemptCount({ state }: Turn, wrapper: NodeRecord): number {
+export function attemptCount(wrapper: NodeRecord): number {
   // Its other members are hooks, which are not counted.
-  return state.runtime.memberCounts.get(wrapper.id) ?? 0;
+  return memoryOf(wrapper).memberCount;
 }
 
 /** The first attempt, if there is one. */
-export function firstAttempt(turn: Turn, wrapper: NodeRecord): NodeRecord | undefined {
-  return attemptFrom(turn, wrapper, 0, 1);
+export function firstAttempt(wrapper: NodeRecord): NodeRecord | undefined {
+  return attemptFrom(wrapper, 0, 1);
 }
 
 /** The latest attempt, if there is one. */
-export function latestAttempt(turn: Turn, wrapper: NodeRecord): NodeRecord | undefined {
-  return attemptFrom(turn, wrapper, 0, -1);
+export function latestAttempt(wrapper: NodeRecord): NodeRecord | undefined {
+  return attemptFrom(wrapper, 0, -1);
 }
 
 /** The node that has the outputs: for a retry node its last attempt. */
-export function nodeWithOutputs(turn: Turn, node: NodeRecord): NodeRecord {
+export function nodeWithOutputs(node: NodeRecord): NodeRecord {
   if (node.type !== "Retry") return node;
-  return latestAttempt(turn, node) ?? node;
+  return latestAttempt(node) ?? node;
 }
 
 /** The attempt after `skip` others, from the first or from the last. Walks over those only, not over all attempts. */
 function attemptFrom(
-  { state }: Turn,
   wrapper: NodeRecord,
   skip: number,
   direction: 1 | -1,
 ): NodeRecord | undefined {
-  const members = state.runtime.members.get(wrapper.id) ?? [];
+  const members = membersOf(wrapper);
   let left = skip;
   for (let at = direction === 1 ? 0 : members.length - 1; at in members; at += direction) {
-    const node = state.nodes.get(members[at] ?? "");
+    const node = members[at];
     if (node?.role === "attempt" && left-- === 0) return node;
   }
   return undefined;
 }
 
 /** `retries` and `lastRetry.*` inside the attempt with this index. */
-export function retryLocals(
-  turn: Turn,
-  wrapper: NodeRecord,
-  index: number,
-): Record<string, string> {
-  const after = attemptCount(turn, wrapper) - index;
-  const last = index === 0 ? undefined : attemptFrom(turn, wrapper, after, -1);
+export function retryLocals(wrapper: NodeRecord, index: number): Record<string, string> {
+  const after = attemptCount(wrapper) - index;
+  const last = index === 0 ? undefined : attemptFrom(wrapper, after, -1);
   return last === undefined
     ? {
       retries: String(index),

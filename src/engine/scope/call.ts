@@ -10,20 +10,19 @@ import {
   type Frame,
   type GroupMemory,
   memoryOf,
-  releaseCalls,
   type TemplateContext,
-} from "../runtime.ts";
+} from "../live.ts";
+import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { getNode } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import type { GivenArguments } from "./arguments.ts";
-import { retryLocals } from "./attempts.ts";
+import { VariablesOfCall } from "./call_variables.ts";
 import { keepCalls } from "./expansion.ts";
 import { fillTemplate } from "./fill.ts";
 import { getTask } from "./frame_steps.ts";
 import { findHook, workflowHook } from "./hook_definitions.ts";
-import { lazyScope } from "./expressions.ts";
-import { displayNameOf, hookName, podName } from "./names.ts";
+import { hookName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
 import { hookReferences, workflowReferences } from "./references.ts";
 import { resolveArguments } from "./resolve_arguments.ts";
@@ -266,7 +265,7 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
     found = taskCalls(turn, boundary, frame, getTask(frame, node.step))
       .find((call) => call.name === node.name);
   } else {
-    const memory = memoryOf(turn.state.runtime, owner.id);
+    const memory = memoryOf(owner);
     const calls = memory.calls ?? expandAgain(turn, boundary, owner, memory);
     memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
     found = memory.callsByName.get(node.name);
@@ -287,7 +286,8 @@ function expandAgain(
   const calls = isGroup
     ? groupCalls(turn, boundary, frame, owner)
     : taskCalls(turn, boundary, frame, getTask(frame, owner.step));
-  keepCalls(turn, memory, calls, isGroup ? groupBaseNames(frame, owner) : [owner.name]);
+  const bases = () => isGroup ? groupBaseNames(frame, owner) : [owner.name];
+  keepCalls(turn, memory, calls, bases);
   // The nodes already have the arguments.
   releaseCalls(turn.state.runtime, memory);
   return calls;
@@ -297,39 +297,6 @@ function expandAgain(
 function stepOf(turn: Turn, member: NodeRecord): StepLike {
   if (member.role !== "loop") return expandedCallOf(turn, member).step;
   return getTask(frameOf(turn, getNode(turn, member.boundary)), member.step);
-}
-
-/** The variables of a call's template, such as `node.name`. */
-export function variablesOf(turn: Turn, call: Call, template: Template): CallVariables {
-  return {
-    locals: lazyScope(() => localsOf(turn, call, template)),
-    hasEnd: call.hasEnd,
-    isEarly: isGroup(template),
-  };
-}
-
-function isGroup({ steps, dag }: Template): boolean {
-  return steps !== undefined || dag !== undefined;
-}
-
-function localsOf(turn: Turn, call: Call, template: Template): Record<string, string> {
-  const wrapper = call.role === "attempt" ? call.owner : undefined;
-  const name = wrapper?.name ?? call.name;
-  const locals: Record<string, string> = { "node.name": name };
-  if (call.step !== undefined && call.boundary !== undefined) {
-    const shown = displayNameOf(name, call.boundary.name);
-    locals[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = shown;
-  }
-  if (!isGroup(template) && template.suspend === undefined && template.http === undefined) {
-    locals["pod.name"] = podName(workflowName(turn.state), call.name, podTemplateName(call));
-  }
-  if (wrapper !== undefined) Object.assign(locals, retryLocals(turn, wrapper, call.index ?? 0));
-  return locals;
-}
-
-/** The part of a pod's name that comes from its template. */
-export function podTemplateName(call: Pick<Call, "holder">): string | undefined {
-  return call.holder.templateRef?.template ?? call.holder.template;
 }
 
 /** The template that a call names, as it is written, and what it takes to fill it in. */
@@ -349,7 +316,12 @@ export interface Work extends Omit<WrittenWork, "variables"> {
 /** @throws {NodeFailure} when the template does not exist */
 export function findWork(turn: Turn, call: Call): WrittenWork {
   const { template, context } = resolveTemplate(turn, call.holder, call.context);
-  return { call, written: template, context, variables: variablesOf(turn, call, template) };
+  return {
+    call,
+    written: template,
+    context,
+    variables: new VariablesOfCall(call, template, workflowName(turn.state)),
+  };
 }
 
 /** @throws {TemplateError} when an expression in a tag fails */
@@ -368,12 +340,11 @@ export function workOf(turn: Turn, node: NodeRecord): Work {
 
 /** The template of a Steps or DAG node with its inputs filled in. It is kept while the workflow is in memory. */
 export function frameOf(turn: Turn, node: NodeRecord): Frame {
-  return memoryOf(turn.state.runtime, node.id).frame ?? keepFrame(turn, node, workOf(turn, node));
+  return memoryOf(node).frame ?? keepFrame(node, workOf(turn, node));
 }
 
 /** Keeps the template of a Steps or DAG node. */
 export function keepFrame(
-  turn: Turn,
   node: NodeRecord,
   { call, template, written, context }: Work,
 ): Frame {
@@ -388,6 +359,6 @@ export function keepFrame(
     steps: undefined,
     wantedResults: undefined,
   };
-  memoryOf(turn.state.runtime, node.id).frame = frame;
+  memoryOf(node).frame = frame;
   return frame;
 }

@@ -11,7 +11,7 @@ import type { Template } from "../../spec/manifest.ts";
 import { markHeader } from "../change.ts";
 import { isFailure, ManifestNeeded, NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Frame } from "../runtime.ts";
+import type { Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import { resolveTemplate } from "./templates.ts";

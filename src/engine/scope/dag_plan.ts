@@ -3,7 +3,7 @@ import { isShared } from "../../base/shared_json.ts";
 import type { DagTemplate } from "../../spec/manifest.ts";
 import { findDependencies } from "../../spec/task_dependencies.ts";
 import { mayHoldTag } from "./expressions.ts";
-import type { DagMemory, DagPlan, Frame } from "../runtime.ts";
+import type { DagMemory, DagPlan, Frame } from "../live.ts";
 
 const NONE: readonly number[] = [];
 

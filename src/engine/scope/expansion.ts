@@ -6,7 +6,7 @@ import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { checkBytes } from "../limits.ts";
-import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../runtime.ts";
+import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
 import {
@@ -39,10 +39,13 @@ const CALL_SIZE = 64;
 
 /** Tells whether a step stands for one call, which is as the step is written. */
 export function isPlain(step: StepLike, { isTagged }: Frame): boolean {
-  const { parameters = [], artifacts } = step.arguments ?? {};
-  return (step.when ?? "") === "" && !isLoop(step) && artifacts === undefined &&
-    parameters.every(({ valueFrom }) => valueFrom?.expression === undefined) &&
-    !(isTagged && mayHoldTag(step));
+  if ((step.when ?? "") !== "" || isLoop(step) || step.arguments?.artifacts !== undefined) {
+    return false;
+  }
+  for (const { valueFrom } of step.arguments?.parameters ?? []) {
+    if (valueFrom?.expression !== undefined) return false;
+  }
+  return !(isTagged && mayHoldTag(step));
 }
 
 /**
@@ -130,19 +133,19 @@ function expandItems(
   }
 }
 
-/** Keeps the calls of a group in its memory. @param bases names of the loops among them */
+/** Keeps the calls of a group in its memory. @param basesOf names of the loops among them */
 export function keepCalls(
   turn: Turn,
   memory: GroupMemory,
   calls: ExpandedCall[],
-  bases: readonly string[],
+  basesOf: () => readonly string[],
 ): void {
-  const { runtime } = turn.state;
+  const { expansions } = turn.state.runtime;
   memory.calls = calls;
-  for (const base of bases) {
-    const { characters = 0 } = runtime.expansions?.get(base) ?? {};
-    runtime.expansions?.delete(base);
-    memory.callCharacters += characters;
+  if (expansions === undefined) return;
+  for (const base of basesOf()) {
+    memory.callCharacters += expansions.get(base)?.characters ?? 0;
+    expansions.delete(base);
   }
 }
 

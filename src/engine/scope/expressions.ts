@@ -108,27 +108,28 @@ export function soleTag(text: string | undefined): string | undefined {
 
 /** A scope that asks others in turn: the first that knows a name answers. */
 export function joinScopes(...scopes: Scope[]): Scope {
-  return {
-    find(name) {
-      for (const scope of scopes) {
-        const value = scope.find(name);
-        if (value !== undefined) return value;
-      }
-      return undefined;
-    },
-    *names(root) {
-      for (const scope of scopes) yield* scope.names(root);
-    },
-  };
+  return new JoinedScope(scopes);
 }
 
-/** The scope of variables that are worked out when the first of them is asked for. */
-export function lazyScope(make: () => Readonly<Record<string, Json>>): Scope {
-  let made: Scope | undefined;
-  return {
-    find: (name) => (made ??= scopeOf(make())).find(name),
-    names: (root) => (made ??= scopeOf(make())).names(root),
-  };
+class JoinedScope implements Scope {
+  readonly #scopes: readonly Scope[];
+
+  constructor(scopes: readonly Scope[]) {
+    this.#scopes = scopes;
+  }
+
+  find(name: string): Json | undefined {
+    const scopes = this.#scopes;
+    for (let at = 0; at < scopes.length; at++) {
+      const value = scopes[at]?.find(name);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  *names(root: string): Iterable<string> {
+    for (const scope of this.#scopes) yield* scope.names(root);
+  }
 }
 
 function options(missing: MissingRule, env: EngineEnv): TemplateOptions {

@@ -2,9 +2,9 @@
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
 import { joinScopes, replaceTags } from "./expressions.ts";
-import { type CallVariables, inputScope } from "./inputs.ts";
+import { type CallVariables, InputScope } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
-import { globalScope } from "./workflow_variables.ts";
+import { GlobalScope } from "./workflow_variables.ts";
 
 /** A template with its inputs, and with every tag replaced that is known now. */
 export function fillTemplate(
@@ -16,10 +16,10 @@ export function fillTemplate(
   const { body, isTagged, paths } = planOf(template);
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
   const scope = joinScopes(
-    inputScope(inputs),
+    new InputScope(inputs),
     paths,
-    variables.locals,
-    globalScope(turn, variables),
+    variables,
+    new GlobalScope(turn, variables),
   );
   const filled = replaceTags(body, scope, "keep", turn.env);
   return template.inputs === undefined ? filled : { ...filled, inputs };

@@ -2,7 +2,7 @@
 import type { StepLike } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Frame, PlacedStep } from "../runtime.ts";
+import type { Frame, PlacedStep } from "../live.ts";
 
 function indexOf(frame: Frame): ReadonlyMap<string, PlacedStep> {
   return frame.steps ??= makeIndex(frame);

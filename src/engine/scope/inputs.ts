@@ -1,4 +1,5 @@
 /** The inputs of a template: from the step that calls it, from defaults, or from ConfigMaps. */
+import type { Json } from "../../base/json.ts";
 import type {
   Artifact,
   ConfigMap,
@@ -10,15 +11,13 @@ import type {
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
-import { globalScope, parametersJson } from "./workflow_variables.ts";
+import { GlobalScope, parametersJson } from "./workflow_variables.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { workflowNamespace } from "../state.ts";
 import type { Turn } from "../turn.ts";
 
-/** Which variables a template may use besides its inputs. */
-export interface CallVariables {
-  /** Its own: `node.name`, `pod.name`, `steps.name`, `retries` and so on. */
-  locals: Scope;
+/** Which variables a template may use besides its inputs and those of its workflow: its own, such as `node.name`. */
+export interface CallVariables extends Scope {
   /** Inside an exit handler or a hook of the workflow: also `workflow.status` and `workflow.failures`. */
   hasEnd: boolean;
   /** A Steps or DAG template: it keeps the tags whose values change while it runs. */
@@ -36,7 +35,7 @@ export function resolveInputs(
   variables: CallVariables,
 ): Inputs {
   if (inputs === undefined) return {};
-  const scope = () => joinScopes(variables.locals, globalScope(turn, variables));
+  const scope = () => joinScopes(variables, new GlobalScope(turn, variables));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
   const artifacts = inputs.artifacts?.flatMap((input) => resolveArtifact(input, given));
   const resolved: Inputs = {};
@@ -160,29 +159,33 @@ const PARAMETER = "inputs.parameters.";
 const FEW = 8;
 
 /** The variables `inputs.*` of a template. */
-export function inputScope(inputs: Inputs | undefined): Scope {
-  const parameters = inputs?.parameters ?? [];
-  const artifacts = inputs?.artifacts ?? [];
-  let known: Map<string, string> | undefined;
-  const values = () => known ??= inputValues(parameters, artifacts);
-  return {
-    find(name) {
-      if (!name.startsWith("inputs.")) return undefined;
-      if (name === "inputs.parameters") return parametersJson(parameters);
-      if (parameters.length > FEW || !name.startsWith(PARAMETER)) return values().get(name);
-      const wanted = name.slice(PARAMETER.length);
-      return parameters.find((parameter) => parameter.name === wanted)?.value;
-    },
-    *names(root) {
-      if (root === "inputs") yield* values().keys();
-    },
-  };
+export class InputScope implements Scope {
+  readonly #inputs: Inputs | undefined;
+  #values: Map<string, string> | undefined;
+
+  constructor(inputs: Inputs | undefined) {
+    this.#inputs = inputs;
+  }
+
+  find(name: string): Json | undefined {
+    if (!name.startsWith("inputs.")) return undefined;
+    const { parameters = [] } = this.#inputs ?? {};
+    if (name === "inputs.parameters") return parametersJson(parameters);
+    if (parameters.length > FEW || !name.startsWith(PARAMETER)) return this.#known().get(name);
+    const wanted = name.slice(PARAMETER.length);
+    return parameters.find((parameter) => parameter.name === wanted)?.value;
+  }
+
+  *names(root: string): Iterable<string> {
+    if (root === "inputs") yield* this.#known().keys();
+  }
+
+  #known(): ReadonlyMap<string, string> {
+    return this.#values ??= inputValues(this.#inputs ?? {});
+  }
 }
 
-function inputValues(
-  parameters: readonly Parameter[],
-  artifacts: readonly Artifact[],
-): Map<string, string> {
+function inputValues({ parameters = [], artifacts = [] }: Inputs): Map<string, string> {
   const values = new Map<string, string>();
   for (const { name, value } of parameters) {
     if (value !== undefined) values.set(`${PARAMETER}${name}`, value);

@@ -3,8 +3,7 @@ import { errorText } from "../../base/error_text.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
-import { type LoopOutputs, memoryOf } from "../runtime.ts";
-import type { Turn } from "../turn.ts";
+import { type LoopOutputs, membersOf, memoryOf } from "../live.ts";
 import { compactJson } from "./expressions.ts";
 import { isLoop } from "./frame_steps.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
@@ -13,17 +12,11 @@ import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
  * The outputs of the elements that succeeded.
  * @throws {NodeFailure} when a result is not JSON
  */
-export function loopOutputs(
-  turn: Turn,
-  producer: { node: NodeRecord; step: StepLike },
-): LoopOutputs {
-  const { node, step } = producer;
-  const memory = memoryOf(turn.state.runtime, node.id);
+export function loopOutputs({ node, step }: { node: NodeRecord; step: StepLike }): LoopOutputs {
+  const memory = memoryOf(node);
   const known = memory.aggregates?.get(step.name);
   if (known !== undefined) return known;
-  const elements = (turn.state.runtime.members.get(node.id) ?? [])
-    .map((id) => turn.state.nodes.get(id))
-    .filter((element) => element !== undefined)
+  const elements = membersOf(node)
     .filter((element) =>
       element.step === step.name && element.index !== undefined && element.role === "member"
     )

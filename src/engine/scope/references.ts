@@ -1,15 +1,15 @@
 /** What the texts at one place of a workflow may refer to: variables, and artifacts by name. */
 import type { Artifact } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Frame } from "../runtime.ts";
+import type { Frame } from "../live.ts";
 import { executedSpec } from "../state.ts";
 import type { Turn } from "../turn.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { groupIndexOf } from "./frame_steps.ts";
-import { inputScope } from "./inputs.ts";
+import { InputScope } from "./inputs.ts";
 import { artifactNames, findArtifact, stepScope } from "./step_variables.ts";
-import { globalScope } from "./workflow_variables.ts";
+import { GlobalScope } from "./workflow_variables.ts";
 
 /** Everything that the texts of a step, hook or output may refer to. */
 export interface References {
@@ -32,8 +32,8 @@ export function stepReferences(
 ): References {
   const scope = joinScopes(
     stepScope(turn, boundary, frame, isVisible),
-    inputScope(frame.template.inputs),
-    globalScope(turn, { hasEnd: frame.hasEnd }),
+    new InputScope(frame.template.inputs),
+    new GlobalScope(turn, { hasEnd: frame.hasEnd }),
   );
   return {
     scope,
@@ -55,19 +55,19 @@ export function hookReferences(
   if (member.index === undefined || member.role !== "member") return all;
   // Inside a loop the name of the step means this element.
   const prefix = `${frame.template.dag === undefined ? "steps" : "tasks"}.${member.step ?? ""}.`;
-  return { ...all, scope: joinScopes(elementScope(turn, member, prefix), all.scope) };
+  return { ...all, scope: joinScopes(elementScope(member, prefix), all.scope) };
 }
 
 /** What the hooks and the exit handler of the workflow may refer to. */
 export function workflowReferences(turn: Turn): References {
   return {
-    scope: globalScope(turn, { hasEnd: true }),
+    scope: new GlobalScope(turn, { hasEnd: true }),
     findArtifact: (name) => globalArtifact(turn, name),
   };
 }
 
-function elementScope(turn: Turn, member: NodeRecord, prefix: string): Scope {
-  const source = nodeWithOutputs(turn, member);
+function elementScope(member: NodeRecord, prefix: string): Scope {
+  const source = nodeWithOutputs(member);
   const values: Record<string, string> = {
     [`${prefix}status`]: member.phase,
     [`${prefix}id`]: source.id,

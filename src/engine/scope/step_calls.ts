@@ -1,7 +1,7 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
 import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import type { ExpandedCall, Frame } from "../runtime.ts";
+import type { ExpandedCall, Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
 import { expandStep, isPlain } from "./expansion.ts";
@@ -24,22 +24,24 @@ export function groupCalls(
       frame,
       (step) => groupIndexOf(frame, step) < index,
     );
-  return (frame.template.steps?.[index] ?? []).flatMap((step) =>
-    callsOf(turn, frame, step, baseName(group, step.name), referencesOf)
-  );
+  const calls: ExpandedCall[] = [];
+  for (const step of frame.template.steps?.[index] ?? []) {
+    addCalls(turn, frame, step, baseName(group, step.name), referencesOf, calls);
+  }
+  return calls;
 }
 
 /** @param referencesOf what the step may refer to; asked only if it refers to something */
-function callsOf(
+function addCalls(
   turn: Turn,
   frame: Frame,
   step: StepLike,
   name: string,
   referencesOf: () => References,
-): ExpandedCall[] {
-  return isPlain(step, frame)
-    ? [{ step, name, arguments: step.arguments ?? {} }]
-    : expandStep(turn, step, name, referencesOf());
+  calls: ExpandedCall[],
+): void {
+  if (isPlain(step, frame)) calls.push({ step, name, arguments: step.arguments ?? {} });
+  else for (const call of expandStep(turn, step, name, referencesOf())) calls.push(call);
 }
 
 /** Names of the nodes of a group's steps, without a loop's suffix. */
@@ -60,5 +62,7 @@ export function taskCalls(
   task: StepLike,
 ): ExpandedCall[] {
   const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task.name));
-  return callsOf(turn, frame, task, `${boundary.name}.${task.name}`, referencesOf);
+  const calls: ExpandedCall[] = [];
+  addCalls(turn, frame, task, `${boundary.name}.${task.name}`, referencesOf, calls);
+  return calls;
 }

@@ -11,7 +11,7 @@ import { nodeByName } from "../tree.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
 import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
-import type { Frame } from "../runtime.ts";
+import type { Frame } from "../live.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { resolveTemplate } from "./templates.ts";
@@ -89,7 +89,7 @@ function memberOf(
   const { node } = producer;
   switch (member) {
     case "id":
-      return nodeWithOutputs(turn, node).id;
+      return nodeWithOutputs(node).id;
     case "status":
       return node.phase;
     case "startedAt":
@@ -97,12 +97,12 @@ function memberOf(
     case "finishedAt":
       return node.finishedAt === undefined ? undefined : rfc3339(node.finishedAt);
     case "ip":
-      return nodeWithOutputs(turn, node).podIP;
+      return nodeWithOutputs(node).podIP;
     case "hostNodeName":
-      return nodeWithOutputs(turn, node).hostNodeName;
+      return nodeWithOutputs(node).hostNodeName;
   }
-  if (producer.isLoop) return aggregate(turn, producer, member);
-  const source = nodeWithOutputs(turn, node);
+  if (producer.isLoop) return aggregate(producer, member);
+  const source = nodeWithOutputs(node);
   if (member === "exitCode") return source.outputs?.exitCode;
   if (member === "outputs.result") {
     return source.outputs?.result ?? absent(turn, frame, producer, undefined);
@@ -130,7 +130,7 @@ export function findArtifact(
 ): Artifact | undefined {
   const producer = findProducer(turn, boundary, frame, step);
   if (producer === undefined || producer.isLoop) return undefined;
-  return nodeWithOutputs(turn, producer.node).outputs?.artifacts?.find((one) => one.name === name);
+  return nodeWithOutputs(producer.node).outputs?.artifacts?.find((one) => one.name === name);
 }
 
 /** Full names of the artifacts that an expression may read under `steps`, `tasks` or `inputs`. */
@@ -148,7 +148,7 @@ export function* artifactNames(
   for (const step of stepNames(frame)) {
     const producer = isVisible(step) ? findProducer(turn, boundary, frame, step) : undefined;
     if (producer === undefined || producer.isLoop) continue;
-    for (const { name } of nodeWithOutputs(turn, producer.node).outputs?.artifacts ?? []) {
+    for (const { name } of nodeWithOutputs(producer.node).outputs?.artifacts ?? []) {
       yield `${root}.${step}.outputs.artifacts.${name}`;
     }
   }
@@ -177,7 +177,7 @@ function absent(
 function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
   const members = ["id", "status", "startedAt", "finishedAt", "ip", "hostNodeName"];
   if (producer.isLoop) {
-    const { parameters } = loopOutputs(turn, producer);
+    const { parameters } = loopOutputs(producer);
     return [
       ...members,
       "outputs.result",
@@ -185,7 +185,7 @@ function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
       ...[...parameters.keys()].map((name) => `outputs.parameters.${name}`),
     ];
   }
-  const { outputs } = nodeWithOutputs(turn, producer.node);
+  const { outputs } = nodeWithOutputs(producer.node);
   members.push("exitCode", "outputs.result");
   for (const { name } of outputs?.parameters ?? []) members.push(`outputs.parameters.${name}`);
   if (producer.node.phase === "Skipped" || producer.node.phase === "Omitted") {
@@ -197,8 +197,8 @@ function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
   return members;
 }
 
-function aggregate(turn: Turn, producer: Producer, member: string): Json | undefined {
-  const outputs = loopOutputs(turn, producer);
+function aggregate(producer: Producer, member: string): Json | undefined {
+  const outputs = loopOutputs(producer);
   if (member === "outputs.result") return outputs.result;
   if (member === "outputs.parameters") return outputs.all;
   const name = /^outputs\.parameters\.(.+)$/s.exec(member)?.[1];

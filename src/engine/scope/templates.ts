@@ -6,7 +6,7 @@ import type { StepLike, Template, TemplateRef, WorkflowTemplate } from "../../sp
 import { withTemplateDefaults } from "../../spec/resolve.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
-import type { TemplateContext } from "../runtime.ts";
+import type { TemplateContext } from "../live.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import type { Turn } from "../turn.ts";
 

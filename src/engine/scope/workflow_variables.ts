@@ -22,21 +22,27 @@ export interface GlobalScopeOptions {
 }
 
 /** The variables `workflow.*`. */
-export function globalScope(turn: Turn, options: GlobalScopeOptions = {}): Scope {
-  const find = (name: string): Json | undefined => {
+export class GlobalScope implements Scope {
+  readonly #turn: Turn;
+  readonly #options: GlobalScopeOptions;
+
+  constructor(turn: Turn, options: GlobalScopeOptions = {}) {
+    this.#turn = turn;
+    this.#options = options;
+  }
+
+  find(name: string): Json | undefined {
     if (!name.startsWith("workflow.")) return undefined;
-    if (options.isEarly === true && LATE.test(name)) return undefined;
-    return findGlobal(turn, name.slice("workflow.".length), options);
-  };
-  return {
-    find,
-    *names(root) {
-      if (root !== "workflow") return;
-      for (const name of globalNames(turn)) {
-        if (find(`workflow.${name}`) !== undefined) yield `workflow.${name}`;
-      }
-    },
-  };
+    if (this.#options.isEarly === true && LATE.test(name)) return undefined;
+    return findGlobal(this.#turn, name.slice("workflow.".length), this.#options);
+  }
+
+  *names(root: string): Iterable<string> {
+    if (root !== "workflow") return;
+    for (const name of globalNames(this.#turn)) {
+      if (this.find(`workflow.${name}`) !== undefined) yield `workflow.${name}`;
+    }
+  }
 }
 
 function findGlobal(turn: Turn, name: string, options: GlobalScopeOptions): Json | undefined {

@@ -53,11 +53,11 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
   if (node.daemoned === true) return false;
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   if (node.type === "Retry" && !isWaiting) {
-    const last = latestAttempt(turn, node);
+    const last = latestAttempt(node);
     if (last === undefined || !hasEnded(last)) return false;
     if (reason.isDeadline) {
       // The node's own message says that the deadline cut its retries short.
-      wake(turn.state.runtime, node.id);
+      wake(turn.state.runtime, node);
       return false;
     }
     end(turn, node, "Failed", reason.waiting);

@@ -8,6 +8,7 @@ import { fits, fittingMembers } from "../../spec/fits.ts";
 import { WORKFLOW_SPEC } from "../../spec/schema/kinds.ts";
 import { OBJECT_META } from "../../spec/schema/kubernetes.ts";
 import { ARGUMENTS, INPUTS, OUTPUTS, TEMPLATE, TEMPLATE_REF } from "../../spec/schema/template.ts";
+import type { LIVE } from "../live.ts";
 import {
   type Check,
   isAny,
@@ -44,6 +45,7 @@ const isLockNote = isRecord<LockNote>({
 }, ["isHeld", "keys"]);
 
 const HEADER: Members<Header> = {
+  schema: isAny,
   metadata: (value) => fits(value, OBJECT_META) && isText((value as Header["metadata"]).name),
   apiVersion: isText,
   kind: isText,
@@ -97,7 +99,8 @@ export function usableHeader(value: Record<string, unknown>): Partial<Header> {
   };
 }
 
-const NODE: Members<Omit<NodeRecord, "part">> = {
+const NODE: Members<Omit<NodeRecord, typeof LIVE>> = {
+  schema: isAny,
   id: isText,
   name: isText,
   displayName: isText,
@@ -161,7 +164,7 @@ const NODE_CHECKS = new Map<string, Check>([
 
 /**
  * The node that a stored value holds; undefined when members are missing or of another type. Members that are not known stay,
- * except the schema number, and what only a record in memory has.
+ * except the schema number.
  */
 export function nodeOf(value: unknown): NodeRecord | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -169,7 +172,7 @@ export function nodeOf(value: unknown): NodeRecord | undefined {
   for (const member of NEEDED) if (value[member] === undefined) return undefined;
   const members = node as unknown as Record<string, unknown>;
   for (const name in value) {
-    if (name === "schema" || name === "part") continue;
+    if (name === "schema") continue;
     const member = value[name];
     if (NODE_CHECKS.get(name)?.(member) === false) return undefined;
     members[name] = member;
@@ -202,5 +205,9 @@ export function isSpecs(value: unknown): boolean {
   return true;
 }
 
-/** Arguments of the specs, by the member that has them. */
-export const isArguments: Check = isMap(isOf(ARGUMENTS));
+/** Tells whether a value holds arguments of the specs, by the member that has them. */
+export function isArguments({ schema: _schema, ...given }: Record<string, unknown>): boolean {
+  return areArguments(given);
+}
+
+const areArguments: Check = isMap(isOf(ARGUMENTS));

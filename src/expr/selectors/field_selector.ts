@@ -24,16 +24,17 @@ export function parseFieldSelector(text: string): FieldTerm[] {
   // Sorted, as in Kubernetes: the order decides which of several mistakes is reported.
   for (const part of splitTerms(text).sort()) {
     if (part === "") continue;
-    const found = /!=|==|=/.exec(part);
-    if (found === null) {
+    const at = part.indexOf("=");
+    if (at < 0) {
       throw invalid(
         `invalid selector: '${text}'; can't understand '${part}'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value`,
       );
     }
+    const isNot = part[at - 1] === "!";
     terms.push({
-      field: part.slice(0, found.index),
-      operator: found[0] === "!=" ? "!=" : "=",
-      value: unescapeValue(part.slice(found.index + found[0].length)),
+      field: part.slice(0, isNot ? at - 1 : at),
+      operator: isNot ? "!=" : "=",
+      value: unescapeValue(part.slice(!isNot && part[at + 1] === "=" ? at + 2 : at + 1)),
     });
   }
   checkTermCount("field selector", terms.length);
@@ -45,9 +46,12 @@ export function matchesFields(
   terms: readonly FieldTerm[],
   read: (field: string) => string | undefined,
 ): boolean {
-  return terms.every((term) =>
-    ((read(term.field) ?? "") === term.value) === (term.operator === "=")
-  );
+  return terms.every((term) => holds(term, read(term.field)));
+}
+
+/** Tells whether a term holds for the text of its field; undefined counts as empty. */
+export function holds({ operator, value }: FieldTerm, text: string | undefined): boolean {
+  return ((text ?? "") === value) === (operator === "=");
 }
 
 /** What the field selector of a workflow list asks for; absent members ask for nothing. */
@@ -120,7 +124,7 @@ export function termEnd(text: string, from: number, mark = ","): number {
 }
 
 function unescapeValue(text: string): string {
-  return text.replace(/\\([\\,=])/g, "$1");
+  return text.includes("\\") ? text.replace(/\\([\\,=])/g, "$1") : text;
 }
 
 const RFC3339 =

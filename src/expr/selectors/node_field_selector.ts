@@ -4,7 +4,7 @@
  * not count. Field selectors of Kubernetes have no such term and refuse it, so it changes no selector that means something there.
  */
 import { invalid } from "../../base/problem.ts";
-import { type FieldTerm, matchesFields, parseFieldSelector, termEnd } from "./field_selector.ts";
+import { type FieldTerm, holds, parseFieldSelector, termEnd } from "./field_selector.ts";
 import { checkSelectorLength, checkTermCount } from "./limits.ts";
 
 /** The members of a node that selectors can name. */
@@ -36,6 +36,17 @@ const SET_BEGIN = /([^=!,()\\\s]+)\s+in\s*\(/y;
  */
 export function parseNodeFieldSelector(text: string): NodeTerm[] {
   checkSelectorLength("node field selector", text);
+  const terms = text.includes("(") ? termsWithSets(text) : parseFieldSelector(text);
+  checkTermCount("node field selector", terms.length);
+  if (terms.length === 0 && text !== "") {
+    throw invalid(
+      `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
+    );
+  }
+  return terms;
+}
+
+function termsWithSets(text: string): NodeTerm[] {
   const sets: SetTerm[] = [];
   const others: string[] = [];
   for (let at = 0; at <= text.length;) {
@@ -51,14 +62,7 @@ export function parseNodeFieldSelector(text: string): NodeTerm[] {
       at = end + 2;
     }
   }
-  const terms = [...parseFieldSelector(others.join(",")), ...sets];
-  checkTermCount("node field selector", terms.length);
-  if (terms.length === 0 && text !== "") {
-    throw invalid(
-      `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
-    );
-  }
-  return terms;
+  return [...parseFieldSelector(others.join(",")), ...sets];
 }
 
 /** Where the `)` of a set term stands. @throws {Problem} InvalidArgument when there is none, or more follows than the next term */
@@ -82,18 +86,18 @@ function setTerm(field: string, list: string): SetTerm {
   return { field, operator: "in", values };
 }
 
-const INPUT = /^inputs\.parameters\.(.*)\.value$/s;
+const INPUT = "inputs.parameters.";
+const VALUE = ".value";
 
 /**
  * Tells whether a node is selected. Terms come from `parseNodeFieldSelector`; a field that the node lacks, or that does
  * not exist at all, is empty.
  */
 export function matchesNode(terms: readonly NodeTerm[], node: SelectableNode): boolean {
-  return terms.every((term) =>
-    term.operator === "in"
-      ? term.values.has(nodeField(node, term.field) ?? "")
-      : matchesFields([term], (field) => nodeField(node, field))
-  );
+  return terms.every((term) => {
+    const text = nodeField(node, term.field);
+    return term.operator === "in" ? term.values.has(text ?? "") : holds(term, text);
+  });
 }
 
 function nodeField(node: SelectableNode, field: string): string | undefined {
@@ -113,10 +117,11 @@ function nodeField(node: SelectableNode, field: string): string | undefined {
     case "templateRef.template":
       return node.templateRef?.template;
     default: {
-      const name = INPUT.exec(field)?.[1];
-      return name === undefined
-        ? undefined
-        : node.inputs?.parameters?.findLast((parameter) => parameter.name === name)?.value;
+      const isInput = field.startsWith(INPUT) && field.endsWith(VALUE) &&
+        field.length >= INPUT.length + VALUE.length;
+      if (!isInput) return undefined;
+      const name = field.slice(INPUT.length, -VALUE.length);
+      return node.inputs?.parameters?.findLast((parameter) => parameter.name === name)?.value;
     }
   }
 }

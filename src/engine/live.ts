@@ -1,0 +1,191 @@
+/** What is kept in memory beside the record of a node. It is derived from what is stored, and never stored itself. */
+import type { Json } from "../base/json.ts";
+import type { StepLike, Template } from "../spec/manifest.ts";
+import type { NodeRecord } from "./records.ts";
+import type { GivenArguments } from "./scope/arguments.ts";
+
+/** Where a record has it: JSON leaves out what has no name. */
+export const LIVE = Symbol("live");
+
+export interface Live {
+  /** Key of its stored part, once it has one. To make it for each commit would cost as much as all other work on it. */
+  key: string | undefined;
+  /** Characters of its stored part. */
+  size: number;
+  /** It has to be stored. */
+  isChanged: boolean;
+  /** It is in the queue of nodes to look at. */
+  isQueued: boolean;
+  /** It is done for its owner. */
+  isDone: boolean;
+  /** Of a node that owns others. */
+  group: GroupMemory | undefined;
+}
+
+export function newLive(): Live {
+  return {
+    key: undefined,
+    size: 0,
+    isChanged: false,
+    isQueued: false,
+    isDone: false,
+    group: undefined,
+  };
+}
+
+/** Where the names of templates are looked up. */
+export interface TemplateContext {
+  kind: "local" | "namespaced" | "cluster";
+  name: string;
+  /** Both, as nodes show them: `local/<workflow>`, `namespaced/<template>`, `cluster/<template>`. */
+  text: string;
+}
+
+/** A Steps or DAG node's template with its inputs filled in, and where it came from. */
+export interface Frame {
+  template: Template;
+  /** The template before its inputs were filled in. Workflows of one manifest may share it. */
+  written: Template;
+  /** Its steps or tasks may contain tags. */
+  isTagged: boolean;
+  /** Its steps or tasks may have hooks. */
+  hasHooks: boolean;
+  context: TemplateContext;
+  /** `workflow.status` and `workflow.failures` may be used inside. */
+  hasEnd: boolean;
+  /** Its steps or tasks by name, once somebody has asked for one. */
+  steps: ReadonlyMap<string, PlacedStep> | undefined;
+  /** Steps and tasks whose result a text refers to, once somebody has asked. */
+  wantedResults: ReadonlySet<string> | undefined;
+}
+
+/** A step, and the index of its group; for a task of a DAG the index is 0. */
+export interface PlacedStep {
+  step: StepLike;
+  group: number;
+}
+
+/** One step, task or loop element that is ready to begin, with its references resolved. */
+export interface ExpandedCall {
+  step: StepLike;
+  /** Full node name. */
+  name: string;
+  /** Set for elements of a loop. */
+  index?: number;
+  item?: Json;
+  /** Why it does not run: the message of its Skipped node. */
+  skip?: string;
+  /** What is wrong with its `when`. */
+  error?: string;
+  /** Undefined once its node has its inputs. */
+  arguments: GivenArguments | undefined;
+}
+
+/** A loop whose calls are being worked out. */
+export interface Expansion {
+  items: readonly { item: Json; label: Json }[];
+  calls: ExpandedCall[];
+  characters: number;
+}
+
+/** What the elements of a loop left, in the order of the loop. */
+export interface LoopOutputs {
+  result: string;
+  /** JSON list of `{name: value}` objects. */
+  all: string;
+  parameters: Map<string, string>;
+}
+
+/** What is kept in memory about a node that owns others: a Steps, DAG or retry node, a step group, the group of a loop. */
+export interface GroupMemory {
+  /** Nodes that it owns, in the order of creation. */
+  members: NodeRecord[];
+  /** How many of them are not hooks. */
+  memberCount: number;
+  /** How many of them are done. */
+  doneCount: number;
+  /** Of all nodes inside a Steps or DAG node: pods that are pending or running. */
+  activePods: number;
+  /** Pods, Steps and DAG nodes that are pending or running. */
+  activeChildren: number;
+  /** Pods, Steps and DAG nodes that failed. */
+  unsuccessful: number;
+  frame: Frame | undefined;
+  /** Of a Steps node: the group at which it is. Undefined: nobody has looked for it, or it does not exist yet. */
+  group: NodeRecord | undefined;
+  /** All calls of a step group, or of the group of a loop. */
+  calls: ExpandedCall[] | undefined;
+  /** Characters of the calls' arguments, until all calls have begun. */
+  callCharacters: number;
+  /** Index of the first call that was not checked for whether it runs at all. */
+  unmade: number | undefined;
+  /** Index of the first call that has not begun. */
+  cursor: number;
+  /** Members of a DAG node that were done since the last look at it. */
+  news: NodeRecord[] | undefined;
+  /** The oldest member whose failure is not tolerated. */
+  firstFailed: NodeRecord | undefined;
+  dag: DagMemory | undefined;
+  /** Outputs of loops that have ended, by step. */
+  aggregates: Map<string, LoopOutputs> | undefined;
+  /** Calls by node name. */
+  callsByName: Map<string, ExpandedCall> | undefined;
+}
+
+/** What follows from the names and conditions of the tasks of a DAG. Tasks have numbers: their places in the template. */
+export interface DagPlan {
+  names: readonly string[];
+  numbers: ReadonlyMap<string, number>;
+  dependencies: readonly (readonly number[])[];
+  /** The named targets, or the tasks on which no other task depends; sorted. */
+  targets: readonly string[];
+  /** For each task those that wait for it and that the targets need. */
+  dependents: readonly (readonly number[] | undefined)[];
+  /** Number of dependencies of each task that the targets need; -1 for others. */
+  counts: Int32Array;
+  /** What the targets need, in the order in which ready tasks begin, and the place of each task in it. */
+  order: readonly number[];
+  rank: Int32Array;
+}
+
+/** What is kept in memory about the tasks of a DAG node. */
+export interface DagMemory {
+  plan: DagPlan;
+  /** For each task the number of dependencies that are not done. */
+  waitingFor: Int32Array;
+  /** Tasks that may begin, in their order; those before `firstReady` have begun. */
+  ready: number[];
+  firstReady: number;
+  /** 1 for each task that has begun. */
+  begun: Uint8Array;
+}
+
+/** What is kept in memory about a node that owns others. */
+export function memoryOf(node: NodeRecord): GroupMemory {
+  return node[LIVE].group ??= {
+    members: [],
+    memberCount: 0,
+    doneCount: 0,
+    activePods: 0,
+    activeChildren: 0,
+    unsuccessful: 0,
+    frame: undefined,
+    group: undefined,
+    calls: undefined,
+    callCharacters: 0,
+    unmade: undefined,
+    cursor: 0,
+    news: undefined,
+    firstFailed: undefined,
+    dag: undefined,
+    aggregates: undefined,
+    callsByName: undefined,
+  };
+}
+
+const NOBODY: readonly NodeRecord[] = [];
+
+/** The nodes that a node owns, in the order of creation. */
+export function membersOf(node: NodeRecord): readonly NodeRecord[] {
+  return node[LIVE].group?.members ?? NOBODY;
+}
