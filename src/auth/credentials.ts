@@ -8,7 +8,9 @@ export function credentialsOf(headers: Headers): string[] {
   const header = headers.get("authorization");
   if (header !== null && header !== "") return [header];
   const found: string[] = [];
-  for (const part of (headers.get("cookie") ?? "").split(";")) {
+  const cookies = headers.get("cookie");
+  if (cookies === null) return found;
+  for (const part of cookies.split(";")) {
     const at = part.indexOf("=");
     if (at < 0 || part.slice(0, at).trim() !== "authorization") continue;
     const value = part.slice(at + 1).trim().replace(/^"(.*)"$/, "$1");

@@ -21,8 +21,8 @@ export interface GatekeeperOptions {
 /** A caller of whom nothing is known: always the same one, so that what follows from it is worked out once. */
 const NOBODY: Caller = { ...unrestrictedCaller(), isAnyone: true };
 
-/** Resolves to the caller of a request that has these credentials (`credentialsOf`). */
-export type Gatekeeper = (credentials: readonly string[]) => Promise<Caller>;
+/** Gives the caller of a request that has these credentials (`credentialsOf`); a promise where somebody has to be asked. */
+export type Gatekeeper = (credentials: readonly string[]) => Caller | Promise<Caller>;
 
 /**
  * Creates a gatekeeper. With mode server alone, every request has the server's rights. Together with other modes, only a request
@@ -30,24 +30,31 @@ export type Gatekeeper = (credentials: readonly string[]) => Promise<Caller>;
  */
 export function createGatekeeper(options: GatekeeperOptions): Gatekeeper {
   const { server, authenticators } = options;
-  return async function gatekeeper(credentials) {
+  return (credentials) => {
     if (server && (authenticators.length === 0 || credentials.length === 0)) {
       const [credential] = credentials;
       if (credential === undefined) return NOBODY;
       return { ...unrestrictedCaller(claimedIdentity(credential)), isAnyone: true };
     }
-    let refusal: unknown;
-    for (const credential of credentials) {
-      for (const authenticator of authenticators) {
-        try {
-          const caller = await authenticator.authenticate(credential);
-          if (caller !== undefined) return caller;
-        } catch (error) {
-          if (!(error instanceof Problem)) throw error;
-          refusal ??= error;
-        }
+    return firstCaller(credentials, authenticators);
+  };
+}
+
+async function firstCaller(
+  credentials: readonly string[],
+  authenticators: readonly Authenticator[],
+): Promise<Caller> {
+  let refusal: unknown;
+  for (const credential of credentials) {
+    for (const authenticator of authenticators) {
+      try {
+        const caller = await authenticator.authenticate(credential);
+        if (caller !== undefined) return caller;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        refusal ??= error;
       }
     }
-    throw refusal ?? new Problem(ProblemCode.Unauthenticated, TOKEN_NOT_VALID);
-  };
+  }
+  throw refusal ?? new Problem(ProblemCode.Unauthenticated, TOKEN_NOT_VALID);
 }

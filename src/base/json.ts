@@ -18,16 +18,18 @@ export function cloneJson<T>(value: T): T {
   for (const key in value) {
     const member: unknown = value[key];
     if (member === undefined) continue;
-    if (key === "__proto__") {
-      Object.defineProperty(copy, key, {
-        value: cloneJson(member),
-        configurable: true,
-        enumerable: true,
-        writable: true,
-      });
-    } else copy[key] = cloneJson(member);
+    putMember(copy, key, cloneJson(member));
   }
   return copy as T;
+}
+
+/** Sets a member, whatever its name: a plain assignment to `__proto__` would set the prototype. */
+export function putMember<T>(object: Record<string, T>, key: string, value: T): void {
+  if (key !== "__proto__") object[key] = value;
+  else {
+    const always = { configurable: true, enumerable: true, writable: true };
+    Object.defineProperty(object, key, { value, ...always });
+  }
 }
 
 /** Tells whether a value is a plain JSON object (not null, not a list). */

@@ -1,4 +1,4 @@
-/** The HTTP application: the declared routes on Hono, probes, the description of the API, and pages. */
+/** The HTTP application: the declared routes, and on Hono probes, the description of the API, and pages. */
 import { Hono } from "hono";
 import { Deadlines } from "../platform/deadlines.ts";
 import { SLOW_MS } from "./answer_text.ts";
@@ -6,18 +6,21 @@ import { mountArgoUi, servedPath, servedTarget } from "./argo_ui.ts";
 import { BodyLedger } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
 import { mountDescription } from "./api_description.ts";
-import { wrapRoutes } from "./every_request.ts";
-import { paramsReader, routerPaths } from "./path_params.ts";
+import { completeAnswer, type RequestEnv, wrapRoutes } from "./every_request.ts";
 import { mountProbes } from "./probes.ts";
 import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
 import { rawTarget } from "./request_path.ts";
 import { requestMetrics } from "./request_metrics.ts";
 import type { Route } from "./route.ts";
-import { logDefect, type RouteApp, type RouteContext, serveRoute } from "./serve_route.ts";
+import { paramsReader, routerPaths, RouteTable } from "./route_table.ts";
+import { logDefect, type RouteApp, type ServedRoute, serveRoute } from "./serve_route.ts";
+
+/** Share of the members of a body that an event may have: every binding that reads an event gets a copy. */
+const EVENT_SHARE = 1 / 4;
 
 export interface App {
   fetch(request: Request, server: unknown): Promise<Response>;
-  /** Every method and path that the router knows, in its own notation. */
+  /** Every method and path beside the declared routes, in Hono's notation. */
   mounted: readonly { method: string; path: string }[];
 }
 
@@ -29,7 +32,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   mountDescription(app, routes, deps.service.settings.build.version);
   if (deps.argoUiDir !== undefined) mountArgoUi(app, deps.argoUiDir);
   deps.pages?.(app);
-  mountRoutes(app, deps, routes);
+  const table = tableOf(deps, routes);
   refuseOtherMethods(app, routes);
   app.notFound((c) => {
     const { path } = c.env.target;
@@ -37,31 +40,47 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
     return c.json({ code: 5, message: "Not Found" }, 404);
   });
   app.onError((error, c) => {
-    logDefect(error, deps, c);
+    logDefect(error, deps, c.req.raw, c.env);
     return problemResponse(asProblem(error));
   });
+  const fetch = async (request: Request, env: RequestEnv): Promise<Response> => {
+    const isHead = request.method === "HEAD";
+    const served = isHead ? table.find("GET", env.target.path) : undefined;
+    if (served !== undefined) return new Response(null, await serveRoute(served, request, env));
+    return completeAnswer(await app.fetch(request, env), env, deps.origin);
+  };
   const handle = wrapRoutes({
     ids: deps.service.ids,
     rateLimiter: deps.rateLimiter,
     origin: deps.origin,
     targetOf: hasPages ? servedTarget : rawTarget,
-    fetch: (request, env) => app.fetch(request, env),
+    fetch(request, env) {
+      const served = table.find(request.method, env.target.path);
+      return served === undefined ? fetch(request, env) : serveRoute(served, request, env);
+    },
   });
   return { fetch: handle, mounted: app.routes.map(({ method, path }) => ({ method, path })) };
 }
 
-function mountRoutes(app: RouteApp, deps: AppDeps, routes: readonly Route[]): void {
-  const { service, maxBodiesBytes, maxBodyBytes, bodyTimeoutMs } = deps;
-  const waits = new Deadlines(service.clock, bodyTimeoutMs);
+function tableOf(deps: AppDeps, routes: readonly Route[]): RouteTable<ServedRoute> {
+  const { service, maxBodiesBytes, maxBodyBytes, maxBodyMembers, bodyTimeoutMs: timeoutMs } = deps;
+  const waits = new Deadlines(service.clock, timeoutMs);
   const reads = new Deadlines(service.clock, SLOW_MS);
   const { maxEventBytes } = service.settings;
   const ledger = new BodyLedger({ maxBytes: maxBodiesBytes, maxBodyBytes, maxEventBytes });
+  const table = new RouteTable<ServedRoute>();
   for (const route of routes) {
-    const measure = requestMetrics(deps, route);
-    const served = { route, paramsOf: paramsReader(route.path), deps, waits, reads, ledger };
-    const handler = (c: RouteContext) => measure(c.env, c.req.raw, () => serveRoute(served, c));
-    for (const path of routerPaths(route.path)) app.on(route.method, path, handler);
+    const { method, path, holdsEvent = false, maxBodyBytes: most = Infinity } = route;
+    const maxBytes = Math.min(holdsEvent ? maxEventBytes : maxBodyBytes, most);
+    table.add(method, path, {
+      ...{ route, deps, reads, ledger },
+      paramsOf: paramsReader(path),
+      measure: requestMetrics(deps, route),
+      limits: { maxBytes, timeoutMs, waits },
+      maxMembers: holdsEvent ? EVENT_SHARE * maxBodyMembers : maxBodyMembers,
+    });
   }
+  return table;
 }
 
 /** Answers 405 to other methods, but not below /api, where clients of the reference rely on another answer. */

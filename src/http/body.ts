@@ -22,14 +22,27 @@ export interface BodyLimits {
 
 /**
  * Waits for something from a client.
+ * @param onError what a failure means
  * @throws {Problem} Canceled (408) when it takes too long
  */
 export function inTime<T>(
   arriving: Promise<T>,
   { timeoutMs, waits }: Pick<BodyLimits, "timeoutMs" | "waits">,
+  onError: (cause: unknown) => unknown = (cause) => cause,
 ): Promise<T> {
-  const text = `the request's body did not arrive within ${timeoutMs} ms`;
-  return waits.bound(arriving, () => new Problem(ProblemCode.Canceled, text));
+  return new Promise((resolve, reject) => {
+    const over = waits.add(() => {
+      const text = `the request's body did not arrive within ${timeoutMs} ms`;
+      reject(new Problem(ProblemCode.Canceled, text));
+    });
+    arriving.then((value) => {
+      over();
+      resolve(value);
+    }, (cause) => {
+      over();
+      reject(onError(cause));
+    });
+  });
 }
 
 /** The body of one request. It arrives once and may be asked for again. Its bytes are counted until `release`. */
@@ -99,16 +112,17 @@ export class RequestBody {
     return announced !== null && /^\d+$/.test(announced) ? Number(announced) : undefined;
   }
 
-  async #read<T>(
-    length: number | undefined,
-    read: (held: HeldBytes) => Promise<T>,
-  ): Promise<T> {
+  #read<T>(length: number | undefined, read: (held: HeldBytes) => Promise<T>): Promise<T> {
     const { maxBytes } = this.#limits;
     // The HTTP server accepts no more than was announced.
-    if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
+    if (length !== undefined && length > maxBytes) return Promise.reject(tooLarge(maxBytes));
     const held = this.#held = this.#ledger.open(this.#sender);
-    if (length !== undefined) held.add(length);
-    return await inTime(read(held).catch(brokenOff), this.#limits);
+    try {
+      if (length !== undefined) held.add(length);
+      return inTime(read(held), this.#limits, brokenOff);
+    } catch (refusal) {
+      return Promise.reject(refusal);
+    }
   }
 }
 
@@ -135,9 +149,9 @@ function bytesOf(text: string, { headers }: Request): Uint8Array {
 }
 
 /** The client is gone, or the server is stopping, which on Deno ends bodies that are still being read. */
-function brokenOff(cause: unknown): never {
-  if (cause instanceof Problem) throw cause;
-  throw unavailable("the request's body broke off; try again");
+function brokenOff(cause: unknown): Problem {
+  if (cause instanceof Problem) return cause;
+  return unavailable("the request's body broke off; try again");
 }
 
 async function readBytes(
@@ -163,19 +177,24 @@ async function readBytes(
 /**
  * Decodes the text of a body. Blank text and `null` are an empty request. With schema `json` the value stays as it is, and
  * blank text is undefined. A long text is decoded in several turns of the event loop.
+ * @param text undefined where no body is read
  * @param maxMembers see `readFirstJson`
  * @throws {Problem} InvalidArgument when it is not JSON or does not fit, ResourceExhausted (413) when it has too many members
  */
-export async function decodeBody(
-  text: string,
-  schema: StructSchema | "json",
+export function decodeBody(
+  text: string | undefined,
+  schema: StructSchema | "json" | undefined,
   maxMembers: number,
-): Promise<Json | undefined> {
-  const isLong = text.length > LONG_TEXT;
+): Json | undefined | Promise<Json | undefined> {
+  if (text === undefined || schema === undefined) return undefined;
   const value = readFirstJson(text, maxMembers);
-  if (isLong) await nextTurn();
-  if (schema === "json") return value;
-  const decoded = decode(value ?? {}, schema, unknownMembers(value));
-  if (isLong) await nextTurn();
-  return decoded;
+  const fit = () => schema === "json" ? value : decode(value ?? {}, schema, unknownMembers(value));
+  return text.length > LONG_TEXT ? inTurns(fit) : fit();
+}
+
+async function inTurns<T>(work: () => T): Promise<T> {
+  await nextTurn();
+  const done = work();
+  await nextTurn();
+  return done;
 }

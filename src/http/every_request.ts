@@ -18,6 +18,8 @@ export interface RequestEnv {
   requestId: string;
   /** Absent: requests are not limited. */
   counted?: CountedRequest;
+  /** The origin of the page that sends it; null when no page does. */
+  page: string | null;
   /** The room that it holds for what it reads. */
   hold?: Hold;
   /** Set for an answer that is JSON and already has the headers of `answerHeaders`. */
@@ -31,8 +33,8 @@ export interface EveryRequestOptions {
   origin: OriginRule;
   /** Path and query of a request. */
   targetOf: (request: Request, server: unknown) => RequestEnv["target"];
-  /** The routes. */
-  fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>;
+  /** The routes. Their answers still need `completeAnswer`. */
+  fetch: (request: Request, env: RequestEnv) => Promise<Response>;
 }
 
 /** Methods that clients of the reference use. Others are refused first of all. */
@@ -59,41 +61,46 @@ function isCounted(path: string): boolean {
 export function wrapRoutes(
   { ids, rateLimiter, origin, targetOf, fetch }: EveryRequestOptions,
 ): (request: Request, server: unknown) => Promise<Response> {
-  return async (request, server) => {
-    const given = request.headers.get("x-request-id");
+  return (request, server) => {
+    const { headers } = request;
+    const given = headers.get("x-request-id");
     const requestId = given !== null && REQUEST_ID.test(given) ? given : ids.uuid();
     const target = targetOf(request, server);
-    const env: RequestEnv = { server, target, requestId };
+    // Intentionally not `has`: on Deno that lists all headers, while one is read by itself.
+    const env: RequestEnv = { server, target, requestId, page: headers.get("origin") };
     if (rateLimiter !== undefined && isCounted(target.path)) {
       env.counted = new CountedRequest(rateLimiter, server);
     }
-    // Intentionally not `has`: on Deno that lists all headers, while one is read by itself.
-    const page = request.headers.get("origin");
-    const isCallback = isCallbackPath(target.path);
-    const preflight = isCallback ? callbackPreflight(request) : undefined;
-    const refusal = isCallback ? undefined : refuseOrigin(request, page, origin);
-    const response = env.counted?.refusal ?? preflight ?? refusal ??
-      refuseTarget(request.method, target) ?? await fetch(request, env);
-    if (page !== null) {
-      const granted = isCallback ? CALLBACK_GRANT : origin.grant(page) ?? {};
-      for (const [name, value] of Object.entries(granted)) {
-        response.headers.set(name, value);
-      }
-    }
-    for (const [name, value] of Object.entries(env.counted?.headers ?? {})) {
-      response.headers.set(name, value);
-    }
-    if (env.isComplete !== true) {
-      for (
-        const [name, value] of Object.entries({ ...answerHeaders(requestId), ...PAGE_HEADERS })
-      ) {
-        if (name !== "x-frame-options" || !response.headers.has(name)) {
-          response.headers.set(name, value);
-        }
-      }
-    }
-    return response;
+    const refusal = env.counted?.refusal ??
+      (isCallbackPath(target.path)
+        ? callbackPreflight(request)
+        : refuseOrigin(request, env.page, origin)) ??
+      refuseTarget(request.method, target);
+    if (refusal === undefined) return fetch(request, env);
+    return Promise.resolve(completeAnswer(refusal, env, origin));
   };
+}
+
+/** Adds the headers that the answer to a request still needs. */
+export function completeAnswer(response: Response, env: RequestEnv, origin: OriginRule): Response {
+  if (env.isComplete === true && env.page === null && env.counted === undefined) return response;
+  if (env.isComplete === true && env.page === null && env.counted === undefined) return response;
+  const { headers } = response;
+  if (env.page !== null) {
+    const isCallback = isCallbackPath(env.target.path);
+    setAll(headers, isCallback ? CALLBACK_GRANT : origin.grant(env.page) ?? {});
+  }
+  if (env.counted !== undefined) setAll(headers, env.counted.headers);
+  if (env.isComplete !== true) {
+    const { "x-frame-options": frames, ...others } = PAGE_HEADERS;
+    setAll(headers, { ...answerHeaders(env.requestId), ...others });
+    if (!headers.has("x-frame-options")) headers.set("x-frame-options", frames);
+  }
+  return response;
+}
+
+function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {
+  for (const name in values) headers.set(name, values[name] ?? "");
 }
 
 function refuseOrigin(

@@ -4,6 +4,7 @@ import { invalid } from "../base/problem.ts";
 import type { Idempotency } from "../service/idempotency.ts";
 import type { Call } from "./route.ts";
 
+const KEY_HEADERS = ["idempotency-key"];
 const MAX_KEY_LENGTH = 255;
 
 /**
@@ -11,16 +12,19 @@ const MAX_KEY_LENGTH = 255;
  * @param headers that may hold the key, in order of precedence
  * @throws {Problem} InvalidArgument when the key is empty or too long
  */
-export async function idempotencyOf(
+export function idempotencyOf(
   call: Pick<Call, "operation" | "headers" | "caller" | "params" | "body" | "service">,
-  headers: readonly string[] = ["idempotency-key"],
-): Promise<Idempotency | undefined> {
-  const [key = null] = headers.map((name) => call.headers.get(name)).filter((one) => one !== null);
-  if (key === null) return undefined;
-  if (key === "" || key.length > MAX_KEY_LENGTH) {
+  headers: readonly string[] = KEY_HEADERS,
+): Promise<Idempotency> | undefined {
+  for (const name of headers) {
+    const key = call.headers.get(name);
+    if (key === null) continue;
+    if (key !== "" && key.length <= MAX_KEY_LENGTH) {
+      return idempotencyFor(call, [key], call.body ?? null);
+    }
     throw invalid(`Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
   }
-  return await idempotencyFor(call, [key], call.body ?? null);
+  return undefined;
 }
 
 /**

@@ -67,6 +67,7 @@ const MESSAGE_TYPES: Record<string, string> = {
  */
 export function readQuery<Q extends QuerySchema>(text: string, schema: Q): QueryValues<Q> {
   const values: Record<string, unknown> = {};
+  if (text === "") return values as QueryValues<Q>;
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     if (pair.includes(";")) throw invalid("invalid semicolon separator in query");

@@ -61,6 +61,8 @@ interface RouteBase {
   answer?: AnswerShape;
   /** Follows `Prefer: return=minimal`. */
   hasMinimal?: true;
+  /** Turns any answer into what a browser shows, if the request is a form. */
+  answerForm?: (headers: Headers, answer: Response) => Response | Promise<Response>;
 }
 
 /** What a guard sees. */
@@ -76,7 +78,9 @@ export interface GuardedRequest {
 }
 
 /** What a guard finds unless it refuses: the caller, or a version of the manifests for which it has no objection. */
-export type GuardVerdict = { caller: Caller } | { manifests: Version };
+export type GuardVerdict =
+  | { caller: Caller; manifests?: undefined }
+  | { manifests: Version; caller?: undefined };
 
 /**
  * What a route answers: an object, a list of objects or an empty object; for the `result` of each frame of a stream, a change

@@ -2,37 +2,36 @@
  * A request on its way through a route. The order makes sure that nobody gets more than they may have: path and query first,
  * then the caller (from the headers) and the rate limit, and only then the body and the use case.
  */
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { credentialsOf } from "../auth/credentials.ts";
 import type { Caller } from "../auth/port.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
+import type { Problem } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { StaleManifests } from "../service/events/intake.ts";
 import { Hold } from "../service/workflows/large_reads.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
-import { decodeBody, RequestBody } from "./body.ts";
+import { type BodyLimits, decodeBody, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
 import { downloadResponse } from "./download.ts";
-import { answerHeaders, type RequestEnv } from "./every_request.ts";
+import { answerHeaders, completeAnswer, type RequestEnv } from "./every_request.ts";
 import { readUpload } from "./multipart.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "./preference.ts";
 import { asProblem, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
 import { readQuery } from "./query.ts";
 import { addressOf } from "./rate_limit.ts";
+import type { Measure } from "./request_metrics.ts";
 import { shownPath } from "./request_path.ts";
-import type { Call, Route } from "./route.ts";
+import type { Call, Route, UnaryRoute } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
 export type RouteApp = Hono<{ Bindings: RequestEnv }>;
-export type RouteContext = Context<{ Bindings: RequestEnv }>;
 
-/** Share of the members of a body that an event may have: every binding that reads an event gets a copy. */
-const EVENT_SHARE = 1 / 4;
 /** Length of a text that is escaped in one go, UTF-16 units. */
 const LENGTH_AT_ONCE = 2 ** 18;
 
@@ -40,155 +39,157 @@ const LENGTH_AT_ONCE = 2 ** 18;
 export interface ServedRoute {
   route: Route;
   paramsOf: (path: string) => Record<string, string>;
+  measure: Measure;
   deps: AppDeps;
-  waits: Deadlines;
   /** Of readers of large answers. */
   reads: Deadlines;
   ledger: BodyLedger;
+  /** Of bodies. */
+  limits: BodyLimits;
+  /** Most members of a body. */
+  maxMembers: number;
 }
 
 /** Answers a request. If the manifests have changed since its sender was judged by them, it is judged again, once. */
-export async function serveRoute(served: ServedRoute, c: RouteContext): Promise<Response> {
-  const { large } = served.deps.service.workflows;
-  const hold = c.env.hold = new Hold(large);
+export async function serveRoute(
+  served: ServedRoute,
+  request: Request,
+  env: RequestEnv,
+): Promise<Response> {
+  const { route, deps, limits, ledger } = served;
+  const start = deps.service.clock.monotonic();
+  const body = route.body && new RequestBody(request, limits, ledger, senderBefore(deps, env));
   try {
-    return await large.within(hold, () => serveWithBody(served, c));
+    let response: Response;
+    try {
+      response = await attempt(served, request, env, body, false);
+    } catch (error) {
+      if (!(error instanceof StaleManifests)) throw error;
+      response = await attempt(served, request, env, body, true);
+    }
+    if (route.answerForm !== undefined) {
+      response = await route.answerForm(request.headers, response);
+    }
+    served.measure(env, request, response.status, start);
+    return completeAnswer(response, env, deps.origin);
   } finally {
-    if (!hold.isKept) hold.release();
-  }
-}
-
-async function serveWithBody(served: ServedRoute, c: RouteContext): Promise<Response> {
-  const { deps, ledger, route, waits } = served;
-  if (route.body === undefined) return await attempt(served, c, undefined, false);
-  const limits = { maxBytes: bodyLimit(route, deps), timeoutMs: deps.bodyTimeoutMs, waits };
-  const sender: BodySender = deps.service.settings.authRequired
-    ? { type: "unproved", address: addressOf(c.env.server) }
-    : { type: "anyone" };
-  const body = new RequestBody(c.req.raw, limits, ledger, sender);
-  try {
-    return await attempt(served, c, body, false);
-  } catch (error) {
-    if (error instanceof StaleManifests) return await attempt(served, c, body, true);
-    throw error;
-  } finally {
-    body.release();
+    body?.release();
+    if (env.hold?.isKept === false) env.hold.release();
   }
 }
 
 /** @throws {StaleManifests} when the request is to be judged again; not when this is the second time */
 async function attempt(
   served: ServedRoute,
-  c: RouteContext,
+  request: Request,
+  env: RequestEnv,
   body: RequestBody | undefined,
   isAgain: boolean,
 ): Promise<Response> {
-  const { route, paramsOf, deps } = served;
-  const { headers } = c.req.raw;
-  const { path, query } = c.env.target;
+  const { route, deps, reads } = served;
   const { service } = deps;
-  workingOn("request", c.env.requestId);
+  const { headers } = request;
+  workingOn("request", env.requestId);
   const abort = route.kind === "stream" ? new AbortController() : undefined;
-  const signal = abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]);
   // Faults of path, query or body are not put into the frame of a stream, as in the reference.
   let framing: Framing | undefined;
   try {
-    const params = paramsOf(path);
-    const values = readQuery(query, route.query);
+    const params = served.paramsOf(env.target.path);
+    const query = readQuery(env.target.query, route.query);
     const credentials = credentialsOf(headers);
-    const guarded = { service, params, headers, credentials, isAgain };
-    const verdict = body && await route.guard?.({ ...guarded, body });
-    framing = route.kind === "stream" ? framingOf(headers) : undefined;
-    const caller = verdict !== undefined && "caller" in verdict
-      ? verdict.caller
-      : await deps.gatekeeper(credentials);
-    if (!isAgain) c.env.counted?.identify(caller);
-    const tooFast = c.env.counted?.refusal;
+    const verdict = body && route.guard &&
+      await route.guard({ service, params, headers, credentials, isAgain, body });
+    framing = abort && framingOf(headers);
+    const found = verdict?.caller ?? deps.gatekeeper(credentials);
+    const caller = found instanceof Promise ? await found : found;
+    if (!isAgain) env.counted?.identify(caller);
+    const tooFast = env.counted?.refusal;
     if (tooFast !== undefined) return tooFast;
     framing = undefined;
+    body?.sentBy(senderOf(caller));
+    const text = body && await body.text();
+    workingOn("request", env.requestId);
+    const value = decodeBody(text, route.body, served.maxMembers);
     const warnings: string[] = [];
     const call: Call = {
       service,
       operation: route.operation,
       caller,
       params,
-      query: values,
-      body: body && await readBody(body, route, caller, deps, c.env.requestId),
+      query,
+      body: value instanceof Promise ? await value : value,
       headers,
-      server: c.env.server,
-      manifests: verdict !== undefined && "manifests" in verdict ? verdict.manifests : undefined,
-      signal,
+      server: env.server,
+      manifests: verdict?.manifests,
+      signal: abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]),
       isMinimal: route.hasMinimal === true && prefersMinimal(headers),
       warn: (text) => void warnings.push(text),
     };
-    framing = route.kind === "stream" ? framingOf(headers) : undefined;
-    const response = await respond(served, c, call, framing ?? "ndjson", () => abort?.abort());
-    // 299: whoever shows the answer shows this too, as with Kubernetes.
-    for (const text of warnings) response.headers.append("warning", `299 - "${text}"`);
-    return response;
+    framing = abort && framingOf(headers);
+    const { large } = service.workflows;
+    const hold = env.hold ??= new Hold(large);
+    const response = route.kind === "unary"
+      ? await answerResponse(await large.within(hold, () => route.run(call)), deps, env, reads)
+      : await large.within(hold, () => respond(route, served, request, env, call, abort));
+    return withNotes(response, call, warnings);
   } catch (error) {
     if (error instanceof StaleManifests && !isAgain) throw error;
     abort?.abort();
-    return refuse(error, deps, c, framing);
+    logDefect(error, deps, request, env);
+    return refuse(asProblem(error), framing);
   }
 }
 
-/** Calls the use case and writes its answer. */
+/** Adds what headers say about an answer. */
+function withNotes(response: Response, { isMinimal }: Call, warnings: string[]): Response {
+  if (isMinimal) response.headers.set(...MINIMAL_APPLIED);
+  // 299: whoever shows the answer shows this too, as with Kubernetes.
+  for (const text of warnings) response.headers.append("warning", `299 - "${text}"`);
+  return response;
+}
+
+function refuse(problem: Problem, framing: Framing | undefined): Response {
+  return framing === undefined ? problemResponse(problem) : refusedStream(problem, framing);
+}
+
+/** Calls the use case of a route whose answer is not one JSON object, and writes the answer. */
 async function respond(
-  { route, deps, waits, reads }: ServedRoute,
-  c: RouteContext,
+  route: Exclude<Route, UnaryRoute>,
+  { deps, limits }: ServedRoute,
+  request: Request,
+  env: RequestEnv,
   call: Call,
-  framing: Framing,
-  onEnd: () => void,
+  abort: AbortController | undefined,
 ): Promise<Response> {
-  const request = c.req.raw;
   switch (route.kind) {
-    case "unary": {
-      const response = await answerResponse(await route.run(call), deps, c.env, reads);
-      if (call.isMinimal) response.headers.set(...MINIMAL_APPLIED);
-      return response;
-    }
     case "download":
       return downloadResponse(await route.open(call), request.method);
     case "upload": {
       const store = await route.open(call);
-      const { maxUploadBytes: maxBytes, bodyTimeoutMs: timeoutMs } = deps;
-      const file = await readUpload(request, { maxBytes, timeoutMs, waits });
-      return jsonResponse(writeJson(await store(file)), deps, c.env);
+      const file = await readUpload(request, { ...limits, maxBytes: deps.maxUploadBytes });
+      return jsonResponse(writeJson(await store(file)), deps, env);
     }
     case "stream":
       return streamResponse(await route.open(call), {
-        framing,
+        framing: framingOf(request.headers),
         projection: parseProjection((call.query as { fields?: string }).fields),
         clock: deps.service.clock,
-        onEnd,
-        onError: (error) => logDefect(error, deps, c),
+        onEnd: () => abort?.abort(),
+        onError: (error) => logDefect(error, deps, request, env),
       });
   }
 }
 
-/** Reads and decodes the body of a request whose sender is known. */
-async function readBody(
-  body: RequestBody,
-  route: Route,
-  { isAnyone, identity }: Caller,
-  deps: AppDeps,
-  requestId: string,
-): Promise<Json | undefined> {
-  if (route.body === undefined) return undefined;
-  const key = `${identity.issuer ?? ""} ${identity.subject ?? ""}`;
-  body.sentBy(isAnyone === true ? { type: "anyone" } : { type: "identity", key });
-  const text = await body.text();
-  workingOn("request", requestId);
-  const members = route.holdsEvent === true
-    ? EVENT_SHARE * deps.maxBodyMembers
-    : deps.maxBodyMembers;
-  return await decodeBody(text, route.body, members);
+const ANYONE: BodySender = { type: "anyone" };
+
+/** To whom the bytes of a body count that is read before its sender is known. */
+function senderBefore({ service }: AppDeps, { server }: RequestEnv): BodySender {
+  return service.settings.authRequired ? { type: "unproved", address: addressOf(server) } : ANYONE;
 }
 
-function bodyLimit(route: Route, deps: AppDeps): number {
-  const most = route.holdsEvent === true ? deps.service.settings.maxEventBytes : deps.maxBodyBytes;
-  return Math.min(most, route.maxBodyBytes ?? Infinity);
+function senderOf({ isAnyone, identity }: Caller): BodySender {
+  if (isAnyone === true) return ANYONE;
+  return { type: "identity", key: `${identity.issuer ?? ""} ${identity.subject ?? ""}` };
 }
 
 async function answerResponse(
@@ -234,26 +235,19 @@ function jsonResponse(
   });
 }
 
-function refuse(
+/** Logs an error that is a defect of ours, not a refusal. */
+export function logDefect(
   error: unknown,
   deps: AppDeps,
-  c: RouteContext,
-  framing: Framing | undefined,
-): Response {
-  logDefect(error, deps, c);
-  const problem = asProblem(error);
-  return framing === undefined ? problemResponse(problem) : refusedStream(problem, framing);
-}
-
-/** Logs an error that is a defect of ours, not a refusal. */
-export function logDefect(error: unknown, deps: AppDeps, c: RouteContext): void {
+  { method, headers }: Request,
+  { requestId, target }: RequestEnv,
+): void {
   const problem = asProblem(error);
   if (problem === error) return;
-  const { method } = c.req;
-  const path = shownPath(c.req.path);
-  const traceparent = deps.service.traces && c.req.raw.headers.get("traceparent");
+  const path = shownPath(target.path);
+  const traceparent = deps.service.traces && headers.get("traceparent");
   deps.service.log.error(
-    { err: error, requestId: c.env.requestId, method, path, ...(traceparent && { traceparent }) },
+    { err: error, requestId, method, path, ...(traceparent && { traceparent }) },
     "request failed",
   );
 }

@@ -8,8 +8,11 @@ import type { DecodeOptions, UnknownField } from "../spec/schema/decode.ts";
 
 /** How a body is decoded: with `createOptions.fieldValidation: Strict` an unknown member is InvalidArgument. */
 export function unknownMembers(body: Json | undefined): DecodeOptions {
-  return isStrict(body) ? { onUnknown: refuseUnknown } : {};
+  return isStrict(body) ? STRICT : LENIENT;
 }
+
+const STRICT: DecodeOptions = { onUnknown: refuseUnknown };
+const LENIENT: DecodeOptions = {};
 
 function isStrict(body: Json | undefined): boolean {
   const options = isJsonObject(body) ? body.createOptions : undefined;

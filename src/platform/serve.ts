@@ -88,7 +88,13 @@ function serveDeno(
     if (answer instanceof Response) return answer;
     return new Promise((resolve, reject) => {
       const link = running.add(resolve);
-      void answer.then(resolve, reject).then(() => running.remove(link));
+      answer.then((response) => {
+        running.remove(link);
+        resolve(response);
+      }, (cause) => {
+        running.remove(link);
+        reject(cause);
+      });
     });
   };
   const listening = Promise.withResolvers<void>();

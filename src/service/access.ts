@@ -3,9 +3,16 @@ import type { Access, Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 
-/** @throws {Problem} PermissionDenied, worded as Kubernetes does, unless the caller has the right */
-export async function requireAccess(caller: Caller, access: Access): Promise<void> {
-  if (caller.isUnrestricted === true || await caller.may(access)) return;
+/**
+ * @returns undefined when nobody has to be asked
+ * @throws {Problem} PermissionDenied, worded as Kubernetes does, unless the caller has the right
+ */
+export function requireAccess(caller: Caller, access: Access): Promise<void> | undefined {
+  return caller.isUnrestricted === true ? undefined : askForAccess(caller, access);
+}
+
+async function askForAccess(caller: Caller, access: Access): Promise<void> {
+  if (await caller.may(access)) return;
   const group = access.group ?? caller.apiGroup ?? STANDARD_NAMING.apiGroup;
   const [resource] = access.resource.split("/");
   const named = access.name === undefined || access.name === ""

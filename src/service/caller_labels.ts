@@ -24,12 +24,17 @@ export function labelValueFrom(text: string): string {
 export function withLabels<T extends Labelled>(object: T, changes: LabelChanges): T {
   const { labels, ...metadata } = object.metadata;
   const next = { ...labels };
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === null) delete next[key];
-    else next[key] = value;
+  for (const key in changes) {
+    const value = changes[key] ?? null;
+    if (value !== null) next[key] = value;
+    else if (Object.hasOwn(next, key)) delete next[key];
   }
-  const isEmpty = Object.keys(next).length === 0;
-  return { ...object, metadata: isEmpty ? metadata : { ...metadata, labels: next } };
+  return { ...object, metadata: isEmpty(next) ? metadata : { ...metadata, labels: next } };
+}
+
+function isEmpty(labels: Readonly<Record<string, string>>): boolean {
+  for (const _ in labels) return false;
+  return true;
 }
 
 /** The object with the labels of its creator; whatever the client wrote there is replaced or removed. */
@@ -50,44 +55,44 @@ export function withActorLabels<T extends Labelled>(
   return withLabels(object, actorLabels(caller.identity, "Update", settings.naming.labelPrefix));
 }
 
-/** Label changes that name the creator of an object. */
+/** Label changes that name the creator of an object. Shared, so not to be changed. */
 export function creatorLabels(identity: Identity, labelPrefix: string): LabelChanges {
-  return callerLabels("creator", identity, labelPrefix);
+  return remembered(identity, labelPrefix, () => readLabels("creator", identity, labelPrefix));
+}
+
+/** The same for a workflow, which nobody may assign to an instance. */
+export function newWorkflowLabels(identity: Identity, labelPrefix: string): LabelChanges {
+  return remembered(identity, `new ${labelPrefix}`, () => ({
+    [`${labelPrefix}controller-instanceid`]: null,
+    ...readLabels("creator", identity, labelPrefix),
+  }));
 }
 
 /**
  * Label changes for a caller's action on an object. When nothing is known about the caller, the labels of the one before
- * are removed.
+ * are removed. Shared, so not to be changed.
  */
 export function actorLabels(
   identity: Identity,
   action: CallerAction | undefined,
   labelPrefix: string,
-): Record<string, string | null> {
-  const changes = { ...callerLabels("actor", identity, labelPrefix) };
-  const isKnown = Object.values(changes).some((value) => value !== null);
-  if (action !== undefined && isKnown) changes[`${labelPrefix}action`] = action;
-  return changes;
+): LabelChanges {
+  return remembered(identity, `${action ?? "Set"} ${labelPrefix}`, () => {
+    const changes = readLabels("actor", identity, labelPrefix);
+    const isKnown = Object.values(changes).some((value) => value !== null);
+    if (action !== undefined && isKnown) changes[`${labelPrefix}action`] = action;
+    return changes;
+  });
 }
 
-// An identity that outlives its request is asked for its labels again and again.
-const known = {
-  creator: new WeakMap<Identity, Map<string, LabelChanges>>(),
-  actor: new WeakMap<Identity, Map<string, LabelChanges>>(),
-};
+// A memo of pure functions: an identity that outlives its request is asked for its labels again and again.
+const known = new WeakMap<Identity, Map<string, LabelChanges>>();
 
-/** Shared by all who ask for the same, so not to be changed. */
-function callerLabels(
-  role: "creator" | "actor",
-  identity: Identity,
-  labelPrefix: string,
-): LabelChanges {
-  let byPrefix = known[role].get(identity);
-  if (byPrefix === undefined) known[role].set(identity, byPrefix = new Map());
-  let labels = byPrefix.get(labelPrefix);
-  if (labels === undefined) {
-    byPrefix.set(labelPrefix, labels = readLabels(role, identity, labelPrefix));
-  }
+function remembered(identity: Identity, key: string, make: () => LabelChanges): LabelChanges {
+  let all = known.get(identity);
+  if (all === undefined) known.set(identity, all = new Map());
+  let labels = all.get(key);
+  if (labels === undefined) all.set(key, labels = Object.freeze(make()));
   return labels;
 }
 
@@ -95,7 +100,7 @@ function readLabels(
   role: "creator" | "actor",
   identity: Identity,
   labelPrefix: string,
-): LabelChanges {
+): Record<string, string | null> {
   const values = [
     identity.subject,
     identity.email?.replace("@", ".at."),

@@ -10,9 +10,11 @@ export interface Idempotency {
   ttlMs?: number;
 }
 
+const NO_OPTIONS: ExecuteOptions = Object.freeze({});
+
 /** Options of a command that carries an idempotency key. */
 export function executeOptions(idempotency: Idempotency | undefined): ExecuteOptions {
-  return idempotency === undefined ? {} : { idempotency };
+  return idempotency === undefined ? NO_OPTIONS : { idempotency };
 }
 
 /** Numbers in [0, 1) that are the same for each request with this key; undefined without a key. */

@@ -108,17 +108,18 @@ export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: Obje
       namespace.length > 63 ? "must be no more than 63 bytes" : LABEL_RULE,
     );
   }
-  const labels = Object.entries(metadata.labels ?? {});
-  if (labels.length > MAX_LABELS) {
-    throw invalid(
-      `metadata.labels: Too many: ${labels.length}: must have at most ${MAX_LABELS} items`,
-    );
+  const { labels = {}, annotations } = metadata;
+  let count = 0;
+  for (const _ in labels) count++;
+  if (count > MAX_LABELS) {
+    throw invalid(`metadata.labels: Too many: ${count}: must have at most ${MAX_LABELS} items`);
   }
-  for (const [key, value] of labels) {
+  for (const key in labels) {
+    const value = labels[key] ?? "";
     for (const problem of labelKeyProblems(key)) fault("metadata.labels", key, problem);
     for (const problem of labelValueProblems(value)) fault("metadata.labels", value, problem);
   }
-  for (const key of Object.keys(metadata.annotations ?? {})) {
+  for (const key in annotations) {
     for (const problem of labelKeyProblems(key.toLowerCase())) {
       fault("metadata.annotations", key, problem);
     }

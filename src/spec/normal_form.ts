@@ -3,7 +3,7 @@
  * with `omitempty`. Numbers and booleans stay: most of them are pointers in the reference, so that zero and false mean
  * something. Only flags, which are not pointers, are left out when false.
  */
-import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, putMember } from "../base/json.ts";
 import { freezeAll, isShared } from "../base/shared_json.ts";
 import type { Schema, StructSchema } from "./schema/schema.ts";
 
@@ -36,12 +36,12 @@ function formOf(value: Json, schema: Schema): Json {
       return Array.isArray(value) ? value.map((item) => normalized(item, schema.items)) : value;
     case "stepGroup":
       return Array.isArray(value) ? value.map((item) => normalized(item, schema.step)) : value;
-    case "map":
-      return isJsonObject(value)
-        ? Object.fromEntries(
-          Object.entries(value).map(([key, item]) => [key, normalized(item, schema.values)]),
-        )
-        : value;
+    case "map": {
+      if (!isJsonObject(value)) return value;
+      const out: JsonObject = {};
+      for (const key in value) putMember(out, key, normalized(value[key] ?? null, schema.values));
+      return out;
+    }
     default:
       return value;
   }
@@ -72,8 +72,13 @@ function isEmpty(value: Json, schema: Schema): boolean {
     case "stepGroup":
       return Array.isArray(value) && value.length === 0;
     case "map":
-      return isJsonObject(value) && Object.keys(value).length === 0;
+      return isJsonObject(value) && hasNone(value);
     default:
       return false;
   }
+}
+
+function hasNone(value: JsonObject): boolean {
+  for (const _ in value) return false;
+  return true;
 }

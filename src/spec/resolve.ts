@@ -24,8 +24,11 @@ export function mergeArguments(
 }
 
 function firstByName<T extends { name: string }>(strong: T[] = [], weak: T[] = []): T[] {
-  const names = new Set(strong.map(({ name }) => name));
-  return [...strong, ...weak.filter(({ name }) => !names.has(name))];
+  if (strong.length === 0 || weak.length === 0) return strong.length === 0 ? weak : strong;
+  const [first] = strong;
+  const names = strong.length === 1 ? undefined : new Set(strong.map(({ name }) => name));
+  const isNew = ({ name }: T) => names === undefined ? name !== first?.name : !names.has(name);
+  return [...strong, ...weak.filter(isNew)];
 }
 
 /**

@@ -223,25 +223,28 @@ function matchesTerm(
   }
 }
 
+const NO_PROBLEMS: readonly string[] = [];
+
 /** What is wrong with a label (or annotation) key, as Kubernetes words it; empty if it is valid. */
-export function labelKeyProblems(key: string): string[] {
-  const parts = key.split("/");
-  const name = parts.at(-1) ?? "";
-  if (parts.length > 2) {
+export function labelKeyProblems(key: string): readonly string[] {
+  const slash = key.indexOf("/");
+  const name = slash < 0 ? key : key.slice(slash + 1);
+  if (name.includes("/")) {
     return [
       `a qualified name ${NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
+  const prefix = slash < 0 ? undefined : key.slice(0, slash);
+  const isPrefixValid = prefix === undefined ||
+    (prefix.length <= MAX_DOMAIN_BYTES && DOMAIN.test(prefix));
+  if (isPrefixValid && name.length <= MAX_NAME_BYTES && NAME.test(name)) return NO_PROBLEMS;
   const problems: string[] = [];
-  if (parts.length === 2) {
-    const prefix = parts[0] ?? "";
-    if (prefix === "") problems.push("prefix part must be non-empty");
-    else {
-      if (prefix.length > MAX_DOMAIN_BYTES) {
-        problems.push(`prefix part must be no more than ${MAX_DOMAIN_BYTES} bytes`);
-      }
-      if (!DOMAIN.test(prefix)) problems.push(`prefix part ${DOMAIN_RULE}`);
+  if (prefix === "") problems.push("prefix part must be non-empty");
+  else if (prefix !== undefined) {
+    if (prefix.length > MAX_DOMAIN_BYTES) {
+      problems.push(`prefix part must be no more than ${MAX_DOMAIN_BYTES} bytes`);
     }
+    if (!DOMAIN.test(prefix)) problems.push(`prefix part ${DOMAIN_RULE}`);
   }
   if (name === "") problems.push("name part must be non-empty");
   else if (name.length > MAX_NAME_BYTES) {
@@ -252,7 +255,8 @@ export function labelKeyProblems(key: string): string[] {
 }
 
 /** What is wrong with a label value, as Kubernetes words it; empty if it is valid. */
-export function labelValueProblems(value: string): string[] {
+export function labelValueProblems(value: string): readonly string[] {
+  if (value.length <= MAX_NAME_BYTES && VALUE.test(value)) return NO_PROBLEMS;
   const problems: string[] = [];
   if (value.length > MAX_NAME_BYTES) problems.push(`must be no more than ${MAX_NAME_BYTES} bytes`);
   if (!VALUE.test(value)) problems.push(VALUE_RULE);
@@ -279,7 +283,7 @@ function requirement(text: string) {
   return invalid(`unable to parse requirement: ${text}`);
 }
 
-function invalidValue(path: string, value: string, problems: string[]): string {
+function invalidValue(path: string, value: string, problems: readonly string[]): string {
   return `${path}: Invalid value: ${JSON.stringify(value)}: ${problems.join("; ")}`;
 }
 

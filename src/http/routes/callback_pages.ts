@@ -33,7 +33,7 @@ const ACTIONS: Readonly<Record<CallbackVerb, { button: string; done: string }>> 
   heartbeat: { button: "Extend the wait", done: "The step goes on waiting." },
 };
 
-/** Adds the pages, and shows the answers of forms as pages. Comes before the routes. */
+/** Adds the pages. */
 export function mountCallbackPages(app: RouteApp, service: ServiceDeps): void {
   for (const verb of CALLBACK_VERBS) {
     const path = `/callback/${verb}/:token`;
@@ -46,16 +46,25 @@ export function mountCallbackPages(app: RouteApp, service: ServiceDeps): void {
         return page(status, `<p>${escapeHtml(message)}</p>`);
       }
     });
-    app.post(path, async (c, next) => {
-      await next();
-      if (!isForm(c.req.raw.headers)) return;
-      const { status } = c.res;
-      const text = status === 200
-        ? ACTIONS[verb].done
-        : (await c.res.json() as { message?: string }).message ?? "";
-      c.res = page(status, `<p>${escapeHtml(text)}</p>`);
-    });
   }
+}
+
+/** Shows the answer to a form as a page. */
+export async function formPage(
+  verb: CallbackVerb,
+  headers: Headers,
+  answer: Response,
+): Promise<Response> {
+  if (!isForm(headers)) return answer;
+  const { status } = answer;
+  const text = status === 200
+    ? ACTIONS[verb].done
+    : (await answer.json() as { message?: string }).message ?? "";
+  const shown = page(status, `<p>${escapeHtml(text)}</p>`);
+  for (const [name, value] of answer.headers) {
+    if (name !== "content-type") shown.headers.set(name, value);
+  }
+  return shown;
 }
 
 /** A browser sends a form and wants to show a page. */

@@ -20,6 +20,7 @@ import {
   time,
 } from "../../spec/schema/schema.ts";
 import { param, type Route, unary, type UnaryRoute } from "../route.ts";
+import { formPage } from "./callback_pages.ts";
 
 /** Largest body, bytes. */
 const MAX_BODY_BYTES = 2 ** 18;
@@ -36,6 +37,7 @@ function callback(verb: CallbackVerb, operation: string, summary: string): Unary
     summary,
     body: CALLBACK_USE,
     maxBodyBytes: MAX_BODY_BYTES,
+    answerForm: (headers, answer) => formPage(verb, headers, answer),
     guard: async ({ service, params }) => {
       await admitCallback(service, param({ params }, "token"), verb);
       return { caller: CALLER };

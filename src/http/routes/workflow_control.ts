@@ -49,17 +49,17 @@ function control<B>(
     body,
     answer,
     hasMinimal: true,
-    run: async (call) =>
-      changedWire(
+    run: async (call) => {
+      const key = idempotencyOf(call);
+      return changedWire(
         call,
-        await controlWorkflow(
-          call.service,
-          call.caller,
-          workflowRef(call),
-          request(call.body),
-          { idempotency: await idempotencyOf(call), isBrief: call.isMinimal, cause: causeOf(call) },
-        ),
-      ),
+        await controlWorkflow(call.service, call.caller, workflowRef(call), request(call.body), {
+          idempotency: key && await key,
+          isBrief: call.isMinimal,
+          cause: causeOf(call),
+        }),
+      );
+    },
   });
 }
 

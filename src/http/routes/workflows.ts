@@ -200,18 +200,21 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     body: WORKFLOW_SUBMIT,
     answer,
     hasMinimal: true,
-    run: async (call) =>
-      changedWire(
+    run: async (call) => {
+      const { resourceKind = "", resourceName = "", submitOptions = {} } = call.body;
+      const key = idempotencyOf(call);
+      return changedWire(
         call,
         await submitWorkflow(call.service, call.caller, {
           namespace: param(call, "namespace"),
-          resourceKind: call.body.resourceKind ?? "",
-          resourceName: call.body.resourceName ?? "",
-          options: call.body.submitOptions ?? {},
-          idempotency: await idempotencyOf(call),
+          resourceKind,
+          resourceName,
+          options: submitOptions,
+          idempotency: key && await key,
           trace: originOf(call),
         }),
-      ),
+      );
+    },
   }),
 ];
 

@@ -153,7 +153,9 @@ async function* previewsOf(
     const { caller, event: { namespace } } = dispatch;
     await prefixed(
       "failed to create workflow",
-      () => requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace }),
+      async () => {
+        await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+      },
     );
     const workflow = await eventWorkflow(dispatch, one, bound);
     yield { binding, outcome: "submit", workflow };

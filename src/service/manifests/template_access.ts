@@ -36,13 +36,53 @@ export function finderOf(templates: Reached): FindTemplate {
 /** Stored templates by `kind/namespace/name`; undefined where there is none. */
 export type Reached = ReadonlyMap<string, WorkflowTemplate | undefined>;
 
-/** {@link loadTemplates}, as a map. @param known those that this request has read already */
-export async function loadReachedTemplates(
+// A memo of a pure function, by shared templates. Each has one name and place, which its text holds.
+const alone = new WeakMap<WorkflowTemplate, { key: string; reached: Reached }>();
+
+/** The templates that are reached if there is only this one: always the same map for one that is shared. */
+export function reachedAlone(key: string, template: WorkflowTemplate): Reached {
+  let found = alone.get(template);
+  if (found?.key !== key) {
+    found = { key, reached: new Map([[key, template]]) };
+    if (isShared(template)) alone.set(template, found);
+  }
+  return found.reached;
+}
+
+/**
+ * {@link loadTemplates}, as a map.
+ * @param source the template that this request has read already, which its caller may get; see {@link reachedAlone}
+ */
+export function loadReachedTemplates(
   deps: ServiceDeps,
   caller: Caller,
   spec: unknown,
   namespace: string,
-  known?: Reached,
+  source?: Reached,
+): Reached | Promise<Reached> {
+  const refs = referencesOf(spec as Json);
+  const [ref] = refs;
+  if (source !== undefined && ref !== undefined && refs.length === 1) {
+    const template = source.get(keyOf(ref, namespace));
+    if (template !== undefined && referencesOf(template.spec as unknown as Json).length === 0) {
+      return source;
+    }
+  }
+  return loadAll(deps, caller, spec, namespace, source);
+}
+
+function keyOf({ name, clusterScope }: Reference, namespace: string): string {
+  return clusterScope
+    ? `ClusterWorkflowTemplate//${name}`
+    : `WorkflowTemplate/${namespace}/${name}`;
+}
+
+async function loadAll(
+  deps: ServiceDeps,
+  caller: Caller,
+  spec: unknown,
+  namespace: string,
+  source: Reached | undefined,
 ): Promise<Reached> {
   const loaded = new Map<string, WorkflowTemplate | undefined>();
   const queue: unknown[] = [spec];
@@ -50,21 +90,20 @@ export async function loadReachedTemplates(
     for (const ref of referencesOf(next as Json)) {
       const kind = ref.clusterScope ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
       const place = ref.clusterScope ? "" : namespace;
-      const key = `${kind}/${place}/${ref.name}`;
+      const key = keyOf(ref, namespace);
       if (loaded.has(key)) continue;
       if (loaded.size >= MAX_REFERENCES) {
         throw invalid(`the manifest reaches more than ${MAX_REFERENCES} stored templates`);
       }
       const { resource } = MANIFEST_RESOURCES[kind];
-      if (caller.isUnrestricted !== true) {
-        await requireAccess(caller, { verb: "get", resource, namespace: place, name: ref.name });
-      }
-      const template = known?.get(key) ?? await readTemplate(deps, kind, place, ref.name);
+      await requireAccess(caller, { verb: "get", resource, namespace: place, name: ref.name });
+      const template = source?.get(key) ?? await readTemplate(deps, kind, place, ref.name);
       loaded.set(key, template);
       if (template !== undefined) queue.push(template.spec);
     }
   }
-  return loaded;
+  const [[key, only] = ["", undefined]] = loaded;
+  return only !== undefined && loaded.size === 1 ? reachedAlone(key, only) : loaded;
 }
 
 async function readTemplate(

@@ -1,7 +1,6 @@
 /** Validation of manifests together with the templates in the store. The spec layer has the rules; this loads what they need. */
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
-import { isShared } from "../../base/shared_json.ts";
 import {
   type ClusterWorkflowTemplate,
   type CronWorkflow,
@@ -9,7 +8,6 @@ import {
   type Template,
   type Workflow,
   type WorkflowEventBinding,
-  type WorkflowSpec,
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
 import { validateEventBinding } from "../../spec/validation/event_binding.ts";
@@ -18,7 +16,7 @@ import {
   validateSubscription,
 } from "../../spec/validation/subscription.ts";
 import type { ValidationOptions } from "../../spec/validation/validate.ts";
-import type { ServiceDeps } from "../deps.ts";
+import type { ServiceDeps, ServiceSettings } from "../deps.ts";
 import { checkManifest, type ManifestCheck } from "./check.ts";
 import { storedTemplatesOf } from "./stored_templates.ts";
 import { finderOf, loadReachedTemplates, type Reached } from "./template_access.ts";
@@ -42,52 +40,64 @@ export type CheckedManifest = {
 /** The templates that a workflow reaches by reference. */
 export interface ReachedTemplates {
   /** Under the keys of `status.storedTemplates`. */
-  stored: Record<string, Template>;
+  stored: Readonly<Record<string, Template>>;
   manifests: Reached;
 }
 
 /**
  * Checks a workflow that is about to be created.
- * @param known templates that this request has read already
+ * @param source the template that this request has read already, see `reachedAlone`
  */
 export async function validateNewWorkflow(
   deps: ServiceDeps,
   caller: Caller,
   workflow: Workflow,
   namespace: string,
-  options: ValidationOptions = {},
-  known?: Reached,
+  options: ValidationOptions = NO_OPTIONS,
+  source?: Reached,
 ): Promise<ReachedTemplates> {
-  const templates = await loadReachedTemplates(deps, caller, workflow.spec, namespace, known);
+  const found = loadReachedTemplates(deps, caller, workflow.spec, namespace, source);
+  const templates = found instanceof Promise ? await found : found;
   const manifest = withNamespace(workflow, namespace);
-  const { maxNodes, naming } = deps.settings;
-  const bounded = { ...options, naming, ...defined({ maxNodes }) };
+  const bounded = optionsOf(deps.settings, options);
   await checkManifest({ kind: "Workflow", manifest, templates, options: bounded }, deps.checks);
   return { stored: storedOf(manifest, namespace, templates), manifests: templates };
 }
 
-// A memo of a pure function, by shared specs: the stored templates of workflows that take their whole spec from a manifest
-// of this name, which reaches no other.
-const known = new WeakMap<WorkflowSpec, { name: string; stored: ReachedTemplates["stored"] }>();
+const NO_OPTIONS: ValidationOptions = Object.freeze({});
+
+// A memo of a pure function. So the text of these options is made once, too.
+const usual = new WeakMap<ServiceSettings, ValidationOptions>();
+
+function optionsOf(settings: ServiceSettings, options: ValidationOptions): ValidationOptions {
+  const { maxNodes, naming } = settings;
+  if (options !== NO_OPTIONS) return { ...options, naming, ...defined({ maxNodes }) };
+  let found = usual.get(settings);
+  if (found === undefined) {
+    usual.set(settings, found = Object.freeze({ naming, ...defined({ maxNodes }) }));
+  }
+  return found;
+}
+
+// A memo of a pure function: what workflows store that take their whole spec from one template, which reaches no other.
+const known = new WeakMap<Reached, ReachedTemplates["stored"]>();
+const NO_TEMPLATES: ReachedTemplates["stored"] = Object.freeze({});
 
 function storedOf(
   workflow: Workflow,
   namespace: string,
   templates: Reached,
 ): ReachedTemplates["stored"] {
-  if (templates.size === 0) return {};
+  if (templates.size === 0) return NO_TEMPLATES;
   const { workflowTemplateRef, templates: own } = workflow.spec;
-  const [[name, only] = ["", undefined]] = templates;
   const isPlain = templates.size === 1 && own === undefined && workflowTemplateRef !== undefined;
-  if (!isPlain || only === undefined || !isShared(only.spec)) {
-    return storedTemplatesOf(workflow, namespace, finderOf(templates));
+  if (!isPlain) return storedTemplatesOf(workflow, namespace, finderOf(templates));
+  let stored = known.get(templates);
+  if (stored === undefined) {
+    stored = Object.freeze(storedTemplatesOf(workflow, namespace, finderOf(templates)));
+    known.set(templates, stored);
   }
-  let found = known.get(only.spec);
-  if (found?.name !== name) {
-    const stored = storedTemplatesOf(workflow, namespace, finderOf(templates));
-    known.set(only.spec, found = { name, stored });
-  }
-  return { ...found.stored };
+  return stored;
 }
 
 /** Checks a manifest that is about to be stored. @throws {Problem} as the rules of its kind */
@@ -118,5 +128,6 @@ function withNamespace<T extends { metadata: { namespace?: string } }>(
   object: T,
   namespace: string,
 ): T {
+  if (object.metadata.namespace === namespace) return object;
   return { ...object, metadata: { ...object.metadata, namespace } };
 }

@@ -7,7 +7,7 @@ import type { ExecuteOptions, WorkflowCommand } from "../../actors/port.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
-import { actorLabels, type CallerAction } from "../caller_labels.ts";
+import { actorLabels, type CallerAction, type LabelChanges } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -44,6 +44,8 @@ export interface ControlAnswer {
   cause?: string | undefined;
 }
 
+type ControlCommand = Extract<WorkflowCommand, { type: "control" }>;
+
 /** Applies a control request and returns the workflow as it is right after it. */
 export async function controlWorkflow(
   deps: ServiceDeps,
@@ -53,9 +55,12 @@ export async function controlWorkflow(
   { idempotency, isBrief = false, cause }: ControlAnswer = {},
 ): Promise<Workflow> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  for (const verb of verbsOf(request)) {
-    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  const found = resolveName(deps, caller, namespace, ref.name);
+  const name = typeof found === "string" ? found : await found;
+  if (caller.isUnrestricted !== true) {
+    for (const verb of verbsOf(request)) {
+      await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+    }
   }
   if (namespace === "" || name === "") throw objectNotFound(deps, WORKFLOW, name);
   // Only the workflow itself may skip a step.
@@ -69,61 +74,60 @@ export async function controlWorkflow(
     const workflow = requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
     await requireTemplates(deps, caller, workflow.spec, namespace);
   }
-  const user = userOf(caller);
-  const labels = labelsOf(caller, request, deps.settings.naming);
-  const signed = user !== undefined && (request.type === "resume" || request.type === "set")
-    ? { ...request, user }
-    : request;
+  const command = commandOf(deps, caller, request, cause);
+  if (isBrief && idempotency === undefined) command.isBrief = true;
   const options = executeOptions(idempotency);
-  const command = {
-    request: signed,
-    ...defined({ labels }),
-    ...(cause !== undefined && { cause }),
+  try {
+    return await deps.host.execute(namespace, name, command, options);
+  } catch (error) {
+    return await orRestored(deps, { namespace, name }, command, options, error);
+  }
+}
+
+function commandOf(
+  { settings }: ServiceDeps,
+  caller: Caller,
+  request: ControlRequest,
+  cause: string | undefined,
+): ControlCommand {
+  const user = request.type === "resume" || request.type === "set" ? userOf(caller) : undefined;
+  const command: ControlCommand = {
+    type: "control",
+    request: user === undefined ? request : { ...request, user } as ControlRequest,
   };
-  return await orRestored(
-    deps,
-    { namespace, name },
-    command,
-    options,
-    () =>
-      deps.host.execute(namespace, name, {
-        type: "control",
-        ...command,
-        ...(isBrief && idempotency === undefined && { isBrief }),
-      }, options),
-  );
+  const labels = labelsOf(caller, request, settings.naming);
+  if (labels !== undefined) command.labels = labels;
+  if (cause !== undefined) command.cause = cause;
+  return command;
 }
 
 /** How often somebody else may restore, or move, a workflow while it is looked for. */
 const MAX_CHASES = 5;
 
 /**
- * Carries out a request. A workflow that only the archive has is asked there: it comes back if it takes the request, and
- * refuses it like any other that has ended.
- * @param execute the request to a workflow in the store
+ * Goes on after a request to a workflow in the store has failed. A workflow that only the archive has is asked there: it
+ * comes back if it takes the request, and refuses it like any other that has ended.
  */
 async function orRestored(
   deps: ServiceDeps,
   { namespace, name }: WorkflowRef,
-  command: Omit<Extract<WorkflowCommand, { type: "restore" }>, "type" | "workflow" | "past">,
+  command: ControlCommand,
   options: ExecuteOptions,
-  execute: () => Promise<Workflow>,
+  failure: unknown,
 ): Promise<Workflow> {
+  const { type: _type, isBrief: _isBrief, ...order } = command;
+  let error = failure;
   for (let chase = 0;; chase++) {
-    try {
-      return await execute();
-    } catch (error) {
-      if (!isNotFound(error) || deps.history === undefined) throw error;
-      const source = await archivedSource(deps, namespace, name);
-      if (source === undefined) throw error;
-      const { uid = "", labels } = source.workflow.metadata;
-      if (!await isArchivedOnly(deps, uid)) {
-        // Unless it has just come back, it is the selected node that was not found.
-        if (chase > 0) throw error;
-        continue;
-      }
+    if (!isNotFound(error) || deps.history === undefined) throw error;
+    const source = await archivedSource(deps, namespace, name);
+    if (source === undefined) throw error;
+    const { uid = "", labels } = source.workflow.metadata;
+    const isArchived = await isArchivedOnly(deps, uid);
+    // Unless it has just come back, it is the selected node that was not found.
+    if (!isArchived && chase > 0) throw error;
+    if (isArchived) {
       try {
-        const restore = { type: "restore", ...source, ...command } as const;
+        const restore = { type: "restore", ...source, ...order } as const;
         return await broughtBack(
           deps,
           { namespace, name, uid, labels },
@@ -133,6 +137,11 @@ async function orRestored(
         // It is there again: somebody was faster.
         if (!isAlreadyThere(refusal) || chase === MAX_CHASES) throw refusal;
       }
+    }
+    try {
+      return await deps.host.execute(namespace, name, command, options);
+    } catch (next) {
+      error = next;
     }
   }
 }
@@ -152,18 +161,19 @@ function labelsOf(
   caller: Caller,
   request: ControlRequest,
   { labelPrefix }: Naming,
-): Record<string, string | null> | undefined {
+): LabelChanges | undefined {
   const labels = actorLabels(caller.identity, ACTIONS[request.type], labelPrefix);
-  const isKnown = Object.values(labels).some((value) => value !== null);
   const keepsOld = request.type === "stop" || request.type === "terminate";
-  return isKnown || !keepsOld ? labels : undefined;
+  const isKnown = !keepsOld || Object.values(labels).some((value) => value !== null);
+  return isKnown ? labels : undefined;
 }
 
 /** The caller as node messages show it; undefined when nothing is known. */
-export function userOf(caller: Caller): User | undefined {
-  const { subject, email, preferredUsername } = caller.identity;
-  const user: User = defined({ subject, email, preferredUsername });
-  return Object.keys(user).length > 0 ? user : undefined;
+export function userOf(
+  { identity: { subject, email, preferredUsername } }: Caller,
+): User | undefined {
+  const isKnown = subject !== undefined || email !== undefined || preferredUsername !== undefined;
+  return isKnown ? defined({ subject, email, preferredUsername }) : undefined;
 }
 
 /** How a workflow is deleted. */

@@ -18,7 +18,8 @@ const MAX_SCAN = 200;
 interface Estimate {
   /** When the store is asked again; monotonic, ms. */
   until: number;
-  seconds: Promise<number | undefined>;
+  /** A promise while the store is asked. */
+  seconds: number | undefined | Promise<number | undefined>;
 }
 
 export class DurationEstimates {
@@ -34,12 +35,13 @@ export class DurationEstimates {
   }
 
   /** Expected seconds; undefined when nothing is known, or the store can't be asked. Never rejects. */
-  of(namespace: string, { metadata, spec }: Workflow): Promise<number | undefined> {
+  of(namespace: string, { metadata, spec }: Workflow): Estimate["seconds"] {
     const cron = metadata.labels?.[`${this.#labelPrefix}cron-workflow`];
     const { name = "", clusterScope } = spec.workflowTemplateRef ?? {};
     const kind = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
-    const [label, value] = cron === undefined ? [kind, name] : ["cron-workflow", cron];
-    if (value === "") return Promise.resolve(undefined);
+    const label = cron === undefined ? kind : "cron-workflow";
+    const value = cron ?? name;
+    if (value === "") return undefined;
     const key = `${namespace}/${label}/${value}`;
     const now = this.#clock.monotonic();
     const kept = this.#kept.get(key);
@@ -47,6 +49,7 @@ export class DurationEstimates {
     const seconds = this.#ask(namespace, `${this.#labelPrefix}${label}`, value);
     const estimate = this.#kept.set(key, { until: now + UNKNOWN_MS, seconds });
     void seconds.then((known) => {
+      estimate.seconds = known;
       if (known !== undefined) estimate.until = now + KEEP_MS;
     });
     return seconds;

@@ -49,17 +49,19 @@ export async function readWorkflow(
  * The name that a request means: `@latest` becomes the newest workflow's.
  * @throws {Problem} NotFound when the namespace has none, PermissionDenied when the caller may not list there
  */
-export async function resolveName(
+export function resolveName(
   deps: ServiceDeps,
   caller: Caller,
   namespace: string,
   name: string,
-): Promise<string> {
-  if (name !== LATEST) {
-    // The names of archived actors are not names of workflows.
-    if (name.includes("@")) throw objectNotFound(deps, WORKFLOW, name);
-    return name;
-  }
+): string | Promise<string> {
+  if (name === LATEST) return newestName(deps, caller, namespace);
+  // The names of archived actors are not names of workflows.
+  if (name.includes("@")) throw objectNotFound(deps, WORKFLOW, name);
+  return name;
+}
+
+async function newestName(deps: ServiceDeps, caller: Caller, namespace: string): Promise<string> {
   await requireAccess(caller, { verb: "list", resource: WORKFLOW.resource, namespace });
   const page = await deps.store.query.list({
     kind: "wf",

@@ -8,6 +8,7 @@ import {
   type Artifact,
   type CronWorkflow,
   ManifestKind,
+  type ObjectMeta,
   type OwnerReference,
   type Parameter,
   type Workflow,
@@ -25,7 +26,9 @@ import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
-import { getManifest } from "../manifests/reads.ts";
+import { manifestObject } from "../../store/manifest_object.ts";
+import { findManifest, getManifest, requireManifestAccess } from "../manifests/reads.ts";
+import { reachedAlone } from "../manifests/template_access.ts";
 import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { newWorkflow, storeWorkflow, withStoredTemplates } from "./create.ts";
@@ -82,18 +85,19 @@ export async function submitWorkflow(
   request: SubmitRequest,
 ): Promise<Workflow> {
   const { namespace, options } = request;
-  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  if (caller.isUnrestricted !== true) {
+    await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
+  }
   const source = await readSource(deps, caller, request);
   const overridden = newWorkflow(deps, withOptions(source.workflow, options), caller);
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
   const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
   const { known } = source;
-  const reached = await validateNewWorkflow(deps, caller, inPlace, namespace, {}, known);
-  const checked = withStoredTemplates(workflow, reached);
-  if (options.dryRun === true) return checked;
+  const reached = await validateNewWorkflow(deps, caller, inPlace, namespace, undefined, known);
+  if (options.dryRun === true) return withStoredTemplates(workflow, reached);
   return await storeWorkflow(deps, caller, {
     namespace,
-    workflow: { ...checked, metadata: { ...checked.metadata, namespace } },
+    workflow: withStoredTemplates(inPlace, reached),
     serverDryRun: options.serverDryRun,
     manifests: reached.manifests,
     idempotency: request.idempotency,
@@ -109,6 +113,8 @@ interface Source {
   known?: ReachedTemplates["manifests"];
 }
 
+const NO_ARTIFACTS: readonly Artifact[] = [];
+
 async function readSource(
   deps: ServiceDeps,
   caller: Caller,
@@ -121,11 +127,14 @@ async function readSource(
     case ManifestKind.ClusterWorkflowTemplate: {
       const isCluster = kind === ManifestKind.ClusterWorkflowTemplate;
       const place = isCluster ? "" : namespace;
-      const template = await getManifest<WorkflowTemplate>(deps, caller, kind, place, resourceName);
+      const access = requireManifestAccess(caller, "get", kind, place, resourceName);
+      if (access !== undefined) await access;
+      const stored = await findManifest(deps, kind, place, resourceName);
+      const template = manifestObject<WorkflowTemplate>(stored);
       return {
         workflow: workflowFromTemplate(resourceName, isCluster, deps.settings.naming),
-        artifacts: template.spec.arguments?.artifacts ?? [],
-        known: new Map([[`${kind}/${place}/${resourceName}`, template]]),
+        artifacts: template.spec.arguments?.artifacts ?? NO_ARTIFACTS,
+        known: reachedAlone(`${kind}/${place}/${resourceName}`, template),
       };
     }
     case ManifestKind.CronWorkflow: {
@@ -185,31 +194,21 @@ export function withOptions(workflow: Workflow, options: SubmitOptions): Workflo
   const labels = parseMap(options.labels, "labels", options.labels);
   // Intentionally the labels' text, as in the reference.
   const annotations = parseMap(options.annotations, "Annotations", options.labels);
-  const { metadata, spec } = workflow;
-  const { ownerReference } = options;
-  return {
-    ...workflow,
-    metadata: {
-      ...metadata,
-      ...defined({
-        name: options.name || undefined,
-        generateName: options.generateName || undefined,
-        labels: labels && { ...metadata.labels, ...labels },
-        annotations: annotations && { ...metadata.annotations, ...annotations },
-        ownerReferences: ownerReference && [...metadata.ownerReferences ?? [], ownerReference],
-      }),
-    },
-    spec: {
-      ...spec,
-      ...defined({
-        entrypoint: options.entryPoint || undefined,
-        serviceAccountName: options.serviceAccount || undefined,
-        podPriorityClassName: options.podPriorityClassName || undefined,
-        priority: options.priority,
-      }),
-      ...withParameters(spec, options.parameters),
-    },
-  };
+  const { ownerReference, priority } = options;
+  const metadata: ObjectMeta = { ...workflow.metadata };
+  if (options.name) metadata.name = options.name;
+  if (options.generateName) metadata.generateName = options.generateName;
+  if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
+  if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
+  if (ownerReference !== undefined) {
+    metadata.ownerReferences = [...metadata.ownerReferences ?? [], ownerReference];
+  }
+  const spec: WorkflowSpec = { ...workflow.spec };
+  if (options.entryPoint) spec.entrypoint = options.entryPoint;
+  if (options.serviceAccount) spec.serviceAccountName = options.serviceAccount;
+  if (options.podPriorityClassName) spec.podPriorityClassName = options.podPriorityClassName;
+  if (priority !== undefined) spec.priority = priority;
+  return { ...workflow, metadata, spec: { ...spec, ...withParameters(spec, options.parameters) } };
 }
 
 /**
@@ -222,13 +221,16 @@ export function withParameters(
 ): Pick<WorkflowSpec, "arguments"> {
   if (overrides === undefined || overrides.length === 0) return {};
   checkParameters(overrides);
-  const front: Parameter[] = overrides.map((override) => {
+  const parameters: Parameter[] = overrides.map((override) => {
     const at = override.indexOf("=");
     return { name: override.slice(0, at), value: override.slice(at + 1) };
   });
-  const names = new Set(front.map((parameter) => parameter.name));
-  const kept = (spec.arguments?.parameters ?? []).filter(({ name }) => !names.has(name));
-  return { arguments: { ...spec.arguments, parameters: [...front, ...kept] } };
+  const before = spec.arguments?.parameters ?? [];
+  if (before.length > 0) {
+    const names = new Set(parameters.map(({ name }) => name));
+    parameters.push(...before.filter(({ name }) => !names.has(name)));
+  }
+  return { arguments: { ...spec.arguments, parameters } };
 }
 
 function parseMap(

@@ -3,19 +3,12 @@
  * uses: names match in any case, unknown members are dropped (inside a step they are an error), `null` counts as
  * absent, and the first value of a wrong type is reported with its path.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, putMember } from "../../base/json.ts";
 import { nearestName } from "../../base/nearest_name.ts";
 import { SharedValues } from "../../base/shared_json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { canonicalQuantity } from "../quantity.ts";
-import type {
-  ListSchema,
-  MapSchema,
-  Member,
-  ScalarSchema,
-  Schema,
-  StructSchema,
-} from "./schema.ts";
+import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
 export type Path = readonly (string | number)[];
@@ -66,7 +59,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
  *
  * @throws {DecodeError} at the first value that does not fit
  */
-export function decode(value: unknown, schema: Schema, options: DecodeOptions = {}): Json {
+export function decode(value: unknown, schema: Schema, options = NO_OPTIONS): Json {
   return new Decoder(options).decode(value, schema) ?? emptyOf(schema);
 }
 
@@ -74,7 +67,7 @@ export function decode(value: unknown, schema: Schema, options: DecodeOptions = 
 function emptyOf(schema: Schema): Json {
   switch (schema.kind) {
     case "struct":
-      return withAlways([], schema);
+      return inOrder({}, schema);
     case "list":
     case "stepGroup":
       return [];
@@ -98,42 +91,42 @@ function emptyOf(schema: Schema): Json {
   }
 }
 
-/** A member of a struct and its value. */
-interface Given {
-  member: Member;
-  value: Json;
-}
-
-/**
- * The members in the order of the schema, including those that are always there. Of two values for one member, the last
- * counts.
- */
-function withAlways(given: Given[], schema: StructSchema): JsonObject {
-  for (const member of schema.alwaysShown()) {
-    if (given.some((one) => one.member === member)) continue;
-    given.push({ member, value: emptyOf(member.field.schema) });
+/** Adds the members that are always there, and puts all of them into the order of the schema. */
+function inOrder(given: JsonObject, schema: StructSchema): JsonObject {
+  for (const { name, field } of schema.alwaysShown()) {
+    if (!Object.hasOwn(given, name)) given[name] = emptyOf(field.schema);
   }
-  given.sort((a, b) => a.member.place - b.member.place);
   const out: JsonObject = {};
-  for (const { member, value } of given) out[member.name] = value;
+  for (const name of schema.fields().keys()) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (value !== undefined) out[name] = value;
+  }
   return out;
 }
+
+/** Tells whether a struct has all members that are always there. */
+function isComplete(given: JsonObject, schema: StructSchema): boolean {
+  for (const { name } of schema.alwaysShown()) if (!Object.hasOwn(given, name)) return false;
+  return true;
+}
+
+const NO_OPTIONS: DecodeOptions = {};
 
 // Values decoded earlier, by their JSON text.
 const sharedValues = new WeakMap<Schema, SharedValues<Json | undefined>>();
 
 class Decoder {
   readonly #onUnknown: ((field: UnknownField) => void) | undefined;
-  /** Names only, as Go prints them. */
-  readonly #goPath: string[];
-  readonly #path: (string | number)[] = [];
+  readonly #under: readonly string[];
+  /** Two entries for each step from the outside in: the member as it is written or the position, and the member's name. */
+  readonly #steps: (string | number | undefined)[] = [];
   #struct: string | undefined;
   /** Number of step groups around the place. Inside one, errors name the struct of the outermost. */
   #stepDepth = 0;
 
   constructor(options: DecodeOptions) {
     this.#onUnknown = options.onUnknown;
-    this.#goPath = [...options.under ?? []];
+    this.#under = options.under ?? [];
   }
 
   /** @returns undefined if the value is null */
@@ -157,8 +150,11 @@ class Decoder {
     if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
     const outer = this.#struct;
     if (this.#stepDepth === 0) this.#struct = schema.name;
-    const given: Given[] = [];
-    for (const [key, member] of Object.entries(value)) {
+    const given: JsonObject = {};
+    let last = -1;
+    let isInOrder = true;
+    for (const key in value) {
+      const member = value[key];
       const found = schema.findField(key);
       if (found === undefined && schema.isClosed === true) {
         throw this.#refusal(unknownMember(key, schema));
@@ -167,17 +163,37 @@ class Decoder {
         this.#reportUnknown(key);
         if (found === undefined) continue;
       }
-      this.#goPath.push(found.name);
-      this.#path.push(key);
+      this.#enter(key, found.name);
       const decoded = found.field.shared
         ? this.#decodeShared(member, found.field.schema)
         : this.decode(member, found.field.schema);
-      this.#path.pop();
-      this.#goPath.pop();
-      if (decoded !== undefined) given.push({ member: found, value: decoded });
+      this.#leave();
+      if (decoded === undefined) continue;
+      // Of two values for one member, the last counts.
+      given[found.name] = decoded;
+      isInOrder &&= found.place >= last;
+      last = found.place;
     }
     this.#struct = outer;
-    return withAlways(given, schema);
+    return isInOrder && isComplete(given, schema) ? given : inOrder(given, schema);
+  }
+
+  #enter(key: string | number, name?: string): void {
+    this.#steps.push(key, name);
+  }
+
+  #leave(): void {
+    this.#steps.length -= 2;
+  }
+
+  get #path(): (string | number)[] {
+    return this.#steps.filter((_, at) => at % 2 === 0) as (string | number)[];
+  }
+
+  /** Names only, as Go prints them. */
+  get #goPath(): string[] {
+    const names = this.#steps.filter((name, at) => at % 2 === 1 && name !== undefined);
+    return [...this.#under, ...names as string[]];
   }
 
   /** Intentionally not with `onUnknown`: it must be called every time. */
@@ -193,9 +209,9 @@ class Decoder {
   #decodeList(value: unknown, schema: ListSchema): Json[] {
     if (!Array.isArray(value)) throw this.#mismatch(value, schema.goType);
     return value.map((item, index) => {
-      this.#path.push(index);
+      this.#enter(index);
       const decoded = this.decode(item, schema.items);
-      this.#path.pop();
+      this.#leave();
       if (decoded !== undefined) return decoded;
       return schema.items.kind === "json" ? null : emptyOf(schema.items);
     });
@@ -203,14 +219,13 @@ class Decoder {
 
   #decodeMap(value: unknown, schema: MapSchema): JsonObject {
     if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]): [string, Json] => {
-        this.#path.push(key);
-        const decoded = this.decode(item, schema.values) ?? emptyOf(schema.values);
-        this.#path.pop();
-        return [key, decoded];
-      }),
-    );
+    const out: JsonObject = {};
+    for (const key in value) {
+      this.#enter(key);
+      putMember(out, key, this.decode(value[key], schema.values) ?? emptyOf(schema.values));
+      this.#leave();
+    }
+    return out;
   }
 
   #decodeStepGroup(value: unknown, step: StructSchema): Json[] {
@@ -228,9 +243,9 @@ class Decoder {
     });
     this.#stepDepth++;
     const steps = value.map((item, index) => {
-      this.#path.push(index);
+      this.#enter(index);
       const decoded = this.decode(item, step) ?? emptyOf(step);
-      this.#path.pop();
+      this.#leave();
       return decoded;
     });
     this.#stepDepth--;
@@ -311,7 +326,7 @@ class Decoder {
   }
 
   #refusal(message: string): DecodeError {
-    return new DecodeError(message, [...this.#path]);
+    return new DecodeError(message, this.#path);
   }
 
   #mismatch(
@@ -320,9 +335,10 @@ class Decoder {
     below: Path = [],
     found = typeName(value),
   ): DecodeError {
-    const place = this.#struct === undefined && this.#goPath.length === 0
+    const names = this.#goPath;
+    const place = this.#struct === undefined && names.length === 0
       ? "Go value"
-      : `Go struct field ${[this.#struct ?? "", ...this.#goPath].join(".")}`;
+      : `Go struct field ${[this.#struct ?? "", ...names].join(".")}`;
     return new DecodeError(
       `json: cannot unmarshal ${found} into ${place} of type ${goType}`,
       [...this.#path, ...below],
@@ -368,9 +384,9 @@ function decimalText(value: number): string {
 function copyJson(value: unknown): Json {
   if (Array.isArray(value)) return value.map(copyJson);
   if (isJsonObject(value)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, copyJson(member)]),
-    );
+    const copy: JsonObject = {};
+    for (const key in value) putMember(copy, key, copyJson(value[key]));
+    return copy;
   }
   return value as Json;
 }

@@ -30,7 +30,7 @@ function refusal(given: Workflow, stored?: WorkflowTemplate): string {
 function isChecked({ spec, metadata }: Workflow, options: object = {}): boolean {
   let checked = false;
   checkOnce(
-    { own: spec, stored: undefined, given: spec.arguments ?? {}, metadata: [metadata], options },
+    { own: spec, stored: undefined, metadata: [metadata], options },
     () => void (checked = true),
   );
   return checked;

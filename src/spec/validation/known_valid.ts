@@ -14,8 +14,6 @@ export interface ValidityFacts {
   own: WorkflowSpec;
   /** Spec of the template from which the whole spec is taken. */
   stored: WorkflowSpec | undefined;
-  /** All arguments by name. */
-  given: Arguments;
   /** Where labels and annotations come from. */
   metadata: readonly (WorkflowMetadata | undefined)[];
   options: object;
@@ -50,20 +48,29 @@ export function checkOnce(facts: ValidityFacts, check: () => void): void {
 
 /** The facts as text; undefined if the validity may depend on more than these. */
 function factsText(templates: readonly Template[], facts: ValidityFacts): string | undefined {
-  const { own, stored, given, metadata, options } = facts;
+  const { own, stored, metadata, options } = facts;
   if (!isShared(templates) || knownOf(templates).isOpen) return undefined;
-  const { workflowTemplateRef, templates: _templates, arguments: _arguments, ...rest } = own;
-  const values = [own.arguments, stored?.arguments, given].map(maskValues);
-  if (values.includes(undefined)) return undefined;
-  const text = JSON.stringify([rest, values]);
-  const below = stored === undefined ? "" : textWithoutArguments(stored);
-  if (mayReach(text) || mayReach(below)) return undefined;
-  const names = metadata.map((one) => [
-    Object.keys(one?.labels ?? {}),
-    Object.keys(one?.labelsFrom ?? {}),
-    Object.keys(one?.annotations ?? {}),
-  ]);
-  return `${text}\n${below}\n${JSON.stringify([workflowTemplateRef, names, options])}`;
+  // All arguments together follow from these two.
+  const given = argumentsText(own.arguments);
+  const byDefault = stored === undefined ? "" : remembered(argumentsTexts, stored, argumentsTextOf);
+  if (given === undefined || byDefault === undefined) return undefined;
+  const rest = ownText(own);
+  const below = stored === undefined ? "" : remembered(texts, stored, textWithoutArguments);
+  const values = `${given}\n${byDefault}`;
+  if (mayReach(rest) || mayReach(values) || mayReach(below)) return undefined;
+  let text = `${rest}\n${values}\n${below}\n${remembered(optionTexts, options, JSON.stringify)}`;
+  const ref = own.workflowTemplateRef;
+  if (ref !== undefined) text += `\n${JSON.stringify(ref)}`;
+  for (const one of metadata) {
+    text += `\n${keysText(one?.labels)}:${keysText(one?.labelsFrom)}:${keysText(one?.annotations)}`;
+  }
+  return text;
+}
+
+function keysText(members: object | undefined): string {
+  let text = "";
+  for (const key in members) text += JSON.stringify(key);
+  return text;
 }
 
 /** Tells whether a text may have tags, or references to stored templates. */
@@ -71,27 +78,48 @@ function mayReach(text: string): boolean {
   return text.includes("{{") || text.includes("emplateRef");
 }
 
-// A memo of a pure function, by shared specs.
-const texts = new WeakMap<WorkflowSpec, string>();
+// Memos of pure functions, by what is shared.
+const texts = new WeakMap<object, string>();
+const argumentsTexts = new WeakMap<object, string | undefined>();
+const optionTexts = new WeakMap<object, string>();
+
+function remembered<K extends object, T>(memo: WeakMap<object, T>, key: K, make: (key: K) => T): T {
+  const known = memo.get(key);
+  if (known !== undefined) return known;
+  const made = make(key);
+  if (isShared(key)) memo.set(key, made);
+  return made;
+}
 
 /** JSON of a spec without templates and arguments. */
 function textWithoutArguments(spec: WorkflowSpec): string {
-  const known = texts.get(spec);
-  if (known !== undefined) return known;
   const { templates: _templates, arguments: _arguments, ...rest } = spec;
-  const text = JSON.stringify(rest);
-  if (isShared(spec)) texts.set(spec, text);
-  return text;
+  return JSON.stringify(rest);
+}
+
+/** The same without the reference to its template; "" when there is nothing else. */
+function ownText(spec: WorkflowSpec): string {
+  for (const key in spec) {
+    if (key === "templates" || key === "arguments" || key === "workflowTemplateRef") continue;
+    const { workflowTemplateRef: _ref, ...own } = spec;
+    return textWithoutArguments(own);
+  }
+  return "";
+}
+
+function argumentsTextOf(spec: WorkflowSpec): string | undefined {
+  return argumentsText(spec.arguments);
 }
 
 /** The arguments, reduced to whether they have a value; undefined if a value may be a tag or become part of one. */
-function maskValues(given: Arguments | undefined): object | undefined {
-  const parameters = given?.parameters?.map(({ value, ...rest }) => ({
-    ...rest,
-    value: value === undefined ? 0 : value === "" ? 1 : /[{}]/.test(value) ? undefined : 2,
-  }));
-  if (parameters?.some(({ value }) => value === undefined)) return undefined;
-  return { ...given, parameters };
+function argumentsText(given: Arguments | undefined): string | undefined {
+  if (given === undefined) return "";
+  const parameters = [];
+  for (const { value, ...rest } of given.parameters ?? []) {
+    if (value !== undefined && /[{}]/.test(value)) return undefined;
+    parameters.push({ ...rest, value: value === undefined ? 0 : value === "" ? 1 : 2 });
+  }
+  return JSON.stringify(given.parameters === undefined ? given : { ...given, parameters });
 }
 
 function knownOf(templates: readonly Template[]): Known {

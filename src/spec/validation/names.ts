@@ -13,10 +13,12 @@ export const MAX_CRON_NAME = 52;
 /** Which rule a name follows: templates, steps, tasks and containers, or parameters and artifacts. */
 export type NameRule = "field" | "value";
 
+const NO_PROBLEMS: readonly string[] = [];
+
 /** What is wrong with a name; empty if it is valid. */
-export function nameProblems(name: string, rule: NameRule): string[] {
+export function nameProblems(name: string, rule: NameRule): readonly string[] {
   if (rule === "value") {
-    return VALUE_NAME.test(name) ? [] : [
+    return VALUE_NAME.test(name) ? NO_PROBLEMS : [
       "Parameter/Artifact name must consist of alpha-numeric characters, '_' or '-' e.g. my_param_1, MY-PARAM-1",
     ];
   }
@@ -45,17 +47,17 @@ export function checkNames(
   place: string,
 ): void {
   if (entries === undefined) return;
-  const seen = new Set<string>();
+  // One alone is unique.
+  const seen = entries.length > 1 ? new Set<string>() : undefined;
   for (let index = 0; index < entries.length; index++) {
     const name = entries[index]?.name ?? "";
-    const at = () => `${place}[${index}].name`;
-    if (name === "") throw new SpecError(`${at()} is required`);
+    if (name === "") throw new SpecError(`${place}[${index}].name is required`);
     const problems = nameProblems(name, rule);
     if (problems.length > 0) {
-      throw new SpecError(`${at()}: '${name}' is invalid: ${problems.join(";")}`);
+      throw new SpecError(`${place}[${index}].name: '${name}' is invalid: ${problems.join(";")}`);
     }
-    if (seen.has(name)) throw new SpecError(`${at()} '${name}' is not unique`);
-    seen.add(name);
+    if (seen?.has(name)) throw new SpecError(`${place}[${index}].name '${name}' is not unique`);
+    seen?.add(name);
   }
 }
 

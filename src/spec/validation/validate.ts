@@ -71,7 +71,7 @@ export function validateWorkflow(
   options: ValidationOptions = {},
 ): void {
   checkObjectName("workflow", workflow.metadata.name);
-  validateSpec(workflow, context, { ...options, isTemplate: false });
+  validateSpec(workflow, context, optionsOfWorkflow(options));
 }
 
 /** Checks a workflow template or a cluster workflow template. Errors as {@link validateWorkflow}. */
@@ -118,6 +118,17 @@ interface SpecOptions extends ValidationOptions {
   isTemplate: boolean;
 }
 
+// A memo of a pure function, by frozen options.
+const ofWorkflows = new WeakMap<ValidationOptions, SpecOptions>();
+
+function optionsOfWorkflow(options: ValidationOptions): SpecOptions {
+  const known = ofWorkflows.get(options);
+  if (known !== undefined) return known;
+  const made: SpecOptions = Object.freeze({ ...options, isTemplate: false });
+  if (Object.isFrozen(options)) ofWorkflows.set(options, made);
+  return made;
+}
+
 function validateSpec(workflow: Workflow, context: ValidationContext, options: SpecOptions): void {
   const { spec, metadata } = workflow;
   const namespace = metadata.namespace ?? "";
@@ -133,7 +144,7 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
     stored?.spec.workflowMetadata,
   ];
   checkOnce(
-    { own: spec, stored: stored?.spec, given, metadata: sources, options },
+    { own: spec, stored: stored?.spec, metadata: sources, options },
     () => walkTemplates(workflow, stored, given, sources, context, options),
   );
 }
