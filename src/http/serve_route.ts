@@ -218,20 +218,22 @@ async function escapedInTurns(text: string): Promise<string> {
   return escaped;
 }
 
+// Several headers given at once take Deno several times as long as the type alone and then the others.
+const JSON_TYPE = { headers: { "content-type": "application/json" } };
+
 function jsonResponse(
   body: string | ReadableStream<Uint8Array>,
   deps: AppDeps,
   env: RequestEnv,
 ): Response {
   env.isComplete = true;
-  return new Response(body, {
-    headers: {
-      ...answerHeaders(env.requestId),
-      "content-type": "application/json",
-      "grpc-metadata-content-type": "application/grpc",
-      "grpc-metadata-argo-version": deps.service.settings.build.version,
-    },
-  });
+  const response = new Response(body, JSON_TYPE);
+  const { headers } = response;
+  const own = answerHeaders(env.requestId);
+  for (const name in own) headers.set(name, own[name] ?? "");
+  headers.set("grpc-metadata-content-type", "application/grpc");
+  headers.set("grpc-metadata-argo-version", deps.service.settings.build.version);
+  return response;
 }
 
 function refuse(
