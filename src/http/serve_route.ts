@@ -192,18 +192,18 @@ function bodyLimit(route: Route, deps: AppDeps): number {
 }
 
 async function answerResponse(
-  answer: JsonObject,
+  answer: JsonObject | string,
   deps: AppDeps,
   env: RequestEnv,
   reads: Deadlines,
 ): Promise<Response> {
   workingOn("request", env.requestId);
-  if (isLargeAnswer(answer)) {
+  if (typeof answer !== "string" && isLargeAnswer(answer)) {
     const { hold } = env;
     if (hold !== undefined) hold.isKept = true;
     return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
   }
-  const text = JSON.stringify(answer);
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
   const isShort = text.length <= LENGTH_AT_ONCE;
   return jsonResponse(isShort ? escapeMarkup(text) : await escapedInTurns(text), deps, env);
 }
