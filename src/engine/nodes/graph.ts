@@ -29,8 +29,6 @@ export function outboundOf(
   return found;
 }
 
-const NONE: readonly string[] = [];
-
 type Collect = (
   state: WorkflowState,
   node: NodeRecord,
@@ -48,14 +46,9 @@ const collectItself: Collect = (_state, node, found) => {
 };
 
 const collectMembers: Collect = (state, node, found, known) => {
-  let isEmpty = true;
-  for (const id of state.runtime.members.get(node.id) ?? NONE) {
-    const member = state.nodes.get(id);
-    if (member === undefined) continue;
-    isEmpty = false;
-    collect(state, member, found, known);
-  }
-  if (isEmpty) found.push(node.id);
+  const members = membersOf(state, node);
+  if (members.length === 0) found.push(node.id);
+  for (const member of members) collect(state, member, found, known);
 };
 
 const collectInside: Collect = (state, node, found, known) => {
@@ -166,6 +159,8 @@ export interface Edges {
   /** From here on a node is the child of the group before it. Absent: all edges are there. */
   limit?: EdgeLimit;
 }
+
+const NONE: readonly string[] = [];
 
 /** Works out all edges of the graph, step by step. */
 export function* edgeSteps(
