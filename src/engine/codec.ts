@@ -34,7 +34,7 @@ import {
   SCHEMA,
   type StoredSpecs,
 } from "./records.ts";
-import { specText } from "./scope/spec_text.ts";
+import { specText } from "../spec/spec_text.ts";
 import { waitsSince } from "./waits.ts";
 import { isArguments, isHeader, isSpecs, nodeOf } from "./stored/stored_form.ts";
 

@@ -6,7 +6,7 @@ import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./nodes/graph.ts";
 import { addResources, SumsBelow } from "./nodes/progress.ts";
 import type { WorkflowState } from "./state.ts";
-import { hasEnded, isExecutable, type LockNote, type NodeRecord } from "./records.ts";
+import { hasEnded, type Header, isExecutable, type LockNote, type NodeRecord } from "./records.ts";
 import { rfc3339, rfc3339WithMs } from "./scope/time_text.ts";
 
 export interface ViewOptions {
@@ -23,27 +23,29 @@ export function viewWorkflow(state: WorkflowState, options: ViewOptions = {}): W
 
 /** The same, step by step, for a workflow with many nodes. */
 export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Steps<Workflow> {
-  const { header, specs } = state;
-  return {
-    ...(header.apiVersion === undefined ? {} : { apiVersion: header.apiVersion }),
-    ...(header.kind === undefined ? {} : { kind: header.kind }),
-    metadata: header.metadata,
-    spec: specs.spec,
-    status: yield* viewStatus(state, options),
-  };
+  const { header, specs, nodes } = state;
+  const show = options.exactTimes === true ? rfc3339WithMs : rfc3339;
+  const status = headStatus(state, show);
+  if (nodes.size > STEP_SIZE) yield;
+  const resources = totalResources(state);
+  if (resources !== undefined) status.resourcesDuration = resources;
+  if (options.withoutNodes !== true && nodes.size > 0) yield* addNodes(status, state, show);
+  const workflow = {} as Workflow;
+  if (header.apiVersion !== undefined) workflow.apiVersion = header.apiVersion;
+  if (header.kind !== undefined) workflow.kind = header.kind;
+  workflow.metadata = header.metadata;
+  workflow.spec = specs.spec;
+  workflow.status = status;
+  return workflow;
 }
 
-function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<WorkflowStatus> {
+/** The status without nodes and without what follows from all of them. */
+function headStatus(state: WorkflowState, show: Show): WorkflowStatus {
   const { header, specs, runtime } = state;
-  const show = options.exactTimes === true ? rfc3339WithMs : rfc3339;
-  const status: WorkflowStatus = {
-    ...header.imported,
-    phase: header.phase,
-    startedAt: timeText(header.startedAt, show),
-    finishedAt: timeText(header.finishedAt, show),
-  };
-  // The estimate is made before the start, but shown from the start on.
-  if (header.startedAt === undefined) delete status.estimatedDuration;
+  const status = shownImport(header);
+  status.phase = header.phase;
+  status.startedAt = timeText(header.startedAt, show);
+  status.finishedAt = timeText(header.finishedAt, show);
   if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
     status.progress = state.nodes.size === 0 && header.progress !== undefined
       ? header.progress
@@ -60,15 +62,15 @@ function* viewStatus(state: WorkflowState, options: ViewOptions): Steps<Workflow
   }
   const locks = viewLocks(state);
   if (locks !== undefined) status.synchronization = locks;
-  if (state.nodes.size > STEP_SIZE) yield;
-  const resources = totalResources(state);
-  if (resources !== undefined) status.resourcesDuration = resources;
-  if (options.withoutNodes !== true && state.nodes.size > 0) {
-    status.nodes = yield* viewNodes(state, show);
-    const synced = yield* taskResults(state);
-    if (synced !== undefined) status.taskResultsCompletionStatus = synced;
-  }
   return status;
+}
+
+/** A copy of what was imported. The estimate is made before the start, but shown from the start on. */
+function shownImport({ imported, startedAt }: Header): WorkflowStatus {
+  if (imported === undefined) return {} as WorkflowStatus;
+  if (startedAt !== undefined) return { ...imported } as unknown as WorkflowStatus;
+  const { estimatedDuration: _, ...shown } = imported;
+  return shown as unknown as WorkflowStatus;
 }
 
 /** How a time is written. */
@@ -79,38 +81,34 @@ function timeText(at: number | undefined, show: Show): string | null {
 }
 
 function totalResources(state: WorkflowState): Record<string, number> | undefined {
-  const sum: Record<string, number> = {};
-  for (const node of state.nodes.values()) {
-    if (isExecutable(node.type)) addResources(sum, node.resourcesDuration);
+  let sum: Record<string, number> | undefined;
+  for (const { type, resourcesDuration } of state.nodes.values()) {
+    if (resourcesDuration !== undefined && isExecutable(type)) {
+      addResources(sum ??= {}, resourcesDuration);
+    }
   }
-  if (Object.keys(sum).length > 0) return sum;
-  return undefined;
+  return sum === undefined || Object.keys(sum).length === 0 ? undefined : sum;
 }
 
-function* taskResults(state: WorkflowState): Steps<Record<string, boolean> | undefined> {
-  const results = newTable<boolean>();
-  let count = 0;
-  for (const node of state.nodes.values()) {
-    if (node.type !== "Pod" || (node.starts ?? 0) === 0 || node.isImported === true) continue;
-    results[node.id] = node.taskResultSynced === true;
-    if (++count % STEP_SIZE === 0) yield;
-  }
-  return count === 0 ? undefined : results;
-}
-
-function* viewNodes(state: WorkflowState, show: Show): Steps<Record<string, NodeStatus>> {
+function* addNodes(status: WorkflowStatus, state: WorkflowState, show: Show): Steps<void> {
   if (state.nodes.size > STEP_SIZE) yield;
   const known = nothingKnown();
-  const { children } = yield* edgeSteps(state, known);
+  const edges = yield* edgeSteps(state, known);
   if (state.nodes.size > STEP_SIZE) yield;
-  const nodes = newTable<NodeStatus>();
-  const sums = yield* SumsBelow.over(state, children, known);
+  const sums = yield* SumsBelow.over(state, edges, known);
+  const derived: Derived = { state, sums, known, show };
+  const nodes = status.nodes = newTable<NodeStatus>();
+  let synced: Record<string, boolean> | undefined;
   let count = 0;
   for (const node of state.nodes.values()) {
-    nodes[node.id] = viewNode({ state, sums, known, show }, node, children.get(node.id));
+    const { id } = node;
+    nodes[id] = viewNode(derived, node, edges.children.get(id));
+    if (node.type === "Pod" && (node.starts ?? 0) > 0 && node.isImported !== true) {
+      (synced ??= newTable())[id] = node.taskResultSynced === true;
+    }
     if (++count % STEP_SIZE === 0) yield;
   }
-  return nodes;
+  if (synced !== undefined) status.taskResultsCompletionStatus = synced;
 }
 
 /** What the views of nodes are derived from, and how they show times. */
@@ -128,11 +126,9 @@ function viewNode(
 ): NodeStatus {
   const view = ownMembers(node, show);
   if (children !== undefined && children.length > 0) view.children = children;
-  const isGroup = node.type === "Steps" || node.type === "DAG";
-  const outbound = isGroup && (hasEnded(node) || node.outbound !== undefined)
-    ? ownOutbound(state, node, known)
-    : node.outbound ?? [];
-  if (outbound.length > 0) view.outboundNodes = outbound as string[];
+  const isEndedGroup = (node.type === "Steps" || node.type === "DAG") && hasEnded(node);
+  const outbound = isEndedGroup ? ownOutbound(state, node, known) : node.outbound;
+  if (outbound !== undefined && outbound.length > 0) view.outboundNodes = outbound as string[];
   if (isExecutable(node.type) || (node.isImported === true && state.header.hasMoved !== true)) {
     if (node.progress !== undefined) view.progress = node.progress;
     if (node.resourcesDuration !== undefined) view.resourcesDuration = node.resourcesDuration;

@@ -2,7 +2,7 @@
  * The `fields` parameter: dotted paths to keep, with commas between them; with `-` in front of the whole text, paths to leave
  * out. Paths go through lists without an index. A path keeps its whole subtree; its ancestors stay as containers.
  */
-import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, putMember } from "../base/json.ts";
 
 /** A parsed `fields` parameter. */
 export interface Projection {
@@ -84,46 +84,39 @@ function only(value: Json, node: PathNode): Json {
   if (node.whole) return value;
   if (Array.isArray(value)) return value.map((item) => only(item, node));
   if (!isJsonObject(value)) return value;
-  return fromPairs(value, (key, member) => {
+  const shown: JsonObject = {};
+  for (const key in value) {
     const child = descend(node, key);
-    if (child === undefined) return undefined;
-    if (child.whole) return member;
-    return isContainer(member) ? only(member, child) : undefined;
-  });
+    const member = value[key];
+    if (child === undefined || member === undefined) continue;
+    if (child.whole) putMember(shown, key, member);
+    else if (typeof member === "object" && member !== null) {
+      putMember(shown, key, only(member, child));
+    }
+  }
+  return shown;
 }
 
 function without(value: Json, node: PathNode): Json {
   if (Array.isArray(value)) return value.map((item) => without(item, node));
   if (!isJsonObject(value)) return value;
-  return fromPairs(value, (key, member) => {
+  const shown: JsonObject = {};
+  for (const key in value) {
     const child = descend(node, key);
-    if (child === undefined) return member;
-    return child.whole ? undefined : without(member, child);
-  });
+    const member = value[key];
+    if (child?.whole === true || member === undefined) continue;
+    putMember(shown, key, child === undefined ? member : without(member, child));
+  }
+  return shown;
 }
 
 /** Follows the name of a member, which may hold dots itself (label keys do). */
 function descend(node: PathNode, key: string): PathNode | undefined {
+  if (!key.includes(".")) return node.children.get(key);
   let at: PathNode | undefined = node;
   for (const part of key.split(".")) {
     at = at.children.get(part);
     if (at === undefined || at.whole) return at;
   }
   return at;
-}
-
-function isContainer(value: Json): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function fromPairs(
-  value: JsonObject,
-  change: (key: string, member: Json) => Json | undefined,
-): JsonObject {
-  const pairs: [string, Json][] = [];
-  for (const [key, member] of Object.entries(value)) {
-    const changed = change(key, member);
-    if (changed !== undefined) pairs.push([key, changed]);
-  }
-  return Object.fromEntries(pairs);
 }

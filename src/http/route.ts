@@ -97,7 +97,8 @@ export type AnswerShape =
 /** A route with one JSON answer. */
 export interface UnaryRoute extends RouteBase {
   kind: "unary";
-  run(call: Call): Promise<JsonObject>;
+  /** The answer, or its JSON text with markup as it is. */
+  run(call: Call): Promise<JsonObject | string>;
 }
 
 /** A route that answers with frames until the source or the client ends it. */
@@ -144,7 +145,7 @@ export function unary<
   B = Record<string, never>,
   const Q extends QuerySchema = Record<never, never>,
 >(
-  input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<JsonObject> },
+  input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<JsonObject | string> },
 ): UnaryRoute {
   return { ...input, kind: "unary", query: input.query ?? {}, run: input.run as UnaryRoute["run"] };
 }

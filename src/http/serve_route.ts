@@ -193,18 +193,18 @@ function senderOf({ isAnyone, identity }: Caller): BodySender {
 }
 
 async function answerResponse(
-  answer: JsonObject,
+  answer: JsonObject | string,
   deps: AppDeps,
   env: RequestEnv,
   reads: Deadlines,
 ): Promise<Response> {
   workingOn("request", env.requestId);
-  if (isLargeAnswer(answer)) {
+  if (typeof answer !== "string" && isLargeAnswer(answer)) {
     const { hold } = env;
     if (hold !== undefined) hold.isKept = true;
     return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
   }
-  const text = JSON.stringify(answer);
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
   const isShort = text.length <= LENGTH_AT_ONCE;
   return jsonResponse(isShort ? escapeMarkup(text) : await escapedInTurns(text), deps, env);
 }
@@ -219,20 +219,22 @@ async function escapedInTurns(text: string): Promise<string> {
   return escaped;
 }
 
+// Several headers given at once take Deno several times as long as the type alone and then the others.
+const JSON_TYPE = { headers: { "content-type": "application/json" } };
+
 function jsonResponse(
   body: string | ReadableStream<Uint8Array>,
   deps: AppDeps,
   env: RequestEnv,
 ): Response {
   env.isComplete = true;
-  return new Response(body, {
-    headers: {
-      ...answerHeaders(env.requestId),
-      "content-type": "application/json",
-      "grpc-metadata-content-type": "application/grpc",
-      "grpc-metadata-argo-version": deps.service.settings.build.version,
-    },
-  });
+  const response = new Response(body, JSON_TYPE);
+  const { headers } = response;
+  const own = answerHeaders(env.requestId);
+  for (const name in own) headers.set(name, own[name] ?? "");
+  headers.set("grpc-metadata-content-type", "application/grpc");
+  headers.set("grpc-metadata-argo-version", deps.service.settings.build.version);
+  return response;
 }
 
 /** Logs an error that is a defect of ours, not a refusal. */

@@ -1,9 +1,12 @@
 /** Objects as answers show them: without `kind`, and with the members that clients of the reference rely on. */
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
-import type { CronWorkflow, ObjectMeta, Workflow } from "../spec/manifest.ts";
+import { isShared } from "../base/shared_json.ts";
+import type { CronWorkflow, ObjectMeta, Workflow, WorkflowSpec } from "../spec/manifest.ts";
 import { decode } from "../spec/schema/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
+import { specText } from "../spec/spec_text.ts";
+import { isLargeAnswer } from "./answer_text.ts";
 import { kindSchema } from "./requests.ts";
 import type { Call } from "./route.ts";
 import type { Turns } from "../platform/turns.ts";
@@ -23,6 +26,54 @@ export function workflowWire(workflow: Workflow, projection?: Projection): JsonO
   }
   const { status } = project({ status: shown.status ?? {} }, projection);
   return { ...shown, status: statusWire(isJsonObject(status) ? status : undefined) };
+}
+
+/** The same without a projection: as text, unless it is so large that it is to be written in pieces. */
+export function wholeWire(workflow: Workflow): JsonObject | string {
+  return isLargeAnswer(workflow as unknown as JsonObject)
+    ? workflowWire(workflow)
+    : workflowText(workflow);
+}
+
+/** The text of what `workflowWire` makes, with markup as it is. What many workflows share is written once. */
+export function workflowText({ metadata, spec, status }: Workflow): string {
+  const shown = statusText(status as unknown as JsonObject | undefined);
+  return `{"metadata":${JSON.stringify(metadata)},"spec":${specText(spec)},"status":${shown}}`;
+}
+
+function statusText(status: JsonObject = {}): string {
+  const { startedAt = null, finishedAt = null, nodes } = status;
+  // What comes before the first member whose text is kept is written together.
+  const first: JsonObject = { startedAt, finishedAt };
+  let text = "";
+  for (const key in status) {
+    const value = status[key];
+    if (key === "startedAt" || key === "finishedAt" || !isShownStatus(key, value)) continue;
+    const kept = keptText(key, value);
+    if (text === "" && kept === undefined) first[key] = value;
+    else text = `${text || open(first)},${JSON.stringify(key)}:${kept ?? JSON.stringify(value)}`;
+  }
+  text ||= open(first);
+  const hasNodes = isJsonObject(nodes) && !isEmpty(nodes);
+  return hasNodes ? `${text},"nodes":${JSON.stringify(nodes)}}` : `${text}}`;
+}
+
+/** The text of an object with members, without its last bracket. */
+function open(object: JsonObject): string {
+  return JSON.stringify(object).slice(0, -1);
+}
+
+// A memo of a pure function: JSON of values that many workflows share.
+const texts = new WeakMap<object, string>();
+
+/** The text of a member that many workflows have alike. */
+function keptText(key: string, value: Json): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (key === "storedWorkflowTemplateSpec") return specText(value as WorkflowSpec);
+  if (!isShared(value)) return undefined;
+  let text = texts.get(value);
+  if (text === undefined) texts.set(value, text = JSON.stringify(value));
+  return text;
 }
 
 /** Members of a status that follow from the nodes. */
@@ -55,8 +106,8 @@ export function warnOfArchive(
 export function changedWire(
   { isMinimal }: Pick<Call, "isMinimal">,
   workflow: Workflow,
-): JsonObject {
-  return isMinimal ? minimalWire(workflow) : workflowWire(workflow);
+): JsonObject | string {
+  return isMinimal ? minimalWire(workflow) : wholeWire(workflow);
 }
 
 /** What is left of a workflow for a caller who prefers a minimal answer. */
@@ -108,13 +159,17 @@ function completed(filtered: JsonObject): JsonObject {
 /** Members that are shown even if they are empty, because they are pointers in the reference. */
 const POINTERS: readonly string[] = ["artifactRepositoryRef", "artifactGCStatus"];
 
+/** Tells whether a member of a status is shown, apart from `nodes`, which come last. */
+function isShownStatus(key: string, value: Json | undefined): value is Json {
+  if (value === undefined || key === "nodes" || (key === "phase" && value === "")) return false;
+  return typeof value !== "object" || !isEmpty(value) || POINTERS.includes(key);
+}
+
 function statusWire(status: JsonObject = {}, areNodesWhole = false): JsonObject {
   const shown: JsonObject = { startedAt: null, finishedAt: null };
   for (const key of Object.keys(status)) {
     const value = status[key];
-    if (key === "nodes" || (key === "phase" && value === "")) continue;
-    if (value === undefined || (isEmpty(value) && !POINTERS.includes(key))) continue;
-    shown[key] = value;
+    if (isShownStatus(key, value)) shown[key] = value;
   }
   const { nodes } = status;
   if (!isJsonObject(nodes) || Object.keys(nodes).length === 0) return shown;

@@ -11,12 +11,12 @@ import type { NodeRecord } from "../records.ts";
 
 /** What is known of groups while nothing changes. Without it, a look at all groups costs the square of their depth. */
 export interface KnownOutbound {
-  own: Map<string, readonly string[]>;
-  all: Map<string, readonly string[]>;
+  own: Map<string, readonly string[]> | undefined;
+  all: Map<string, readonly string[]> | undefined;
 }
 
 export function nothingKnown(): KnownOutbound {
-  return { own: new Map(), all: new Map() };
+  return { own: undefined, all: undefined };
 }
 
 /** The last nodes inside a node. Whatever comes next is a child of these. */
@@ -83,11 +83,11 @@ function allOutbound(
   node: NodeRecord,
   known: KnownOutbound,
 ): readonly string[] {
-  const before = known.all.get(node.id);
+  const before = known.all?.get(node.id);
   if (before !== undefined) return before;
   const found: string[] = [];
   for (const id of ownOutbound(state, node, known)) collectId(state, id, found, known);
-  known.all.set(node.id, found);
+  (known.all ??= new Map()).set(node.id, found);
   return found;
 }
 
@@ -116,10 +116,10 @@ export function ownOutbound(
   known: KnownOutbound = nothingKnown(),
 ): readonly string[] {
   if (node.outbound !== undefined) return node.outbound;
-  const before = known.own.get(node.id);
+  const before = known.own?.get(node.id);
   if (before !== undefined) return before;
   const found = findOwnOutbound(state, node, known);
-  known.own.set(node.id, found);
+  (known.own ??= new Map()).set(node.id, found);
   return found;
 }
 
@@ -147,6 +147,8 @@ function findOwnOutbound(
 const MAX_EDGES = 1_000_000;
 
 export interface Edges {
+  /** All nodes in the order of creation. */
+  ordered: readonly NodeRecord[];
   /** The children of each node that has children, each once, in the order of creation. */
   children: Map<string, string[]>;
   /** From here on a node is the child of the group before it. Absent: all edges are there. */
@@ -170,7 +172,7 @@ export function* edgeSteps(
     // All edges to a child are found one after the other.
     else if (list.at(-1) !== child) list.push(child);
   };
-  const ordered = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  const ordered = inOrder(state);
   let nextPause = STEP_SIZE;
   for (let at = 0; at < ordered.length; at++) {
     const node = ordered[at] as NodeRecord;
@@ -188,7 +190,20 @@ export function* edgeSteps(
     nextPause = at + edges + STEP_SIZE;
     yield;
   }
-  return limit === undefined ? { children } : { children, limit };
+  return limit === undefined ? { ordered, children } : { ordered, children, limit };
+}
+
+/** All nodes in the order of creation, in which they stand already unless they were loaded. */
+function inOrder({ nodes }: WorkflowState): NodeRecord[] {
+  const ordered: NodeRecord[] = [];
+  let last = -Infinity;
+  let isSorted = true;
+  for (const node of nodes.values()) {
+    ordered.push(node);
+    if (node.order < last) isSorted = false;
+    last = node.order;
+  }
+  return isSorted ? ordered : ordered.sort((a, b) => a.order - b.order);
 }
 
 /** The parents of a node, each once. @param limit of the graph's edges */

@@ -1,9 +1,8 @@
 /** Progress of groups: the sum over all nodes below, each counted once. It is derived when somebody asks. */
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
-import { type KnownOutbound, outboundOf } from "./graph.ts";
 import { membersOf } from "../live.ts";
-import { nodeId } from "../scope/names.ts";
-import { workflowName, type WorkflowState } from "../state.ts";
+import { type Edges, type KnownOutbound, outboundOf } from "./graph.ts";
+import type { WorkflowState } from "../state.ts";
 import { isExecutable, type NodeRecord, parseProgress } from "../records.ts";
 
 interface Sum {
@@ -24,6 +23,19 @@ interface Graph {
   walks: number;
 }
 
+/** What is known of a node. */
+interface Known {
+  node: NodeRecord;
+  /** Sum over the node and its members, without what follows. */
+  own: Sum;
+  /** Of a Steps node: its groups by their index. */
+  groups: NodeRecord[] | undefined;
+  /** Of a step group: the sum over it and all that follows it, once somebody has asked. */
+  chain: Sum | undefined;
+  /** What follows, once somebody has asked. */
+  following: Following | "unknown";
+}
+
 /**
  * Sums over a node and everything below it. Each step group is above all later groups of its chain, so a walk for each group
  * would cost the square of the chain. But only one node follows a step group: the next group. So a sum is that of the node's
@@ -31,66 +43,63 @@ interface Graph {
  */
 export class SumsBelow {
   readonly #state: WorkflowState;
-  readonly #nodes: readonly NodeRecord[];
-  readonly #children: ReadonlyMap<string, readonly string[]>;
-  readonly #known: KnownOutbound;
+  readonly #edges: Edges;
+  readonly #outbound: KnownOutbound;
+  readonly #known = new Map<string, Known>();
   #graph: Graph | undefined;
-  /** Sums over each node and its members, without what follows. */
-  readonly #own = new Map<string, Sum>();
-  readonly #groups = new Map<string, Sum>();
-  readonly #next = new Map<string, Following>();
   /** After a manual retry: for the nodes that contain a parent of a node that was kept, what follows them. */
-  readonly #kept = new Map<string, Following>();
+  #kept: Map<string, Following> | undefined;
   /** Hooks of the workflow that are children of its first node. */
-  readonly #hooks: NodeRecord[] = [];
+  #hooks: NodeRecord[] | undefined;
   #hasImports = false;
 
-  private constructor(
-    state: WorkflowState,
-    nodes: readonly NodeRecord[],
-    children: ReadonlyMap<string, readonly string[]>,
-    known: KnownOutbound,
-  ) {
+  private constructor(state: WorkflowState, edges: Edges, outbound: KnownOutbound) {
     this.#state = state;
-    this.#nodes = nodes;
-    this.#children = children;
-    this.#known = known;
+    this.#edges = edges;
+    this.#outbound = outbound;
   }
 
   /** Sums over all nodes of a workflow, step by step. */
-  static *over(
-    state: WorkflowState,
-    children: ReadonlyMap<string, readonly string[]>,
-    known: KnownOutbound,
-  ): Steps<SumsBelow> {
-    const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
-    const sums = new SumsBelow(state, nodes, children, known);
-    if (nodes.length > STEP_SIZE) yield;
+  static *over(state: WorkflowState, edges: Edges, outbound: KnownOutbound): Steps<SumsBelow> {
+    const sums = new SumsBelow(state, edges, outbound);
+    const { ordered } = edges;
     let hasDag = false;
-    for (const [at, node] of nodes.entries()) {
-      sums.#own.set(node.id, ownSum(node));
-      if (node.isImported === true) sums.#hasImports = true;
+    for (let at = 0; at < ordered.length; at++) {
+      const node = ordered[at] as NodeRecord;
       if (node.type === "DAG") hasDag = true;
-      if (node.owner === undefined && node.role === "hook" && node.parents !== undefined) {
-        sums.#hooks.push(node);
-      }
-      if (isKept(node)) sums.#noteKept(node);
+      sums.#note(node);
       if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     // Owners are older than their members.
-    for (let at = nodes.length - 1; at >= 0; at--) {
-      const { id, owner } = nodes[at] as NodeRecord;
-      const above = owner === undefined ? undefined : sums.#own.get(owner);
-      if (above !== undefined) addSum(above, sums.#own.get(id));
+    for (let at = ordered.length - 1; at >= 0; at--) {
+      const { id, owner } = ordered[at] as NodeRecord;
+      const above = owner === undefined ? undefined : sums.#known.get(owner);
+      if (above !== undefined) addSum(above.own, sums.#known.get(id)?.own);
       if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     if (hasDag || sums.#hasImports) sums.#graph = yield* sums.#graphSteps();
     return sums;
   }
 
+  #note(node: NodeRecord): void {
+    const { id, owner, role, index = 0 } = node;
+    const own = emptySum();
+    addOwn(own, node);
+    this.#known.set(id, { node, own, groups: undefined, chain: undefined, following: "unknown" });
+    if (node.isImported === true) this.#hasImports = true;
+    if (isKept(node)) this.#noteKept(node);
+    if (owner === undefined) {
+      if (role === "hook" && node.parents !== undefined) (this.#hooks ??= []).push(node);
+    } else if (role === "group") {
+      const steps = this.#known.get(owner);
+      if (steps !== undefined) (steps.groups ??= [])[index] = node;
+    }
+  }
+
   /** Notes which nodes a node follows that a manual retry has kept. The nodes between may be gone, or be others now. */
   #noteKept(node: NodeRecord): void {
     const { nodes } = this.#state;
+    const kept = this.#kept ??= new Map();
     const following = node.role === "group" ? node : undefined;
     for (const parent of node.parents ?? []) {
       for (
@@ -98,90 +107,97 @@ export class SumsBelow {
         at !== undefined && at.id !== node.owner;
         at = at.owner === undefined ? undefined : nodes.get(at.owner)
       ) {
-        const isOther = this.#kept.has(at.id) && this.#kept.get(at.id) !== following;
-        this.#kept.set(at.id, isOther ? undefined : following);
+        const isOther = kept.has(at.id) && kept.get(at.id) !== following;
+        kept.set(at.id, isOther ? undefined : following);
       }
     }
   }
 
   of(node: NodeRecord): Sum {
-    const next = this.#hasImports ? undefined : this.#following(node);
-    if (next === undefined) return this.#walked(node.id);
-    const own = this.#own.get(node.id);
+    const known = this.#known.get(node.id);
+    const next = known === undefined || this.#hasImports ? undefined : this.#following(known);
+    if (known === undefined || next === undefined) return this.#walked(node.id);
+    const { own } = known;
     if (node.role === "root") {
-      return this.#hooks.reduce((sum, { id }) => joined(sum, this.#own.get(id)), own ?? emptySum());
+      return this.#hooks === undefined
+        ? own
+        : this.#hooks.reduce((sum, { id }) => joined(sum, this.#known.get(id)?.own), own);
     }
-    return next === "nothing" ? own ?? emptySum() : joined(own, this.#ofGroup(next));
+    return next === "nothing" ? own : joined(own, this.#ofGroup(next));
   }
 
   /** The sum over a step group and all that follows it. */
   #ofGroup(group: NodeRecord): Sum {
-    const chain: NodeRecord[] = [];
+    const passed: Known[] = [];
     let last: Sum | undefined;
-    for (let at: NodeRecord | undefined = group; at !== undefined;) {
-      last = this.#groups.get(at.id);
+    for (let at = this.#known.get(group.id); at !== undefined;) {
+      last = at.chain;
       if (last !== undefined) break;
-      chain.push(at);
       const next = this.#following(at);
       if (next === undefined) {
-        last = this.#walked(at.id);
-        this.#groups.set(at.id, last);
-        chain.pop();
+        last = at.chain = this.#walked(at.node.id);
+        break;
       }
-      at = next === undefined || next === "nothing" ? undefined : next;
+      passed.push(at);
+      at = next === "nothing" ? undefined : this.#known.get(next.id);
     }
-    for (const at of chain.reverse()) {
-      last = joined(this.#own.get(at.id), last);
-      this.#groups.set(at.id, last);
+    for (let at = passed.pop(); at !== undefined; at = passed.pop()) {
+      last = at.chain = last === undefined ? at.own : joined(at.own, last);
     }
     return last ?? emptySum();
   }
 
   /** The step group that follows a node and its members; undefined where only a walk can tell. */
-  #following(node: NodeRecord): Following {
+  #following(known: Known): Following {
+    if (known.following !== "unknown") return known.following;
     // The answer is the same for all nodes on the way up, so each is passed only once: recursion may be deep.
-    const passed: NodeRecord[] = [];
-    const found = this.#climb(node, passed);
-    for (const { id } of passed) this.#next.set(id, found);
+    const passed = [known];
+    const found = this.#climb(known, passed);
+    for (const one of passed) one.following = found;
     return found;
   }
 
-  #climb(node: NodeRecord, passed: NodeRecord[]): Following {
-    const { nodes } = this.#state;
-    let at = node;
+  #climb(start: Known, passed: Known[]): Following {
+    const kept = this.#kept;
+    let known = start;
     // On the way out of a retry node from inside one of its members.
     let isInside = false;
     while (true) {
-      if (this.#kept.has(at.id)) return at === node ? this.#kept.get(at.id) : "nothing";
+      const at = known.node;
+      if (kept?.has(at.id)) return known === start ? kept.get(at.id) : "nothing";
       if (!isInside) {
-        if (this.#next.has(at.id)) return this.#next.get(at.id);
-        passed.push(at);
+        if (known.following !== "unknown") return known.following;
+        if (known !== start) passed.push(known);
       }
-      const owner = at.owner === undefined ? undefined : nodes.get(at.owner);
-      if (owner === undefined) return "nothing";
+      const above = this.#above(at);
+      if (above === undefined) return "nothing";
+      const owner = above.node;
       if (isOfRetry(at, owner)) {
         if (membersOf(owner).at(-1) !== at) return "nothing";
-        at = owner;
+        known = above;
         continue;
       }
       // What hooks leave is not awaited, except at the loops of DAGs.
       if (at.role === "hook") return owner.type === "TaskGroup" ? undefined : "nothing";
       const group = at.role === "group" ? at : owner;
       if (group.type !== "StepGroup") return undefined;
-      if (outboundOf(this.#state, at, this.#known).length === 0) return "nothing";
-      const steps = group.owner === undefined ? undefined : nodes.get(group.owner);
+      if (outboundOf(this.#state, at, this.#outbound).length === 0) return "nothing";
+      const steps = this.#above(group);
       if (steps === undefined) return undefined;
-      const name = `${steps.name}[${(group.index ?? 0) + 1}]`;
-      const next = nodes.get(nodeId(workflowName(this.#state), name));
+      const next = steps.groups?.[(group.index ?? 0) + 1];
       // What follows a retry node is a child of its last member, not of the nodes inside that.
       if (next !== undefined && (isInside || isKept(next))) return "nothing";
       // A damaged index may lead to an earlier group.
       if (next !== undefined) return next.order > group.order ? next : undefined;
-      if (steps.role === "root") return "nothing";
-      const above = steps.owner === undefined ? undefined : nodes.get(steps.owner);
-      isInside = above !== undefined && isOfRetry(steps, above);
-      at = steps;
+      if (steps.node.role === "root") return "nothing";
+      const outer = this.#above(steps.node);
+      isInside = outer !== undefined && isOfRetry(steps.node, outer.node);
+      known = steps;
     }
+  }
+
+  #above({ owner }: NodeRecord): Known | undefined {
+    return owner === undefined ? undefined : this.#known.get(owner);
   }
 
   #walked(id: string): Sum {
@@ -193,7 +209,7 @@ export class SumsBelow {
     const stack = [start];
     graph.seen[start] = walk;
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-      const node = this.#nodes[at];
+      const node = this.#edges.ordered[at];
       if (node !== undefined) addOwn(sum, node);
       for (const child of graph.children[at] ?? []) {
         if (graph.seen[child] === walk) continue;
@@ -206,14 +222,15 @@ export class SumsBelow {
 
   *#graphSteps(): Steps<Graph> {
     const index = new Map<string, number>();
-    for (const { id } of this.#nodes) {
+    const { ordered, children: edges } = this.#edges;
+    for (const { id } of ordered) {
       index.set(id, index.size);
       if (index.size % STEP_SIZE === 0) yield;
     }
     const children: number[][] = [];
-    for (const { id } of this.#nodes) {
+    for (const { id } of ordered) {
       const below: number[] = [];
-      for (const child of this.#children.get(id) ?? []) {
+      for (const child of edges.get(id) ?? []) {
         const at = index.get(child);
         if (at !== undefined) below.push(at);
       }
@@ -238,12 +255,6 @@ function isOfRetry(node: NodeRecord, owner: NodeRecord): boolean {
 
 function emptySum(): Sum {
   return { done: 0, total: 0, resources: undefined };
-}
-
-function ownSum(node: NodeRecord): Sum {
-  const sum = emptySum();
-  addOwn(sum, node);
-  return sum;
 }
 
 /** Adds what a node has itself. */

@@ -5,7 +5,7 @@ import { freezeAll } from "../../base/shared_json.ts";
 import type { Arguments, Template, WorkflowSpec } from "../../spec/manifest.ts";
 import { mergeSpecs } from "../../spec/resolve.ts";
 import { mergedSpec } from "./merged_spec.ts";
-import { specText } from "./spec_text.ts";
+import { specText } from "../../spec/spec_text.ts";
 
 const text = fc.constantFrom("a", "b", "c", 'quo"te');
 

@@ -26,7 +26,7 @@ import {
 } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 import { listRequest } from "./shared_options.ts";
-import { changedWire, listWire, warnOfArchive, workflowWire } from "../wire.ts";
+import { changedWire, listWire, warnOfArchive, wholeWire, workflowWire } from "../wire.ts";
 
 const LIST = "/api/v1/archived-workflows";
 const ONE = `${LIST}/{uid}`;
@@ -81,7 +81,7 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
     answer: { type: "object", schema },
     run: async (call) => {
       const ref = refOf(call, call.query);
-      return workflowWire(
+      return wholeWire(
         await getArchived(call.service, call.caller, ref, call.query.exactTimes),
       );
     },

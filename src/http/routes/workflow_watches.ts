@@ -1,6 +1,6 @@
 /** Routes of watches: workflows as they change, and the events about them. */
 import { defined } from "../../base/defined.ts";
-import { writeJson } from "../../base/json_text.ts";
+import { escapeMarkup, writeJson } from "../../base/json_text.ts";
 import { watchEvents } from "../../service/events/stream/open_stream.ts";
 import type { Excerpt } from "../../service/workflows/change.ts";
 import { type WatchEvent, watchWorkflows } from "../../service/workflows/watch.ts";
@@ -10,7 +10,7 @@ import { LIST_OPTIONS } from "../query.ts";
 import { kindSchema } from "../requests.ts";
 import { type Route, streaming } from "../route.ts";
 import { FrameText, mapStream } from "../stream.ts";
-import { showsNodes, workflowWire } from "../wire.ts";
+import { showsNodes, workflowText, workflowWire } from "../wire.ts";
 import { watchRequest } from "./shared_options.ts";
 
 const tag = "workflows";
@@ -52,7 +52,7 @@ function frameWriter(
   const projection = parseProjection(fields);
   const form = exactTimes ? "exact" : "";
   if (projection === undefined) {
-    const write = (workflow: Workflow) => writeJson(workflowWire(workflow));
+    const write = (workflow: Workflow) => escapeMarkup(workflowText(workflow));
     return (event) => {
       const object = exactTimes
         ? event.excerptOf({ key: form, isWithoutNodes: false, exactTimes, write })

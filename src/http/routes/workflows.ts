@@ -33,6 +33,7 @@ import {
   listWire,
   showsNodes,
   warnOfArchive,
+  wholeWire,
   workflowWire,
   workflowWireInTurns,
 } from "../wire.ts";
@@ -154,7 +155,9 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         withoutNodes: !showsNodes(projection),
         ...defined({ exactTimes }),
       });
-      return await workflowWireInTurns(workflow, projection, new Turns());
+      return projection === undefined
+        ? wholeWire(workflow)
+        : await workflowWireInTurns(workflow, projection, new Turns());
     },
   }),
   unary({

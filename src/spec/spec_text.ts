@@ -2,8 +2,8 @@
  * JSON texts of specs. All workflows of a manifest have the same spec except its arguments, so its text is kept in two
  * pieces, between which the arguments stand.
  */
-import { isShared } from "../../base/shared_json.ts";
-import type { WorkflowSpec } from "../../spec/manifest.ts";
+import { isShared } from "../base/shared_json.ts";
+import type { WorkflowSpec } from "./manifest.ts";
 
 /** The text of a spec before and after its arguments. */
 interface Pieces {
@@ -24,18 +24,20 @@ const known = new WeakMap<object, Pieces[]>();
  * @param given the text of its arguments, if it is to be another one. It is left out when the spec has no arguments
  */
 export function specText(spec: WorkflowSpec, given?: string): string {
-  const pieces = piecesOf(spec);
-  if (spec.arguments === undefined) return `${pieces.before}${pieces.after}`;
-  return `${pieces.before}${given ?? JSON.stringify(spec.arguments)}${pieces.after}`;
+  const kept = keptPieces(spec);
+  if (kept === undefined && given === undefined) return JSON.stringify(spec);
+  const { before, after } = kept ?? cut(spec);
+  if (spec.arguments === undefined) return before + after;
+  return before + (given ?? JSON.stringify(spec.arguments)) + after;
 }
 
-function piecesOf(spec: WorkflowSpec): Pieces {
+/** The pieces of a spec with shared templates; undefined for another one. */
+function keptPieces(spec: WorkflowSpec): Pieces | undefined {
   const { templates } = spec;
-  if (templates === undefined || !isShared(templates)) return cut(spec);
+  if (templates === undefined || !isShared(templates)) return undefined;
   let kept = known.get(templates);
   if (kept === undefined) known.set(templates, kept = []);
-  const found = kept.find((pieces) => isSame(pieces, spec));
-  if (found !== undefined) return found;
+  for (const pieces of kept) if (isSame(pieces, spec)) return pieces;
   const pieces = cut(spec);
   // What is not frozen may change in place.
   if (kept.length < MAX_KEPT && pieces.values.every(isFixed)) kept.push(pieces);
