@@ -14,7 +14,8 @@ import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { HttpTemplate } from "../../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "../capture.ts";
-import { headersByName, type HttpAnswer, sendHttp } from "../../platform/http_request.ts";
+import type { HttpAnswer } from "../../platform/http_answer.ts";
+import { headersByName, sendHttp } from "../../platform/http_request.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 
 /** Truth of an expression over an environment; throws with a text when it has none. */
