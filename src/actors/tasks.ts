@@ -79,7 +79,7 @@ export class Tasks {
   /** Starts a task that has a place. */
   #startNow(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> | void {
     const leave = () => this.#starts.leave(task.namespace);
-    let started: Promise<void> | void;
+    let started: Promise<void> | void = undefined;
     try {
       if (!this.#running.has(task.id)) {
         if (isWanted()) started = this.#hand(actor, task);

@@ -74,12 +74,10 @@ export class ChangeDraft {
   /** Hands the last change to the batch. */
   finish(): void {
     if (!this.#isTouched) return;
-    const change: ActorChange = {
-      id: this.batch.id,
-      put: this.#put ?? newTable(),
-      drop: [...this.#drop ?? []],
-      ...this.#silent(),
-    };
+    const { id, kind } = this.batch;
+    const drop = this.#drop === undefined ? [] : [...this.#drop];
+    const change: ActorChange = { id, put: this.#put ?? newTable(), drop };
+    if (kind.silent) change.silent = true;
     if (this.#index) change.index = this.#index;
     if (!this.#isStored) change.create = true;
     this.batch.changes.push(change);
@@ -92,12 +90,8 @@ export class ChangeDraft {
       drop: [],
       remove: true,
       ...(this.#remains !== undefined && { remains: this.#remains }),
-      ...(this.#isMoved ? { silent: true } : this.#silent()),
+      ...((this.#isMoved || this.batch.kind.silent) && { silent: true }),
     };
-  }
-
-  #silent(): { silent?: true } {
-    return this.batch.kind.silent ? { silent: true } : {};
   }
 }
 
