@@ -31,8 +31,11 @@ export class FairLimiter {
 
   /** True when the next `enter` for this one would wait. */
   isFull(name: string): boolean {
-    const held = this.#parties.get(name)?.held ?? 0;
-    return this.#turns.has(name) || held >= SHARE * this.#free;
+    return this.#isFullFor(this.#parties.get(name));
+  }
+
+  #isFullFor(party: Party | undefined): boolean {
+    return party?.waiting?.first !== undefined || (party?.held ?? 0) >= SHARE * this.#free;
   }
 
   /**
@@ -55,8 +58,8 @@ export class FairLimiter {
    */
   enter(name: string, signal?: AbortSignal): Promise<void> | void {
     signal?.throwIfAborted();
-    const isFull = this.isFull(name);
     let party = this.#parties.get(name);
+    const isFull = this.#isFullFor(party);
     if (party === undefined) {
       party = { held: 0, waiting: undefined };
       this.#parties.set(name, party);
@@ -71,7 +74,7 @@ export class FairLimiter {
     if (party === undefined || party.held === 0) throw new Error(`${name} holds no place`);
     this.#free++;
     party.held--;
-    while (this.#admitNext());
+    while (this.#turns.size > 0 && this.#admitNext());
     this.#forget(name, party);
   }
 
@@ -111,7 +114,7 @@ export class FairLimiter {
 
   #forget(name: string, party: Party): void {
     if (party.waiting?.first !== undefined) return;
-    this.#turns.delete(name);
+    if (party.waiting !== undefined) this.#turns.delete(name);
     if (party.held === 0) this.#parties.delete(name);
   }
 }
