@@ -200,9 +200,7 @@ export class Effects {
         if (this.#isOutOfReach(row)) {
           return tasks.giveUp(actor, effect.task, lostTaskMessage(row));
         }
-        return tasks.start(actor, effect.task, () => {
-          return shard.isHeld && shard.rows.has(taskRowId(effect.task.id));
-        });
+        return tasks.start(actor, effect.task, () => shard.isHeld && shard.rows.has(row.id));
       case "cancel-task":
         if (!tasks.has(effect.task)) this.#deps.cancelElsewhere(effect.task);
         return tasks.cancel(effect.task);
