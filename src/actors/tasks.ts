@@ -25,8 +25,8 @@ export interface TaskDeps {
   executors: readonly Executor[];
   /** Starts under way at once; see `FairLimiter` for the share of one namespace. */
   maxStarts: number;
-  /** Brings a fact to an actor, for certain; resolves when it is durable there. */
-  post(actor: ActorId, body: Json): Promise<void>;
+  /** Brings a fact to an actor, for certain; calls `delivered` when it is durable there. */
+  post(actor: ActorId, body: Json, delivered: () => void): void;
   clock: Clock;
   log: Logger;
   /** Absent: marks of callbacks stay marks. */
@@ -179,15 +179,14 @@ export class Tasks {
   }
 
   #report(actor: ActorId, fact: Fact & { task: string }): void {
-    const posted = this.#deps.post(actor, fact as unknown as Json);
-    if (fact.type !== "task-ended") return;
-    const { task } = fact;
+    const { type, task } = fact;
+    const body = fact as unknown as Json;
+    if (type !== "task-ended") return this.#deps.post(actor, body, () => {});
     this.#running.delete(task);
-    void posted.then(() =>
+    this.#deps.post(actor, body, () =>
       this.#remembered.add(() => {
         if (!this.#running.has(task)) this.#known.delete(task);
-      })
-    );
+      }));
   }
 }
 

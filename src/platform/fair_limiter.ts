@@ -11,7 +11,10 @@ import { Chain } from "../base/chain.ts";
 /** Places that one may hold for each that is free. */
 const SHARE = 3;
 
-/** One for whom work is done. Kept only while he holds or waits. */
+/** Those who neither hold nor wait are forgotten only beyond so many: most come again at once. */
+const MAX_IDLE = 256;
+
+/** One for whom work is done. */
 interface Party {
   held: number;
   /** Begin the work of those that wait; undefined: nobody has had to. */
@@ -115,6 +118,6 @@ export class FairLimiter {
   #forget(name: string, party: Party): void {
     if (party.waiting?.first !== undefined) return;
     if (party.waiting !== undefined) this.#turns.delete(name);
-    if (party.held === 0) this.#parties.delete(name);
+    if (party.held === 0 && this.#parties.size > MAX_IDLE) this.#parties.delete(name);
   }
 }

@@ -11,12 +11,11 @@ import type { ActorKind, HotEntry } from "../hot_actor.ts";
 import { kindOf } from "../kinds.ts";
 import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
 import { applyCommands, type ApplyMode, Poisoned } from "./apply_commands.ts";
-import { type BatchDeps, type BatchEnv, createBatchEnv } from "./batch_env.ts";
+import { type BatchDeps, BatchEnv } from "./batch_env.ts";
 import { type LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { loadActor, needsPartOnly, Unreadable } from "./load_actor.ts";
 import { putAside } from "./put_aside.ts";
 import { StoreTrouble } from "./store_trouble.ts";
-import { carryOut, waitFor, type Waits } from "./waits.ts";
 
 /** How often in a row an actor may fail to be loaded or to go on, from what is stored, before it is put aside. */
 const MAX_FAILURES = 3;
@@ -41,7 +40,7 @@ export function applyBatch(
   const batches: ActorBatch[] = [];
   let pending: (ActorBatch | Promise<ActorBatch>)[] | undefined;
   for (const [id, own] of groups) {
-    const batch = begin(id, own, shared);
+    const batch = applyToActor(id, own, shared);
     if (batch instanceof Promise) pending ??= [...batches];
     if (pending !== undefined) pending.push(batch);
     else batches.push(batch as ActorBatch);
@@ -65,19 +64,6 @@ function groupByActor(commands: QueuedCommand[]): Iterable<Group> {
   return byActor;
 }
 
-/** Applies the commands of one actor. What throws at once is a rejection too: the others are applied all the same. */
-function begin(
-  id: ActorId,
-  commands: QueuedCommand[],
-  shared: Shared,
-): ActorBatch | Promise<ActorBatch> {
-  try {
-    return carryOut(applyToActor(id, commands, shared));
-  } catch (cause) {
-    return Promise.reject(cause);
-  }
-}
-
 /** All batches, once all are applied; if one fails, nothing was. */
 async function allOf(
   pending: (ActorBatch | Promise<ActorBatch>)[],
@@ -93,8 +79,14 @@ async function allOf(
   return settled.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
 }
 
-/** What the tries so far have shown, for the next one. */
+/** What is done with one actor, and what the tries so far have shown for the next one. */
 interface Tries extends ApplyMode {
+  id: ActorId;
+  kind: ActorKind;
+  commands: QueuedCommand[];
+  /** Its first command makes it. */
+  isNew: boolean;
+  env: BatchEnv;
   poison: Map<QueuedCommand, { error: unknown }> | undefined;
   /** Tries for whose failure no command could be refused. */
   failures: number;
@@ -110,39 +102,68 @@ interface Shared {
   deps: BatchDeps;
 }
 
-function* applyToActor(
+/** At once, if the actor is in memory or new and nothing has to be waited for. Never throws. */
+function applyToActor(
   id: ActorId,
   commands: QueuedCommand[],
   shared: Shared,
-): Waits<ActorBatch> {
-  const { lease, suspects, turn, deps } = shared;
+): ActorBatch | Promise<ActorBatch> {
+  const { lease, suspects, deps } = shared;
   const [first] = commands;
   // With several commands, one of them may have been sent after a manifest was changed.
   const known = commands.length === 1 ? first?.manifests : undefined;
-  const env = known === undefined
-    ? shared.env ??= createBatchEnv(deps)
-    : createBatchEnv(deps, known);
+  const env = known === undefined ? shared.env ??= new BatchEnv(deps) : new BatchEnv(deps, known);
   const kind = kindOf(deps.kinds, id) ?? unknownKind;
   const isNew = first !== undefined && kind.creates(first.body) && suspects?.has(id) !== true;
-  const tries: Tries = { poison: undefined, isStepwise: false, failures: 0 };
-  let entry = deps.cache.pin(id, lease);
-  for (;;) {
-    const batch = emptyBatch(id, kind, commands, entry ?? emptyEntry(kind, id));
+  const isStepwise = false;
+  const tries: Tries = {
+    id,
+    kind,
+    commands,
+    isNew,
+    env,
+    poison: undefined,
+    isStepwise,
+    failures: 0,
+  };
+  const entry = deps.cache.pin(id, lease);
+  if (entry === undefined && !isNew) return applyInTries(tries, shared);
+  const batch = emptyBatch(tries, entry);
+  if (entry === undefined) deps.cache.add(id, lease, batch.entry);
+  try {
+    const applying = applyCommands(batch, tries, env, deps);
+    if (applying === undefined) return batch;
+    return applying.then(() => batch, (defect) => applyInTries(tries, shared, { batch, defect }));
+  } catch (defect) {
+    return applyInTries(tries, shared, { batch, defect });
+  }
+}
+
+/** From what is stored. @param failed the first try, if it failed */
+async function applyInTries(
+  tries: Tries,
+  shared: Shared,
+  failed?: { batch: ActorBatch; defect: unknown },
+): Promise<ActorBatch> {
+  const { lease, turn, deps } = shared;
+  const { id, kind, commands, env } = tries;
+  for (let failure = failed;;) {
+    if (failure !== undefined) {
+      deps.cache.drop(id, lease);
+      const last = await learnFrom(failure.defect, lease, failure.batch, tries, env, deps);
+      if (last !== undefined) return last;
+    }
+    const batch = emptyBatch(tries);
     try {
-      if (!entry) {
-        if (!isNew || tries.poison !== undefined) {
-          const left = commands.filter((command) => tries.poison?.has(command) !== true);
-          batch.entry = yield* waitFor(loadActor(lease.shard, id, kind, left, turn, deps));
-        }
-        deps.cache.add(id, lease, batch.entry);
+      if (!tries.isNew || tries.poison !== undefined) {
+        const left = commands.filter((command) => tries.poison?.has(command) !== true);
+        batch.entry = await loadActor(lease.shard, id, kind, left, turn, deps);
       }
-      yield* applyCommands(batch, tries, env, deps);
+      deps.cache.add(id, lease, batch.entry);
+      await applyCommands(batch, tries, env, deps);
       return batch;
     } catch (defect) {
-      deps.cache.drop(id, lease);
-      entry = undefined;
-      const last = yield* waitFor(learnFrom(defect, lease, batch, tries, env, deps));
-      if (last !== undefined) return last;
+      failure = { batch, defect };
     }
   }
 }
@@ -199,12 +220,7 @@ function emptyEntry(kind: ActorKind, id: ActorId): HotEntry {
   return { actor: kind.hydrate(id, undefined), version: undefined };
 }
 
-function emptyBatch(
-  id: ActorId,
-  kind: ActorKind,
-  commands: QueuedCommand[],
-  entry: HotEntry,
-): ActorBatch {
+function emptyBatch({ id, kind, commands }: Tries, entry = emptyEntry(kind, id)): ActorBatch {
   return {
     id,
     kind,

@@ -50,25 +50,31 @@ export class ChangeDraft {
       (this.#drop ??= new Set()).add(key);
       this.#isTouched = true;
     }
-    const before = this.#put;
-    if (before === undefined) this.#put = taken.put;
-    for (const key in taken.put) {
-      this.#isTouched = true;
-      // Nearly always there is nothing to merge with.
-      if (before === undefined && this.#drop === undefined) break;
-      if (before !== undefined) before[key] = taken.put[key] ?? "";
-      this.#drop?.delete(key);
-    }
     if (taken.index) {
       this.#index = taken.index;
       this.#isTouched = true;
     }
+    this.#merge(taken.put);
     if (taken.remains !== undefined) this.#remains = taken.remains;
     if (taken.isMoved === true) this.#isMoved = true;
     if (taken.endsTasks === true) this.batch.endsTasks = true;
     if (taken.spans !== undefined) (this.batch.spans ??= []).push(...taken.spans);
     for (const effect of taken.effects) this.batch.effects.push(effect);
     return taken.needs;
+  }
+
+  #merge(put: Record<string, string>): void {
+    const before = this.#put;
+    if (before === undefined) this.#put = put;
+    // Nearly always there is nothing to merge with.
+    const isAlone = before === undefined && this.#drop === undefined;
+    if (isAlone && this.#isTouched) return;
+    for (const key in put) {
+      this.#isTouched = true;
+      if (isAlone) return;
+      if (before !== undefined) before[key] = put[key] ?? "";
+      this.#drop?.delete(key);
+    }
   }
 
   /** Hands the last change to the batch. */
