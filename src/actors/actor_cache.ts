@@ -129,7 +129,8 @@ export class ActorCache {
 
   #join(slot: Slot, group: Group): void {
     slot.group = group;
-    slot.link = group.slots.add(slot);
+    if (slot.link === undefined) slot.link = group.slots.add(slot);
+    else group.slots.moveToEnd(slot.link);
     group.weight += slot.weight;
   }
 
@@ -150,16 +151,24 @@ export class ActorCache {
     const pausing = this.#pausing;
     const resting = this.#resting;
     const busy = this.#busy;
-    for (const slot of this.#kept.slots) if (!this.#mustStay(slot.id)) this.#move(slot, busy);
-    const before = now - PAUSE_MS;
-    for (const slot of pausing.slots) {
-      if (slot.pins > 0) continue;
-      if (slot.touchedAt > before) break;
-      this.#move(slot, resting);
+    if (this.#kept.slots.first !== undefined) {
+      for (const slot of this.#kept.slots) if (!this.#mustStay(slot.id)) this.#move(slot, busy);
     }
-    this.#shrink(resting, last, () => resting.weight - this.#limit * RESTING_SHARE);
-    const excess = () => pausing.weight + resting.weight + busy.weight - this.#limit;
-    if (excess() > 0) {
+    const before = now - PAUSE_MS;
+    // Nearly always the first one stays, and nothing more is to be done.
+    if ((pausing.slots.first?.value.touchedAt ?? Infinity) <= before) {
+      for (const slot of pausing.slots) {
+        if (slot.pins > 0) continue;
+        if (slot.touchedAt > before) break;
+        this.#move(slot, resting);
+      }
+    }
+    const mostResting = this.#limit * RESTING_SHARE;
+    if (resting.weight > mostResting) {
+      this.#shrink(resting, last, () => resting.weight - mostResting);
+    }
+    if (pausing.weight + resting.weight + busy.weight > this.#limit) {
+      const excess = () => pausing.weight + resting.weight + busy.weight - this.#limit;
       for (const group of [resting, pausing, busy]) this.#shrink(group, last, excess);
     }
     if (pausing.slots.first === undefined) return;

@@ -42,41 +42,42 @@ export class Delivery {
     this.#deadlines = new Deadlines(deps.clock, DEFAULT_TIMEOUT_MS);
   }
 
-  /** Sends a command and waits for its result. Never rejects. */
-  call(actor: ActorId, body: Json, options: ExecuteOptions): Promise<Result> {
+  /** Sends a command. @param done hears the result, once */
+  call(actor: ActorId, body: Json, options: ExecuteOptions, done: (result: Result) => void): void {
     const { clock, shards, calls, replica } = this.#deps;
     const { idempotency, manifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     const shard = shards.shardOf(actor);
     const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
-    return new Promise((resolve) => {
-      let forget: (() => void) | undefined;
-      const onLate = () => {
-        forget?.();
-        const text = "No answer in time; the request may still be done";
-        resolve({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
-      };
-      const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
-        ? this.#deadlines.add(onLate)
-        : clock.after(timeoutMs, onLate);
-      const finish = (result: Result) => {
-        cancel();
-        resolve(result);
-      };
-      const send = () => {
-        const id = `${replica}/${++this.#requests}`;
-        ({ forget } = calls.call(shard, { id, ...shared }, finish));
-      };
-      const isOurs = shards.enqueue(shard, {
-        ...shared,
-        ...(manifests ? { manifests } : {}),
-        arrivedAt: clock.monotonic(),
-        settle: (result) => {
-          if (!result.ok && result.error instanceof Moved) send();
-          else finish(result);
-        },
-      });
-      if (!isOurs) send();
+    let isOver = false;
+    let forget: (() => void) | undefined;
+    const finish = (result: Result) => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      done(result);
+    };
+    const onLate = () => {
+      forget?.();
+      const text = "No answer in time; the request may still be done";
+      finish({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
+    };
+    const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
+      ? this.#deadlines.add(onLate)
+      : clock.after(timeoutMs, onLate);
+    const send = () => {
+      const id = `${replica}/${++this.#requests}`;
+      ({ forget } = calls.call(shard, { id, ...shared }, finish));
+    };
+    const isOurs = shards.enqueue(shard, {
+      ...shared,
+      ...(manifests ? { manifests } : {}),
+      arrivedAt: clock.monotonic(),
+      settle: (result) => {
+        if (!result.ok && result.error instanceof Moved) send();
+        else finish(result);
+      },
     });
+    if (!isOurs) send();
   }
 
   /**
@@ -86,28 +87,46 @@ export class Delivery {
    * @throws {Problem} Unavailable: try again
    */
   async deliver(id: string, actor: ActorId, body: Json): Promise<void> {
-    const { clock, log, shards, calls } = this.#deps;
-    const shard = shards.shardOf(actor);
-    const result = await new Promise<Result>((settle) => {
-      const command = { actor, body, settle, arrivedAt: clock.monotonic() };
-      if (!shards.enqueue(shard, command)) settle({ ok: false, error: new Moved() });
-    });
-    if (result.ok) return;
-    if (result.error instanceof Moved) return calls.post(shard, { id, actor, body });
-    const isTrouble = result.error instanceof Problem &&
-      result.error.code === ProblemCode.Unavailable;
-    if (isTrouble) throw result.error;
-    log.warn({ actor, command: typeOf(body), err: result.error }, "command refused");
+    const result = await new Promise<Result>((settle) => this.#offer(actor, body, settle));
+    if (!result.ok) await this.#deliverAgain(id, actor, body, result.error);
   }
 
-  /** Brings a fact to an actor, however long it takes. Resolves when it is durable there, or after `stop`. */
-  async post(actor: ActorId, body: Json): Promise<void> {
+  /** Puts a command into the queue of its shard, if that is ours. */
+  #offer(actor: ActorId, body: Json, settle: (result: Result) => void): void {
+    const { clock, shards } = this.#deps;
+    const command = { actor, body, settle, arrivedAt: clock.monotonic() };
+    if (!shards.enqueue(shards.shardOf(actor), command)) settle({ ok: false, error: new Moved() });
+  }
+
+  /** What follows when a command was not applied. @throws {Problem} Unavailable: try again */
+  async #deliverAgain(id: string, actor: ActorId, body: Json, error: unknown): Promise<void> {
+    const { log, shards, calls } = this.#deps;
+    if (error instanceof Moved) return await calls.post(shards.shardOf(actor), { id, actor, body });
+    if (error instanceof Problem && error.code === ProblemCode.Unavailable) throw error;
+    log.warn({ actor, command: typeOf(body), err: error }, "command refused");
+  }
+
+  /**
+   * Brings a fact to an actor, however long it takes.
+   * @param delivered called when it is durable there, or after `stop`
+   */
+  post(actor: ActorId, body: Json, delivered: () => void): void {
+    if (this.#stop.signal.aborted) return delivered();
+    this.#offer(actor, body, (result) => {
+      if (result.ok) delivered();
+      else void this.#postAgain(actor, body, result.error).then(delivered);
+    });
+  }
+
+  async #postAgain(actor: ActorId, body: Json, error: unknown): Promise<void> {
     const { clock, ids, log } = this.#deps;
     const { signal } = this.#stop;
     const id = ids.uuid();
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        return await this.deliver(id, actor, body);
+        return await (attempt === 0
+          ? this.#deliverAgain(id, actor, body, error)
+          : this.deliver(id, actor, body));
       } catch (cause) {
         if (attempt % 10 === 0) {
           log.warn({ actor, fact: typeOf(body), err: cause }, "not delivered");

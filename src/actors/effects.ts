@@ -157,7 +157,7 @@ export class Effects {
       this.#deps.webhooks?.take(shard, row.id, row.effect.delivery, this.#deps.deliver);
       return;
     }
-    const wait = (row.notBefore ?? 0) - this.#deps.clock.now();
+    const wait = row.notBefore === undefined ? 0 : row.notBefore - this.#deps.clock.now();
     if (wait > 0) {
       this.#deps.clock.after(Math.min(wait, MAX_TIMER_MS), () => this.#begin(shard, row));
       return;
@@ -179,7 +179,8 @@ export class Effects {
     const { clock, ids, log } = this.#deps;
     for (let attempt = 0; shard.isHeld && shard.rows.has(row.id); attempt++) {
       try {
-        await this.#do(shard, row);
+        const doing = this.#do(shard, row);
+        if (doing !== undefined) await doing;
         if (row.effect.type !== "start-task") shard.rowDone(row.id);
         return;
       } catch (cause) {
@@ -191,18 +192,15 @@ export class Effects {
     }
   }
 
-  #do(shard: EffectShard, row: OutboxRow): Promise<void> {
+  #do(shard: EffectShard, row: OutboxRow): Promise<void> | void {
     const { tasks, deliver } = this.#deps;
     const { actor, effect } = row;
     switch (effect.type) {
       case "start-task":
         if (this.#isOutOfReach(row)) {
-          tasks.giveUp(actor, effect.task, lostTaskMessage(row));
-          return Promise.resolve();
+          return tasks.giveUp(actor, effect.task, lostTaskMessage(row));
         }
-        return tasks.start(actor, effect.task, () => {
-          return shard.isHeld && shard.rows.has(taskRowId(effect.task.id));
-        });
+        return tasks.start(actor, effect.task, () => shard.isHeld && shard.rows.has(row.id));
       case "cancel-task":
         if (!tasks.has(effect.task)) this.#deps.cancelElsewhere(effect.task);
         return tasks.cancel(effect.task);
@@ -228,7 +226,7 @@ export class Effects {
           collect: (unwanted) => this.#collect(actor, unwanted),
         });
       case "forget-archived":
-        return this.#deps.forgetArchived?.(effect.uid) ?? Promise.resolve();
+        return this.#deps.forgetArchived?.(effect.uid);
       case "drop-remains":
         return this.#deps.store.shards.dropRemains(shard.shard, effect.remains);
       case "send":
@@ -239,17 +237,16 @@ export class Effects {
         return this.#collect(actor, effect);
       case "post-webhook":
         // Not done here: whoever delivers it says when it is done.
-        return Promise.resolve();
+        return;
       default:
         return unreachable(effect);
     }
   }
 
-  #collect(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void> {
+  async #collect(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void> {
     const { collectArtifacts, log } = this.#deps;
-    if (collectArtifacts) return collectArtifacts(actor, unwanted);
+    if (collectArtifacts) return await collectArtifacts(actor, unwanted);
     log.warn({ actor, count: unwanted.artifacts.length }, "no artifact store; artifacts stay");
-    return Promise.resolve();
   }
 }
 

@@ -96,7 +96,7 @@ export class Host implements WorkflowHost {
     this.#tasks = new Tasks({
       ...deps,
       maxStarts: options.taskStarts,
-      post: (actor, body) => this.#delivery.post(actor, body),
+      post: (actor, body, delivered) => this.#delivery.post(actor, body, delivered),
     });
     this.#effects = this.#createEffects();
     this.#membership = this.#createMembership();
@@ -157,7 +157,7 @@ export class Host implements WorkflowHost {
     this.#reading = this.#reader.run();
   }
 
-  async execute(
+  execute(
     namespace: string,
     name: string,
     command: WorkflowCommand,
@@ -165,10 +165,13 @@ export class Host implements WorkflowHost {
   ): Promise<Workflow> {
     const actor = workflowActorId(namespace, name);
     this.#underWay++;
-    const result = await this.#delivery.call(actor, command as unknown as Json, options);
-    this.#underWay--;
-    if (!result.ok) throw toProblem(result.error);
-    return result.answer as Workflow;
+    return new Promise((resolve, reject) =>
+      this.#delivery.call(actor, command as unknown as Json, options, (result) => {
+        this.#underWay--;
+        if (result.ok) resolve(result.answer as Workflow);
+        else reject(toProblem(result.error));
+      })
+    );
   }
 
   owns(namespace: string, name: string): boolean {

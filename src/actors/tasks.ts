@@ -25,8 +25,8 @@ export interface TaskDeps {
   executors: readonly Executor[];
   /** Starts under way at once; see `FairLimiter` for the share of one namespace. */
   maxStarts: number;
-  /** Brings a fact to an actor, for certain; resolves when it is durable there. */
-  post(actor: ActorId, body: Json): Promise<void>;
+  /** Brings a fact to an actor, for certain; calls `delivered` when it is durable there. */
+  post(actor: ActorId, body: Json, delivered: () => void): void;
   clock: Clock;
   log: Logger;
   /** Absent: marks of callbacks stay marks. */
@@ -39,13 +39,18 @@ interface TaskCallbacks {
   fill(task: TaskSpec): Promise<TaskSpec>;
 }
 
+interface Running {
+  executor: Executor;
+  started: Promise<void> | void;
+}
+
 export class Tasks {
   readonly #deps: TaskDeps;
   readonly #starts: FairLimiter;
   /** Tasks that wait for their start, run, or ended a moment ago. */
   readonly #known = new Set<string>();
   /** Tasks that were handed to an executor and have not ended, with the start itself. */
-  readonly #running = new Map<string, { executor: Executor; started: Promise<void> }>();
+  readonly #running = new Map<string, Running>();
   /** One timer for all that ended. */
   readonly #remembered: Deadlines;
 
@@ -59,21 +64,44 @@ export class Tasks {
     return this.#running.size;
   }
 
-  /** Starts a task, or adopts it where it runs already. `isWanted` is asked when its turn comes. */
-  start(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> {
+  /**
+   * Starts a task, or adopts it where it runs already; resolves when the start is on its way, or returns when there is nothing
+   * to wait for. `isWanted` is asked when its turn comes.
+   */
+  start(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> | void {
     this.#known.add(task.id);
-    return this.#starts.run(task.namespace, async () => {
-      if (this.#running.has(task.id)) return;
-      if (!isWanted()) return void this.#known.delete(task.id);
-      const { executor, reason } = this.#choose(task);
-      if (!executor) {
-        this.#report(actor, { type: "task-ended", task: task.id, outcome: error(reason) });
-        return;
+    const place = this.#starts.enter(task.namespace);
+    return place === undefined
+      ? this.#startNow(actor, task, isWanted)
+      : place.then(() => this.#startNow(actor, task, isWanted));
+  }
+
+  /** Starts a task that has a place. */
+  #startNow(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> | void {
+    const leave = () => this.#starts.leave(task.namespace);
+    let started: Promise<void> | void = undefined;
+    try {
+      if (!this.#running.has(task.id)) {
+        if (isWanted()) started = this.#hand(actor, task);
+        else this.#known.delete(task.id);
       }
-      const started = this.#startWith(executor, actor, task);
-      this.#running.set(task.id, { executor, started });
-      await started;
-    });
+    } finally {
+      if (started === undefined) leave();
+    }
+    return started?.finally(leave);
+  }
+
+  /** Hands a task to its executor. */
+  #hand(actor: ActorId, task: TaskSpec): Promise<void> | void {
+    const { executor, reason } = this.#choose(task);
+    if (!executor) {
+      this.#report(actor, { type: "task-ended", task: task.id, outcome: error(reason) });
+      return;
+    }
+    const running: Running = { executor, started: undefined };
+    this.#running.set(task.id, running);
+    running.started = this.#startWith(executor, actor, task);
+    return running.started;
   }
 
   /** True when only the replica that started a task can go on with it. */
@@ -121,41 +149,44 @@ export class Tasks {
     await Promise.all(this.#deps.executors.map((executor) => executor.clean(tasks)));
   }
 
-  async #startWith(executor: Executor, actor: ActorId, task: TaskSpec): Promise<void> {
+  #startWith(executor: Executor, actor: ActorId, task: TaskSpec): Promise<void> | void {
     const { callbacks } = this.#deps;
     const isMarked = callbacks !== undefined && task.callbackSecret !== undefined;
     try {
-      if (isMarked) {
-        const filled = await callbacks.fill(task);
-        await executor.start(filled, (fact) => this.#report(actor, withoutTokens(fact)));
-      } else await executor.start(task, (fact) => this.#report(actor, fact));
+      const started = isMarked
+        ? callbacks.fill(task).then((filled) =>
+          executor.start(filled, (fact) => this.#report(actor, withoutTokens(fact)))
+        )
+        : executor.start(task, (fact) => this.#report(actor, fact));
+      return started?.catch((cause: unknown) => this.#failed(executor, actor, task, cause));
     } catch (cause) {
-      this.#deps.log.error({ task: task.id, executor: executor.name, err: cause }, "start failed");
-      const message = withoutCallbackTokens(errorText(cause));
-      this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+      this.#failed(executor, actor, task, cause);
     }
   }
 
+  #failed({ name }: Executor, actor: ActorId, task: TaskSpec, cause: unknown): void {
+    this.#deps.log.error({ task: task.id, executor: name, err: cause }, "start failed");
+    const message = withoutCallbackTokens(errorText(cause));
+    this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+  }
+
   #choose(task: TaskSpec): { executor?: Executor; reason: string } {
-    const reasons: string[] = [];
-    for (const executor of this.#deps.executors) {
-      const reason = executor.refuses(task);
-      if (reason === undefined) return { executor, reason: "" };
-      reasons.push(reason);
-    }
+    const { executors } = this.#deps;
+    const executor = executors.find((one) => one.refuses(task) === undefined);
+    if (executor !== undefined) return { executor, reason: "" };
+    const reasons = executors.map((one) => one.refuses(task));
     return { reason: reasons.join("; ") || "No executor is configured; start with --executor" };
   }
 
   #report(actor: ActorId, fact: Fact & { task: string }): void {
-    const posted = this.#deps.post(actor, fact as unknown as Json);
-    if (fact.type !== "task-ended") return;
-    const { task } = fact;
+    const { type, task } = fact;
+    const body = fact as unknown as Json;
+    if (type !== "task-ended") return this.#deps.post(actor, body, () => {});
     this.#running.delete(task);
-    void posted.then(() =>
+    this.#deps.post(actor, body, () =>
       this.#remembered.add(() => {
         if (!this.#running.has(task)) this.#known.delete(task);
-      })
-    );
+      }));
   }
 }
 

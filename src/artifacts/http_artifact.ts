@@ -56,7 +56,7 @@ async function openInTime(
   const late = new Error(`${url.origin} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`);
   const cancel = systemClock.after(ANSWER_TIMEOUT_MS, () => stop.abort(late));
   try {
-    return await openHttp({ url, ...(headers && { headers }), signal: stop.signal });
+    return await openHttp(url, headers ?? [], stop.signal);
   } finally {
     cancel();
   }

@@ -54,8 +54,11 @@ export interface Executor {
    * undefined: nowhere, or any replica does.
    */
   placeOf?(task: TaskSpec): string | undefined;
-  /** Starts or adopts. Resolves when the start is on its way; trouble is reported as an outcome, never thrown. */
-  start(task: TaskSpec, report: Report): Promise<void>;
+  /**
+   * Starts or adopts. Resolves when the start is on its way, or returns when there is nothing to wait for; trouble is
+   * reported as an outcome, never thrown.
+   */
+  start(task: TaskSpec, report: Report): Promise<void> | void;
   cancel(taskId: string, graceMs: number): Promise<void>;
   /** Lines of a task, also after its end as long as they are kept. */
   logs(

@@ -31,34 +31,30 @@ export abstract class ReplicaExecutor implements Executor {
   /** Does a task. A rejection ends it with phase Error, unless it has ended already. */
   protected abstract run(task: TaskSpec, stop: Stop, report: Report): Promise<TaskOutcome>;
 
-  start(task: TaskSpec, report: Report): Promise<void> {
-    if (this.#running.has(task.id)) return Promise.resolve();
+  start(task: TaskSpec, report: Report): void {
+    const { id, deadline, deadlineMessage = DEADLINE_MESSAGE } = task;
+    if (this.#running.has(id)) return;
     const controller = new AbortController();
-    this.#running.set(task.id, controller);
-    void this.#outcome(task, controller, report).then((outcome) => {
-      if (this.#running.get(task.id) !== controller) return;
-      this.#running.delete(task.id);
-      report({ type: "task-ended", task: task.id, outcome });
-    });
-    return Promise.resolve();
-  }
-
-  /** How a task ends. It ends at its deadline even if its work does not listen. */
-  #outcome(task: TaskSpec, controller: AbortController, report: Report): Promise<TaskOutcome> {
-    const { deadline, deadlineMessage = DEADLINE_MESSAGE } = task;
-    return new Promise((resolve) => {
-      const fail = (message: string) => {
-        resolve({ phase: "Failed", message });
-        controller.abort();
-      };
-      const cancelDeadline = deadline === undefined
-        ? () => {}
-        : runAt(this.clock, deadline, () => fail(deadlineMessage));
-      this.run(task, { signal: controller.signal, fail }, report).then(
-        resolve,
-        (error) => resolve({ phase: "Error", message: errorText(error) }),
-      ).finally(cancelDeadline);
-    });
+    this.#running.set(id, controller);
+    let cancelDeadline: (() => void) | undefined;
+    const end = (outcome: TaskOutcome) => {
+      cancelDeadline?.();
+      if (this.#running.get(id) !== controller) return;
+      this.#running.delete(id);
+      report({ type: "task-ended", task: id, outcome });
+    };
+    // It ends at once even if its work does not listen.
+    const fail = (message: string) => {
+      end({ phase: "Failed", message });
+      controller.abort();
+    };
+    if (deadline !== undefined) {
+      cancelDeadline = runAt(this.clock, deadline, () => fail(deadlineMessage));
+    }
+    this.run(task, { signal: controller.signal, fail }, report).then(
+      end,
+      (error) => end({ phase: "Error", message: errorText(error) }),
+    );
   }
 
   cancel(taskId: string): Promise<void> {

@@ -50,9 +50,9 @@ export class RoutingExecutor implements Executor {
     return cannot("container", "use --executor process, container or kubernetes");
   }
 
-  async start(task: TaskSpec, report: Report): Promise<void> {
+  start(task: TaskSpec, report: Report): Promise<void> | void {
     const executor = this.#find(task);
-    if (executor !== undefined) return await executor.start(task, report);
+    if (executor !== undefined) return executor.start(task, report);
     const outcome = { phase: "Error" as const, message: this.#reason(task) };
     report({ type: "task-ended", task: task.id, outcome });
   }

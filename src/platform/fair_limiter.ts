@@ -11,7 +11,10 @@ import { Chain } from "../base/chain.ts";
 /** Places that one may hold for each that is free. */
 const SHARE = 3;
 
-/** One for whom work is done. Kept only while he holds or waits. */
+/** Those who neither hold nor wait are forgotten only beyond so many: most come again at once. */
+const MAX_IDLE = 256;
+
+/** One for whom work is done. */
 interface Party {
   held: number;
   /** Begin the work of those that wait; undefined: nobody has had to. */
@@ -31,8 +34,11 @@ export class FairLimiter {
 
   /** True when the next `enter` for this one would wait. */
   isFull(name: string): boolean {
-    const held = this.#parties.get(name)?.held ?? 0;
-    return this.#turns.has(name) || held >= SHARE * this.#free;
+    return this.#isFullFor(this.#parties.get(name));
+  }
+
+  #isFullFor(party: Party | undefined): boolean {
+    return party?.waiting?.first !== undefined || (party?.held ?? 0) >= SHARE * this.#free;
   }
 
   /**
@@ -55,8 +61,8 @@ export class FairLimiter {
    */
   enter(name: string, signal?: AbortSignal): Promise<void> | void {
     signal?.throwIfAborted();
-    const isFull = this.isFull(name);
     let party = this.#parties.get(name);
+    const isFull = this.#isFullFor(party);
     if (party === undefined) {
       party = { held: 0, waiting: undefined };
       this.#parties.set(name, party);
@@ -71,7 +77,7 @@ export class FairLimiter {
     if (party === undefined || party.held === 0) throw new Error(`${name} holds no place`);
     this.#free++;
     party.held--;
-    while (this.#admitNext());
+    while (this.#turns.size > 0 && this.#admitNext());
     this.#forget(name, party);
   }
 
@@ -111,7 +117,7 @@ export class FairLimiter {
 
   #forget(name: string, party: Party): void {
     if (party.waiting?.first !== undefined) return;
-    this.#turns.delete(name);
-    if (party.held === 0) this.#parties.delete(name);
+    if (party.waiting !== undefined) this.#turns.delete(name);
+    if (party.held === 0 && this.#parties.size > MAX_IDLE) this.#parties.delete(name);
   }
 }

@@ -33,7 +33,8 @@ export interface ActorBatch {
   kind: ActorKind;
   commands: QueuedCommand[];
   entry: HotEntry;
-  outcomes: Map<QueuedCommand, CommandOutcome>;
+  /** In the order of the commands. */
+  outcomes: CommandOutcome[];
   changes: ActorChange[];
   effects: HostEffect[];
   /** The actor was removed in this batch, and perhaps created again afterwards. */

@@ -21,34 +21,47 @@ export function answerAll(
   { versions }: CommitResult,
   reply: (replica: string, answers: Reply[]) => void,
 ): void {
-  let replies: Map<string, Reply[]> | undefined;
-  const tell = (command: QueuedCommand, result: Result) => {
-    command.settle?.(result);
-    // A neighbour has heard it: its command also names where a receipt is looked for.
-    if (!command.replyTo || command.settle) return;
-    const { replica, request } = command.replyTo;
-    const own = replies?.get(replica) ?? [];
-    own.push({ request, answer: encodeResult(result) });
-    replies = (replies ?? new Map()).set(replica, own);
-  };
+  const replies = new Replies();
   const results = known && new Map<QueuedCommand, Result>();
-  for (const { id, entry, outcomes } of batches) {
+  for (const { id, entry, commands, outcomes } of batches) {
     const version = versions[id] ?? entry.version;
     entry.version = entry.actor.exists() ? version : undefined;
-    for (const [command, outcome] of outcomes) {
-      if (!command.settle && !command.replyTo) continue;
+    let at = 0;
+    for (const command of commands) {
+      const outcome = outcomes[at++];
+      if (outcome === undefined || (!command.settle && !command.replyTo)) continue;
       const result: Result = "error" in outcome
         ? { ok: false, error: outcome.error }
         : { ok: true, answer: outcome.answer?.(version) };
       results?.set(command, result);
-      tell(command, result);
+      replies.tell(command, result);
     }
   }
   for (const [command, found] of known ?? []) {
     const result = "ok" in found ? found : results?.get(found);
-    tell(command, result ?? { ok: false, error: defect() });
+    replies.tell(command, result ?? { ok: false, error: defect() });
   }
-  for (const [replica, answers] of replies ?? []) reply(replica, answers);
+  replies.send(reply);
+}
+
+/** Answers that go to other replicas, all to one at once. */
+class Replies {
+  #byReplica: Map<string, Reply[]> | undefined;
+
+  tell(command: QueuedCommand, result: Result): void {
+    command.settle?.(result);
+    // A neighbour has heard it: its command also names where a receipt is looked for.
+    if (!command.replyTo || command.settle) return;
+    const { replica, request } = command.replyTo;
+    const byReplica = this.#byReplica ??= new Map();
+    const own = byReplica.get(replica) ?? [];
+    own.push({ request, answer: encodeResult(result) });
+    byReplica.set(replica, own);
+  }
+
+  send(reply: (replica: string, answers: Reply[]) => void): void {
+    for (const [replica, answers] of this.#byReplica ?? []) reply(replica, answers);
+  }
 }
 
 function defect(): Problem {

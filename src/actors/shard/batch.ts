@@ -11,7 +11,7 @@ import type { ActorKind, HotEntry } from "../hot_actor.ts";
 import { kindOf } from "../kinds.ts";
 import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
 import { applyCommands, type ApplyMode, Poisoned } from "./apply_commands.ts";
-import { type BatchDeps, type BatchEnv, createBatchEnv } from "./batch_env.ts";
+import { type BatchDeps, BatchEnv } from "./batch_env.ts";
 import { type LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { loadActor, needsPartOnly, Unreadable } from "./load_actor.ts";
 import { putAside } from "./put_aside.ts";
@@ -28,44 +28,66 @@ const MAX_FAILURES = 3;
  * @throws {StoreTrouble} nothing was applied
  * @throws {SeveralLarge} nothing was applied
  */
-export async function applyBatch(
+export function applyBatch(
   lease: Lease,
   commands: QueuedCommand[],
-  suspects: ReadonlySet<ActorId>,
+  suspects: ReadonlySet<ActorId> | undefined,
   turn: LargeTurn,
   deps: BatchDeps,
-): Promise<ActorBatch[]> {
-  const batch: Shared = { lease, suspects, turn, env: undefined, deps };
-  const [only] = commands;
-  // While there is little to do, nearly every batch has one command.
-  if (only !== undefined && commands.length === 1) {
-    try {
-      return [await applyToActor(only.actor, commands, batch)];
-    } catch (cause) {
-      deps.cache.drop(only.actor, lease);
-      throw cause;
-    }
+): ActorBatch[] | Promise<ActorBatch[]> {
+  const shared: Shared = { lease, suspects, turn, env: undefined, deps };
+  const groups = groupByActor(commands);
+  const batches: ActorBatch[] = [];
+  let pending: (ActorBatch | Promise<ActorBatch>)[] | undefined;
+  for (const [id, own] of groups) {
+    const batch = applyToActor(id, own, shared);
+    if (batch instanceof Promise) pending ??= [...batches];
+    if (pending !== undefined) pending.push(batch);
+    else batches.push(batch as ActorBatch);
   }
+  return pending === undefined ? batches : allOf(pending, groups, shared);
+}
+
+/** An actor and its commands. */
+type Group = [id: ActorId, commands: QueuedCommand[]];
+
+function groupByActor(commands: QueuedCommand[]): Iterable<Group> {
+  const [first] = commands;
+  // While there is little to do, nearly every batch has one command.
+  if (first !== undefined && commands.length === 1) return [[first.actor, commands]];
   const byActor = new Map<ActorId, QueuedCommand[]>();
-  const batches: Promise<ActorBatch>[] = [];
   for (const command of commands) {
     const own = byActor.get(command.actor);
     if (own) own.push(command);
     else byActor.set(command.actor, [command]);
   }
-  for (const [id, own] of byActor) batches.push(applyToActor(id, own, batch));
-  const settled = await Promise.allSettled(batches);
+  return byActor;
+}
+
+/** All batches, once all are applied; if one fails, nothing was. */
+async function allOf(
+  pending: (ActorBatch | Promise<ActorBatch>)[],
+  groups: Iterable<Group>,
+  { deps, lease }: Shared,
+): Promise<ActorBatch[]> {
+  const settled = await Promise.allSettled(pending);
   const failed = settled.find((one) => one.status === "rejected");
   if (failed) {
-    for (const id of byActor.keys()) deps.cache.drop(id, lease);
+    for (const [id] of groups) deps.cache.drop(id, lease);
     throw failed.reason;
   }
   return settled.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
 }
 
-/** What the tries so far have shown, for the next one. */
+/** What is done with one actor, and what the tries so far have shown for the next one. */
 interface Tries extends ApplyMode {
-  poison: Map<QueuedCommand, unknown>;
+  id: ActorId;
+  kind: ActorKind;
+  commands: QueuedCommand[];
+  /** Its first command makes it. */
+  isNew: boolean;
+  env: BatchEnv;
+  poison: Map<QueuedCommand, { error: unknown }> | undefined;
   /** Tries for whose failure no command could be refused. */
   failures: number;
 }
@@ -73,45 +95,75 @@ interface Tries extends ApplyMode {
 /** What the actors of a batch share. */
 interface Shared {
   lease: Lease;
-  suspects: ReadonlySet<ActorId>;
+  suspects: ReadonlySet<ActorId> | undefined;
   turn: LargeTurn;
   /** Made by the first actor that needs it. */
   env: BatchEnv | undefined;
   deps: BatchDeps;
 }
 
-async function applyToActor(
+/** At once, if the actor is in memory or new and nothing has to be waited for. Never throws. */
+function applyToActor(
   id: ActorId,
   commands: QueuedCommand[],
   shared: Shared,
-): Promise<ActorBatch> {
-  const { lease, suspects, turn, deps } = shared;
+): ActorBatch | Promise<ActorBatch> {
+  const { lease, suspects, deps } = shared;
+  const [first] = commands;
   // With several commands, one of them may have been sent after a manifest was changed.
-  const known = commands.length === 1 ? commands[0]?.manifests : undefined;
-  const env = known === undefined
-    ? shared.env ??= createBatchEnv(deps)
-    : createBatchEnv(deps, known);
+  const known = commands.length === 1 ? first?.manifests : undefined;
+  const env = known === undefined ? shared.env ??= new BatchEnv(deps) : new BatchEnv(deps, known);
   const kind = kindOf(deps.kinds, id) ?? unknownKind;
-  const isNew = commands[0] !== undefined && kind.creates(commands[0].body) && !suspects.has(id);
-  const tries: Tries = { poison: new Map(), isStepwise: false, failures: 0 };
-  let entry = deps.cache.pin(id, lease);
-  for (;;) {
-    const batch = emptyBatch(id, kind, commands, entry ?? emptyEntry(kind, id));
+  const isNew = first !== undefined && kind.creates(first.body) && suspects?.has(id) !== true;
+  const isStepwise = false;
+  const tries: Tries = {
+    id,
+    kind,
+    commands,
+    isNew,
+    env,
+    poison: undefined,
+    isStepwise,
+    failures: 0,
+  };
+  const entry = deps.cache.pin(id, lease);
+  if (entry === undefined && !isNew) return applyInTries(tries, shared);
+  const batch = emptyBatch(tries, entry);
+  if (entry === undefined) deps.cache.add(id, lease, batch.entry);
+  try {
+    const applying = applyCommands(batch, tries, env, deps);
+    if (applying === undefined) return batch;
+    return applying.then(() => batch, (defect) => applyInTries(tries, shared, { batch, defect }));
+  } catch (defect) {
+    return applyInTries(tries, shared, { batch, defect });
+  }
+}
+
+/** From what is stored. @param failed the first try, if it failed */
+async function applyInTries(
+  tries: Tries,
+  shared: Shared,
+  failed?: { batch: ActorBatch; defect: unknown },
+): Promise<ActorBatch> {
+  const { lease, turn, deps } = shared;
+  const { id, kind, commands, env } = tries;
+  for (let failure = failed;;) {
+    if (failure !== undefined) {
+      deps.cache.drop(id, lease);
+      const last = await learnFrom(failure.defect, lease, failure.batch, tries, env, deps);
+      if (last !== undefined) return last;
+    }
+    const batch = emptyBatch(tries);
     try {
-      if (!entry) {
-        if (!isNew || tries.poison.size > 0) {
-          const left = commands.filter((command) => !tries.poison.has(command));
-          batch.entry = await loadActor(lease.shard, id, kind, left, turn, deps);
-        }
-        deps.cache.add(id, lease, batch.entry);
+      if (!tries.isNew || tries.poison !== undefined) {
+        const left = commands.filter((command) => tries.poison?.has(command) !== true);
+        batch.entry = await loadActor(lease.shard, id, kind, left, turn, deps);
       }
+      deps.cache.add(id, lease, batch.entry);
       await applyCommands(batch, tries, env, deps);
       return batch;
     } catch (defect) {
-      deps.cache.drop(id, lease);
-      entry = undefined;
-      const last = await learnFrom(defect, lease, batch, tries, env, deps);
-      if (last !== undefined) return last;
+      failure = { batch, defect };
     }
   }
 }
@@ -127,12 +179,13 @@ async function learnFrom(
 ): Promise<ActorBatch | undefined> {
   if (defect instanceof StoreTrouble || defect instanceof SeveralLarge) throw defect;
   const { id, kind, commands } = batch;
-  const { poison } = tries;
+  const poison = tries.poison ?? new Map<QueuedCommand, { error: unknown }>();
+  const refuse = (one: QueuedCommand) => (tries.poison = poison).set(one, { error: cause });
   const culprit = defect instanceof Poisoned ? defect.command : undefined;
   const cause = defect instanceof Poisoned ? defect.cause : defect;
   deps.log.error({ actor: id, command: typeOf(culprit?.body), err: cause }, "actor failed");
   if (cause instanceof Unreadable && commands.some((one) => needsPartOnly(kind, one))) {
-    for (const one of commands) if (!needsPartOnly(kind, one)) poison.set(one, cause);
+    for (const one of commands) if (!needsPartOnly(kind, one)) refuse(one);
     return undefined;
   }
   const isRefusable = culprit !== undefined && kind.mayRefuse?.(culprit.body) !== false;
@@ -143,21 +196,21 @@ async function learnFrom(
     const aside = await putAside(lease, batch, cause, env, deps);
     if (aside !== undefined) return aside;
   }
-  if (culprit) poison.set(culprit, cause);
-  else if (tries.isStepwise) { for (const one of commands) poison.set(one, cause); }
+  if (culprit) refuse(culprit);
+  else if (tries.isStepwise) commands.forEach(refuse);
   else tries.isStepwise = true;
   return poison.size === commands.length ? refuseAll(batch, poison) : undefined;
 }
 
 function refuseAll(
   batch: ActorBatch,
-  poison: ReadonlyMap<QueuedCommand, unknown>,
+  poison: ReadonlyMap<QueuedCommand, { error: unknown }>,
 ): ActorBatch {
   const { id, kind, commands } = batch;
   return {
     ...batch,
     entry: emptyEntry(kind, id),
-    outcomes: new Map(commands.map((command) => [command, { error: poison.get(command) }])),
+    outcomes: commands.map((command) => poison.get(command) ?? { error: undefined }),
     changes: [],
     effects: [],
   };
@@ -167,18 +220,13 @@ function emptyEntry(kind: ActorKind, id: ActorId): HotEntry {
   return { actor: kind.hydrate(id, undefined), version: undefined };
 }
 
-function emptyBatch(
-  id: ActorId,
-  kind: ActorKind,
-  commands: QueuedCommand[],
-  entry: HotEntry,
-): ActorBatch {
+function emptyBatch({ id, kind, commands }: Tries, entry = emptyEntry(kind, id)): ActorBatch {
   return {
     id,
     kind,
     commands,
     entry,
-    outcomes: new Map(),
+    outcomes: [],
     changes: [],
     effects: [],
     isRemoved: false,

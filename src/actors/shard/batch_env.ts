@@ -37,55 +37,69 @@ export interface BatchDeps {
   frozen: boolean;
 }
 
-export interface BatchEnv extends EngineEnv {
-  /** Reads manifests, so that `findManifest` gives them. @throws {StoreTrouble} */
-  load(needs: ManifestRef[]): Promise<void>;
-}
-
 /**
  * Time, names and manifests for one batch. Manifests are read afresh in every batch, so a command sees what was stored
  * before it was sent.
- *
- * @param known what the sender of the only command has read, and has checked a new workflow with
  */
-export function createBatchEnv(deps: BatchDeps, known?: KnownManifests): BatchEnv {
-  const { naming: { labelPrefix, apiGroup }, artifactKeys, limits } = deps;
-  // Most batches need none.
-  let manifests: Map<string, unknown> | undefined;
-  let loading: Map<string, Promise<void>> | undefined;
-  const load = async ({ kind, namespace, name }: ManifestRef, key: string) => {
+export class BatchEnv implements EngineEnv {
+  readonly now: number;
+  readonly labelPrefix: string;
+  readonly apiGroup: string;
+  readonly isChecked: boolean;
+  readonly mayGoOn: () => boolean;
+  readonly areChangesNoted: boolean;
+  declare readonly artifactKeys?: ArtifactKeys;
+  declare readonly limits?: WorkflowLimits;
+  meter: EngineEnv["meter"] = undefined;
+  evaluation: EngineEnv["evaluation"] = undefined;
+  readonly #deps: BatchDeps;
+  readonly #known: KnownManifests | undefined;
+  /** Most batches need none. */
+  #manifests: Map<string, unknown> | undefined;
+  #loading: Map<string, Promise<void>> | undefined;
+
+  /** @param known what the sender of the only command has read, and has checked a new workflow with */
+  constructor(deps: BatchDeps, known?: KnownManifests) {
+    const { naming: { labelPrefix, apiGroup }, artifactKeys, limits } = deps;
+    this.now = deps.clock.now();
+    this.labelPrefix = labelPrefix;
+    this.apiGroup = apiGroup;
+    this.isChecked = known !== undefined;
+    this.mayGoOn = deps.share.mayGoOn;
+    this.areChangesNoted = deps.webhooks?.isAny === true;
+    if (artifactKeys !== undefined) this.artifactKeys = artifactKeys;
+    if (limits !== undefined) this.limits = limits;
+    this.#deps = deps;
+    this.#known = known;
+  }
+
+  randomSuffix(length: number): string {
+    return this.#deps.ids.suffix(length);
+  }
+
+  findManifest(kind: string, namespace: string, name: string): unknown {
+    const key = keyOf(kind, namespace, name);
+    return this.#known?.has(key) ? this.#known.get(key) ?? null : this.#manifests?.get(key);
+  }
+
+  /** Reads manifests, so that `findManifest` gives them. @throws {StoreTrouble} */
+  async load(needs: ManifestRef[]): Promise<void> {
+    const loads = this.#loading ??= new Map();
+    await Promise.all(needs.map((need) => {
+      const key = keyOf(need.kind, need.namespace, need.name);
+      if (!loads.has(key)) loads.set(key, this.#read(need, key));
+      return loads.get(key);
+    }));
+  }
+
+  async #read({ kind, namespace, name }: ManifestRef, key: string): Promise<void> {
+    const { store, log } = this.#deps;
     const scope = kind === "ClusterWorkflowTemplate" ? "" : namespace;
-    const stored = await deps.store.manifests.get(kind, scope, name).catch((cause) => {
+    const stored = await store.manifests.get(kind, scope, name).catch((cause) => {
       throw new StoreTrouble(cause);
     });
-    manifests = (manifests ?? new Map()).set(key, stored ? readable(stored, deps.log) : null);
-  };
-  const env: BatchEnv = {
-    now: deps.clock.now(),
-    labelPrefix,
-    apiGroup,
-    isChecked: known !== undefined,
-    meter: undefined,
-    evaluation: undefined,
-    mayGoOn: deps.share.mayGoOn,
-    randomSuffix: (length) => deps.ids.suffix(length),
-    findManifest(kind, namespace, name) {
-      const key = keyOf(kind, namespace, name);
-      return known?.has(key) ? known.get(key) ?? null : manifests?.get(key);
-    },
-    async load(needs) {
-      const loads = loading ??= new Map();
-      await Promise.all(needs.map((need) => {
-        const key = keyOf(need.kind, need.namespace, need.name);
-        if (!loads.has(key)) loads.set(key, load(need, key));
-        return loads.get(key);
-      }));
-    },
-  };
-  if (artifactKeys !== undefined) env.artifactKeys = artifactKeys;
-  if (limits !== undefined) env.limits = limits;
-  if (deps.webhooks?.isAny === true) env.areChangesNoted = true;
-  return env;
+    (this.#manifests ??= new Map()).set(key, stored ? readable(stored, log) : null);
+  }
 }
 
 function keyOf(kind: string, namespace: string, name: string): string {

@@ -52,7 +52,7 @@ export interface PlanShard {
 
 /**
  * @param commands all commands of the batch
- * @param known results of those that went to no actor
+ * @param known results of those that went to no actor. Undefined: no command has an idempotency key
  * @param now epoch ms
  */
 export function planBatch(
@@ -69,44 +69,52 @@ export function planBatch(
     else if (batch.isAside === true) plan.cancelTasks(batch.id, "workflow put aside");
     else if (batch.endsTasks) plan.cancelTasks(batch.id, "workflow terminated");
     for (const effect of batch.effects) plan.addEffect(batch.id, effect);
-    plan.addAnswers(batch);
+    if (known !== undefined) plan.addAnswers(batch);
   }
   if (commands.some(({ replyTo }) => replyTo !== undefined)) plan.addReceipts(batches, known);
-  return plan.finish(commands);
+  plan.finish(commands);
+  return plan;
 }
 
-class Plan {
+/** Stands for the timers of a commit that sets none, as most do. */
+const NO_TIMERS: Record<string, number> = Object.freeze(newTable<number>());
+
+class Plan implements BatchPlan {
+  readonly commit: ShardCommit;
+  rows: OutboxRow[] = [];
+  readonly samples: BatchPlan["samples"] = [];
+  isNeeded = false;
   readonly #shard: PlanShard;
   readonly #now: number;
-  readonly #commit: ShardCommit;
-  readonly #rows = new Map<string, OutboxRow>();
-  readonly #drops = new Set<string>();
-  readonly #timersClear = new Set<string>();
-  readonly #samples: BatchPlan["samples"] = [];
+  /** Each is made when something comes into it. */
+  #rows: Map<string, OutboxRow> | undefined;
+  #drops: Set<string> | undefined;
+  #timersClear: Set<string> | undefined;
 
   constructor(shard: PlanShard, now: number) {
     this.#shard = shard;
     this.#now = now;
-    this.#commit = {
+    this.commit = {
       shard: shard.lease.shard,
       epoch: shard.lease.epoch,
       actors: [],
       outboxPut: newTable(),
       outboxDrop: [],
-      timersSet: newTable(),
+      timersSet: NO_TIMERS,
       timersClear: [],
       answers: [],
     };
   }
 
-  addChanges(batch: ActorBatch): void {
-    for (const change of batch.changes) this.#commit.actors.push(change);
-    for (const [command, outcome] of batch.outcomes) {
-      if ("error" in outcome) continue;
-      if (command.timer !== undefined) this.#timersClear.add(command.timer);
-      if (!isJsonObject(command.body) || command.body["type"] !== "task-ended") continue;
-      const row = taskRowId(String(command.body["task"]));
-      if (this.#shard.rows.has(row)) this.#drops.add(row);
+  addChanges({ changes, commands, outcomes }: ActorBatch): void {
+    for (const change of changes) this.commit.actors.push(change);
+    let at = 0;
+    for (const { body, timer } of commands) {
+      const outcome = outcomes[at++];
+      if (outcome === undefined || "error" in outcome) continue;
+      if (timer !== undefined) this.#clear(timer);
+      if (!isJsonObject(body) || body["type"] !== "task-ended") continue;
+      this.#drop(taskRowId(String(body["task"])));
     }
   }
 
@@ -115,7 +123,7 @@ class Plan {
     for (const id of this.#shard.rows.of(actor)) {
       const task = taskOfRow(id);
       if (task === undefined) continue;
-      this.#drops.add(id);
+      this.#drop(id);
       this.#addRow(actor, { type: "cancel-task", id: `removed/${task}`, task, reason });
     }
   }
@@ -124,26 +132,27 @@ class Plan {
     switch (effect.type) {
       case "set-timer": {
         const id = timerRowId(actor, effect.id);
-        this.#timersClear.delete(id);
-        this.#commit.timersSet[id] = effect.at;
+        this.#timersClear?.delete(id);
+        if (this.commit.timersSet === NO_TIMERS) this.commit.timersSet = newTable();
+        this.commit.timersSet[id] = effect.at;
         return;
       }
       case "clear-timer": {
         const id = timerRowId(actor, effect.id);
-        delete this.#commit.timersSet[id];
-        this.#timersClear.add(id);
+        if (this.commit.timersSet !== NO_TIMERS) delete this.commit.timersSet[id];
+        this.#clear(id);
         return;
       }
       case "observe-metric":
-        this.#samples.push({ actor, sample: effect.sample });
+        this.samples.push({ actor, sample: effect.sample });
         return;
       case "notice":
         for (const post of this.#shard.deliveriesOf(effect.notice)) this.#addRow(actor, post);
         return;
       case "cancel-task": {
         const row = taskRowId(effect.task);
-        if (this.#rows.delete(row)) return;
-        if (this.#shard.rows.has(row)) this.#drops.add(row);
+        if (this.#rows?.delete(row) === true) return;
+        this.#drop(row);
         this.#addRow(actor, effect);
         return;
       }
@@ -157,14 +166,17 @@ class Plan {
   }
 
   addAnswers(batch: ActorBatch): void {
-    for (const answer of answersToKeep(batch, this.#now)) this.#commit.answers.push(answer);
+    for (const answer of answersToKeep(batch, this.#now)) this.commit.answers.push(answer);
   }
 
   /** Notes what became of commands whose senders wait elsewhere, because an answer may get lost on its way. */
   addReceipts(batches: ActorBatch[], known: KnownResults = new Map()): void {
     const outcomes = new Map<QueuedCommand, object & { error?: unknown }>();
     for (const batch of batches) {
-      for (const [command, outcome] of batch.outcomes) outcomes.set(command, outcome);
+      batch.outcomes.forEach((outcome, at) => {
+        const command = batch.commands[at];
+        if (command !== undefined) outcomes.set(command, outcome);
+      });
     }
     for (const [command, found] of known) {
       if (!("ok" in found)) outcomes.set(command, outcomes.get(found) ?? {});
@@ -172,7 +184,7 @@ class Plan {
     }
     for (const [command, outcome] of outcomes) {
       if (!command.replyTo) continue;
-      this.#commit.answers.push({
+      this.commit.answers.push({
         key: receiptKey(command.replyTo.request),
         fingerprint: "",
         answer: "error" in outcome ? encodeResult({ ok: false, error: outcome.error }) : null,
@@ -181,20 +193,30 @@ class Plan {
     }
   }
 
-  finish(commands: QueuedCommand[]): BatchPlan {
-    const commit = this.#commit;
-    const rows = [...this.#rows.values()];
-    for (const row of rows) {
-      commit.outboxPut[row.id] = encodeRow(row);
-      this.#drops.delete(row.id);
+  finish(commands: QueuedCommand[]): void {
+    const { commit } = this;
+    if (this.#rows !== undefined) {
+      this.rows = [...this.#rows.values()];
+      for (const row of this.rows) {
+        commit.outboxPut[row.id] = encodeRow(row);
+        this.#drops?.delete(row.id);
+      }
     }
-    commit.outboxDrop.push(...this.#drops);
-    commit.timersClear.push(...this.#timersClear);
+    if (this.#drops !== undefined) commit.outboxDrop.push(...this.#drops);
+    if (this.#timersClear !== undefined) commit.timersClear.push(...this.#timersClear);
     for (const { cursor } of commands) if (cursor !== undefined) commit.cursor = cursor;
-    const isNeeded = commit.actors.length > 0 || rows.length > 0 || this.#drops.size > 0 ||
-      commit.cursor !== undefined || commit.answers.length > 0 || commit.timersClear.length > 0 ||
-      Object.keys(commit.timersSet).length > 0;
-    return { commit, rows, samples: this.#samples, isNeeded };
+    this.isNeeded = commit.actors.length > 0 || this.rows.length > 0 ||
+      commit.outboxDrop.length > 0 || commit.cursor !== undefined || commit.answers.length > 0 ||
+      commit.timersClear.length > 0 || Object.keys(commit.timersSet).length > 0;
+  }
+
+  /** Drops a row, if the shard has it. */
+  #drop(row: string): void {
+    if (this.#shard.rows.has(row)) (this.#drops ??= new Set()).add(row);
+  }
+
+  #clear(timer: string): void {
+    (this.#timersClear ??= new Set()).add(timer);
   }
 
   #addRow(actor: ActorId, effect: KeptEffect, notBefore?: number): void {
@@ -206,6 +228,6 @@ class Plan {
       if (place !== undefined) row.place = place;
     }
     if (notBefore !== undefined && notBefore > this.#now) row.notBefore = notBefore;
-    this.#rows.set(row.id, row);
+    (this.#rows ??= new Map()).set(row.id, row);
   }
 }

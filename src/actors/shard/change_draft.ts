@@ -50,19 +50,11 @@ export class ChangeDraft {
       (this.#drop ??= new Set()).add(key);
       this.#isTouched = true;
     }
-    const before = this.#put;
-    if (before === undefined) this.#put = taken.put;
-    for (const key in taken.put) {
-      this.#isTouched = true;
-      // Nearly always there is nothing to merge with.
-      if (before === undefined && this.#drop === undefined) break;
-      if (before !== undefined) before[key] = taken.put[key] ?? "";
-      this.#drop?.delete(key);
-    }
     if (taken.index) {
       this.#index = taken.index;
       this.#isTouched = true;
     }
+    this.#merge(taken.put);
     if (taken.remains !== undefined) this.#remains = taken.remains;
     if (taken.isMoved === true) this.#isMoved = true;
     if (taken.endsTasks === true) this.batch.endsTasks = true;
@@ -71,15 +63,27 @@ export class ChangeDraft {
     return taken.needs;
   }
 
+  #merge(put: Record<string, string>): void {
+    const before = this.#put;
+    if (before === undefined) this.#put = put;
+    // Nearly always there is nothing to merge with.
+    const isAlone = before === undefined && this.#drop === undefined;
+    if (isAlone && this.#isTouched) return;
+    for (const key in put) {
+      this.#isTouched = true;
+      if (isAlone) return;
+      if (before !== undefined) before[key] = put[key] ?? "";
+      this.#drop?.delete(key);
+    }
+  }
+
   /** Hands the last change to the batch. */
   finish(): void {
     if (!this.#isTouched) return;
-    const change: ActorChange = {
-      id: this.batch.id,
-      put: this.#put ?? newTable(),
-      drop: [...this.#drop ?? []],
-      ...this.#silent(),
-    };
+    const { id, kind } = this.batch;
+    const drop = this.#drop === undefined ? [] : [...this.#drop];
+    const change: ActorChange = { id, put: this.#put ?? newTable(), drop };
+    if (kind.silent) change.silent = true;
     if (this.#index) change.index = this.#index;
     if (!this.#isStored) change.create = true;
     this.batch.changes.push(change);
@@ -92,12 +96,8 @@ export class ChangeDraft {
       drop: [],
       remove: true,
       ...(this.#remains !== undefined && { remains: this.#remains }),
-      ...(this.#isMoved ? { silent: true } : this.#silent()),
+      ...((this.#isMoved || this.batch.kind.silent) && { silent: true }),
     };
-  }
-
-  #silent(): { silent?: true } {
-    return this.batch.kind.silent ? { silent: true } : {};
   }
 }
 

@@ -60,10 +60,15 @@ export class Committer {
     const mark = `${this.#markBase}.${++this.#sequence}`;
     commit.outboxPut[COMMIT_MARK] = mark;
     commit.follows = { row: COMMIT_MARK, text: this.#mark };
+    const { store, clock, commitSeconds } = this.#deps;
     for (let attempt = 0;; attempt++) {
       try {
-        const written = this.#isDoubtful ? await this.#findWritten(commit, mark) : undefined;
-        const result = written ?? await this.#write(commit);
+        let result = this.#isDoubtful ? await this.#findWritten(commit, mark) : undefined;
+        if (result === undefined) {
+          const startedAt = clock.monotonic();
+          result = await store.shards.commit(commit);
+          commitSeconds.observe((clock.monotonic() - startedAt) / 1000);
+        }
         this.#isDoubtful = false;
         this.#mark = mark;
         return result;
@@ -74,14 +79,6 @@ export class Committer {
         await pause(attempt, cause);
       }
     }
-  }
-
-  async #write(commit: ShardCommit): Promise<CommitResult> {
-    const { store, clock, commitSeconds } = this.#deps;
-    const startedAt = clock.monotonic();
-    const result = await store.shards.commit(commit);
-    commitSeconds.observe((clock.monotonic() - startedAt) / 1000);
-    return result;
   }
 
   /**

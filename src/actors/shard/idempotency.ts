@@ -61,10 +61,11 @@ export function answersToKeep(batch: ActorBatch, now: number): Answer[] {
   const { id, changes, entry: { version } } = batch;
   const versioned = changes.length > 0 ? { actor: id } : version === undefined ? {} : { version };
   const answers: Answer[] = [];
-  for (const [command, outcome] of batch.outcomes) {
-    if (!command.idempotency || "error" in outcome || !outcome.answer) continue;
+  for (const [at, { idempotency }] of batch.commands.entries()) {
+    const outcome = batch.outcomes[at];
+    if (!idempotency || !outcome || "error" in outcome || !outcome.answer) continue;
     const wire = encodeResult({ ok: true, answer: outcome.answer(undefined) });
-    const { key, fingerprint, ttlMs = ANSWER_TTL_MS } = command.idempotency;
+    const { key, fingerprint, ttlMs = ANSWER_TTL_MS } = idempotency;
     const answer = isJsonObject(wire) ? wire["answer"] ?? null : null;
     answers.push({ key, fingerprint, answer, expiresAt: now + ttlMs, ...versioned });
   }

@@ -52,8 +52,7 @@ export function rowIdOf(actor: ActorId, effect: KeptEffect, seq: number): string
 }
 
 export function encodeRow(row: OutboxRow): string {
-  const { id: _, ...rest } = row;
-  return JSON.stringify(rest);
+  return JSON.stringify({ ...row, id: undefined });
 }
 
 /**

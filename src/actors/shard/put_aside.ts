@@ -34,10 +34,9 @@ export async function putAside(
     kind,
     commands,
     entry,
-    outcomes: new Map(commands.map((command) => [
-      command,
-      kind.mayRefuse?.(command.body) === false ? { answer: undefined } : { error: refusal },
-    ])),
+    outcomes: commands.map(({ body }) =>
+      kind.mayRefuse?.(body) === false ? { answer: undefined } : { error: refusal }
+    ),
     changes: [{
       id,
       put,

@@ -15,6 +15,8 @@ export interface TakenChanges {
   claims: readonly string[];
 }
 
+const NOTHING: TakenChanges = { drops: [], claims: [] };
+
 export class RowChanges {
   readonly #rows: OutboxIndex;
   readonly #clock: Pick<Clock, "after">;
@@ -58,6 +60,7 @@ export class RowChanges {
   /** Puts the changes into a commit. What changes while the commit is under way becomes due again. */
   takeInto(commit: ShardCommit): TakenChanges {
     this.#isDue = false;
+    if (!this.isAny) return NOTHING;
     const drops = [...this.#drops];
     commit.outboxDrop.push(...drops);
     for (const [id, row] of this.#claims) {

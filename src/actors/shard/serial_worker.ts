@@ -38,6 +38,8 @@ const MAX_QUEUE = 20_000;
 /** How long callers wait while the store is in trouble before they are told, ms. */
 const PATIENCE_MS = 4_000;
 
+const NOTHING_WRITTEN: CommitResult = { versions: {} };
+
 export class ShardWorker {
   readonly shard: number;
   readonly lease: Lease;
@@ -47,6 +49,8 @@ export class ShardWorker {
   readonly #deps: WorkerDeps;
   readonly #rowChanges: RowChanges;
   readonly #committer: Committer;
+  /** Of the shard, among those that work at once. */
+  readonly #name: string;
   /** Of the batch at work. */
   readonly #turn: LargeTurn;
   #queue: QueuedCommand[] = [];
@@ -68,10 +72,10 @@ export class ShardWorker {
     this.cursor = state.cursor;
     this.#deps = deps;
     this.#committer = new Committer(lease, state, deps);
-    const [name, { slots }] = [String(lease.shard), deps];
+    this.#name = String(lease.shard);
     this.#turn = new LargeTurn(deps.largeTurns, {
-      leave: () => slots.leave(name),
-      enter: () => slots.enter(name),
+      leave: () => deps.slots.leave(this.#name),
+      enter: () => deps.slots.enter(this.#name),
     });
     this.#rowChanges = new RowChanges(this.rows, deps.clock, () => this.#kick());
   }
@@ -181,14 +185,20 @@ export class ShardWorker {
   #kick(): void {
     if (this.#isBusy || this.#state === "gone") return;
     this.#isBusy = true;
-    queueMicrotask(() => void this.#run());
+    queueMicrotask(this.#run);
   }
 
-  async #run(): Promise<void> {
+  readonly #run = async (): Promise<void> => {
     const { slots } = this.#deps;
     try {
       while (this.#state !== "gone" && this.#hasWork()) {
-        await slots.run(String(this.shard), () => this.#process(this.#queue.splice(0, MAX_BATCH)));
+        const place = slots.enter(this.#name);
+        if (place !== undefined) await place;
+        try {
+          await this.#process(this.#nextBatch());
+        } finally {
+          slots.leave(this.#name);
+        }
       }
     } catch (cause) {
       if (this.#state !== "gone") {
@@ -197,8 +207,15 @@ export class ShardWorker {
       }
     } finally {
       this.#isBusy = false;
-      for (const wake of this.#onIdle.splice(0)) wake();
+      if (this.#onIdle.length > 0) { for (const wake of this.#onIdle.splice(0)) wake(); }
     }
+  };
+
+  #nextBatch(): QueuedCommand[] {
+    const queue = this.#queue;
+    if (queue.length > MAX_BATCH) return queue.splice(0, MAX_BATCH);
+    this.#queue = [];
+    return queue;
   }
 
   #hasWork(): boolean {
@@ -207,18 +224,19 @@ export class ShardWorker {
   }
 
   async #process(commands: QueuedCommand[]): Promise<void> {
-    const suspects = new Set<ActorId>();
+    let suspects: Set<ActorId> | undefined;
     this.#workSince = commands[0]?.arrivedAt;
     try {
       for (let attempt = 0;; attempt++) {
         try {
           try {
-            if (await this.#attempt(commands, suspects)) return;
+            return await this.#attempt(commands, suspects);
           } finally {
             this.#turn.release();
           }
         } catch (cause) {
           if (cause instanceof SeveralLarge) this.#cut(commands, cause.actors);
+          else if (cause instanceof ActorExists) (suspects ??= new Set()).add(cause.actor);
           else if (cause instanceof StoreTrouble) {
             await this.#pause(attempt, cause.cause, commands);
           } else throw cause;
@@ -235,32 +253,39 @@ export class ShardWorker {
     }
   }
 
-  /** Applies, commits, answers. False when an actor turned out to exist and the batch must be applied again. */
-  async #attempt(commands: QueuedCommand[], suspects: Set<ActorId>): Promise<boolean> {
-    const { clock } = this.#deps;
+  /** Applies, commits, answers. @throws {ActorExists} an actor to be made exists: the batch must be applied again */
+  async #attempt(
+    commands: QueuedCommand[],
+    suspects: ReadonlySet<ActorId> | undefined,
+  ): Promise<void> {
     if (this.#areTimersDue) await this.#loadTimers();
     const known = commands.some(hasKey)
       ? await findKnownResults(commands, this.shard, this.#deps)
       : undefined;
-    const fresh = commands.filter((command) => !known?.has(command) && this.#isDue(command));
-    const batches = await applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
-    const plan = planBatch(this, batches, commands, known, clock.now());
+    const fresh = this.#freshOf(commands, known);
+    const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
+    const batches = applied instanceof Promise ? await applied : applied;
+    const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
     const changes = this.#rowChanges.takeInto(plan.commit);
-    let result: CommitResult = { versions: {} };
+    let result = NOTHING_WRITTEN;
     if (this.#mustCommit(plan, changes)) {
       try {
         result = await this.#commit(plan.commit, commands);
       } catch (cause) {
         for (const { id } of batches) this.#deps.cache.drop(id, this.lease);
-        if (!(cause instanceof ActorExists)) throw cause;
-        suspects.add(cause.actor);
-        return false;
+        throw cause;
       }
     }
     this.#answer(batches, known, result);
     if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
     else this.#follow(batches, plan, changes);
-    return true;
+  }
+
+  /** The commands that are to be applied. */
+  #freshOf(commands: QueuedCommand[], known: KnownResults | undefined): QueuedCommand[] {
+    return known === undefined && !commands.some(isOfTimer)
+      ? commands
+      : commands.filter((command) => !known?.has(command) && this.#isDue(command));
   }
 
   /** Leaves the commands from the second of two actors on to the next batch. */
@@ -298,7 +323,7 @@ export class ShardWorker {
     for (const id of commit.outboxDrop) this.rows.remove(id);
     for (const row of rows) this.rows.add(row.id, row.actor);
     for (const id of commit.timersClear) timers.clear(this.shard, id);
-    for (const [id, at] of Object.entries(commit.timersSet)) timers.set(this.shard, id, at);
+    for (const id in commit.timersSet) timers.set(this.shard, id, commit.timersSet[id] ?? 0);
     for (const { id, entry: { actor } } of batches) {
       const isGrowing = actor.exists() && actor.isGrowing();
       lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing);
@@ -358,6 +383,10 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
+}
+
+function isOfTimer({ timer }: QueuedCommand): boolean {
+  return timer !== undefined;
 }
 
 /** Asks for the next turn of a workflow that is growing. */

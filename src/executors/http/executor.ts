@@ -14,7 +14,8 @@ import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { HttpTemplate } from "../../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "../capture.ts";
-import { headersByName, type HttpAnswer, sendHttp } from "../../platform/http_request.ts";
+import type { HttpAnswer } from "../../platform/http_answer.ts";
+import { headersByName, sendHttp } from "../../platform/http_request.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 
 /** Truth of an expression over an environment; throws with a text when it has none. */
@@ -64,12 +65,15 @@ export class HttpExecutor extends ReplicaExecutor {
   }
 
   protected async run(task: TaskSpec, stop: Stop): Promise<TaskOutcome> {
-    const send = () => this.#send(task, task.template.http ?? {}, stop);
+    const place = this.#turns.enter(task.namespace, stop.signal);
+    if (place !== undefined) await place;
     try {
-      return await this.#turns.run(task.namespace, send, stop.signal);
+      return await this.#send(task, task.template.http ?? {}, stop);
     } catch (error) {
       if (!(error instanceof HttpFault)) throw error;
       return { phase: "Failed", message: error.message };
+    } finally {
+      this.#turns.leave(task.namespace);
     }
   }
 
@@ -80,24 +84,37 @@ export class HttpExecutor extends ReplicaExecutor {
     const line = `${titled(method)} "${given}"`;
     const url = URL.parse(given);
     if (url === null) throw new HttpFault(`${line}: not a URL`);
-    const headers = await this.#headers(task, http);
+    const headers: [string, string][] = [];
+    for (const { name, value = "", valueFrom } of http.headers ?? []) {
+      const reference = valueFrom?.secretKeyRef;
+      headers.push([
+        name,
+        reference === undefined ? value : await this.#secret(task, name, reference),
+      ]);
+    }
+    addOwnHeaders(headers, task);
     const bytes = http.bodyFrom?.bytes;
     const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
     const seconds = timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS;
     const answered = this.#timeoutsOf(seconds).add(() =>
       stop.fail(`${line}: no answer within ${seconds} seconds`)
     );
-    const answer = await sendHttp({
-      method,
-      url,
-      headers,
-      body: body.length === 0 ? undefined : Buffer.from(body),
-      insecureSkipVerify,
-      maxBytes: MAX_PARAMETER_BYTES,
-      signal: stop.signal,
-    }).catch((error) => {
+    let answer: HttpAnswer;
+    try {
+      answer = await sendHttp({
+        method,
+        url,
+        headers,
+        body: body.length === 0 ? undefined : Buffer.from(body),
+        insecureSkipVerify,
+        maxBytes: MAX_PARAMETER_BYTES,
+        signal: stop.signal,
+      });
+    } catch (error) {
       throw new HttpFault(`${line}: ${errorText(error)}`);
-    }).finally(answered);
+    } finally {
+      answered();
+    }
     const seen = () => ({
       method,
       url: given,
@@ -141,32 +158,29 @@ export class HttpExecutor extends ReplicaExecutor {
     };
   }
 
-  async #headers(task: TaskSpec, http: HttpTemplate): Promise<[string, string][]> {
-    const headers: [string, string][] = [];
-    for (const { name, value = "", valueFrom } of http.headers ?? []) {
-      const reference = valueFrom?.secretKeyRef;
-      if (reference === undefined) {
-        headers.push([name, value]);
-        continue;
-      }
-      const secret = await this.#options.config.secret(task.namespace, reference.name ?? "");
-      const found = secret?.[reference.key];
-      if (found === undefined) {
-        throw new HttpFault(
-          `Secret "${
-            reference.name ?? ""
-          }" in namespace ${task.namespace} has no key "${reference.key}" for header ${name}`,
-        );
-      }
-      headers.push([name, found]);
+  /** The value of a header that a Secret holds. */
+  async #secret({ namespace }: TaskSpec, header: string, of: SecretKey): Promise<string> {
+    const { name = "", key } = of;
+    const secret = await this.#options.config.secret(namespace, name);
+    const found = secret?.[key];
+    if (found === undefined) {
+      throw new HttpFault(
+        `Secret "${name}" in namespace ${namespace} has no key "${key}" for header ${header}`,
+      );
     }
-    const has = (wanted: string) => headers.some(([name]) => name.toLowerCase() === wanted);
-    if (!has("idempotency-key")) headers.push(["Idempotency-Key", task.id]);
-    if (task.traceparent !== undefined && !has("traceparent")) {
-      headers.push(["traceparent", task.traceparent]);
-      if (task.tracestate !== undefined) headers.push(["tracestate", task.tracestate]);
-    }
-    return headers;
+    return found;
+  }
+}
+
+type SecretKey = { name?: string; key: string };
+
+/** Adds the headers that each request has, where the template has none of that name. */
+function addOwnHeaders(headers: [string, string][], task: TaskSpec): void {
+  const has = (wanted: string) => headers.some(([name]) => name.toLowerCase() === wanted);
+  if (!has("idempotency-key")) headers.push(["Idempotency-Key", task.id]);
+  if (task.traceparent !== undefined && !has("traceparent")) {
+    headers.push(["traceparent", task.traceparent]);
+    if (task.tracestate !== undefined) headers.push(["tracestate", task.tracestate]);
   }
 }
 
