@@ -9,7 +9,7 @@ import process from "node:process";
 
 import type { ConformanceResult } from "../test/conformance/result.ts";
 
-const KINDS = ["expr", "validation", "engine", "api", "cli", "own-cli"];
+const KINDS = ["expr", "validation", "engine", "api", "archived-api", "cli", "own-cli"];
 
 async function main(args: readonly string[]): Promise<number> {
   const [kind, dir] = args;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { MemoryArchive } from "../../test/support/memory_archive.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger } from "../platform/log.ts";
 import { createMetrics } from "../platform/metrics.ts";
@@ -17,6 +18,7 @@ async function counted(
   waits: number[],
   isBroken: () => boolean = () => false,
   turns = 1,
+  history?: ServiceDeps["history"],
 ): Promise<{ page: string; pauses: number[] }> {
   const inner = openMemoryStore({ now: () => NOW });
   const lease = await inner.membership.acquire(1, "a", MINUTE);
@@ -54,6 +56,7 @@ async function counted(
     host: { replicas },
     settings: { eventQueueSize: 64 },
     log: createLogger("silent"),
+    ...(history && { history }),
   } as unknown as ServiceDeps;
   await runCensus(deps, metrics, "a", stop.signal);
   await inner.close();
@@ -83,6 +86,29 @@ test("phases, waits by age, and the queue are counted", async () => {
     "sluice_oldest_event_seconds 2.5",
   ]);
   expect(pauses[0]).toBeGreaterThanOrEqual(15_000);
+});
+
+test("what is archived is counted too, unless the archive is away", async () => {
+  const archive = new MemoryArchive();
+  const row = { namespace: "ns", labels: {}, createdAt: NOW, finishedAt: NOW, object: "{}" };
+  await archive.put(["Succeeded", "Failed", "Failed"].map((phase, at) => ({
+    ...row,
+    ...{ uid: String(at), name: String(at), phase, edition: 1 },
+  })));
+  const shown = async (trouble?: string) => {
+    const history = { live: openMemoryStore(), archive, trouble: () => trouble };
+    const { page } = await counted(["a"], [], undefined, 1, history);
+    return page.split("\n").filter((line) => line.startsWith("sluice_workflows_archived"));
+  };
+  const figures = [
+    'sluice_workflows_archived{phase="Succeeded"} 1',
+    'sluice_workflows_archived{phase="Failed"} 2',
+    'sluice_workflows_archived{phase="Error"} 0',
+  ];
+  expect(await shown()).toEqual(figures);
+  expect(await shown("away")).toEqual([]);
+  archive.createdCounts = () => Promise.reject(unavailable("gone"));
+  expect(await shown()).toEqual([]);
 });
 
 test("of several replicas one counts, and the others show nothing", async () => {

@@ -17,6 +17,7 @@ const REST = 50;
 const LOOK_MS = 3_000;
 
 const PHASES = ["Pending", "Running", "Succeeded", "Failed", "Error"];
+const ENDED = PHASES.slice(2);
 /** All times that there are. */
 const EVER = [-8.64e15, 8.64e15];
 const MINUTE_MS = 60_000;
@@ -38,6 +39,7 @@ type Rows = [value: number, labels?: Labels][];
 /** Values of each metric. */
 interface Counts {
   workflows: Rows;
+  archived: Rows;
   waiting: Rows;
   oldestWait: Rows;
   queueDepth: Rows;
@@ -47,6 +49,7 @@ interface Counts {
 
 const NOTHING: Counts = {
   workflows: [],
+  archived: [],
   waiting: [],
   oldestWait: [],
   queueDepth: [],
@@ -59,7 +62,7 @@ const NOTHING: Counts = {
  * @param replica the name of this replica
  */
 export async function runCensus(
-  deps: Pick<ServiceDeps, "store" | "clock" | "host" | "settings" | "log">,
+  deps: Pick<ServiceDeps, "store" | "history" | "clock" | "host" | "settings" | "log">,
   metrics: Metrics,
   replica: string,
   stop: AbortSignal,
@@ -70,14 +73,18 @@ export async function runCensus(
     let pauseMs = LOOK_MS;
     if (ownerOf(SHARD, host.replicas) === replica) {
       const startedAt = clock.monotonic();
+      let tookMs = 0;
       try {
-        show(await count(deps));
+        const counts = await count(deps);
+        // The archive answers from a few rows, or not at all.
+        tookMs = clock.monotonic() - startedAt;
+        show({ ...counts, archived: await countArchived(deps.history) });
       } catch (cause) {
         // Old figures would look as if they were true.
         show(NOTHING);
         log.debug({ err: cause }, "workflows and events could not be counted");
       }
-      pauseMs = Math.max(EVERY_MS, REST * (clock.monotonic() - startedAt));
+      pauseMs = Math.max(EVERY_MS, REST * tookMs);
     } else show(NOTHING);
     await clock.sleep(pauseMs, stop);
   }
@@ -88,6 +95,10 @@ function showIn(metrics: Metrics): (counts: Counts) => void {
     workflows: metrics.gauge(
       "sluice_workflows",
       "Workflows in the store by phase. From one replica for all",
+    ),
+    archived: metrics.gauge(
+      "sluice_workflows_archived",
+      "Workflows in the archive by phase; some of them may be in the store too. From one replica for all",
     ),
     waiting: metrics.gauge(
       "sluice_workflows_waiting",
@@ -117,7 +128,7 @@ function showIn(metrics: Metrics): (counts: Counts) => void {
 
 async function count(
   { store, clock, host, settings }: Pick<ServiceDeps, "store" | "clock" | "host" | "settings">,
-): Promise<Counts> {
+): Promise<Omit<Counts, "archived">> {
   const now = clock.now();
   const depth = await store.events.depth();
   const oldest = await store.events.oldest();
@@ -141,6 +152,17 @@ async function countPhases({ query }: Store): Promise<Rows> {
     rows.push([number + early, { phase }]);
   }
   return rows;
+}
+
+/** From rollups, however many there are. While the archive is away, nothing. */
+async function countArchived(history: ServiceDeps["history"]): Promise<Rows> {
+  if (history === undefined || history.trouble() !== undefined) return [];
+  try {
+    const { phases } = await history.archive.createdCounts(EVER);
+    return ENDED.map((phase) => [phases[phase]?.[0] ?? 0, { phase }]);
+  } catch {
+    return [];
+  }
 }
 
 async function countWaiting(

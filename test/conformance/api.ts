@@ -7,6 +7,7 @@ import { execFile } from "node:child_process";
 import { access, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Archive } from "../../src/archive/port.ts";
 import { powerlessCaller, unrestrictedCaller } from "../../src/auth/caller.ts";
 import { claimedIdentity, decodeBasicUser } from "../../src/auth/claims.ts";
 import type { Authenticator } from "../../src/auth/port.ts";
@@ -91,16 +92,23 @@ const EVENT_NAME =
 const MESSAGE =
   /^(?:body|frames\/\d+\/error)\/message: ("(?:[^"\\]|\\.)*"), expected ("(?:[^"\\]|\\.)*")$/;
 
+/** A page that does not say how many come after it. */
+const NO_REMAINING = /^body\/metadata\/remainingItemCount: missing \(expected [1-9]/;
+
 /** Why a difference is intended, or undefined. `text` has the request first, then the difference. */
 function purposeOf(
   scenario: Scenario,
   step: Step | undefined,
   text: readonly string[],
+  isArchived: boolean,
 ): string | undefined {
   if (step === undefined) return undefined;
   const { method, path } = step.request;
   const { status, body } = step.response;
   const differs = text.slice(1);
+  if (isArchived && differs.length > 0 && differs.every((one) => NO_REMAINING.test(one))) {
+    return "nobody counts how many the archive has after a page";
+  }
   if (
     /^\/api\/v1\/events\//.test(path) && status === 500 &&
     body?.message?.startsWith("failed to dispatch event") === true &&
@@ -145,13 +153,22 @@ function purposeOf(
 
 /**
  * Plays every scenario in `dir`, or in its folder `scenarios`, with the `run.py` beside them. The figures are steps.
+ * @param openArchive opens an empty archive, where the finished workflows of each seed are then; events and watches are left
+ * out. Absent: they stay in the store
  */
-export async function run(dir: string): Promise<ConformanceResult> {
+export async function run(
+  dir: string,
+  openArchive?: () => Archive,
+): Promise<ConformanceResult> {
   const { scenarios, runner } = await locate(dir);
   const servers = await Promise.all(
-    Object.entries(PROFILES).map(async ([profile, options]) => ({
+    Object.entries(PROFILES).map(async ([profile, { settings, ...options }]) => ({
       profile,
-      ...await startApiServer(options),
+      ...await startApiServer({
+        ...options,
+        settings: { ...settings, archive: openArchive !== undefined },
+        ...(openArchive && { archive: openArchive }),
+      }),
     })),
   );
   try {
@@ -159,7 +176,10 @@ export async function run(dir: string): Promise<ConformanceResult> {
       "--url",
       `${profile}=http://127.0.0.1:${server.port}`,
     ]);
-    return await judge(scenarios, await play(runner, [scenarios, ...urls]));
+    // What an event makes has not ended, and the first events of a watch show what is in the store.
+    const areas = openArchive === undefined ? [] : ["--area", "^(?!events$|streams$)"];
+    const output = await play(runner, [scenarios, ...urls, ...areas]);
+    return await judge(scenarios, output, openArchive !== undefined);
   } finally {
     await Promise.all(servers.map(({ stop }) => stop()));
   }
@@ -180,7 +200,11 @@ export async function play(runner: string, args: readonly string[]): Promise<str
   }
 }
 
-async function judge(scenarios: string, output: string): Promise<ConformanceResult> {
+async function judge(
+  scenarios: string,
+  output: string,
+  isArchived: boolean,
+): Promise<ConformanceResult> {
   const summary = /steps (\d+)\/(\d+)/.exec(output);
   if (summary === null) throw new Error(`The runner printed no summary:\n${output}`);
   let passed = Number(summary[1]);
@@ -188,7 +212,8 @@ async function judge(scenarios: string, output: string): Promise<ConformanceResu
   const lines: string[] = [];
   for (const difference of parseDifferences(output)) {
     const scenario = await readScenario(scenarios, difference.scenario);
-    const purpose = purposeOf(scenario, scenario.steps[difference.step - 1], difference.text);
+    const step = scenario.steps[difference.step - 1];
+    const purpose = purposeOf(scenario, step, difference.text, isArchived);
     const where = `${difference.scenario} step ${difference.step}`;
     if (purpose === undefined) {
       lines.push(`${where}\n${difference.text.map((text) => `    ${text}`).join("\n")}`);

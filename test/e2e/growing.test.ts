@@ -8,6 +8,7 @@ import { delimiter, join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { databaseMissing, type DatabaseServer, startDatabase } from "../support/database_server.ts";
 import { freePort } from "../support/free_port.ts";
 import { blocksOf, Shell } from "../support/markdown_commands.ts";
 import { runBlock } from "../support/page_run.ts";
@@ -19,11 +20,13 @@ const PAGE = join(ROOT, "docs/growing.md");
 
 let folder: string;
 let redis: RedisServer;
+let database: DatabaseServer | undefined;
 let shell: Shell;
 let ports: { 2746: number; 2747: number };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "sluice-growing-"));
   redis = await startRedisServer(["--appendonly", "yes", "--appendfsync", "always"]);
+  if (databaseMissing("postgres") === undefined) database = await startDatabase("postgres");
   ports = { 2746: await freePort(), 2747: await freePort() };
   const words = SLUICE.map((word) => `"${word}"`).join(" ");
   writeFileSync(join(folder, "sluice"), `#!/bin/sh\nexec ${words} "$@"\n`);
@@ -35,6 +38,8 @@ beforeAll(async () => {
       PATH: `${folder}${delimiter}${process.env["PATH"]}`,
       SLUICE_PORT: String(ports[2746]),
       SLUICE_SERVER: `http://127.0.0.1:${ports[2746]}`,
+      // Without PostgreSQL the archive is copied to another folder.
+      ARCHIVE: database?.url ?? `sqlite:${join(folder, "archive")}`,
       NO_COLOR: "1",
     },
   });
@@ -42,6 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   shell?.close();
   await redis?.stop();
+  await database?.stop();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 

@@ -160,8 +160,15 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     labels: { operation: "list" },
   },
   SluiceArchiveBehind: {
-    fires: { sluice_archive_oldest_seconds: stays(200_000) },
-    quiet: { sluice_archive_oldest_seconds: stays(100_000) },
+    fires: { sluice_archive_oldest_seconds: stays(4_000) },
+    quiet: { sluice_archive_oldest_seconds: stays(3_000) },
+  },
+  SluiceArchiveBacklog: {
+    fires: {
+      'sluice_archive_backlog{pod="a"}': stays(3_000),
+      'sluice_archive_backlog{pod="b"}': stays(3_000),
+    },
+    quiet: { 'sluice_archive_backlog{pod="a"}': stays(3_000) },
   },
   SluicePodsRefused: {
     fires: { 'sluice_pod_create_refused_total{reason="quota"}': grows(1) },

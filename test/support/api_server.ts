@@ -4,6 +4,7 @@
  */
 import process from "node:process";
 import { Host } from "../../src/actors/host.ts";
+import type { Archive } from "../../src/archive/port.ts";
 import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { MAX_JSON_MEMBERS } from "../../src/base/json_text.ts";
@@ -28,6 +29,9 @@ import { createSharedLooks } from "../../src/service/shared_looks.ts";
 import { DurationEstimates } from "../../src/service/workflows/duration_estimates.ts";
 import { createCheckThread } from "../../src/service/manifests/check.ts";
 import { EventFeed } from "../../src/service/events/stream/feed.ts";
+import { Mover } from "../../src/service/history/mover.ts";
+import { MoveMetrics } from "../../src/service/history/move_metrics.ts";
+import { withArchive } from "../../src/service/history/whole_store.ts";
 import { createEventMetrics } from "../../src/service/events/metrics.ts";
 import { startEventProcessing } from "../../src/service/events/processing.ts";
 import { WatchHub } from "../../src/service/workflows/watch_hub.ts";
@@ -49,6 +53,11 @@ export interface ApiServerOptions {
   /** Closed with the instance. @default an empty store in memory */
   store?: Store;
   settings?: Partial<ServiceSettings>;
+  /**
+   * Opens an empty archive, which is closed with the instance. Finished workflows of a seed move there at once. @default the
+   * store is the archive
+   */
+  archive?: () => Archive;
   /** Requests per second for each sender. @default no bound */
   rateLimit?: number;
   /** Largest upload, bytes. @default {1 Gi} */
@@ -115,12 +124,22 @@ export const TEST_SETTINGS: ServiceSettings = {
 
 /** Makes a fresh, empty instance. */
 export async function startInstance(options: ApiServerOptions): Promise<Instance> {
-  const { store = openMemoryStore() } = options;
+  const { store: live = openMemoryStore() } = options;
+  const archive = options.archive?.();
+  const store = archive === undefined
+    ? live
+    : withArchive(live, archive, { naming: STANDARD_NAMING });
   const log = createLogger("error");
   const metrics = createMetrics();
   const shared = { store, clock: systemClock, ids: systemIds, log };
   const host = new Host(
-    { ...shared, metrics, executors: options.executors ?? [], kinds: [workflowKind, locksKind] },
+    {
+      ...shared,
+      store: live,
+      metrics,
+      executors: options.executors ?? [],
+      kinds: [workflowKind, locksKind],
+    },
     {
       replica: "test",
       shards: 8,
@@ -136,11 +155,22 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     },
   );
   await host.start();
+  const mover = archive && new Mover(
+    { ...shared, store: live, archive, host, metrics: new MoveMetrics(metrics) },
+    {
+      naming: STANDARD_NAMING,
+      indexParameters: new Set(),
+      keepMs: { Succeeded: 0, Failed: 0, Error: 0 },
+      selector: [],
+      isKept: () => false,
+    },
+  );
   const workflows = createWorkflowSource(store, shared.clock);
   const settings = { ...TEST_SETTINGS, ...options.settings };
   const looked = { ...shared, host, workflows, settings };
   const service: ServiceDeps = {
     ...looked,
+    ...(archive && { history: { live, archive, trouble: () => undefined } }),
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     watches: new WatchHub(store, workflows, systemClock),
     events: new EventFeed({ ...shared, naming: STANDARD_NAMING }),
@@ -193,7 +223,10 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     fetch: (request, env) => app.fetch(request, env as object),
     mounted: app.mounted,
     service,
-    seed: (objects) => seedObjects(service, objects),
+    async seed(objects) {
+      await seedObjects(service, objects);
+      await mover?.look(closing.signal);
+    },
     async idle() {
       // The reference's profile dispatches while the sender waits; here the workflow exists soon after.
       if ((options.eventWorkers ?? 0) === 0) return;
@@ -209,6 +242,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
       service.checks?.close();
       host.halt();
       await store.close();
+      await archive?.close();
     },
   };
 }

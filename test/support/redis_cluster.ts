@@ -55,10 +55,14 @@ export interface RedisSentinels {
   stop(): Promise<void>;
 }
 
-/** One master, one replica and three sentinels that replace the master after half a second. */
-export async function startRedisSentinels(): Promise<RedisSentinels> {
-  const master = await startRedisServer();
-  const replica = await startRedisServer(["--replicaof", "127.0.0.1", String(master.port)]);
+/**
+ * One master, one replica and three sentinels that replace the master after half a second.
+ * @param args added to the command lines of master and replica
+ */
+export async function startRedisSentinels(args: string[] = []): Promise<RedisSentinels> {
+  const master = await startRedisServer(args);
+  const follows = ["--replicaof", "127.0.0.1", String(master.port)];
+  const replica = await startRedisServer([...args, ...follows]);
   const folder = mkdtempSync(join(tmpdir(), "sluice-sentinel-"));
   const sentinels = await Promise.all([1, 2, 3].map(async (number) => {
     const file = join(folder, `${number}.conf`);
@@ -103,9 +107,9 @@ export async function ask(url: string, args: string[]): Promise<string> {
   }
 }
 
-/** Waits until a condition holds; fails after 20 seconds. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
+/** Waits until a condition holds; then fails. */
+export async function until(holds: () => Promise<boolean>, patienceMs = 20_000): Promise<void> {
+  const deadline = performance.now() + patienceMs;
   while (!(await holds().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`Waited in vain for ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -24,7 +24,7 @@ export class MoveMetrics {
     );
     metrics.gauge(
       "sluice_archive_oldest_seconds",
-      "How long ago the one among them ended that ended first",
+      "For how long the first of them has been due",
       () => this.#oldestMs / 1_000,
     );
     const counter = metrics.counter(

@@ -1,9 +1,12 @@
-/** What a mover has written is undone if the workflow was deleted meanwhile, unless it is kept as a deleted one. */
+/**
+ * What a mover has written is undone if the workflow was deleted meanwhile, unless it is kept as a deleted one. What it could
+ * not move shows in the metrics.
+ */
 import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { MemoryArchive } from "../../../test/support/memory_archive.ts";
 import { archivedActorId, workflowActorId } from "../../actors/actor_ids.ts";
-import { notFound } from "../../base/problem.ts";
+import { notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { createLogger } from "../../platform/log.ts";
@@ -22,8 +25,14 @@ const ENV = {
   ...STANDARD_NAMING,
 };
 
-/** What the archive has of a workflow that is deleted for good after it was written and before it leaves. */
-async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise<string[]> {
+const NOTHING_KEPT = { Succeeded: 0, Failed: 0, Error: 0 };
+
+/** One look, a minute after a workflow ended that is gone when it is told to leave. Gives the metrics afterwards. */
+async function afterLook(
+  archive: MemoryArchive,
+  { isDeleted = false, keepsDeleted = false, keepMs = NOTHING_KEPT },
+): Promise<string> {
+  const metrics = createMetrics();
   const labels = isDeleted ? { [archivingStatusLabel(STANDARD_NAMING)]: PERSISTED } : {};
   const store = openMemoryStore({ now: () => ENV.now });
   await store.membership.shardCount(1);
@@ -46,18 +55,17 @@ async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise
     timersClear: [],
     answers: [],
   });
-  const archive = new MemoryArchive();
   const mover = new Mover({
     store,
     archive,
     host: { shards: 1, owns: () => true, execute: () => Promise.reject(notFound("gone")) },
     clock: new ManualClock(ENV.now + 60_000),
     log: createLogger("silent"),
-    metrics: new MoveMetrics(createMetrics()),
+    metrics: new MoveMetrics(metrics),
   }, {
     naming: STANDARD_NAMING,
     indexParameters: new Set(),
-    keepMs: { Succeeded: 0, Failed: 0, Error: 0 },
+    keepMs,
     selector: [],
     isKept: () => keepsDeleted,
   });
@@ -66,6 +74,13 @@ async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise
   setTimeout(() => signal.abort(), 100);
   await look;
   await store.close();
+  return metrics.render();
+}
+
+/** What the archive has of a workflow that is deleted for good after it was written and before it leaves. */
+async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise<string[]> {
+  const archive = new MemoryArchive();
+  await afterLook(archive, { isDeleted, keepsDeleted });
   return [...archive.rows.keys()];
 }
 
@@ -79,4 +94,12 @@ test("unless a deleted one will replace it there", async () => {
 
 test("but not if it is that deleted one, which somebody has deleted for good", async () => {
   expect(await afterDeletion(true, true)).toEqual([]);
+});
+
+test("while the archive is away, metrics tell how many are due, and for how long", async () => {
+  const archive = new MemoryArchive();
+  archive.put = () => Promise.reject(new Problem(ProblemCode.Unavailable, "away"));
+  const page = await afterLook(archive, { keepMs: { ...NOTHING_KEPT, Succeeded: 45_000 } });
+  expect(page).toContain("\nsluice_archive_backlog 1\n");
+  expect(page).toContain("\nsluice_archive_oldest_seconds 15\n");
 });

@@ -99,8 +99,8 @@ export class Mover {
   readonly #notes: StaleNotes;
   #away: unknown;
   #isAway = false;
-  /** When the one ended that has been due for the longest time, epoch ms, as of the last whole look. */
-  #oldest = Infinity;
+  /** Since when the first of those that are left has been due, epoch ms, as of the last whole look. */
+  #dueSince = Infinity;
 
   constructor(deps: MoverDeps, options: MoverOptions) {
     this.#deps = deps;
@@ -134,7 +134,7 @@ export class Mover {
   async look(signal: AbortSignal): Promise<number> {
     const { metrics, clock } = this.#deps;
     this.#isAway = false;
-    let [left, moved, oldest] = [0, 0, Infinity];
+    let [left, moved, dueSince] = [0, 0, Infinity];
     const isCut = () => this.#isAway && left >= MOST_COUNTED;
     for (const due of this.#due()) {
       if (isCut()) break;
@@ -146,7 +146,7 @@ export class Mover {
           for (const { index: { finishedAt = Infinity } } of await this.#moveBatch(batch, signal)) {
             left++;
             moved--;
-            oldest = Math.min(oldest, finishedAt);
+            dueSince = Math.min(dueSince, finishedAt + due.keepMs);
           }
         }
       }
@@ -154,9 +154,9 @@ export class Mover {
     await this.#noteLeft();
     if (!this.#isAway) await this.#notes.sweep();
     // Those that ended first come last.
-    if (isCut()) oldest = Math.min(oldest, this.#oldest);
-    this.#oldest = oldest;
-    metrics.looked(left, oldest === Infinity ? 0 : Math.max(0, clock.now() - oldest));
+    if (isCut()) dueSince = Math.min(dueSince, this.#dueSince);
+    this.#dueSince = dueSince;
+    metrics.looked(left, dueSince === Infinity ? 0 : Math.max(0, clock.now() - dueSince));
     return moved;
   }
 

@@ -30,6 +30,7 @@ import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
 import {
   reducedWorkflow,
+  remainingOf,
   type WorkflowListRequest,
   type WorkflowPage,
   workflowQuery,
@@ -93,7 +94,7 @@ export async function listArchived(
     version: page.version,
     ...defined({
       continue: continueToken(page.continue),
-      remaining: showRemaining && query.limit > 0 ? page.remaining ?? 0 : undefined,
+      remaining: showRemaining && query.limit > 0 ? remainingOf(page) : undefined,
       isWithoutArchive: page.isWithoutArchive,
     }),
   };

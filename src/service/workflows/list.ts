@@ -79,7 +79,7 @@ export async function listWorkflows(
   if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   let page = await readPage(deps, request, { ...query, count: showRemaining });
-  const { version, remaining } = page;
+  const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
   const items = await shownItems(deps, page, how);
@@ -104,9 +104,16 @@ export async function listWorkflows(
     ...defined({
       isWithoutArchive,
       continue: continueToken(next),
-      remaining: showRemaining && limit > 0 && isWanted === undefined ? remaining ?? 0 : undefined,
+      remaining: showRemaining && limit > 0 && isWanted === undefined
+        ? remainingOf(page)
+        : undefined,
     }),
   };
+}
+
+/** How many workflows come after a page; undefined where nobody counts them: the archive has more. */
+export function remainingOf({ remaining, continue: next }: ListPage): number | undefined {
+  return remaining ?? (next === undefined ? 0 : undefined);
 }
 
 /** Which items of a page are shown, and how. */

@@ -59,6 +59,15 @@ test("alerts and dashboard name metrics that the server declares", async () => {
   expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
+test("the dashboard shows how far the archive is behind, and alerts tell", () => {
+  const shown = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)));
+  const told = alerts.flatMap(({ expr }) => metricsIn(expr));
+  for (const name of ["sluice_archive_backlog", "sluice_archive_oldest_seconds"]) {
+    expect(shown).toContain(name);
+    expect(told).toContain(name);
+  }
+});
+
 test("the dashboard has every panel once, each at a place of its own", () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
