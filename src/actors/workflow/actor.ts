@@ -17,7 +17,6 @@ import { claimsFact, isFact } from "../../engine/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
 import { recallPast } from "../../engine/past.ts";
 import { asideHeader, putAside } from "../../engine/life/put_aside.ts";
-import type { Effect } from "../../engine/effect.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { type ViewOptions, viewSteps, viewWorkflow } from "../../engine/view.ts";
@@ -165,11 +164,12 @@ class WorkflowActor implements HotActor {
     const taken = takeChanges(state);
     if (taken.index !== undefined) taken.index = this.#indexEntry(taken.index);
     if (drop.length > 0) taken.drop.unshift(...drop);
-    if (extra.length === 0 && !taken.effects.some(isDeletion)) return taken as Taken;
+    const isDeleted = taken.effects.some(({ type }) => type === "delete-workflow");
+    if (extra.length === 0 && !isDeleted) return taken as Taken;
     const uid = state.header.metadata.uid ?? "";
     for (const effect of taken.effects) {
       extra.push(
-        isDeletion(effect)
+        effect.type === "delete-workflow"
           ? { type: "send", id: effect.id, to: this.id, body: { type: "delete", uid } }
           : effect,
       );
@@ -353,10 +353,6 @@ function* viewed(state: WorkflowState, options: ViewOptions): Steps<Answer> {
 /** Does the work at once, unless it is about many nodes. */
 function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
   return nodes > STEP_SIZE ? steps : runToEnd(steps);
-}
-
-function isDeletion(effect: Effect): effect is Extract<Effect, { type: "delete-workflow" }> {
-  return effect.type === "delete-workflow";
 }
 
 function sizeOf({ status }: Workflow): number {
