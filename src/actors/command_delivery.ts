@@ -48,6 +48,7 @@ export class Delivery {
     const { clock, shards, calls, replica } = this.#deps;
     const { idempotency, manifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     const shard = shards.shardOf(actor);
+    const arrivedAt = clock.monotonic();
     let isOver = false;
     let forget: (() => void) | undefined;
     const finish = (result: Result) => {
@@ -62,7 +63,7 @@ export class Delivery {
       finish({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
     };
     const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
-      ? this.#deadlines.add(onLate)
+      ? this.#deadlines.add(onLate, arrivedAt)
       : clock.after(timeoutMs, onLate);
     const send = () => {
       const id = `${replica}/${++this.#requests}`;
@@ -73,7 +74,7 @@ export class Delivery {
       if (!result.ok && result.error instanceof Moved) send();
       else finish(result);
     };
-    const command: QueuedCommand = { actor, body, settle, arrivedAt: clock.monotonic() };
+    const command: QueuedCommand = { actor, body, settle, arrivedAt };
     if (idempotency) command.idempotency = idempotency;
     if (manifests) command.manifests = manifests;
     if (!shards.enqueue(shard, command)) send();

@@ -288,7 +288,7 @@ export class ShardWorker {
 
   /** The commands that are to be applied. */
   #freshOf(commands: QueuedCommand[], known: KnownResults | undefined): QueuedCommand[] {
-    return known === undefined && !commands.some(isOfTimer)
+    return known === undefined && !commands.some(({ timer }) => timer !== undefined)
       ? commands
       : commands.filter((command) => !known?.has(command) && this.#isDue(command));
   }
@@ -322,17 +322,18 @@ export class ShardWorker {
 
   /** Does what follows from a commit: rows, timers, the cache, effects. */
   #follow(batches: ActorBatch[], plan: BatchPlan, changes: TakenChanges): void {
-    const { timers, lane, cache, perform, observe, spans } = this.#deps;
+    const { timers, lane, cache, clock, perform, observe, spans } = this.#deps;
     const { commit, rows, samples } = plan;
     this.#rowChanges.committed(changes);
     for (const id of commit.outboxDrop) this.rows.remove(id);
     for (const row of rows) this.rows.add(row.id, row.actor);
     for (const id of commit.timersClear) timers.clear(this.shard, id);
     for (const id in commit.timersSet) timers.set(this.shard, id, commit.timersSet[id] ?? 0);
+    const now = clock.monotonic();
     for (const { id, entry: { actor } } of batches) {
       const isGrowing = actor.exists() && actor.isGrowing();
-      lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing);
-      cache.unpin(id, this.lease);
+      lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing, now);
+      cache.unpin(id, this.lease, now);
     }
     if (rows.length > 0) perform(this, rows);
     if (samples.length > 0) observe(samples);
@@ -388,10 +389,6 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
-}
-
-function isOfTimer({ timer }: QueuedCommand): boolean {
-  return timer !== undefined;
 }
 
 /** Asks for the next turn of a workflow that is growing. */
