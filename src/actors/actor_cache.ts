@@ -88,7 +88,7 @@ export class ActorCache {
   }
 
   /** Weighs the actor again and lets it be evicted; removes it when it no longer exists. */
-  unpin(id: ActorId, lease: Lease): void {
+  unpin(id: ActorId, lease: Lease, now = this.#clock.monotonic()): void {
     const slot = this.#find(id, lease);
     if (!slot) return;
     slot.pins--;
@@ -96,9 +96,9 @@ export class ActorCache {
     if (!actor.exists() || actor.isBare === true) return this.#remove(id);
     this.#leave(slot);
     slot.weight = actor.weight();
-    slot.touchedAt = this.#clock.monotonic();
+    slot.touchedAt = now;
     this.#join(slot, this.#mustStay(id) ? this.#kept : this.#groupOf(slot));
-    this.#evict(slot.touchedAt, slot);
+    this.#evict(now, slot);
   }
 
   #groupOf({ entry: { actor }, weight }: Slot): Group {

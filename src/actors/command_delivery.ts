@@ -14,6 +14,7 @@ import type { OwnedShards } from "./owned_shards.ts";
 import type { ExecuteOptions } from "./port.ts";
 import type { RemoteCalls } from "./remote_calls.ts";
 import { Moved, type Result } from "./result.ts";
+import type { QueuedCommand } from "./shard/actor_batch.ts";
 
 /** How long the sender of a command waits for the answer where it says nothing else, ms. */
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -47,7 +48,7 @@ export class Delivery {
     const { clock, shards, calls, replica } = this.#deps;
     const { idempotency, manifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     const shard = shards.shardOf(actor);
-    const shared = { actor, body, ...(idempotency ? { idempotency } : {}) };
+    const arrivedAt = clock.monotonic();
     let isOver = false;
     let forget: (() => void) | undefined;
     const finish = (result: Result) => {
@@ -62,22 +63,21 @@ export class Delivery {
       finish({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
     };
     const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
-      ? this.#deadlines.add(onLate)
+      ? this.#deadlines.add(onLate, arrivedAt)
       : clock.after(timeoutMs, onLate);
     const send = () => {
       const id = `${replica}/${++this.#requests}`;
-      ({ forget } = calls.call(shard, { id, ...shared }, finish));
+      const command = { id, actor, body, ...(idempotency && { idempotency }) };
+      ({ forget } = calls.call(shard, command, finish));
     };
-    const isOurs = shards.enqueue(shard, {
-      ...shared,
-      ...(manifests ? { manifests } : {}),
-      arrivedAt: clock.monotonic(),
-      settle: (result) => {
-        if (!result.ok && result.error instanceof Moved) send();
-        else finish(result);
-      },
-    });
-    if (!isOurs) send();
+    const settle = (result: Result) => {
+      if (!result.ok && result.error instanceof Moved) send();
+      else finish(result);
+    };
+    const command: QueuedCommand = { actor, body, settle, arrivedAt };
+    if (idempotency) command.idempotency = idempotency;
+    if (manifests) command.manifests = manifests;
+    if (!shards.enqueue(shard, command)) send();
   }
 
   /**

@@ -54,8 +54,13 @@ export class LargeLane {
   }
 
   /** Notes what became of an actor in its turn: call it when the turn is committed. */
-  note(actor: ActorId, lease: Lease, weight: number, isGrowing: boolean): void {
-    const now = this.#clock.monotonic();
+  note(
+    actor: ActorId,
+    lease: Lease,
+    weight: number,
+    isGrowing: boolean,
+    now = this.#clock.monotonic(),
+  ): void {
     if (!isGrowing || weight < LARGE) {
       if (!this.#large.has(actor)) this.#othersAt = now;
       else this.#forget(actor);

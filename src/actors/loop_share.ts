@@ -16,6 +16,7 @@ export class LoopShare {
   readonly #clock: Clock;
   #worked = 0;
   #turnEnds = Infinity;
+  #isAtWork = false;
   #questionsLeft = 0;
   #resting: Promise<void> | undefined;
 
@@ -27,14 +28,17 @@ export class LoopShare {
   readonly mayGoOn = (): boolean =>
     --this.#questionsLeft > 0 && this.#clock.monotonic() < this.#turnEnds;
 
-  /** Runs work of one actor that ends by itself, or when `mayGoOn` says so. */
+  /** Runs work of one actor that ends by itself, or when `mayGoOn` says so. Within such work it is a part of that. */
   run<T>(work: () => T): T {
+    if (this.#isAtWork) return work();
     const begun = this.#clock.monotonic();
     this.#turnEnds = begun + TURN_MS;
     this.#questionsLeft = TURN_QUESTIONS;
+    this.#isAtWork = true;
     try {
       return work();
     } finally {
+      this.#isAtWork = false;
       this.#worked += this.#clock.monotonic() - begun;
     }
   }

@@ -27,9 +27,9 @@ export class Deadlines {
     this.#ms = ms;
   }
 
-  /** Runs `onLate` once when the time is over; the result ends the wait. */
-  add(onLate: () => void): () => void {
-    const wait = this.#waits.add({ due: this.#clock.monotonic() + this.#ms, onLate });
+  /** Runs `onLate` once when the time is over; the result ends the wait. @param now monotonic, ms */
+  add(onLate: () => void, now = this.#clock.monotonic()): () => void {
+    const wait = this.#waits.add({ due: now + this.#ms, onLate });
     if (this.#disarm === undefined) this.#arm(this.#ms);
     return () => this.#waits.remove(wait);
   }

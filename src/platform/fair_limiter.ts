@@ -6,7 +6,7 @@
  * of his own.
  */
 
-import { Chain } from "../base/chain.ts";
+import { Chain, type Link } from "../base/chain.ts";
 
 /** Places that one may hold for each that is free. */
 const SHARE = 3;
@@ -19,13 +19,15 @@ interface Party {
   held: number;
   /** Begin the work of those that wait; undefined: nobody has had to. */
   waiting: Chain<() => void> | undefined;
+  /** Its place among those who wait. */
+  turn: Link<Party> | undefined;
 }
 
 export class FairLimiter {
   #free: number;
   readonly #parties = new Map<string, Party>();
   /** Those who wait, next first. */
-  readonly #turns = new Map<string, Party>();
+  readonly #turns = new Chain<Party>();
 
   /** @param limit places, at least 1 */
   constructor(limit: number) {
@@ -64,7 +66,7 @@ export class FairLimiter {
     let party = this.#parties.get(name);
     const isFull = this.#isFullFor(party);
     if (party === undefined) {
-      party = { held: 0, waiting: undefined };
+      party = { held: 0, waiting: undefined, turn: undefined };
       this.#parties.set(name, party);
     }
     if (isFull) return this.#wait(name, party, signal);
@@ -77,38 +79,41 @@ export class FairLimiter {
     if (party === undefined || party.held === 0) throw new Error(`${name} holds no place`);
     this.#free++;
     party.held--;
-    while (this.#turns.size > 0 && this.#admitNext());
+    while (this.#admitNext());
     this.#forget(name, party);
   }
 
   #wait(name: string, party: Party, signal: AbortSignal | undefined): Promise<void> {
     const waiting = party.waiting ??= new Chain();
+    if (party.turn === undefined) party.turn = this.#turns.add(party);
+    else if (!party.turn.isIn) this.#turns.moveToEnd(party.turn);
+    if (signal === undefined) return new Promise((resolve) => void waiting.add(resolve));
     return new Promise((resolve, reject) => {
       const waiter = waiting.add(() => {
-        signal?.removeEventListener("abort", stop);
+        signal.removeEventListener("abort", stop);
         resolve();
       });
       const stop = () => {
         waiting.remove(waiter);
         this.#forget(name, party);
-        reject(signal?.reason);
+        reject(signal.reason);
       };
-      if (!this.#turns.has(name)) this.#turns.set(name, party);
-      signal?.addEventListener("abort", stop, { once: true });
+      signal.addEventListener("abort", stop, { once: true });
     });
   }
 
   /** Gives a free place to the next one who may have it; false when there is none. */
   #admitNext(): boolean {
     if (this.#free === 0) return false;
-    for (const [name, party] of this.#turns) {
+    for (let turn = this.#turns.first; turn !== undefined; turn = turn.after) {
+      const party = turn.value;
       const first = party.waiting?.first;
       if (first === undefined || party.held >= SHARE * this.#free) continue;
       this.#free--;
       party.held++;
       party.waiting?.remove(first);
-      this.#turns.delete(name);
-      if (party.waiting?.first !== undefined) this.#turns.set(name, party);
+      if (party.waiting?.first === undefined) this.#turns.remove(turn);
+      else this.#turns.moveToEnd(turn);
       first.value();
       return true;
     }
@@ -117,7 +122,7 @@ export class FairLimiter {
 
   #forget(name: string, party: Party): void {
     if (party.waiting?.first !== undefined) return;
-    if (party.waiting !== undefined) this.#turns.delete(name);
+    if (party.turn !== undefined) this.#turns.remove(party.turn);
     if (party.held === 0 && this.#parties.size > MAX_IDLE) this.#parties.delete(name);
   }
 }

@@ -11,7 +11,6 @@ export interface HttpAnswer {
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 const LF = 10;
-const CR = 13;
 const STATUS_LINE = /^HTTP\/1\.[01] \d{3}(?: |$)/;
 const HEADER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/;
 const CHUNK_LINE = /^[0-9a-fA-F]{1,12}[ \t]*(?:;|$)/;
@@ -45,6 +44,8 @@ export class AnswerReader {
   #place: Place = "status";
   /** Of the head, the trailers, or the line before a chunk. */
   #lineBytes = 0;
+  /** Of a line whose end has not come yet. */
+  #begun = "";
   /** What has come last, and how far it is understood. */
   #bytes: Buffer = EMPTY;
   #at = 0;
@@ -81,9 +82,7 @@ export class AnswerReader {
    * @throws {Error} when it is no answer, or too long
    */
   take(bytes: Buffer): boolean {
-    this.#bytes = this.#at < this.#bytes.length
-      ? Buffer.concat([this.#bytes.subarray(this.#at), bytes])
-      : bytes;
+    this.#bytes = bytes;
     this.#at = 0;
     while (this.#step());
     if (this.#place !== "over") return false;
@@ -117,15 +116,16 @@ export class AnswerReader {
 
   /** The next line, without its end. Undefined: it is not whole yet. */
   #line(): string | undefined {
-    const begin = this.#at;
-    const end = this.#bytes.indexOf(LF, begin);
-    const size = (end < 0 ? this.#bytes.length : end) - begin;
-    if (this.#lineBytes + size > MAX_HEADER_BYTES) fail("Header overflow");
+    const end = this.#bytes.indexOf(LF, this.#at);
+    const until = end < 0 ? this.#bytes.length : end;
+    this.#lineBytes += until - this.#at;
+    if (this.#lineBytes > MAX_HEADER_BYTES) fail("Header overflow");
+    const text = this.#begun + this.#bytes.toString("latin1", this.#at, until);
+    this.#at = end < 0 ? until : end + 1;
+    this.#begun = end < 0 ? text : "";
     if (end < 0) return undefined;
-    if (size === 0 || this.#bytes[end - 1] !== CR) fail("Missing expected CR");
-    this.#lineBytes += size;
-    this.#at = end + 1;
-    return this.#bytes.toString("latin1", begin, end - 1);
+    if (!text.endsWith("\r")) fail("Missing expected CR");
+    return text.slice(0, -1);
   }
 
   #readLine(line: string): void {

@@ -154,10 +154,11 @@ class Connection {
 
   /** Waits for the next request. */
   #wait(ms: number): void {
-    this.#keptUntil = systemClock.monotonic() + ms;
+    const now = systemClock.monotonic();
+    this.#keptUntil = now + ms;
     // It must not keep a program alive that is done.
     this.#socket.unref();
-    this.#stopWaiting = idle.add(() => this.break(undefined));
+    this.#stopWaiting = idle.add(() => this.break(undefined), now);
     const others = free.get(this.#key);
     if (others === undefined) free.set(this.#key, [this]);
     else others.push(this);

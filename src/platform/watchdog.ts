@@ -47,6 +47,8 @@ export class Watchdog {
 
   /** Notes that a piece of work begins; for `observeWork`. */
   note = (kind: WorkKind, name: string): void => {
+    // To look at the clock costs more than all else here.
+    if (kind === this.#kind && name === this.#name && this.#expression === undefined) return;
     this.#close();
     if (kind === "expression") this.#expression = name;
     else {

@@ -55,8 +55,10 @@ export function applyCommands(
   if (first === undefined || batch.commands.length > 1 || mode.isStepwise || deps.share.isTired) {
     return applyAll(work);
   }
-  const applied = applyOne(first, 0, work);
-  return applied === undefined ? finish(work) : applied.then(() => finish(work));
+  return deps.share.run(() => {
+    const applied = applyOne(first, 0, work);
+    return applied === undefined ? finish(work) : applied.then(() => finish(work));
+  });
 }
 
 async function applyAll(work: Application): Promise<void> {

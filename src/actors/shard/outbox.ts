@@ -90,7 +90,8 @@ function decodeRow(id: string, text: string): OutboxRow | undefined {
 /** Which rows a shard has, and whose they are. */
 export class OutboxIndex {
   readonly #rows = new Map<string, ActorId>();
-  readonly #byActor = new Map<ActorId, Set<string>>();
+  /** Rows of each actor: its only one, or all of them. Most have one. */
+  readonly #byActor = new Map<ActorId, string | Set<string>>();
 
   get size(): number {
     return this.#rows.size;
@@ -102,9 +103,10 @@ export class OutboxIndex {
 
   add(id: string, actor: ActorId): void {
     this.#rows.set(id, actor);
-    let own = this.#byActor.get(actor);
-    if (!own) this.#byActor.set(actor, own = new Set());
-    own.add(id);
+    const own = this.#byActor.get(actor);
+    if (own === undefined) this.#byActor.set(actor, id);
+    else if (typeof own === "string") this.#byActor.set(actor, new Set([own, id]));
+    else own.add(id);
   }
 
   remove(id: string): void {
@@ -112,12 +114,13 @@ export class OutboxIndex {
     if (actor === undefined) return;
     this.#rows.delete(id);
     const own = this.#byActor.get(actor);
-    own?.delete(id);
-    if (own?.size === 0) this.#byActor.delete(actor);
+    if (typeof own === "object") own.delete(id);
+    if (own === id || (typeof own === "object" && own.size === 0)) this.#byActor.delete(actor);
   }
 
   /** Rows of one actor. */
   of(actor: ActorId): string[] {
-    return [...this.#byActor.get(actor) ?? []];
+    const own = this.#byActor.get(actor) ?? [];
+    return typeof own === "string" ? [own] : [...own];
   }
 }

@@ -194,9 +194,14 @@ export class ShardWorker {
       while (this.#state !== "gone" && this.#hasWork()) {
         const place = slots.enter(this.#name);
         if (place !== undefined) await place;
+        const commands = this.#nextBatch();
+        this.#workSince = commands[0]?.arrivedAt;
         try {
-          await this.#process(this.#nextBatch());
+          await this.#attempt(commands, undefined);
+        } catch (cause) {
+          await this.#attemptAgain(commands, cause);
         } finally {
+          this.#workSince = undefined;
           slots.leave(this.#name);
         }
       }
@@ -223,23 +228,21 @@ export class ShardWorker {
       (this.#state === "draining" ? this.#rowChanges.isAny : this.#rowChanges.isDue);
   }
 
-  async #process(commands: QueuedCommand[]): Promise<void> {
-    let suspects: Set<ActorId> | undefined;
-    this.#workSince = commands[0]?.arrivedAt;
+  /** Tries a batch again until it is done, or the shard is gone. @param first why the first try failed */
+  async #attemptAgain(commands: QueuedCommand[], first: unknown): Promise<void> {
+    const suspects = new Set<ActorId>();
+    let failure = first;
     try {
       for (let attempt = 0;; attempt++) {
+        if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
+        else if (failure instanceof ActorExists) suspects.add(failure.actor);
+        else if (failure instanceof StoreTrouble) {
+          await this.#pause(attempt, failure.cause, commands);
+        } else throw failure;
         try {
-          try {
-            return await this.#attempt(commands, suspects);
-          } finally {
-            this.#turn.release();
-          }
+          return await this.#attempt(commands, suspects);
         } catch (cause) {
-          if (cause instanceof SeveralLarge) this.#cut(commands, cause.actors);
-          else if (cause instanceof ActorExists) (suspects ??= new Set()).add(cause.actor);
-          else if (cause instanceof StoreTrouble) {
-            await this.#pause(attempt, cause.cause, commands);
-          } else throw cause;
+          failure = cause;
         }
       }
     } catch (cause) {
@@ -248,8 +251,6 @@ export class ShardWorker {
         : new Moved();
       for (const command of commands) command.settle?.({ ok: false, error });
       throw cause;
-    } finally {
-      this.#workSince = undefined;
     }
   }
 
@@ -258,32 +259,36 @@ export class ShardWorker {
     commands: QueuedCommand[],
     suspects: ReadonlySet<ActorId> | undefined,
   ): Promise<void> {
-    if (this.#areTimersDue) await this.#loadTimers();
-    const known = commands.some(hasKey)
-      ? await findKnownResults(commands, this.shard, this.#deps)
-      : undefined;
-    const fresh = this.#freshOf(commands, known);
-    const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
-    const batches = applied instanceof Promise ? await applied : applied;
-    const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
-    const changes = this.#rowChanges.takeInto(plan.commit);
-    let result = NOTHING_WRITTEN;
-    if (this.#mustCommit(plan, changes)) {
-      try {
-        result = await this.#commit(plan.commit, commands);
-      } catch (cause) {
-        for (const { id } of batches) this.#deps.cache.drop(id, this.lease);
-        throw cause;
+    try {
+      if (this.#areTimersDue) await this.#loadTimers();
+      const known = commands.some(hasKey)
+        ? await findKnownResults(commands, this.shard, this.#deps)
+        : undefined;
+      const fresh = this.#freshOf(commands, known);
+      const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
+      const batches = applied instanceof Promise ? await applied : applied;
+      const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
+      const changes = this.#rowChanges.takeInto(plan.commit);
+      let result = NOTHING_WRITTEN;
+      if (this.#mustCommit(plan, changes)) {
+        try {
+          result = await this.#commit(plan.commit, commands);
+        } catch (cause) {
+          for (const { id } of batches) this.#deps.cache.drop(id, this.lease);
+          throw cause;
+        }
       }
+      this.#answer(batches, known, result);
+      if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
+      else this.#follow(batches, plan, changes);
+    } finally {
+      this.#turn.release();
     }
-    this.#answer(batches, known, result);
-    if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
-    else this.#follow(batches, plan, changes);
   }
 
   /** The commands that are to be applied. */
   #freshOf(commands: QueuedCommand[], known: KnownResults | undefined): QueuedCommand[] {
-    return known === undefined && !commands.some(isOfTimer)
+    return known === undefined && !commands.some(({ timer }) => timer !== undefined)
       ? commands
       : commands.filter((command) => !known?.has(command) && this.#isDue(command));
   }
@@ -317,17 +322,18 @@ export class ShardWorker {
 
   /** Does what follows from a commit: rows, timers, the cache, effects. */
   #follow(batches: ActorBatch[], plan: BatchPlan, changes: TakenChanges): void {
-    const { timers, lane, cache, perform, observe, spans } = this.#deps;
+    const { timers, lane, cache, clock, perform, observe, spans } = this.#deps;
     const { commit, rows, samples } = plan;
     this.#rowChanges.committed(changes);
     for (const id of commit.outboxDrop) this.rows.remove(id);
     for (const row of rows) this.rows.add(row.id, row.actor);
     for (const id of commit.timersClear) timers.clear(this.shard, id);
     for (const id in commit.timersSet) timers.set(this.shard, id, commit.timersSet[id] ?? 0);
+    const now = clock.monotonic();
     for (const { id, entry: { actor } } of batches) {
       const isGrowing = actor.exists() && actor.isGrowing();
-      lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing);
-      cache.unpin(id, this.lease);
+      lane.note(id, this.lease, isGrowing ? actor.weight() : 0, isGrowing, now);
+      cache.unpin(id, this.lease, now);
     }
     if (rows.length > 0) perform(this, rows);
     if (samples.length > 0) observe(samples);
@@ -383,10 +389,6 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
-}
-
-function isOfTimer({ timer }: QueuedCommand): boolean {
-  return timer !== undefined;
 }
 
 /** Asks for the next turn of a workflow that is growing. */

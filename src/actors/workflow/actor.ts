@@ -164,6 +164,8 @@ class WorkflowActor implements HotActor {
     const taken = takeChanges(state);
     if (taken.index !== undefined) taken.index = this.#indexEntry(taken.index);
     if (drop.length > 0) taken.drop.unshift(...drop);
+    const isDeleted = taken.effects.some(({ type }) => type === "delete-workflow");
+    if (extra.length === 0 && !isDeleted) return taken as Taken;
     const uid = state.header.metadata.uid ?? "";
     for (const effect of taken.effects) {
       extra.push(
