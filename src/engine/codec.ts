@@ -221,7 +221,7 @@ type StoredArguments = { [K in typeof SPEC_MEMBERS[number]]?: Arguments };
 const SPEC_MEMBERS = ["spec", "storedWorkflowTemplateSpec"] as const;
 
 /** Stands in the place of arguments, so that members keep their order. */
-const ELSEWHERE = "{}";
+const ELSEWHERE: Arguments = {};
 
 function withArguments(
   { schema: _schema, ...specs }: StoredSpecs & { schema?: number },

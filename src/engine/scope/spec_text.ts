@@ -3,7 +3,7 @@
  * pieces, between which the arguments stand.
  */
 import { isShared } from "../../base/shared_json.ts";
-import type { WorkflowSpec } from "../../spec/manifest.ts";
+import type { Arguments, WorkflowSpec } from "../../spec/manifest.ts";
 
 /** The text of a spec before and after its arguments. */
 interface Pieces {
@@ -21,17 +21,25 @@ const known = new WeakMap<object, Pieces[]>();
 
 /**
  * The spec as JSON.
- * @param given the text of its arguments, if it is to be another one. It is left out when the spec has no arguments
+ * @param given what stands in the place of its arguments, if it has any. @default these themselves
  */
-export function specText(spec: WorkflowSpec, given?: string): string {
-  const pieces = piecesOf(spec);
+export function specText(
+  spec: WorkflowSpec,
+  given: Arguments | undefined = spec.arguments,
+): string {
+  const { templates } = spec;
+  // One without templates is short.
+  const pieces = templates === undefined || !isShared(templates)
+    ? undefined
+    : piecesOf(spec, templates);
+  if (pieces === undefined) {
+    return JSON.stringify(spec.arguments === undefined ? spec : { ...spec, arguments: given });
+  }
   if (spec.arguments === undefined) return `${pieces.before}${pieces.after}`;
-  return `${pieces.before}${given ?? JSON.stringify(spec.arguments)}${pieces.after}`;
+  return `${pieces.before}${JSON.stringify(given)}${pieces.after}`;
 }
 
-function piecesOf(spec: WorkflowSpec): Pieces {
-  const { templates } = spec;
-  if (templates === undefined || !isShared(templates)) return cut(spec);
+function piecesOf(spec: WorkflowSpec, templates: object): Pieces {
   let kept = known.get(templates);
   if (kept === undefined) known.set(templates, kept = []);
   const found = kept.find((pieces) => isSame(pieces, spec));
