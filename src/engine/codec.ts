@@ -221,7 +221,7 @@ type StoredArguments = { [K in typeof SPEC_MEMBERS[number]]?: Arguments };
 const SPEC_MEMBERS = ["spec", "storedWorkflowTemplateSpec"] as const;
 
 /** Stands in the place of arguments, so that members keep their order. */
-const ELSEWHERE = "{}";
+const ELSEWHERE: Arguments = {};
 
 function withArguments(
   { schema: _schema, ...specs }: StoredSpecs & { schema?: number },
@@ -318,7 +318,8 @@ function hasOtherWait({ runtime: { waits }, shownWait, nodes }: WorkflowState): 
 function shownEntry(state: WorkflowState): IndexEntry {
   const since = state.shownWait = waitsSince(state.runtime.waits, state.nodes);
   const entry = indexEntry(state);
-  return since === undefined ? entry : { ...entry, waitsSince: since };
+  if (since !== undefined) entry.waitsSince = since;
+  return entry;
 }
 
 /** What lists show of a workflow, as far as its header tells. */
@@ -328,14 +329,15 @@ export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntr
   const createdAt = creationTimestamp === undefined || creationTimestamp === null
     ? 0
     : Date.parse(creationTimestamp);
-  return {
+  const entry: IndexEntry = {
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
     labels: { ...metadata.labels },
     phase,
     createdAt: Math.min(createdAt, startedAt ?? createdAt, finishedAt ?? createdAt),
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(finishedAt === undefined ? {} : { finishedAt }),
   };
+  if (startedAt !== undefined) entry.startedAt = startedAt;
+  if (finishedAt !== undefined) entry.finishedAt = finishedAt;
+  return entry;
 }

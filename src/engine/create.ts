@@ -1,4 +1,5 @@
 /** Makes the state of a workflow from a submitted object, or from one that has run before (imports, resubmits). */
+import { inOnePiece } from "../base/flat_text.ts";
 import { cloneJson } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
@@ -32,6 +33,7 @@ export function createWorkflow(
 ): WorkflowState {
   checkCount(workflow, env);
   const { metadata, spec, status } = cloneJson(workflow);
+  if (metadata.name !== undefined) metadata.name = inOnePiece(metadata.name);
   const imported = status?.nodes === undefined ? [] : importNodes(status.nodes);
   const nodes = new Map(imported.map((node) => [node.id, node]));
   const phase = status?.phase ?? "";

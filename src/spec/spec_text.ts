@@ -3,7 +3,7 @@
  * pieces, between which the arguments stand.
  */
 import { isShared } from "../base/shared_json.ts";
-import type { WorkflowSpec } from "./manifest.ts";
+import type { Arguments, WorkflowSpec } from "./manifest.ts";
 
 /** The text of a spec before and after its arguments. */
 interface Pieces {
@@ -21,20 +21,26 @@ const known = new WeakMap<object, Pieces[]>();
 
 /**
  * The spec as JSON.
- * @param given the text of its arguments, if it is to be another one. It is left out when the spec has no arguments
+ * @param given what stands in the place of its arguments, if it has any. @default these themselves
  */
-export function specText(spec: WorkflowSpec, given?: string): string {
-  const kept = keptPieces(spec);
-  if (kept === undefined && given === undefined) return JSON.stringify(spec);
-  const { before, after } = kept ?? cut(spec);
-  if (spec.arguments === undefined) return before + after;
-  return before + (given ?? JSON.stringify(spec.arguments)) + after;
+export function specText(
+  spec: WorkflowSpec,
+  given: Arguments | undefined = spec.arguments,
+): string {
+  const { templates } = spec;
+  // One without templates is short.
+  const pieces = templates === undefined || !isShared(templates)
+    ? undefined
+    : piecesOf(spec, templates);
+  if (pieces === undefined) {
+    const isOwn = spec.arguments === undefined || spec.arguments === given;
+    return JSON.stringify(isOwn ? spec : { ...spec, arguments: given });
+  }
+  if (spec.arguments === undefined) return `${pieces.before}${pieces.after}`;
+  return `${pieces.before}${JSON.stringify(given)}${pieces.after}`;
 }
 
-/** The pieces of a spec with shared templates; undefined for another one. */
-function keptPieces(spec: WorkflowSpec): Pieces | undefined {
-  const { templates } = spec;
-  if (templates === undefined || !isShared(templates)) return undefined;
+function piecesOf(spec: WorkflowSpec, templates: object): Pieces {
   let kept = known.get(templates);
   if (kept === undefined) known.set(templates, kept = []);
   for (const pieces of kept) if (isSame(pieces, spec)) return pieces;

@@ -15,7 +15,7 @@ import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { findStep, getTask, isLoop } from "../scope/frame_steps.ts";
-import { nodeId } from "../scope/names.ts";
+import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
 import { getNode, nodeByName } from "../tree.ts";
@@ -95,7 +95,7 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
   for (;;) {
     const task = dag.ready[dag.firstReady];
     if (task === undefined) break;
-    const existing = nodeByName(turn, `${node.name}.${dag.plan.names[task] ?? ""}`);
+    const existing = nodeByName(turn, memberName(node.name, dag.plan.names[task] ?? ""));
     beginIfUntouched(turn, existing);
     if (dag.begun[task] === 0 && existing === undefined) {
       if (!beginTask(turn, node, frame, dag, task)) return;
@@ -156,7 +156,7 @@ function taskNode(
   links: Links,
   type: "Skipped" | "TaskGroup",
 ): NodeRecord {
-  const name = `${node.name}.${task.name}`;
+  const name = memberName(node.name, task.name);
   const call = memberCall(turn, node, node, { step: task, name }, links);
   const made = newNode(turn, call, type, "Running");
   made.nodeFlag = {};
@@ -262,5 +262,5 @@ function taskAt(frame: Frame, number: number | undefined): DagTask | undefined {
 }
 
 function taskId(turn: Turn, node: NodeRecord, task = ""): string {
-  return nodeId(workflowName(turn.state), `${node.name}.${task}`);
+  return nodeId(workflowName(turn.state), memberName(node.name, task));
 }

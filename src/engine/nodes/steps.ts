@@ -6,7 +6,7 @@ import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { isLoop } from "../scope/frame_steps.ts";
-import { displayNameOf, nodeId } from "../scope/names.ts";
+import { displayNameOf, groupName, nodeId } from "../scope/names.ts";
 import { groupBaseNames, groupCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
 import { getNode, nodeByName } from "../tree.ts";
@@ -61,7 +61,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
 }
 
 function groupAt(turn: Turn, { name }: NodeRecord, index: number): NodeRecord | undefined {
-  return nodeByName(turn, `${name}[${index}]`);
+  return nodeByName(turn, groupName(name, index));
 }
 
 /** A daemon that ended by itself, unless its step tolerates that. */
@@ -90,7 +90,7 @@ function addGroup(
   index: number,
   previous: NodeRecord | undefined,
 ): void {
-  const name = `${node.name}[${index}]`;
+  const name = groupName(node.name, index);
   const id = nodeId(workflowName(turn.state), name);
   const group = blankNode(
     id,

@@ -2,6 +2,7 @@
  * Nodes whose work is a task of an executor: how the task starts, and what it reports. A report changes nothing when it is
  * not about the present task of a node, or when the node has ended.
  */
+import { flatText } from "../../base/flat_text.ts";
 import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
@@ -17,7 +18,7 @@ import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
 import { membersOf } from "../live.ts";
-import { nodeId, podName } from "../scope/names.ts";
+import { memberName, nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -42,7 +43,7 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   createContainers(turn, node, template);
   emit(turn, {
     type: "start-task",
-    id: `start/${taskId(turn, node)}`,
+    id: flatText("start/", taskId(turn, node)),
     task: taskSpec(turn, node, work),
   });
 }
@@ -70,7 +71,7 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
     template,
     includeResult: node.type !== "Pod" || isResultWanted(turn, node),
     podSpec: node.type === "HTTP" ? {} : podSpecOf(turn, spec),
-    artifactPrefix: `${workflow}/${pod}`,
+    artifactPrefix: flatText(workflow, "/", pod),
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
   if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
@@ -145,7 +146,7 @@ function pendingLimit({ timeout, pendingTimeout }: Template): number | undefined
 function createContainers(turn: Turn, node: NodeRecord, template: Template): void {
   if (template.containerSet === undefined) return;
   for (const container of template.containerSet.containers ?? []) {
-    const name = `${node.name}.${container.name ?? ""}`;
+    const name = memberName(node.name, container.name ?? "");
     const id = nodeId(workflowName(turn.state), name);
     if (turn.state.nodes.has(id)) continue;
     const dependencies = container.dependencies ?? [];
@@ -154,7 +155,7 @@ function createContainers(turn: Turn, node: NodeRecord, template: Template): voi
     made.boundary = node.id;
     made.parents = dependencies.length === 0
       ? [node.id]
-      : dependencies.map((other) => nodeId(workflowName(turn.state), `${node.name}.${other}`));
+      : dependencies.map((other) => nodeId(workflowName(turn.state), memberName(node.name, other)));
     made.templateName = node.templateName;
     if (node.templateRef !== undefined) made.templateRef = node.templateRef;
     made.templateScope = node.templateScope;

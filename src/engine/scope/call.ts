@@ -2,6 +2,7 @@
  * What runs a node: which template, for which step or hook, and with which variables. A call is never stored; it follows from
  * the manifest and the place of the node in the tree.
  */
+import { flatText } from "../../base/flat_text.ts";
 import type { Inputs, LifecycleHook, StepLike, Template } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord, Role } from "../records.ts";
@@ -244,7 +245,7 @@ function lifecycleOf(turn: Turn, { owner, hook = "" }: NodeRecord): LifecycleHoo
 export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Call {
   return {
     ...call,
-    name: `${wrapper.name}(${index})`,
+    name: flatText(wrapper.name, "(", String(index), ")"),
     role: "attempt",
     owner: wrapper,
     index,

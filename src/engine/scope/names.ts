@@ -2,6 +2,7 @@
  * Names and ids of nodes. Ids are derived from names, so a manifest gives the same ids everywhere, and a node is found without
  * an index.
  */
+import { flatText, inOnePiece } from "../../base/flat_text.ts";
 import type { Json } from "../../base/json.ts";
 import { exactJson, isPlainMap } from "./raw_json.ts";
 
@@ -40,32 +41,43 @@ let lastId = { workflow: "", name: "", id: "" };
 export function nodeId(workflow: string, name: string): string {
   if (name === workflow) return workflow;
   if (lastId.name !== name || lastId.workflow !== workflow) {
-    lastId = { workflow, name, id: `${workflow}-${fnv1a(name)}` };
+    lastId = { workflow, name, id: flatText(workflow, "-", String(fnv1a(name))) };
   }
   return lastId.id;
+}
+
+/** Full name of a step group. */
+export function groupName(steps: string, index: number): string {
+  return flatText(steps, "[", String(index), "]");
+}
+
+/** Full name of a step in a step group, of a task in a DAG, or of a container in a pod. */
+export function memberName(around: string, member: string): string {
+  return flatText(around, ".", member);
 }
 
 /** The name that people see: without the names of the boundary and the step group. */
 export function displayNameOf(name: string, boundaryName: string | undefined): string {
   if (boundaryName === undefined || !name.startsWith(boundaryName)) return name;
   const rest = name.slice(boundaryName.length);
-  if (rest.startsWith(".")) return rest.slice(1);
+  if (rest.startsWith(".")) return inOnePiece(rest.slice(1));
   const group = /^\[\d+\]/.exec(rest)?.[0];
   if (group === rest) return rest;
   const short = group === undefined ? rest : rest.slice(group.length);
-  return short.startsWith(".") ? short.slice(1) : short;
+  return inOnePiece(short.startsWith(".") ? short.slice(1) : short);
 }
 
 /** Kubernetes pod name: workflow, template and the hash of the node's name. */
 export function podName(workflow: string, name: string, template: string | undefined): string {
   if (name === workflow) return workflow;
   const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
-  return `${prefix.slice(0, 242)}-${fnv1a(name)}`;
+  return flatText(prefix.slice(0, 242), "-", String(fnv1a(name)));
 }
 
 /** Name of a loop element: `base(index:item)`. */
 export function loopName(base: string, index: number, item: Json): string {
-  return `${base}(${index}:${describeItem(item).replaceAll(/[()]/g, "")})`;
+  const shown = describeItem(item).replaceAll(/[()]/g, "");
+  return flatText(base, "(", String(index), ":", shown, ")");
 }
 
 /** A loop item inside a name: a text as it is, a map as sorted pairs, a list separated by blanks. */

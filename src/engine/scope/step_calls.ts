@@ -6,6 +6,7 @@ import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
 import { expandStep, isPlain } from "./expansion.ts";
 import { groupIndexOf } from "./frame_steps.ts";
+import { memberName } from "./names.ts";
 import { type References, stepReferences } from "./references.ts";
 
 /** Every step of a group, loops expanded. @throws as {@link expandStep} */
@@ -51,7 +52,7 @@ export function groupBaseNames(frame: Frame, group: NodeRecord): string[] {
 }
 
 function baseName(group: NodeRecord, step: string): string {
-  return `${group.name}.${step}`;
+  return memberName(group.name, step);
 }
 
 /** The calls of a task: one, or the elements of its loop. @throws as {@link expandStep} */
@@ -63,6 +64,6 @@ export function taskCalls(
 ): ExpandedCall[] {
   const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task.name));
   const calls: ExpandedCall[] = [];
-  addCalls(turn, frame, task, `${boundary.name}.${task.name}`, referencesOf, calls);
+  addCalls(turn, frame, task, memberName(boundary.name, task.name), referencesOf, calls);
   return calls;
 }
