@@ -3,6 +3,7 @@
  * only what changed is put in. Bounded by the text they hold; those not asked for longest go, and all that rest for a while:
  * most of what changed wave by wave waits now, and memory follows what runs.
  */
+import { newTable } from "../base/table.ts";
 import type { ActorId, Change, StoredActor } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
 
@@ -21,18 +22,20 @@ export function isOlder(a: Version, b: Version): boolean {
 }
 
 /** A view after a change. */
-function changed(view: View, { put, drop }: Change): View {
-  const parts = { ...view.parts };
-  let { size } = view;
-  const replace = (key: string, text: string | undefined) => {
-    size += partSize(key, text) - partSize(key, parts[key]);
-  };
+function changed({ parts: before, size: sizeBefore, at }: View, { put, drop }: Change): View {
+  const parts = newTable<string>();
+  for (const key in before) parts[key] = before[key] as string;
+  let size = sizeBefore;
   for (const key of drop) {
-    replace(key, undefined);
+    size -= partSize(key, parts[key]);
     delete parts[key];
   }
-  for (const key in put) replace(key, put[key]);
-  return { ...view, parts: Object.assign(parts, put), size };
+  for (const key in put) {
+    const text = put[key] as string;
+    size += partSize(key, text) - partSize(key, parts[key]);
+    parts[key] = text;
+  }
+  return { parts, size, at };
 }
 
 export interface ViewsOptions {

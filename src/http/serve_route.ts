@@ -192,12 +192,12 @@ function senderOf({ isAnyone, identity }: Caller): BodySender {
   return { type: "identity", key: `${identity.issuer ?? ""} ${identity.subject ?? ""}` };
 }
 
-async function answerResponse(
+function answerResponse(
   answer: JsonObject | string,
   deps: AppDeps,
   env: RequestEnv,
   reads: Deadlines,
-): Promise<Response> {
+): Response | Promise<Response> {
   workingOn("request", env.requestId);
   if (typeof answer !== "string" && isLargeAnswer(answer)) {
     const { hold } = env;
@@ -205,8 +205,8 @@ async function answerResponse(
     return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
   }
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  const isShort = text.length <= LENGTH_AT_ONCE;
-  return jsonResponse(isShort ? escapeMarkup(text) : await escapedInTurns(text), deps, env);
+  if (text.length <= LENGTH_AT_ONCE) return jsonResponse(escapeMarkup(text), deps, env);
+  return escapedInTurns(text).then((escaped) => jsonResponse(escaped, deps, env));
 }
 
 /** A long text, escaped in pieces, so that others get their turn. */

@@ -12,20 +12,23 @@ import type { Call } from "./route.ts";
 import type { Turns } from "../platform/turns.ts";
 import { keepsPath, keepsWhole, project, type Projection } from "./projection.ts";
 
+/** The members of a workflow as JSON. */
+interface Members {
+  metadata: JsonObject;
+  spec: JsonObject;
+  status?: JsonObject;
+}
+
 /** A workflow as answers show it; `status` is always there. */
 export function workflowWire(workflow: Workflow, projection?: Projection): JsonObject {
-  const shown: JsonObject = {
-    metadata: workflow.metadata as JsonObject,
-    spec: workflow.spec as unknown as JsonObject,
-    // Nodes as the engine shows them have all members.
-    status: statusWire(workflow.status as unknown as JsonObject | undefined, true),
-  };
-  if (projection === undefined) return shown;
+  const { metadata, spec, status = {} } = workflow as unknown as Members;
+  // Nodes as the engine shows them have all members.
+  if (projection === undefined) return { metadata, spec, status: statusWire(status, true) };
   if (!keepsWhole(projection, "metadata") || !keepsWhole(projection, "spec")) {
-    return completed(project(shown, projection));
+    return completed(project({ metadata, spec, status }, projection));
   }
-  const { status } = project({ status: shown.status ?? {} }, projection);
-  return { ...shown, status: statusWire(isJsonObject(status) ? status : undefined) };
+  const { status: kept } = project({ status }, projection);
+  return { metadata, spec, status: statusWire(isJsonObject(kept) ? kept : undefined) };
 }
 
 /** The same without a projection: as text, unless it is so large that it is to be written in pieces. */

@@ -122,11 +122,14 @@ export function archiving(
   }];
 }
 
-/** An answer that shows the workflow. It shares its deeper levels with the state, which never changes those in place. */
-export function answerWith(view: Workflow): Answer {
-  const workflow = { ...view, metadata: { ...view.metadata } };
+/**
+ * An answer that shows the workflow; the view becomes its own. It shares its deeper levels with the state, which never changes
+ * those in place.
+ */
+export function answerWith(workflow: Workflow): Answer {
+  const metadata = workflow.metadata = { ...workflow.metadata };
   return (version: Version | undefined) => {
-    if (version !== undefined) workflow.metadata.resourceVersion = version;
+    if (version !== undefined) metadata.resourceVersion = version;
     return workflow;
   };
 }

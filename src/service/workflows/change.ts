@@ -30,8 +30,11 @@ export interface Excerpt<Form> {
 }
 
 /** Parts of a workflow as watchers see it. A very large one has no nodes, because watchers get it again with every change. */
-export function watchedParts(parts: Record<string, string>): Record<string, string> {
-  if (sizeOfParts(parts) <= MAX_WATCHED_SIZE) return parts;
+export function watchedParts(
+  parts: Record<string, string>,
+  size: number = sizeOfParts(parts),
+): Record<string, string> {
+  if (size <= MAX_WATCHED_SIZE) return parts;
   const isShown = ([key]: [string, string]) => !key.startsWith(NODE_PART_PREFIX);
   return Object.fromEntries(Object.entries(parts).filter(isShown));
 }
@@ -76,10 +79,11 @@ export class WorkflowChange {
     this.version = change.version;
     this.namespace = namespace;
     this.name = name.join("/");
-    const parts = watchedParts(stored.parts);
+    const size = sizeOfParts(stored.parts);
+    const parts = watchedParts(stored.parts, size);
     this.#keepsSource = options.keepsSource === true;
     // The text of the whole object may come beside the parts.
-    this.size = sizeOfParts(parts) * (this.#keepsSource ? 2 : 1);
+    this.size = (parts === stored.parts ? size : sizeOfParts(parts)) * (this.#keepsSource ? 2 : 1);
     this.isWaiting = change.index?.waitsSince !== undefined;
     this.#change = change;
     this.#stored = parts === stored.parts ? stored : { ...stored, parts };

@@ -62,10 +62,13 @@ export function* workflowSteps(stored: StoredActor, known: Known = {}): Steps<Wo
     known.onUnreadable?.("workflow", stored.id, { err: cause });
     return standIn(stored, known.index, cause);
   }
-  return {
-    ...workflow,
-    metadata: { ...workflow.metadata, resourceVersion: stored.version },
-  };
+  return withVersion(workflow, stored);
+}
+
+/** Intentionally changed in place: what was just loaded is nobody else's. */
+function withVersion(workflow: Workflow, { version }: StoredActor): Workflow {
+  workflow.metadata.resourceVersion = version;
+  return workflow;
 }
 
 /** The workflow without its nodes, and without what follows from them; undefined when it cannot be read. */
@@ -73,7 +76,7 @@ export function headFromStored(stored: StoredActor, exactTimes = false): Workflo
   const head = stored.parts["s"] === undefined ? undefined : headOf(stored, exactTimes);
   // A spec that cannot be read comes as an empty one.
   if (head === undefined || Object.keys(head.spec).length === 0) return undefined;
-  return { ...head, metadata: { ...head.metadata, resourceVersion: stored.version } };
+  return withVersion(head, stored);
 }
 
 /** Reads the workflow of a stored actor of which nothing else is known. */
