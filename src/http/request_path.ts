@@ -8,12 +8,24 @@ export interface RequestContext {
 /** Path and query as they were sent. The URL of the Request may have lost its dot segments. */
 export function rawTarget(request: Request, env: unknown): { path: string; query: string } {
   const sent = (env as RequestContext | undefined)?.incoming?.url;
-  const target = sent !== undefined && sent.startsWith("/")
-    ? sent
-    : request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
-  const at = target.search(/[?#]/);
-  if (at < 0) return { path: target || "/", query: "" };
-  return { path: target.slice(0, at) || "/", query: target.slice(at + 1).replace(/#.*$/s, "") };
+  const isRaw = sent !== undefined && sent.startsWith("/");
+  const text = isRaw ? sent : request.url;
+  const from = isRaw ? 0 : endOfOrigin(text);
+  const fragment = text.indexOf("#", from);
+  const end = fragment < 0 ? text.length : fragment;
+  const mark = text.indexOf("?", from);
+  if (mark < 0 || mark > end) return { path: text.slice(from, end) || "/", query: "" };
+  return { path: text.slice(from, mark) || "/", query: text.slice(mark + 1, end) };
+}
+
+/** Where the path begins in the URL of a request. */
+function endOfOrigin(url: string): number {
+  const host = url.indexOf("://") + 3;
+  for (let at = host; at < url.length; at++) {
+    const char = url.charAt(at);
+    if (char === "/" || char === "?" || char === "#") return at;
+  }
+  return url.length;
 }
 
 /** An empty segment, or one that begins with a dot. */

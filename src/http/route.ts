@@ -17,6 +17,7 @@ import type { Messages } from "./stream.ts";
 export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   /** Name of the route's operation. */
   operation: string;
+  /** What it reads of workflows is held until the request is answered. */
   service: ServiceDeps;
   caller: Caller;
   /** Path parameters by name; the last one may be "". */

@@ -56,17 +56,17 @@ export class RouteTable<T> {
 
 /** @param from where the next segment begins */
 function findBelow<T>(place: Place<T>, method: string, path: string, from: number): T | undefined {
-  const slash = path.indexOf("/", from);
-  const isLast = slash < 0;
-  const word = path.slice(from, isLast ? path.length : slash);
+  const end = endOf(path, from);
+  const isLast = end === path.length;
+  const word = path.slice(from, end);
   const named = place.words.get(word);
   const found = named &&
-    (isLast ? named.ends.get(method) : findBelow(named, method, path, slash + 1));
+    (isLast ? named.ends.get(method) : findBelow(named, method, path, end + 1));
   if (found !== undefined) return found;
   const { param } = place;
   // Only at its end a path may have an empty segment.
   if (param !== undefined && (isLast || word !== "")) {
-    const after = isLast ? param.ends.get(method) : findBelow(param, method, path, slash + 1);
+    const after = isLast ? param.ends.get(method) : findBelow(param, method, path, end + 1);
     if (after !== undefined) return after;
   }
   return place.rests.get(method);
@@ -91,17 +91,25 @@ export function paramsReader(template: string): (path: string) => Record<string,
     return value;
   };
   return (path) => {
-    const segments = path.split("/");
     const params: Record<string, string> = {};
+    let from = 0;
+    let at = 0;
     for (const { name, index } of places) {
+      for (; at < index && from <= path.length; at++) from = endOf(path, from) + 1;
       const value = name === "path"
-        ? segments.slice(index).map((segment) => read(segment, index)).join("/")
-        : read(segments[index] ?? "", index);
+        ? path.slice(from).split("/").map((segment) => read(segment, index)).join("/")
+        : read(path.slice(from, endOf(path, from)), index);
       if (name === "namespace") checkNamespace(value);
       params[name] = value;
     }
     return params;
   };
+}
+
+/** Where the segment ends that begins at a position. */
+function endOf(path: string, from: number): number {
+  const slash = path.indexOf("/", from);
+  return slash < 0 ? path.length : slash;
 }
 
 /** Kubernetes allows what may be a label of a domain name. */

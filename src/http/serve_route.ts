@@ -12,7 +12,6 @@ import { workingOn } from "../base/work.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { StaleManifests } from "../service/events/intake.ts";
-import { Hold } from "../service/workflows/large_reads.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { type BodyLimits, decodeBody, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
@@ -111,8 +110,9 @@ async function attempt(
     workingOn("request", env.requestId);
     const value = decodeBody(text, route.body, served.maxMembers);
     const warnings: string[] = [];
+    const hold = env.hold ??= service.workflows.newHold();
     const call: Call = {
-      service,
+      service: { ...service, workflows: service.workflows.heldBy(hold) },
       operation: route.operation,
       caller,
       params,
@@ -126,11 +126,9 @@ async function attempt(
       warn: (text) => void warnings.push(text),
     };
     framing = abort && framingOf(headers);
-    const { large } = service.workflows;
-    const hold = env.hold ??= new Hold(large);
     const response = route.kind === "unary"
-      ? await answerResponse(await large.within(hold, () => route.run(call)), deps, env, reads)
-      : await large.within(hold, () => respond(route, served, request, env, call, abort));
+      ? await answerResponse(await route.run(call), deps, env, reads)
+      : await respond(route, served, request, env, call, abort);
     return withNotes(response, call, warnings);
   } catch (error) {
     if (error instanceof StaleManifests && !isAgain) throw error;

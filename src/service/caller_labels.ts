@@ -57,12 +57,13 @@ export function withActorLabels<T extends Labelled>(
 
 /** Label changes that name the creator of an object. Shared, so not to be changed. */
 export function creatorLabels(identity: Identity, labelPrefix: string): LabelChanges {
-  return remembered(identity, labelPrefix, () => readLabels("creator", identity, labelPrefix));
+  const make = () => readLabels("creator", identity, labelPrefix);
+  return remembered(identity, "creator", labelPrefix, make);
 }
 
 /** The same for a workflow, which nobody may assign to an instance. */
 export function newWorkflowLabels(identity: Identity, labelPrefix: string): LabelChanges {
-  return remembered(identity, `new ${labelPrefix}`, () => ({
+  return remembered(identity, "creator of a workflow", labelPrefix, () => ({
     [`${labelPrefix}controller-instanceid`]: null,
     ...readLabels("creator", identity, labelPrefix),
   }));
@@ -77,7 +78,7 @@ export function actorLabels(
   action: CallerAction | undefined,
   labelPrefix: string,
 ): LabelChanges {
-  return remembered(identity, `${action ?? "Set"} ${labelPrefix}`, () => {
+  return remembered(identity, action ?? "actor", labelPrefix, () => {
     const changes = readLabels("actor", identity, labelPrefix);
     const isKnown = Object.values(changes).some((value) => value !== null);
     if (action !== undefined && isKnown) changes[`${labelPrefix}action`] = action;
@@ -86,14 +87,21 @@ export function actorLabels(
 }
 
 // A memo of pure functions: an identity that outlives its request is asked for its labels again and again.
-const known = new WeakMap<Identity, Map<string, LabelChanges>>();
+const known = new WeakMap<Identity, Map<string, { labelPrefix: string; labels: LabelChanges }>>();
 
-function remembered(identity: Identity, key: string, make: () => LabelChanges): LabelChanges {
+function remembered(
+  identity: Identity,
+  role: string,
+  labelPrefix: string,
+  make: () => LabelChanges,
+): LabelChanges {
   let all = known.get(identity);
   if (all === undefined) known.set(identity, all = new Map());
-  let labels = all.get(key);
-  if (labels === undefined) all.set(key, labels = Object.freeze(make()));
-  return labels;
+  let found = all.get(role);
+  if (found?.labelPrefix !== labelPrefix) {
+    all.set(role, found = { labelPrefix, labels: Object.freeze(make()) });
+  }
+  return found.labels;
 }
 
 function readLabels(

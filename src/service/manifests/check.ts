@@ -57,8 +57,7 @@ export async function checkManifest(
   thread: WorkThread | undefined,
 ): Promise<void> {
   const { kind, manifest, options } = check;
-  const isSmall = !isLarge(manifest.spec, check.templates.values());
-  if (thread === undefined || isSmall) return checkNow(check);
+  if (thread === undefined || isSmall(check)) return checkNow(check);
   const asked: CheckMessage = { kind, manifest, options, templates: [...check.templates] };
   let answer: string;
   try {
@@ -78,6 +77,11 @@ export async function checkManifest(
   if (refusal === null) return;
   if ("defect" in refusal) throw new Error(refusal.defect);
   throw new Problem(refusal.code, refusal.message, { status: refusal.status });
+}
+
+/** Tells whether a manifest and what it reaches are checked in no time. */
+export function isSmall({ manifest, templates }: ManifestCheck): boolean {
+  return !isLarge(manifest.spec, templates.values());
 }
 
 /** Tells whether work on a spec and the stored templates that it reaches may take long. */
@@ -136,7 +140,8 @@ export function answerCheck(text: string): string {
   }
 }
 
-function checkNow(check: ManifestCheck): void {
+/** Checks a manifest here. @throws {Problem} as the rules of its kind */
+export function checkNow(check: ManifestCheck): void {
   const { templates, options } = check;
   const findTemplate: FindTemplate = (kind, namespace, name) =>
     templates.get(`${kind}/${namespace}/${name}`);

@@ -17,7 +17,7 @@ import {
 } from "../../spec/validation/subscription.ts";
 import type { ValidationOptions } from "../../spec/validation/validate.ts";
 import type { ServiceDeps, ServiceSettings } from "../deps.ts";
-import { checkManifest, type ManifestCheck } from "./check.ts";
+import { checkManifest, checkNow, isSmall, type ManifestCheck } from "./check.ts";
 import { storedTemplatesOf } from "./stored_templates.ts";
 import { finderOf, loadReachedTemplates, type Reached } from "./template_access.ts";
 
@@ -42,6 +42,8 @@ export interface ReachedTemplates {
   /** Under the keys of `status.storedTemplates`. */
   stored: Readonly<Record<string, Template>>;
   manifests: Reached;
+  /** The workflow and all that it reaches are small. */
+  isSmall: boolean;
 }
 
 /**
@@ -60,8 +62,12 @@ export async function validateNewWorkflow(
   const templates = found instanceof Promise ? await found : found;
   const manifest = withNamespace(workflow, namespace);
   const bounded = optionsOf(deps.settings, options);
-  await checkManifest({ kind: "Workflow", manifest, templates, options: bounded }, deps.checks);
-  return { stored: storedOf(manifest, namespace, templates), manifests: templates };
+  const check = { kind: "Workflow", manifest, templates, options: bounded } as const;
+  const small = isSmall(check);
+  if (small) checkNow(check);
+  else await checkManifest(check, deps.checks);
+  const stored = storedOf(manifest, namespace, templates);
+  return { stored, manifests: templates, isSmall: small };
 }
 
 const NO_OPTIONS: ValidationOptions = Object.freeze({});

@@ -51,9 +51,10 @@ export async function createWorkflow(
   const reached = await validateNewWorkflow(deps, caller, workflow, namespace);
   const checked = withStoredTemplates(workflow, reached);
   if (request.dryRun === true) return checked;
-  const { manifests } = reached;
+  const { manifests, isSmall } = reached;
   const isChecked = manifests.size === 0;
-  return await storeWorkflow(deps, caller, { ...request, workflow: checked, isChecked, manifests });
+  const known = { isChecked, manifests, isSmall };
+  return await storeWorkflow(deps, caller, { ...request, workflow: checked, ...known });
 }
 
 /** A workflow without what only the server may write, with the labels of its creator. */
@@ -86,6 +87,8 @@ export interface StoreWorkflowRequest {
   serverDryRun?: boolean | undefined;
   /** The manifest is valid, whatever becomes of stored templates. */
   isChecked?: boolean;
+  /** It is known not to be large. */
+  isSmall?: boolean;
   /** Manifests that the workflow reaches, as they were just read. */
   manifests?: ReachedTemplates["manifests"];
   /** @default a new one */
@@ -108,7 +111,7 @@ export async function storeWorkflow(
 ): Promise<Workflow> {
   const normal = normalForm(request.workflow, workflowSchema());
   // The shard's owner needs time for a large one too.
-  if (isLarge(normal.spec)) await nextTurn();
+  if (request.isSmall !== true && isLarge(normal.spec)) await nextTurn();
   const requested = request.serverDryRun === true
     ? normal.metadata.namespace ?? request.namespace
     : request.namespace;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
-import type { StoredActor } from "../../store/port.ts";
+import type { LoadBounds, StoredActor } from "../../store/port.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
 import { Hold, LargeReads } from "./large_reads.ts";
 
@@ -15,15 +15,15 @@ const actor = (size: number): StoredActor => ({
 function request(large: LargeReads, size: number) {
   const hold = new Hold(large);
   const state = { hold, isIn: false };
-  const done = large.within(hold, () =>
-    large.load("a", (bounds) =>
-      Promise.resolve(
-        bounds !== undefined && size > bounds.maxSize
-          ? { ...actor(1), withoutNodes: true as const }
-          : actor(size),
-      ))).then(() => {
-      state.isIn = true;
-    });
+  const load = (bounds?: LoadBounds) =>
+    Promise.resolve(
+      bounds !== undefined && size > bounds.maxSize
+        ? { ...actor(1), withoutNodes: true as const }
+        : actor(size),
+    );
+  const done = large.load("a", load, hold).then(() => {
+    state.isIn = true;
+  });
   return { state, done };
 }
 
@@ -83,10 +83,8 @@ test("what is larger than all room is read alone", async () => {
 test("a request that holds room never waits for itself; outside of requests nothing waits", async () => {
   const large = new LargeReads(new ManualClock());
   const hold = new Hold(large);
-  await large.within(hold, async () => {
-    await large.enter(LARGE);
-    await large.enter(LARGE);
-  });
+  await large.enter(LARGE, hold);
+  await large.enter(LARGE, hold);
   expect(hold.size).toBe(2 * LARGE);
   await large.enter(LARGE);
   hold.release();

@@ -3,7 +3,6 @@
  * sent, so a few readers at once could use up the heap. Each request that reads one takes room for it, and holds it until
  * its answer is sent; the others wait. Small workflows, and the many requests that read nothing large, never wait.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { unavailable } from "../../base/problem.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
 import type { LoadBounds, StoredActor } from "../../store/port.ts";
@@ -51,7 +50,6 @@ export class Hold {
 }
 
 export class LargeReads {
-  readonly #holds = new AsyncLocalStorage<Hold>();
   readonly #loads = new FairLimiter(LOADS);
   readonly #patience: Deadlines;
   readonly #waiting: { size: number; begin: () => void }[] = [];
@@ -61,38 +59,35 @@ export class LargeReads {
     this.#patience = new Deadlines(clock, PATIENCE_MS);
   }
 
-  /** Runs a request. What it reads is held until it releases `hold`. */
-  within<T>(hold: Hold, work: () => Promise<T>): Promise<T> {
-    return this.#holds.run(hold, work);
-  }
-
   /**
    * Loads an actor; of a large one, once there is room for it.
    *
    * @param load loads it within bounds, or all of it
+   * @param hold see {@link enter}
    * @throws {Problem} Unavailable when there is no room for a long time
    */
   async load(
     namespace: string,
     load: (bounds?: LoadBounds) => Promise<StoredActor | undefined>,
+    hold?: Hold,
   ): Promise<StoredActor | undefined> {
     const small = await load(SMALL_ACTOR);
     if (small?.withoutNodes !== true) return small;
     return await this.#loads.run(namespace, async () => {
       const stored = await load();
-      if (stored !== undefined) await this.enter(sizeOfParts(stored.parts));
+      if (stored !== undefined) await this.enter(sizeOfParts(stored.parts), hold);
       return stored;
     });
   }
 
   /**
-   * Takes room for what was read, on behalf of the request at work. One that already holds some goes on at once, because
-   * it could wait for itself. Outside of requests nothing is held.
+   * Takes room for what was read.
    *
+   * @param hold of the request at work. One that already holds some goes on at once, because it could wait for itself. Absent:
+   * outside of requests nothing is held
    * @throws {Problem} Unavailable when there is none for a long time
    */
-  async enter(size: number): Promise<void> {
-    const hold = this.#holds.getStore();
+  async enter(size: number, hold?: Hold): Promise<void> {
     if (hold === undefined || size <= SMALL_ACTOR.maxSize) return;
     if (hold.size === 0) await this.#wait(size);
     else this.#used += size;

@@ -139,7 +139,7 @@ async function shownItems(
   page: ListPage,
   { query, isWanted, exactTimes }: Shown,
 ): Promise<ShownItem[]> {
-  await deps.workflows.large.enter(sizeOfPage(page));
+  await deps.workflows.enter(sizeOfPage(page));
   const items: ShownItem[] = [];
   const turns = new Turns();
   for (const item of page.items) {

@@ -3,11 +3,18 @@ import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
 import type { ActorId, Change, LoadBounds, Store, StoredActor } from "../../store/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Version } from "../../store/version.ts";
-import { LargeReads } from "./large_reads.ts";
+import { Hold, LargeReads } from "./large_reads.ts";
 
 export interface WorkflowSource {
-  /** Room for those that are large. */
-  readonly large: LargeReads;
+  /** What a request holds that is about to begin: nothing yet. */
+  newHold(): Hold;
+  /** The same source for one request: what it finds has room until the hold is released. Outside of requests nothing is held. */
+  heldBy(hold: Hold): WorkflowSource;
+  /**
+   * Takes room for workflows of so many characters that the request has read in another way.
+   * @throws {Problem} Unavailable when there is none for a long time
+   */
+  enter(size: number): Promise<void>;
   /** The stored actor of a workflow; undefined when there is none. */
   find(namespace: string, name: string): Promise<StoredActor | undefined>;
   /** The same without nodes, unless there are few. */
@@ -25,6 +32,51 @@ const FEW_NODES: LoadBounds = { maxNodes: 10, maxSize: 2 ** 16 };
 /** Number of shards of a store on which no host has been started yet. */
 const DEFAULT_SHARDS = 64;
 
+/** What the sources of all requests share. */
+interface Shared {
+  large: LargeReads;
+  load(id: ActorId, bounds?: LoadBounds): Promise<StoredActor | undefined>;
+  actors: WorkflowSource["actors"];
+}
+
+class Source implements WorkflowSource {
+  readonly #shared: Shared;
+  readonly #hold: Hold | undefined;
+
+  constructor(shared: Shared, hold?: Hold) {
+    this.#shared = shared;
+    this.#hold = hold;
+  }
+
+  get actors(): WorkflowSource["actors"] {
+    return this.#shared.actors;
+  }
+
+  newHold(): Hold {
+    return new Hold(this.#shared.large);
+  }
+
+  heldBy(hold: Hold): WorkflowSource {
+    return new Source(this.#shared, hold);
+  }
+
+  enter(size: number): Promise<void> {
+    return this.#shared.large.enter(size, this.#hold);
+  }
+
+  async find(namespace: string, name: string): Promise<StoredActor | undefined> {
+    if (namespace === "" || name === "") return undefined;
+    const { large, load } = this.#shared;
+    const id = workflowActorId(namespace, name);
+    return await large.load(namespace, (bounds) => load(id, bounds), this.#hold);
+  }
+
+  async findHead(namespace: string, name: string): Promise<StoredActor | undefined> {
+    if (namespace === "" || name === "") return undefined;
+    return await this.#shared.load(workflowActorId(namespace, name), FEW_NODES);
+  }
+}
+
 /** Makes a source over a store. */
 export function createWorkflowSource(store: Store, clock: Clock): WorkflowSource {
   let shards: Promise<number> | undefined;
@@ -40,22 +92,13 @@ export function createWorkflowSource(store: Store, clock: Clock): WorkflowSource
   };
   const load = async (id: ActorId, bounds?: LoadBounds) =>
     await store.shards.loadActor(shardOf(id, await shardCount()), id, bounds);
-  const large = new LargeReads(clock);
-  return {
-    large,
-    async find(namespace, name) {
-      if (namespace === "" || name === "") return undefined;
-      const id = workflowActorId(namespace, name);
-      return await large.load(namespace, (bounds) => load(id, bounds));
-    },
-    async findHead(namespace, name) {
-      if (namespace === "" || name === "") return undefined;
-      return await load(workflowActorId(namespace, name), FEW_NODES);
-    },
+  return new Source({
+    large: new LargeReads(clock),
+    load,
     actors: {
       load: (id) => load(id),
       history: async (id, after) =>
         await store.query.history(shardOf(id, await shardCount()), id, after),
     },
-  };
+  });
 }

@@ -100,6 +100,7 @@ export async function submitWorkflow(
     workflow: withStoredTemplates(inPlace, reached),
     serverDryRun: options.serverDryRun,
     manifests: reached.manifests,
+    isSmall: reached.isSmall,
     idempotency: request.idempotency,
     trace: request.trace,
   });

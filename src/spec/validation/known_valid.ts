@@ -7,29 +7,35 @@ import { BoundedCache } from "../../base/bounded_cache.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { isShared } from "../../base/shared_json.ts";
 import { tagsOf } from "../../expr/templates/tags.ts";
-import type { Arguments, Template, WorkflowMetadata, WorkflowSpec } from "../manifest.ts";
+import type {
+  Arguments,
+  Parameter,
+  Template,
+  WorkflowMetadata,
+  WorkflowSpec,
+} from "../manifest.ts";
 
 /** What the validity of a workflow depends on, besides the rules for arguments themselves. */
 export interface ValidityFacts {
   own: WorkflowSpec;
   /** Spec of the template from which the whole spec is taken. */
   stored: WorkflowSpec | undefined;
-  /** Where labels and annotations come from. */
+  /** Where labels and annotations come from, besides these specs. */
   metadata: readonly (WorkflowMetadata | undefined)[];
   options: object;
 }
 
-/** What is known about one list of templates. */
+/** What is known about a spec of a stored template, or about a list of templates. */
 interface Known {
   /** What the rules check may depend on the values of arguments, or on stored templates. */
   isOpen: boolean;
-  /** Texts of the facts under which it was valid. */
+  /** Texts of the other facts under which it was valid. */
   valid: BoundedCache<string, true>;
 }
 
 const MAX_VALID = 32;
 
-// A memo of a pure function, by the shared templates.
+// A memo of a pure function, by what many workflows share.
 const known = new WeakMap<object, Known>();
 
 /**
@@ -37,39 +43,59 @@ const known = new WeakMap<object, Known>();
  * @param check throws when a rule is broken
  */
 export function checkOnce(facts: ValidityFacts, check: () => void): void {
-  const templates = (facts.stored ?? facts.own).templates;
-  const text = templates === undefined ? undefined : factsText(templates, facts);
-  if (templates === undefined || text === undefined) return check();
-  const { valid } = knownOf(templates);
-  if (valid.get(text)) return;
+  const { own, stored } = facts;
+  const source = stored ?? own.templates;
+  if (source === undefined || !isShared(source)) return check();
+  let found = known.get(source);
+  if (found === undefined) {
+    const isOpen = stored === undefined ? areOpen(own.templates ?? []) : isOpenSpec(stored);
+    known.set(source, found = { isOpen, valid: new BoundedCache(MAX_VALID) });
+  }
+  const text = found.isOpen ? undefined : factsText(facts);
+  if (text === undefined) return check();
+  if (found.valid.get(text)) return;
   check();
-  valid.set(text, true);
+  found.valid.set(text, true);
 }
 
-/** The facts as text; undefined if the validity may depend on more than these. */
-function factsText(templates: readonly Template[], facts: ValidityFacts): string | undefined {
-  const { own, stored, metadata, options } = facts;
-  if (!isShared(templates) || knownOf(templates).isOpen) return undefined;
-  // All arguments together follow from these two.
-  const given = argumentsText(own.arguments);
-  const byDefault = stored === undefined ? "" : remembered(argumentsTexts, stored, argumentsTextOf);
-  if (given === undefined || byDefault === undefined) return undefined;
-  const rest = ownText(own);
-  const below = stored === undefined ? "" : remembered(texts, stored, textWithoutArguments);
-  const values = `${given}\n${byDefault}`;
-  if (mayReach(rest) || mayReach(values) || mayReach(below)) return undefined;
-  let text = `${rest}\n${values}\n${below}\n${remembered(optionTexts, options, JSON.stringify)}`;
-  const ref = own.workflowTemplateRef;
-  if (ref !== undefined) text += `\n${JSON.stringify(ref)}`;
+function isOpenSpec({ templates = [], arguments: given, ...rest }: WorkflowSpec): boolean {
+  const text = argumentsText(given);
+  return text === undefined || mayReach(text) || mayReach(JSON.stringify(rest)) ||
+    areOpen(templates);
+}
+
+/** The facts about the workflow itself as text; undefined if the validity may depend on more than these. */
+function factsText({ own, metadata, options }: ValidityFacts): string | undefined {
+  let text = argumentsText(own.arguments);
+  if (text === undefined) return undefined;
+  for (const key in own) {
+    if (key === "templates" || key === "arguments" || key === "workflowTemplateRef") continue;
+    text += `${key}:${JSON.stringify(own[key as keyof WorkflowSpec])},`;
+  }
+  if (mayReach(text)) return undefined;
+  const { name = "", clusterScope = false } = own.workflowTemplateRef ?? {};
+  text += `\n${clusterScope} ${name}\n${optionsText(options)}`;
   for (const one of metadata) {
-    text += `\n${keysText(one?.labels)}:${keysText(one?.labelsFrom)}:${keysText(one?.annotations)}`;
+    text += `\n${keysText(one?.labels)},${keysText(one?.labelsFrom)},${keysText(one?.annotations)}`;
   }
   return text;
 }
 
+/** The keys, each after its length. */
 function keysText(members: object | undefined): string {
   let text = "";
-  for (const key in members) text += JSON.stringify(key);
+  for (const key in members) text += `${key.length}:${key}`;
+  return text;
+}
+
+// A memo of a pure function, by frozen options.
+const optionTexts = new WeakMap<object, string>();
+
+function optionsText(options: object): string {
+  const before = optionTexts.get(options);
+  if (before !== undefined) return before;
+  const text = JSON.stringify(options);
+  if (Object.isFrozen(options)) optionTexts.set(options, text);
   return text;
 }
 
@@ -78,57 +104,19 @@ function mayReach(text: string): boolean {
   return text.includes("{{") || text.includes("emplateRef");
 }
 
-// Memos of pure functions, by what is shared.
-const texts = new WeakMap<object, string>();
-const argumentsTexts = new WeakMap<object, string | undefined>();
-const optionTexts = new WeakMap<object, string>();
-
-function remembered<K extends object, T>(memo: WeakMap<object, T>, key: K, make: (key: K) => T): T {
-  const known = memo.get(key);
-  if (known !== undefined) return known;
-  const made = make(key);
-  if (isShared(key)) memo.set(key, made);
-  return made;
-}
-
-/** JSON of a spec without templates and arguments. */
-function textWithoutArguments(spec: WorkflowSpec): string {
-  const { templates: _templates, arguments: _arguments, ...rest } = spec;
-  return JSON.stringify(rest);
-}
-
-/** The same without the reference to its template; "" when there is nothing else. */
-function ownText(spec: WorkflowSpec): string {
-  for (const key in spec) {
-    if (key === "templates" || key === "arguments" || key === "workflowTemplateRef") continue;
-    const { workflowTemplateRef: _ref, ...own } = spec;
-    return textWithoutArguments(own);
-  }
-  return "";
-}
-
-function argumentsTextOf(spec: WorkflowSpec): string | undefined {
-  return argumentsText(spec.arguments);
-}
-
 /** The arguments, reduced to whether they have a value; undefined if a value may be a tag or become part of one. */
 function argumentsText(given: Arguments | undefined): string | undefined {
-  if (given === undefined) return "";
-  const parameters = [];
-  for (const { value, ...rest } of given.parameters ?? []) {
-    if (value !== undefined && /[{}]/.test(value)) return undefined;
-    parameters.push({ ...rest, value: value === undefined ? 0 : value === "" ? 1 : 2 });
+  const { parameters = [], ...others } = given ?? {};
+  let text = "";
+  for (const parameter of parameters) {
+    const { value } = parameter;
+    if (value !== undefined && (value.includes("{") || value.includes("}"))) return undefined;
+    for (const key in parameter) {
+      if (key !== "value") text += `${key}:${JSON.stringify(parameter[key as keyof Parameter])},`;
+    }
+    text += value === undefined ? "0;" : value === "" ? "1;" : "2;";
   }
-  return JSON.stringify(given.parameters === undefined ? given : { ...given, parameters });
-}
-
-function knownOf(templates: readonly Template[]): Known {
-  let found = known.get(templates);
-  if (found === undefined) {
-    found = { isOpen: isOpen(templates), valid: new BoundedCache(MAX_VALID) };
-    known.set(templates, found);
-  }
-  return found;
+  return `${text}${JSON.stringify(others)}\n`;
 }
 
 /** References may lead to other templates at any time; choices are compared with values. */
@@ -141,7 +129,7 @@ const OPEN_MEMBERS = ["templateRef", "workflowTemplateRef", "enum"];
 const ANY_VALUE =
   /^\.(steps\.\*\.\*|dag\.tasks\.\*)\.arguments\.parameters\.\*\.value$|^\.(container|script)\.(args\.\*|env\.\*\.value|source)$/;
 
-function isOpen(templates: readonly Template[]): boolean {
+function areOpen(templates: readonly Template[]): boolean {
   return templates.some((template) => isOpenAt(template, ""));
 }
 

@@ -137,15 +137,9 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
   checkWorkflowMetrics(spec.metrics);
   const given = mergeArguments(spec.arguments, stored?.spec.arguments);
   checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
-  const sources = [
-    metadata,
-    spec.workflowMetadata,
-    context.defaultMetadata,
-    stored?.spec.workflowMetadata,
-  ];
   checkOnce(
-    { own: spec, stored: stored?.spec, metadata: sources, options },
-    () => walkTemplates(workflow, stored, given, sources, context, options),
+    { own: spec, stored: stored?.spec, metadata: [metadata, context.defaultMetadata], options },
+    () => walkTemplates(workflow, stored, given, context, options),
   );
 }
 
@@ -153,11 +147,16 @@ function walkTemplates(
   workflow: Workflow,
   stored: WorkflowTemplate | undefined,
   given: Arguments,
-  sources: readonly (WorkflowMetadata | undefined)[],
   context: ValidationContext,
   options: SpecOptions,
 ): void {
   const { spec, metadata } = workflow;
+  const sources = [
+    metadata,
+    spec.workflowMetadata,
+    context.defaultMetadata,
+    stored?.spec.workflowMetadata,
+  ];
   const namespace = metadata.namespace ?? "";
   const walk = new TemplateWalk(context, namespace, {
     isTemplate: options.isTemplate,
