@@ -24,18 +24,16 @@ export function parseFieldSelector(text: string): FieldTerm[] {
   // Sorted, as in Kubernetes: the order decides which of several mistakes is reported.
   for (const part of splitTerms(text).sort()) {
     if (part === "") continue;
-    const equals = part.indexOf("=");
-    if (equals < 0) {
+    const found = /!=|==|=/.exec(part);
+    if (found === null) {
       throw invalid(
         `invalid selector: '${text}'; can't understand '${part}'; write FIELD=VALUE or FIELD!=VALUE, and \\, for a comma in a value`,
       );
     }
-    const isNot = part.charAt(equals - 1) === "!";
-    const begin = !isNot && part.charAt(equals + 1) === "=" ? equals + 2 : equals + 1;
     terms.push({
-      field: part.slice(0, isNot ? equals - 1 : equals),
-      operator: isNot ? "!=" : "=",
-      value: unescapeValue(part.slice(begin)),
+      field: part.slice(0, found.index),
+      operator: found[0] === "!=" ? "!=" : "=",
+      value: unescapeValue(part.slice(found.index + found[0].length)),
     });
   }
   checkTermCount("field selector", terms.length);
@@ -112,21 +110,17 @@ function splitTerms(text: string): string[] {
   return terms;
 }
 
-const BACKSLASH = 0x5c;
-
 /** Where the part that begins at a position ends: at the next `mark` without a backslash before it, else with the text. */
 export function termEnd(text: string, from: number, mark = ","): number {
-  const end = mark.charCodeAt(0);
   for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at++;
-    else if (code === end) return at;
+    if (text[at] === "\\") at++;
+    else if (text[at] === mark) return at;
   }
   return text.length;
 }
 
 function unescapeValue(text: string): string {
-  return text.includes("\\") ? text.replace(/\\([\\,=])/g, "$1") : text;
+  return text.replace(/\\([\\,=])/g, "$1");
 }
 
 const RFC3339 =

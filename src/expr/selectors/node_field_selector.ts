@@ -36,18 +36,6 @@ const SET_BEGIN = /([^=!,()\\\s]+)\s+in\s*\(/y;
  */
 export function parseNodeFieldSelector(text: string): NodeTerm[] {
   checkSelectorLength("node field selector", text);
-  const terms = text.includes("(") ? withSets(text) : parseFieldSelector(text);
-  checkTermCount("node field selector", terms.length);
-  if (terms.length === 0 && text !== "") {
-    throw invalid(
-      `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
-    );
-  }
-  return terms;
-}
-
-/** All terms of a selector in which some may be sets. */
-function withSets(text: string): NodeTerm[] {
   const sets: SetTerm[] = [];
   const others: string[] = [];
   for (let at = 0; at <= text.length;) {
@@ -63,7 +51,14 @@ function withSets(text: string): NodeTerm[] {
       at = end + 2;
     }
   }
-  return [...parseFieldSelector(others.join(",")), ...sets];
+  const terms = [...parseFieldSelector(others.join(",")), ...sets];
+  checkTermCount("node field selector", terms.length);
+  if (terms.length === 0 && text !== "") {
+    throw invalid(
+      `invalid selector: '${text}' has only empty terms; write FIELD=VALUE, or no selector at all`,
+    );
+  }
+  return terms;
 }
 
 /** Where the `)` of a set term stands. @throws {Problem} InvalidArgument when there is none, or more follows than the next term */
