@@ -18,18 +18,21 @@ export function cloneJson<T>(value: T): T {
   for (const key in value) {
     const member: unknown = value[key];
     if (member === undefined) continue;
-    putMember(copy, key, cloneJson(member));
+    setMember(copy, key, cloneJson(member));
   }
   return copy as T;
 }
 
-/** Sets a member, whatever its name: a plain assignment to `__proto__` would set the prototype. */
-export function putMember<T>(object: Record<string, T>, key: string, value: T): void {
-  if (key !== "__proto__") object[key] = value;
-  else {
-    const always = { configurable: true, enumerable: true, writable: true };
-    Object.defineProperty(object, key, { value, ...always });
-  }
+/** Sets a member of an object, even `__proto__`. */
+export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
+  } else object[key] = value;
 }
 
 /** Tells whether a value is a plain JSON object (not null, not a list). */

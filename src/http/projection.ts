@@ -2,7 +2,7 @@
  * The `fields` parameter: dotted paths to keep, with commas between them; with `-` in front of the whole text, paths to leave
  * out. Paths go through lists without an index. A path keeps its whole subtree; its ancestors stay as containers.
  */
-import { isJsonObject, type Json, type JsonObject, putMember } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "../base/json.ts";
 
 /** A parsed `fields` parameter. */
 export interface Projection {
@@ -89,9 +89,9 @@ function only(value: Json, node: PathNode): Json {
     const child = descend(node, key);
     const member = value[key];
     if (child === undefined || member === undefined) continue;
-    if (child.whole) putMember(shown, key, member);
+    if (child.whole) setMember(shown, key, member);
     else if (typeof member === "object" && member !== null) {
-      putMember(shown, key, only(member, child));
+      setMember(shown, key, only(member, child));
     }
   }
   return shown;
@@ -105,7 +105,7 @@ function without(value: Json, node: PathNode): Json {
     const child = descend(node, key);
     const member = value[key];
     if (child?.whole === true || member === undefined) continue;
-    putMember(shown, key, child === undefined ? member : without(member, child));
+    setMember(shown, key, child === undefined ? member : without(member, child));
   }
   return shown;
 }

@@ -3,7 +3,7 @@
  * with `omitempty`. Numbers and booleans stay: most of them are pointers in the reference, so that zero and false mean
  * something. Only flags, which are not pointers, are left out when false.
  */
-import { isJsonObject, type Json, type JsonObject, putMember } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "../base/json.ts";
 import { freezeAll, isShared } from "../base/shared_json.ts";
 import type { Schema, StructSchema } from "./schema/schema.ts";
 
@@ -39,7 +39,7 @@ function formOf(value: Json, schema: Schema): Json {
     case "map": {
       if (!isJsonObject(value)) return value;
       const out: JsonObject = {};
-      for (const key in value) putMember(out, key, normalized(value[key] ?? null, schema.values));
+      for (const key in value) setMember(out, key, normalized(value[key] ?? null, schema.values));
       return out;
     }
     default:

@@ -3,7 +3,7 @@
  * uses: names match in any case, unknown members are dropped (inside a step they are an error), `null` counts as
  * absent, and the first value of a wrong type is reported with its path.
  */
-import { isJsonObject, type Json, type JsonObject, putMember } from "../../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "../../base/json.ts";
 import { nearestName } from "../../base/nearest_name.ts";
 import { SharedValues } from "../../base/shared_json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
@@ -222,7 +222,7 @@ class Decoder {
     const out: JsonObject = {};
     for (const key in value) {
       this.#enter(key);
-      putMember(out, key, this.decode(value[key], schema.values) ?? emptyOf(schema.values));
+      setMember(out, key, this.decode(value[key], schema.values) ?? emptyOf(schema.values));
       this.#leave();
     }
     return out;
@@ -385,7 +385,7 @@ function copyJson(value: unknown): Json {
   if (Array.isArray(value)) return value.map(copyJson);
   if (isJsonObject(value)) {
     const copy: JsonObject = {};
-    for (const key in value) putMember(copy, key, copyJson(value[key]));
+    for (const key in value) setMember(copy, key, copyJson(value[key]));
     return copy;
   }
   return value as Json;
