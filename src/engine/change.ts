@@ -13,7 +13,7 @@ import { setMember } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isFulfilled, type NodeRecord, parseProgress } from "./records.ts";
 import { executedSpec } from "./state.ts";
-import { taskId } from "./task_id.ts";
+import { taskId } from "./tree.ts";
 import { createdAt, type Turn } from "./turn.ts";
 
 /** Members to change; those that are undefined become so. */

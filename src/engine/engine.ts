@@ -14,8 +14,8 @@
  * command are proportional to what changed, not to the size of the workflow. After a failed commit the state is thrown away
  * and loaded again.
  *
- * What is in memory: records.ts (what is stored), runtime.ts (what is derived), state.ts (both), turn.ts (a state during one
- * call). The way of a call of `advance`: begin.ts, then nodes/look.ts looks at every node that something has happened to. One
+ * What is in memory: records.ts (what is stored), live.ts (what is derived for a node), runtime.ts (for the workflow), state.ts
+ * (all of it), turn.ts (a state during one call). The way of a call of `advance`: begin.ts, then nodes/look.ts looks at every node that something has happened to. One
  * file of nodes/ for each kind of node decides what follows; nodes/start.ts begins new nodes; scope/ finds their templates and
  * fills in variables; change.ts, and no other file, changes records and wakes the nodes that wait. finish.ts ends the
  * workflow; life/ holds its statechart.

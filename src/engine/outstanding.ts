@@ -1,6 +1,6 @@
 /** What must be done again after a restart: every effect whose answer is still to come. */
 import { holderOf, lockRequest, setTimerEffect } from "./change.ts";
-import { taskId } from "./task_id.ts";
+import { taskId } from "./tree.ts";
 import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";

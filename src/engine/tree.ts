@@ -1,4 +1,5 @@
-/** Finds nodes by id and by name. */
+/** Finds nodes by id and by name, and names their tasks. */
+import { flatText } from "../base/flat_text.ts";
 import type { NodeRecord } from "./records.ts";
 import { nodeId } from "./scope/names.ts";
 import { workflowName } from "./state.ts";
@@ -14,4 +15,13 @@ export function getNode(turn: Turn, id: string | undefined): NodeRecord {
 /** A node by its full name. */
 export function nodeByName(turn: Turn, name: string): NodeRecord | undefined {
   return turn.state.nodes.get(nodeId(workflowName(turn.state), name));
+}
+
+/**
+ * Id of the present task of a node: each start after a failure is another task. It never changes, so that a task which is
+ * started again is found as the one that runs.
+ */
+export function taskId(turn: Turn, node: NodeRecord): string {
+  const { uid = "" } = turn.state.header.metadata;
+  return flatText(uid, "/", node.id, "/", String(node.starts ?? 0));
 }

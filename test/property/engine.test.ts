@@ -379,7 +379,7 @@ class World {
         expect(this.ended.has(node.id), `${node.name} was over`).toBe(false);
         continue;
       }
-      const { progress: _progress, outbound: _outbound, part: _part, ...rest } = node;
+      const { progress: _progress, outbound: _outbound, ...rest } = node;
       const text = JSON.stringify(rest);
       const before = this.ended.get(node.id);
       if (before !== undefined) expect(text).toBe(before);

@@ -7,7 +7,7 @@ import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
-import { getNode } from "../tree.ts";
+import { getNode, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { TaskSpec } from "../effect.ts";
@@ -26,7 +26,6 @@ import { isChosenByPodGc } from "../cleanup/pod_gc.ts";
 import { attemptsOf } from "../scope/attempts.ts";
 import { resolveTemplate } from "../scope/templates.ts";
 import { refuseStart } from "../shutdown/refuse_start.ts";
-import { taskId } from "../task_id.ts";
 
 /** Starts the task of a node that has just been created. @param status what else the node shows from now on */
 export function startTask(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {

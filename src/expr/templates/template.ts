@@ -189,11 +189,18 @@ class TagReplacer {
   }
 
   #replace(text: string, tags: readonly Tag[] | undefined): string {
-    let result = "";
+    // Put together at the end, so that the text is in one piece.
+    const pieces: string[] = [];
+    const add = (piece: string) => {
+      if (piece !== "") pieces.push(piece);
+    };
     let at = 0;
     for (let count = 0;; count++) {
       const tag = tags === undefined ? tagAfter(text, at) : tags[count];
-      if (tag === undefined) return result + text.slice(at);
+      if (tag === undefined) {
+        add(text.slice(at));
+        return pieces.join("");
+      }
       const raw = text.slice(tag.start, tag.end);
       const whole = text.slice(
         ("outerStart" in tag ? tag.outerStart : undefined) ?? tag.start,
@@ -205,7 +212,8 @@ class TagReplacer {
         ? this.#expression(tag.source, whole)
         : this.#name(tag.name, whole);
       if (value !== undefined) this.#spend(value.length, whole);
-      result += text.slice(at, tag.start) + (value ?? raw);
+      add(text.slice(at, tag.start));
+      add(value ?? raw);
       at = tag.end;
     }
   }

@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
 import { podName } from "../../../engine/scope/names.ts";
-import type { NodeRecord } from "../../../engine/records.ts";
+import { blankNode, type NodeRecord } from "../../../engine/records.ts";
 import { podHappenings, podOf, workflowsOfPod } from "./pod_happenings.ts";
 
 const NODE: NodeRecord = {
-  id: "wf-1",
-  name: "wf.a",
-  displayName: "a",
-  type: "Pod",
-  phase: "Running",
-  role: "member",
+  ...blankNode("wf-1", "wf.a", "a", "member", "Pod", "Running"),
   order: 1,
   templateName: "step",
   startedAt: 1_000,
