@@ -25,12 +25,7 @@ const INTERVAL_US = 250;
 /** Parts of a server, by what the path of a file contains; the first that fits counts. */
 const PARTS: readonly [part: string, paths: readonly string[]][] = [
   ["HTTP in and out", ["/src/http/", "/src/platform/serve", "ext:deno_http", "/hono/", "/@hono/"]],
-  ["the HTTP step", [
-    "/src/executors/",
-    "/src/platform/http_request",
-    "_http_client",
-    "_http_agent",
-  ]],
+  ["the HTTP step", ["/src/executors/", "/src/platform/http_", "/undici/"]],
   ["encoding and views", ["/src/engine/codec", "/src/engine/view", "/src/base/json_text"]],
   ["engine", ["/src/engine/", "/src/expr/"]],
   ["checks, names, rights", ["/src/spec/", "/src/auth/", "/src/service/"]],

@@ -7,11 +7,12 @@ import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
 import { exchange } from "./exchange.ts";
-import { type HttpAnswer, isRedirect, MAX_HEADER_BYTES } from "./http_answer.ts";
-import { type HttpRequest, sendOnce } from "./http_connections.ts";
+import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from "./http_message.ts";
 
 /** More redirects than this are an error. */
 const MAX_REDIRECTS = 10;
+/** Loaded with the first request: it takes 60 ms and 12 MB, and many servers never send one. */
+let client: Promise<typeof import("./http_client.ts")> | undefined;
 
 /**
  * Sends a request, follows redirects as browsers do, and reads the answer.
@@ -19,11 +20,13 @@ const MAX_REDIRECTS = 10;
  * @throws {Error} when there is no answer, or one that is too long.
  */
 export async function sendHttp(call: HttpRequest): Promise<HttpAnswer> {
+  const { sendOnce } = await (client ??= import("./http_client.ts"));
   let request = call;
   for (let redirects = 0;; redirects++) {
     assertKnown(request.url);
     const answer = await sendOnce(request);
-    const location = isRedirect(answer.status) ? locationOf(answer) : undefined;
+    if (!isRedirect(answer.status)) return answer;
+    const [location] = [answer.headers["location"]].flat();
     if (location === undefined) return answer;
     request = { ...request, ...redirected(request, answer.status, location, redirects) };
   }
@@ -73,16 +76,15 @@ function assertKnown({ protocol }: URL): void {
   throw new Error(`unsupported protocol scheme "${protocol.slice(0, -1)}"`);
 }
 
-function locationOf({ headers }: HttpAnswer): string | undefined {
-  return headers.find(([name]) => name.toLowerCase() === "location")?.[1];
-}
-
 /** Headers by canonical name (`Content-Type`), each a list, as expressions over them are written. */
-export function headersByName(headers: Iterable<[string, string]>): Record<string, string[]> {
+export function headersByName(
+  headers: Iterable<[string, string | string[] | undefined]>,
+): Record<string, string[]> {
   const lists = new Map<string, string[]>();
-  for (const [sent, value] of headers) {
+  for (const [sent, values = []] of headers) {
     const name = canonicalName(sent);
-    lists.set(name, [...lists.get(name) ?? [], value]);
+    const more = [values].flat().map((value) => value.trimEnd());
+    lists.set(name, [...lists.get(name) ?? [], ...more]);
   }
   return Object.fromEntries(lists);
 }

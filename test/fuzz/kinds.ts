@@ -13,7 +13,6 @@ const LOADERS: Record<string, () => Promise<unknown>> = {
   event: async () => (await import("./kinds/event.ts")).EVENT,
   http: async () => (await import("./kinds/http.ts")).HTTP,
   callback: async () => (await import("./kinds/callback.ts")).CALLBACK,
-  answer: async () => (await import("./kinds/answer.ts")).ANSWER,
   record: async () => (await import("./kinds/record.ts")).RECORD,
   queue: async () => (await import("./kinds/queue.ts")).QUEUE,
 };

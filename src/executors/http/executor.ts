@@ -14,7 +14,7 @@ import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { HttpTemplate } from "../../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "../capture.ts";
-import type { HttpAnswer } from "../../platform/http_answer.ts";
+import type { HttpAnswer } from "../../platform/http_message.ts";
 import { headersByName, sendHttp } from "../../platform/http_request.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 
@@ -143,7 +143,7 @@ export class HttpExecutor extends ReplicaExecutor {
         outputs,
       };
     }
-    const response = { statusCode, body, headers: headersByName(answer.headers) };
+    const response = { statusCode, body, headers: headersByName(Object.entries(answer.headers)) };
     try {
       if (this.#options.evaluate(successCondition, { request: seen(), response })) {
         return { phase: "Succeeded", outputs };

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type HttpRequest, sendOnce } from "./http_connections.ts";
+import { sendOnce } from "./http_client.ts";
+import { type HttpAnswer, type HttpRequest, MAX_HEADER_BYTES } from "./http_message.ts";
 
 /** What the server got on each connection, in the order in which they came. */
 let got: string[] = [];
@@ -32,8 +33,8 @@ afterEach(() => {
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-async function send(more: Partial<HttpRequest> = {}, path = "/"): Promise<string> {
-  const { body } = await sendOnce({
+function ask(more: Partial<HttpRequest> = {}, path = "/"): Promise<HttpAnswer> {
+  return sendOnce({
     method: "GET",
     url: new URL(path, base),
     headers: [],
@@ -43,7 +44,10 @@ async function send(more: Partial<HttpRequest> = {}, path = "/"): Promise<string
     signal: undefined,
     ...more,
   });
-  return body;
+}
+
+async function send(more?: Partial<HttpRequest>, path?: string): Promise<string> {
+  return (await ask(more, path)).body;
 }
 
 /** What a request sends, as lines. */
@@ -123,40 +127,121 @@ test("a request ends when its signal aborts, also on a connection that was used 
   await expect(send({ signal: AbortSignal.abort(new Error("before")) })).rejects.toThrow("before");
 });
 
+test("a request that ends while its connection is being opened leaves none behind", async () => {
+  answer = "";
+  const stop = new AbortController();
+  const url = new URL(base.replace("http:", "https:"));
+  const asked = send({ url, signal: stop.signal });
+  await expect.poll(() => got.join("")).not.toBe("");
+  const closed = once(sockets[0] as Socket, "close");
+  stop.abort(new Error("over"));
+  await expect(asked).rejects.toThrow("over");
+  await closed;
+  expect(sockets.length).toBe(1);
+});
+
 test("a request says what HTTP asks for, unless the manifest says it", async () => {
   const { host } = new URL(base);
   expect(await linesOf({}, "/a%20b?c=d#e")).toEqual([
     "GET /a%20b?c=d HTTP/1.1",
-    `Host: ${host}`,
+    `host: ${host}`,
+    "connection: keep-alive",
     "User-Agent: sluice",
-    "Connection: keep-alive",
     "",
     "",
   ]);
-  expect(await linesOf({ method: "POST" })).toContain("Content-Length: 0");
+  expect(await linesOf({ method: "POST" })).toContain("content-length: 0");
   const body = new TextEncoder().encode("body");
-  expect((await linesOf({ body })).slice(-3)).toEqual(["Content-Length: 4", "", "body"]);
-  const chunked: [string, string][] = [["Transfer-Encoding", "chunked"]];
-  expect((await linesOf({ body, headers: chunked })).slice(-6)).toEqual([
-    "",
-    "4",
-    "body",
-    "0",
-    "",
-    "",
-  ]);
-  const own = ["host: h", "USER-AGENT: u", "connection: close", "Authorization: a"];
+  expect((await linesOf({ body })).slice(-3)).toEqual(["content-length: 4", "", "body"]);
+  const own = ["host: h", "connection: close", "USER-AGENT: u", "Authorization: a", "b: c", "b: d"];
   const headers = own.map((line) => line.split(": ") as [string, string]);
   const url = new URL(base.replace("//", "//us%20er:pass@"));
   expect(await linesOf({ headers, url })).toEqual(["GET / HTTP/1.1", ...own, "", ""]);
   expect(await linesOf({ url })).toContain(`Authorization: Basic ${btoa("us er:pass")}`);
 });
 
+test("how long a body is, and what the connection does, is not for the manifest to say", async () => {
+  const names = ["Content-Length", "Transfer-Encoding", "Expect", "Keep-Alive", "Upgrade"];
+  const headers = names.map((name): [string, string] => [name, "chunked"]);
+  const body = new TextEncoder().encode("body");
+  expect(await linesOf({ method: "PUT", headers, body })).toEqual([
+    "PUT / HTTP/1.1",
+    `host: ${new URL(base).host}`,
+    "connection: keep-alive",
+    "User-Agent: sluice",
+    "content-length: 4",
+    "",
+    "body",
+  ]);
+});
+
 test("what HTTP does not allow in a request is not sent", async () => {
   const before = got.join("");
-  await expect(send({ method: "GET /x" })).rejects.toThrow('valid HTTP token ["GET /x"]');
+  await expect(send({ method: "GET /x" })).rejects.toThrow("invalid request method");
   await expect(send({ headers: [["a b", "c"]] })).rejects.toThrow('valid HTTP token ["a b"]');
   await expect(send({ headers: [["a", "b\r\nc: d"]] })).rejects.toThrow("Invalid character");
   await expect(send({ headers: [["a", "\u0100"]] })).rejects.toThrow("Invalid character");
   expect(got.join("")).toBe(before);
+});
+
+test.each<[string, string, Partial<HttpAnswer>, Partial<HttpRequest>?]>([
+  [
+    "headers that come once, twice and empty",
+    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-A:  b c \r\nx-a:\r\nX-B: d\r\n\r\nbody",
+    { headers: { "content-length": "4", "x-a": ["b c ", ""], "x-b": "d" }, body: "body" },
+  ],
+  ["no body", "HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n", { status: 404, body: "" }],
+  ["a status without one", "HTTP/1.1 204 None\r\nA: b\r\n\r\n", { status: 204, body: "" }],
+  [
+    "HEAD",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+    { status: 200, body: "" },
+    { method: "HEAD" },
+  ],
+  [
+    "a body in chunks",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nT: r\r\n\r\n",
+    { body: "abc0123456789" },
+  ],
+  [
+    "a status that says that another one will come",
+    "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    { status: 200, headers: { "content-length": "2" }, body: "ok" },
+  ],
+  [
+    "a redirect, whose body nobody reads",
+    "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 9\r\n\r\n",
+    { status: 302, body: "" },
+  ],
+])("an answer is read: %s", async (_, text, expected, more) => {
+  answer = text;
+  expect(await ask(more)).toMatchObject(expected);
+});
+
+test("an answer without a length ends with its connection", async () => {
+  answer = "HTTP/1.1 200 OK\r\n\r\nall of it";
+  const asked = send();
+  await expect.poll(() => got.join("")).toContain("\r\n\r\n");
+  sockets[0]?.end();
+  expect(await asked).toBe("all of it");
+});
+
+test.each([
+  ["SSH-2.0-x\r\n\r\n", "Expected HTTP/"],
+  ["HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "header"],
+  ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na", /content-length/i],
+  ["HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\na", /content-length/i],
+  [
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0",
+    /content-length/i,
+  ],
+  ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "chunk size"],
+  [`HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n${"a".repeat(1001)}`, "more than 1000 bytes"],
+  [`HTTP/1.1 200 OK\r\nA: ${"b".repeat(MAX_HEADER_BYTES)}`, "more than 65536 bytes"],
+  [`HTTP/1.1 200 ${"O".repeat(MAX_HEADER_BYTES)}`, "more than 65536 bytes"],
+  ["HTTP/1.1 102 More\r\n\r\n".repeat(MAX_HEADER_BYTES / 20), "more than 65536 bytes"],
+])("%j is refused", async (text, why) => {
+  answer = text;
+  await expect(send()).rejects.toThrow(why);
+  await expect.poll(() => sockets[0]?.destroyed).toBe(true);
 });
