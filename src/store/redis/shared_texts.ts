@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { BoundedCache } from "../../base/bounded_cache.ts";
-import { newTable } from "../../base/table.ts";
 import { SHARD_KEY } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import { listOf } from "./replies.ts";
@@ -43,17 +42,13 @@ export class SharedTexts {
     this.#link = link;
   }
 
-  /** The parts as they are stored, and the text that is kept elsewhere; "" if none is. */
-  withReference(put: Parts): { put: Parts; text: string } {
+  /** What is stored in place of the part that actors have in common; "" if that stays where it is. */
+  referenceIn(put: Readonly<Parts>): string {
     const text = put[COMMON_KEY];
-    if (text === undefined) return { put, text: "" };
+    if (text === undefined) return "";
     const isInBounds = text.length >= MIN_LENGTH && text.length <= MAX_LENGTH;
     // A text that looks like a reference is none.
-    if (!isInBounds && !isReference(text)) return { put, text: "" };
-    const stored = newTable<string>();
-    for (const key in put) stored[key] = put[key] ?? "";
-    stored[COMMON_KEY] = this.#referenceTo(text);
-    return { put: stored, text };
+    return isInBounds || isReference(text) ? this.#referenceTo(text) : "";
   }
 
   /**
