@@ -10,7 +10,7 @@ interface Waiting<T, R> {
   reject: (error: unknown) => void;
 }
 
-function requestOf<T>({ request }: Waiting<T, unknown>): T {
+function requestOf<T>({ request }: { request: T }): T {
   return request;
 }
 
