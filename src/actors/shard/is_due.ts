@@ -1,13 +1,15 @@
 /** Whether a command is still to be carried out that a timer made. */
 import { isJsonObject } from "../../base/json.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { LargeLane } from "../large_lane.ts";
+import type { Timers } from "../timers.ts";
 import type { QueuedCommand } from "./actor_batch.ts";
-import type { WorkerDeps } from "./worker_deps.ts";
 
 /** False for a timer that was moved or cleared after it fired, or whose workflow has to wait for the lane. */
 export function isDue(
   command: QueuedCommand,
   shard: number,
-  { timers, clock, lane }: Pick<WorkerDeps, "timers" | "clock" | "lane">,
+  { timers, clock, lane }: { timers: Timers; clock: Clock; lane: LargeLane },
 ): boolean {
   if (command.timer === undefined) return true;
   const at = timers.at(shard, command.timer);

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { BoundedCache } from "../../base/bounded_cache.ts";
-import { SHARD_KEY } from "./keys.ts";
+import { COMMON_KEY, SHARD_KEY } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import { listOf } from "./replies.ts";
 
@@ -20,8 +20,6 @@ local function hold(reference, text)
 end
 `;
 
-/** Key of the part that many actors have in common. It alone may be a reference. */
-export const COMMON_KEY = "s";
 /** A shorter or longer text is kept where it is: hardly any others have it. */
 const [MIN_LENGTH, MAX_LENGTH] = [128, 65_536];
 /** Texts that are remembered, and the characters of the longest. */

@@ -5,9 +5,8 @@
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
-import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW } from "../keys.ts";
+import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MARK_ROW } from "../keys.ts";
 import type { ShardMemory } from "./shard_memory.ts";
-import { COMMON_KEY } from "../shared_texts.ts";
 import { jsonForLua } from "../script.ts";
 import { type Filing, refile } from "../terms.ts";
 import { shorteningOf, shortKey, shortText } from "../texts/short_texts.ts";

@@ -7,8 +7,15 @@ import type { RedisArgument } from "../connection.ts";
 import type { RedisContext } from "../context.ts";
 import { contentOf } from "../events/content.ts";
 import { encodeIndex, encodeLabels } from "../index.ts";
-import { BLOB_KEY, blobBase, COMMON_PARTS, EVENT_KEY, MANIFEST_KEY, SHARD_KEY } from "../keys.ts";
-import { COMMON_KEY } from "../shared_texts.ts";
+import {
+  BLOB_KEY,
+  blobBase,
+  COMMON_KEY,
+  COMMON_PARTS,
+  EVENT_KEY,
+  MANIFEST_KEY,
+  SHARD_KEY,
+} from "../keys.ts";
 import type { Terms } from "../terms.ts";
 import { shorteningOf, shortParts } from "../texts/short_texts.ts";
 import { LOAD_ACTORS, LOAD_EVENTS } from "./scripts.ts";
