@@ -28,10 +28,14 @@ test("ends each wait at its own time, unless it was over before", async () => {
 test("a promise that settles in time keeps its outcome, another one fails", async () => {
   const clock = new ManualClock();
   const deadlines = new Deadlines(clock, 1_000);
-  const quick = deadlines.bound(Promise.resolve(1), () => new Error("late"));
-  const slow = deadlines.bound(new Promise(() => {}), () => new Error("late"));
+  const late = () => new Error("late");
+  const mend = (error: unknown) => error === 2 ? 3 : Promise.reject(error);
+  const quick = deadlines.bound(Promise.resolve(1), late, mend);
+  const slow = deadlines.bound(new Promise(() => {}), late, mend);
   const outcome = expect(slow).rejects.toThrow("late");
   expect(await quick).toBe(1);
+  expect(await deadlines.bound(Promise.reject(2), late, mend)).toBe(3);
+  await expect(deadlines.bound(Promise.reject(4), late, mend)).rejects.toBe(4);
   await clock.advance(1_000);
   await outcome;
 });

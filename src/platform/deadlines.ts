@@ -34,8 +34,15 @@ export class Deadlines {
     return () => this.#waits.remove(wait);
   }
 
-  /** The promise, or a failure with `late()` when it has not settled in time. It may still settle later, unheard. */
-  bound<T>(promise: Promise<T>, late: () => Error): Promise<T> {
+  /**
+   * The promise, or a failure with `late()` when it has not settled in time. It may still settle later, unheard.
+   * @param mend what becomes of a failure in time: it throws, or gives what is to follow
+   */
+  bound<T>(
+    promise: Promise<T>,
+    late: () => unknown,
+    mend: (error: unknown) => T | Promise<T>,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const over = this.add(() => reject(late()));
       promise.then(
@@ -45,7 +52,11 @@ export class Deadlines {
         },
         (error: unknown) => {
           over();
-          reject(error);
+          try {
+            resolve(mend(error));
+          } catch (cause) {
+            reject(cause);
+          }
         },
       );
     });

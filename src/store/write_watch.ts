@@ -67,7 +67,7 @@ class RefusalWatch {
   heard<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
     return (...args) => {
       const result = call(...args);
-      result.catch((error) => this.#onFailure(error));
+      result.catch(this.#onFailure);
       return result;
     };
   }
@@ -79,7 +79,7 @@ class RefusalWatch {
       const ends = AbortSignal.any([signal, this.#wake.signal]);
       if (this.refused === undefined) await this.#clock.sleep(PROBE_EVERY_MS, ends);
       if (this.refused !== undefined) await this.#clock.sleep(PROBE_REFUSED_EVERY_MS, signal);
-      if (!signal.aborted) await this.#probe().catch((error) => this.#onFailure(error));
+      if (!signal.aborted) await this.#probe().catch(this.#onFailure);
     }
   }
 
@@ -96,7 +96,7 @@ class RefusalWatch {
     this.#log.info("the store takes writes again");
   }
 
-  #onFailure(error: unknown): void {
+  readonly #onFailure = (error: unknown): void => {
     if (!isRefusal(error)) return;
     this.#refusals++;
     if (this.refused === undefined) {
@@ -104,7 +104,7 @@ class RefusalWatch {
       this.#wake.abort();
     }
     this.refused = error.message;
-  }
+  };
 }
 
 function withHeardWrites(inner: Store, watch: RefusalWatch): Store {

@@ -37,10 +37,10 @@ export function answerAll(
       replies.tell(command, result);
     }
   }
-  for (const [command, found] of known ?? []) {
+  known?.forEach((found, command) => {
     const result = "ok" in found ? found : results?.get(found);
     replies.tell(command, result ?? { ok: false, error: defect() });
-  }
+  });
   replies.send(reply);
 }
 
@@ -60,7 +60,7 @@ class Replies {
   }
 
   send(reply: (replica: string, answers: Reply[]) => void): void {
-    for (const [replica, answers] of this.#byReplica ?? []) reply(replica, answers);
+    this.#byReplica?.forEach((answers, replica) => reply(replica, answers));
   }
 }
 

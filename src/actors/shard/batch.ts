@@ -9,7 +9,7 @@ import type { ActorId, Lease } from "../../store/port.ts";
 import { typeOf } from "../command_body.ts";
 import type { ActorKind, HotEntry } from "../hot_actor.ts";
 import { kindOf } from "../kinds.ts";
-import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
+import type { ActorBatch, CommandOutcome, QueuedCommand } from "./actor_batch.ts";
 import { applyCommands, type ApplyMode, Poisoned } from "./apply_commands.ts";
 import { type BatchDeps, BatchEnv } from "./batch_env.ts";
 import { type LargeTurn, SeveralLarge } from "../large_turn.ts";
@@ -36,6 +36,12 @@ export function applyBatch(
   deps: BatchDeps,
 ): ActorBatch[] | Promise<ActorBatch[]> {
   const shared: Shared = { lease, suspects, turn, env: undefined, deps };
+  const [first] = commands;
+  // While there is little to do, nearly every batch has one command.
+  if (first !== undefined && commands.length === 1) {
+    const batch = applyToActor(first.actor, commands, shared);
+    return batch instanceof Promise ? allOf([batch], [[first.actor, commands]], shared) : [batch];
+  }
   const groups = groupByActor(commands);
   const batches: ActorBatch[] = [];
   let pending: (ActorBatch | Promise<ActorBatch>)[] | undefined;
@@ -52,9 +58,6 @@ export function applyBatch(
 type Group = [id: ActorId, commands: QueuedCommand[]];
 
 function groupByActor(commands: QueuedCommand[]): Iterable<Group> {
-  const [first] = commands;
-  // While there is little to do, nearly every batch has one command.
-  if (first !== undefined && commands.length === 1) return [[first.actor, commands]];
   const byActor = new Map<ActorId, QueuedCommand[]>();
   for (const command of commands) {
     const own = byActor.get(command.actor);
@@ -226,7 +229,7 @@ function emptyBatch({ id, kind, commands }: Tries, entry = emptyEntry(kind, id))
     kind,
     commands,
     entry,
-    outcomes: [],
+    outcomes: new Array<CommandOutcome>(commands.length),
     changes: [],
     effects: [],
     isRemoved: false,

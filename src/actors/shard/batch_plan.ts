@@ -5,7 +5,7 @@
 import { isJsonObject } from "../../base/json.ts";
 import { newTable } from "../../base/table.ts";
 import type { MetricSample, TaskSpec } from "../../engine/effect.ts";
-import type { ActorId, Lease, ShardCommit } from "../../store/port.ts";
+import type { ActorChange, ActorId, Lease, ShardCommit } from "../../store/port.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { HostEffect } from "../hot_actor.ts";
 import type { PostWebhook } from "../webhooks/delivery.ts";
@@ -62,9 +62,13 @@ export function planBatch(
   known: KnownResults | undefined,
   now: number,
 ): BatchPlan {
-  const plan = new Plan(shard, now);
+  const [only] = batches;
+  const actors = only !== undefined && batches.length === 1
+    ? only.changes
+    : batches.flatMap(({ changes }) => changes);
+  const plan = new Plan(shard, actors, now);
   for (const batch of batches) {
-    plan.addChanges(batch);
+    plan.dropDone(batch);
     if (batch.isRemoved) plan.cancelTasks(batch.id, "workflow deleted");
     else if (batch.isAside === true) plan.cancelTasks(batch.id, "workflow put aside");
     else if (batch.endsTasks) plan.cancelTasks(batch.id, "workflow terminated");
@@ -91,13 +95,13 @@ class Plan implements BatchPlan {
   #drops: Set<string> | undefined;
   #timersClear: Set<string> | undefined;
 
-  constructor(shard: PlanShard, now: number) {
+  constructor(shard: PlanShard, actors: ActorChange[], now: number) {
     this.#shard = shard;
     this.#now = now;
     this.commit = {
       shard: shard.lease.shard,
       epoch: shard.lease.epoch,
-      actors: [],
+      actors,
       outboxPut: newTable(),
       outboxDrop: [],
       timersSet: NO_TIMERS,
@@ -106,8 +110,8 @@ class Plan implements BatchPlan {
     };
   }
 
-  addChanges({ changes, commands, outcomes }: ActorBatch): void {
-    for (const change of changes) this.commit.actors.push(change);
+  /** Drops the timers that came up and the rows of the tasks that ended. */
+  dropDone({ commands, outcomes }: ActorBatch): void {
     let at = 0;
     for (const { body, timer } of commands) {
       const outcome = outcomes[at++];

@@ -72,7 +72,9 @@ export class RowChanges {
   }
 
   /** The commit that took these changes is in. */
-  committed({ drops, claims }: TakenChanges): void {
+  committed(changes: TakenChanges): void {
+    if (changes === NOTHING) return;
+    const { drops, claims } = changes;
     for (const id of drops) this.#drops.delete(id);
     for (const id of claims) this.#claims.delete(id);
   }

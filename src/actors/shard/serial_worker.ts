@@ -3,7 +3,6 @@
  * only then answers and lets effects out. While a commit is in flight, new commands gather for the next batch. A stale
  * epoch means that somebody else owns the shard: nothing is answered, nothing is done, everything is forgotten.
  */
-import { isJsonObject } from "../../base/json.ts";
 import { unavailable } from "../../base/problem.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Notice } from "../../engine/notice.ts";
@@ -13,7 +12,6 @@ import {
   type CommitResult,
   type Cursor,
   type Lease,
-  type ShardCommit,
   type ShardState,
   StaleEpoch,
 } from "../../store/port.ts";
@@ -26,6 +24,7 @@ import { findKnownResults, hasKey } from "./idempotency.ts";
 import { applyBatch } from "./batch.ts";
 import { type BatchPlan, planBatch } from "./batch_plan.ts";
 import { Committer } from "./committer.ts";
+import { isDue } from "./is_due.ts";
 import { decodeRows, OutboxIndex, type OutboxRow } from "./outbox.ts";
 import { RowChanges, type TakenChanges } from "./row_changes.ts";
 import { StoreTrouble } from "./store_trouble.ts";
@@ -39,6 +38,21 @@ const MAX_QUEUE = 20_000;
 const PATIENCE_MS = 4_000;
 
 const NOTHING_WRITTEN: CommitResult = { versions: {} };
+
+/** A batch, and what its tries so far have shown for the next one. */
+interface Tries {
+  commands: QueuedCommand[];
+  suspects: Set<ActorId> | undefined;
+  failures: number;
+}
+
+/** A batch that is applied, and what is to be committed for it. */
+interface Applied {
+  batches: ActorBatch[];
+  known: KnownResults | undefined;
+  plan: BatchPlan;
+  changes: TakenChanges;
+}
 
 export class ShardWorker {
   readonly shard: number;
@@ -188,19 +202,32 @@ export class ShardWorker {
     queueMicrotask(this.#run);
   }
 
+  /** Applies, commits, answers. One function, because each that waits costs as much as a good part of the work. */
   readonly #run = async (): Promise<void> => {
     const { slots } = this.#deps;
     try {
       while (this.#state !== "gone" && this.#hasWork()) {
         const place = slots.enter(this.#name);
         if (place !== undefined) await place;
-        const commands = this.#nextBatch();
-        this.#workSince = commands[0]?.arrivedAt;
+        const tries: Tries = { commands: this.#nextBatch(), suspects: undefined, failures: 0 };
+        this.#workSince = tries.commands[0]?.arrivedAt;
         try {
-          await this.#attempt(commands, undefined);
-        } catch (cause) {
-          await this.#attemptAgain(commands, cause);
+          for (let isDone = false; !isDone;) {
+            let work: Applied | undefined;
+            try {
+              const applied = this.#apply(tries);
+              work = applied instanceof Promise ? await applied : applied;
+              const written = this.#commit(work, tries);
+              this.#follow(work, written instanceof Promise ? await written : written);
+              isDone = true;
+            } catch (cause) {
+              for (const { id } of work?.batches ?? []) this.#deps.cache.drop(id, this.lease);
+              this.#turn.release();
+              await this.#prepareAgain(tries, cause);
+            }
+          }
         } finally {
+          this.#turn.release();
           this.#workSince = undefined;
           slots.leave(this.#name);
         }
@@ -228,23 +255,16 @@ export class ShardWorker {
       (this.#state === "draining" ? this.#rowChanges.isAny : this.#rowChanges.isDue);
   }
 
-  /** Tries a batch again until it is done, or the shard is gone. @param first why the first try failed */
-  async #attemptAgain(commands: QueuedCommand[], first: unknown): Promise<void> {
-    const suspects = new Set<ActorId>();
-    let failure = first;
+  /** Does what a batch needs before its next try. @throws {unknown} there is none: the shard is gone */
+  async #prepareAgain(tries: Tries, failure: unknown): Promise<void> {
+    const { commands } = tries;
     try {
-      for (let attempt = 0;; attempt++) {
-        if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
-        else if (failure instanceof ActorExists) suspects.add(failure.actor);
-        else if (failure instanceof StoreTrouble) {
-          await this.#pause(attempt, failure.cause, commands);
-        } else throw failure;
-        try {
-          return await this.#attempt(commands, suspects);
-        } catch (cause) {
-          failure = cause;
-        }
-      }
+      if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
+      else if (failure instanceof ActorExists) (tries.suspects ??= new Set()).add(failure.actor);
+      else if (failure instanceof StoreTrouble) {
+        await this.#pause(tries.failures, failure.cause, commands);
+      } else throw failure;
+      tries.failures++;
     } catch (cause) {
       const error = this.#committer.isDoubtful || this.#isAnswering
         ? unavailable("The outcome is unknown: the workflow moved to another replica")
@@ -254,43 +274,44 @@ export class ShardWorker {
     }
   }
 
-  /** Applies, commits, answers. @throws {ActorExists} an actor to be made exists: the batch must be applied again */
-  async #attempt(
-    commands: QueuedCommand[],
-    suspects: ReadonlySet<ActorId> | undefined,
-  ): Promise<void> {
-    try {
-      if (this.#areTimersDue) await this.#loadTimers();
-      const known = commands.some(hasKey)
-        ? await findKnownResults(commands, this.shard, this.#deps)
-        : undefined;
-      const fresh = this.#freshOf(commands, known);
-      const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
-      const batches = applied instanceof Promise ? await applied : applied;
-      const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
-      const changes = this.#rowChanges.takeInto(plan.commit);
-      let result = NOTHING_WRITTEN;
-      if (this.#mustCommit(plan, changes)) {
-        try {
-          result = await this.#commit(plan.commit, commands);
-        } catch (cause) {
-          for (const { id } of batches) this.#deps.cache.drop(id, this.lease);
-          throw cause;
-        }
-      }
-      this.#answer(batches, known, result);
-      if (this.#state === "gone") this.#deps.cache.dropLease(this.lease);
-      else this.#follow(batches, plan, changes);
-    } finally {
-      this.#turn.release();
-    }
+  /** Applies a batch, at once where nothing has to be read for it. */
+  #apply(tries: Tries): Applied | Promise<Applied> {
+    return this.#areTimersDue || tries.commands.some(hasKey)
+      ? this.#readAndApply(tries)
+      : this.#applyFresh(tries, undefined);
+  }
+
+  async #readAndApply(tries: Tries): Promise<Applied> {
+    if (this.#areTimersDue) await this.#loadTimers();
+    const known = tries.commands.some(hasKey)
+      ? await findKnownResults(tries.commands, this.shard, this.#deps)
+      : undefined;
+    return await this.#applyFresh(tries, known);
+  }
+
+  #applyFresh(
+    { commands, suspects }: Tries,
+    known: KnownResults | undefined,
+  ): Applied | Promise<Applied> {
+    const fresh = this.#freshOf(commands, known);
+    const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
+    return applied instanceof Promise
+      ? applied.then((batches) => this.#plan(batches, commands, known))
+      : this.#plan(applied, commands, known);
+  }
+
+  #plan(batches: ActorBatch[], commands: QueuedCommand[], known?: KnownResults): Applied {
+    const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
+    return { batches, known, plan, changes: this.#rowChanges.takeInto(plan.commit) };
   }
 
   /** The commands that are to be applied. */
   #freshOf(commands: QueuedCommand[], known: KnownResults | undefined): QueuedCommand[] {
     return known === undefined && !commands.some(({ timer }) => timer !== undefined)
       ? commands
-      : commands.filter((command) => !known?.has(command) && this.#isDue(command));
+      : commands.filter((command) =>
+        !known?.has(command) && isDue(command, this.shard, this.#deps)
+      );
   }
 
   /** Leaves the commands from the second of two actors on to the next batch. */
@@ -300,28 +321,25 @@ export class ShardWorker {
     this.#queue.unshift(...commands.splice(Math.max(...firsts)));
   }
 
-  /** True when there is something to write, or when only a commit proves that the lease still holds. */
-  #mustCommit({ isNeeded }: BatchPlan, { drops, claims }: TakenChanges): boolean {
-    return isNeeded || drops.length > 0 || claims.length > 0 ||
+  /** Writes a batch, if there is something to write, or if only a commit proves that the lease still holds. */
+  #commit({ plan, changes }: Applied, { commands }: Tries): Promise<CommitResult> | CommitResult {
+    const { drops, claims } = changes;
+    const isNeeded = plan.isNeeded || drops.length > 0 || claims.length > 0 ||
       !this.#deps.isLeaseFresh(this.shard);
-  }
-
-  #commit(commit: ShardCommit, commands: QueuedCommand[]): Promise<CommitResult> {
+    if (!isNeeded) return NOTHING_WRITTEN;
     this.#deps.batchSize.observe(commands.length);
     return this.#committer.commit(
-      commit,
+      plan.commit,
       (attempt, cause) => this.#pause(attempt, cause, commands),
     );
   }
 
-  #answer(batches: ActorBatch[], known: KnownResults | undefined, result: CommitResult): void {
+  /** Does what follows from a commit: answers, rows, timers, the cache, effects. */
+  #follow({ batches, known, plan, changes }: Applied, result: CommitResult): void {
     this.#isAnswering = true;
     answerAll(batches, known, result, (replica, answers) => this.#deps.reply(replica, answers));
     this.#isAnswering = false;
-  }
-
-  /** Does what follows from a commit: rows, timers, the cache, effects. */
-  #follow(batches: ActorBatch[], plan: BatchPlan, changes: TakenChanges): void {
+    if (this.#state === "gone") return this.#deps.cache.dropLease(this.lease);
     const { timers, lane, cache, clock, perform, observe, spans } = this.#deps;
     const { commit, rows, samples } = plan;
     this.#rowChanges.committed(changes);
@@ -355,22 +373,6 @@ export class ShardWorker {
     timers.load(this.shard, max, Object.fromEntries(times));
   }
 
-  /** False for a timer that was moved or cleared after it fired, or whose workflow has to wait for the lane. */
-  #isDue(command: QueuedCommand): boolean {
-    if (command.timer === undefined) return true;
-    const { timers, clock, lane } = this.#deps;
-    const at = timers.at(this.shard, command.timer);
-    const waitMs = at !== undefined && isGoOn(command) ? lane.waitOf(command.actor) : 0;
-    if (waitMs > 0) {
-      timers.set(this.shard, command.timer, clock.now() + waitMs);
-      return false;
-    }
-    if (at === undefined || at <= clock.now()) return at !== undefined;
-    // The clock may have gone back since the timer fired: then it must fire again.
-    timers.set(this.shard, command.timer, at);
-    return false;
-  }
-
   /** Waits before the store is tried again; callers that waited long enough are told. */
   async #pause(attempt: number, cause: unknown, commands: QueuedCommand[]): Promise<void> {
     const { clock, log, ids, slots } = this.#deps;
@@ -389,9 +391,4 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
-}
-
-/** Asks for the next turn of a workflow that is growing. */
-function isGoOn({ body }: QueuedCommand): boolean {
-  return isJsonObject(body) && body["timer"] === "go-on";
 }

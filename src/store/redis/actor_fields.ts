@@ -1,9 +1,8 @@
 /** The fields of an actor's hash, as Redis tells them. */
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { RedisContext } from "./context.ts";
-import { ACTOR_FIELD } from "./keys.ts";
+import { ACTOR_FIELD, COMMON_KEY } from "./keys.ts";
 import { listOf } from "./replies.ts";
-import { COMMON_KEY } from "./shared_texts.ts";
 import { type Shortening, shorteningOf, wholeKey, wholeText } from "./texts/short_texts.ts";
 
 export interface ActorFields {

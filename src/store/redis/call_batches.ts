@@ -10,10 +10,14 @@ interface Waiting<T, R> {
   reject: (error: unknown) => void;
 }
 
+function requestOf<T>({ request }: { request: T }): T {
+  return request;
+}
+
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
-  #waiting: Waiting<T, R>[] = [];
+  readonly #waiting: Waiting<T, R>[] = [];
   #isCalling = false;
 
   /**
@@ -31,23 +35,26 @@ export class CallBatches<T, R> {
       this.#waiting.push({ request, resolve, reject });
       if (this.#isCalling) return;
       this.#isCalling = true;
-      void this.#run();
+      setImmediate(this.#next);
     });
   }
 
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      // Whoever got an answer may ask for more at once, and so may others in this turn.
-      await new Promise((resolve) => setImmediate(resolve));
-      const batch = this.#waiting.splice(0, this.#max);
-      try {
-        const results = await this.#call(batch.map(({ request }) => request));
-        batch.forEach(({ resolve }, index) => resolve(results[index] as R));
-      } catch (error) {
-        // Those that wait would only wait as long again.
-        for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
-      }
-    }
-    this.#isCalling = false;
+  readonly #next = (): void => {
+    const batch = this.#waiting.splice(0, this.#max);
+    this.#call(batch.map(requestOf)).then((results) => {
+      let at = 0;
+      for (const { resolve } of batch) resolve(results[at++] as R);
+      this.#goOn();
+    }, (error: unknown) => {
+      // Those that wait would only wait as long again.
+      for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
+      this.#goOn();
+    });
+  };
+
+  #goOn(): void {
+    // Whoever got an answer may ask for more at once, and so may others in this turn.
+    this.#isCalling = this.#waiting.length > 0;
+    if (this.#isCalling) setImmediate(this.#next);
   }
 }

@@ -19,13 +19,18 @@ type Encoded = [
   waitsSince?: number,
 ];
 
-export function encodeIndex(entry: IndexEntry, layout: number): string {
-  const labels = mapKeys(entry.labels, shortLabelKey);
-  const { uid, phase, createdAt, startedAt = null, finishedAt = null, waitsSince } = entry;
-  const encoded: Encoded = [uid, phase, createdAt, startedAt, finishedAt, labels];
-  if (waitsSince !== undefined) encoded.push(waitsSince);
-  const text = JSON.stringify(encoded);
+/** @param labels those of the entry, see `encodeLabels` */
+export function encodeIndex(entry: IndexEntry, labels: string, layout: number): string {
+  const { uid, phase, createdAt, startedAt, finishedAt, waitsSince } = entry;
+  const head = JSON.stringify([uid, phase, createdAt, startedAt, finishedAt]).slice(0, -1);
+  const end = waitsSince === undefined ? "]" : `,${JSON.stringify(waitsSince)}]`;
+  const text = `${head},${labels}${end}`;
   return layout < SHORT_SINCE ? text : shortText(text, NAMELESS);
+}
+
+/** Labels as an index entry has them; many have the same. */
+export function encodeLabels(labels: Record<string, string>): string {
+  return JSON.stringify(mapKeys(labels, shortLabelKey));
 }
 
 /** Reads the entry of the actor `<kind>/<namespace>/<name>`; undefined when it can't be read. */

@@ -63,6 +63,9 @@ export const FEED_FIELD = {
   before: "@b",
 } as const;
 
+/** Key of the part that many actors have in common. It alone may be a reference, see `shared_texts.ts`. */
+export const COMMON_KEY = "s";
+
 /** Parts that nearly every actor has: they are read by name, so that its nodes need not be. */
 export const COMMON_PARTS: readonly string[] = ["h", "s", "a"];
 

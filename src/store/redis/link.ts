@@ -48,26 +48,31 @@ export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLin
   }
 }
 
+/** The connection of writes that wait. */
+interface Writer extends ReplicaWait {
+  connection: RedisConnection;
+}
+
 /** A connection whose calls are bounded in time. */
 export class RedisLink {
   /** Whether one command may name keys with several hash tags. */
   readonly isOneServer: boolean;
   readonly #connection: RedisConnection;
-  readonly #timeoutMs: number;
   readonly #deadlines: Deadlines;
-  readonly #writer: ReplicaWait & { connection: RedisConnection } | undefined;
+  readonly #late: () => Problem;
+  readonly #writer: Writer | undefined;
 
   /** @param writer where writes wait for replicas, if they do */
   constructor(
     connection: RedisConnection,
     { address, timeoutMs }: RedisConnectionOptions,
-    writer?: ReplicaWait & { connection: RedisConnection },
+    writer?: Writer,
   ) {
     this.#writer = writer;
     this.isOneServer = address.topology !== "cluster";
     this.#connection = connection;
-    this.#timeoutMs = timeoutMs;
     this.#deadlines = new Deadlines(systemClock, timeoutMs);
+    this.#late = () => lateAnswer(timeoutMs);
   }
 
   /** Sends a command; `key` says which server of a cluster it is for. */
@@ -81,7 +86,7 @@ export class RedisLink {
    */
   sendWhereWritten(key: string, args: RedisArgument[]): Promise<unknown> {
     const { connection } = this.#writer ?? { connection: this.#connection };
-    return this.#bounded(() => connection.send(key, args, {}));
+    return this.#bounded(connection.send(key, args, {}));
   }
 
   /** The same for a script. */
@@ -97,19 +102,17 @@ export class RedisLink {
 
   /** Sends a command to every master. */
   sendToAll(args: RedisArgument[]): Promise<unknown[]> {
-    return this.#bounded(async () => {
-      const masters = await this.#connection.masters();
-      return await Promise.all(masters.map((sendTo) => sendTo(args)));
-    });
+    const masters = this.#connection.masters();
+    return this.#bounded(masters.then((all) => Promise.all(all.map((sendTo) => sendTo(args)))));
   }
 
   /** Names of all keys of a pattern, in portions. */
   async *scan(pattern: string): AsyncGenerator<string[]> {
-    for (const sendTo of await this.#bounded(() => this.#connection.masters())) {
+    for (const sendTo of await this.#bounded(this.#connection.masters())) {
       let cursor = "0";
       do {
         const args = ["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"];
-        const [next, found] = listOf(await this.#bounded(() => sendTo(args)));
+        const [next, found] = listOf(await this.#bounded(sendTo(args)));
         cursor = String(next);
         yield listOf(found).map(String);
       } while (cursor !== "0");
@@ -126,28 +129,10 @@ export class RedisLink {
    * for. Everything before it on this server is there then too.
    * @throws {Problem} Unavailable, `mayBeDone`: too few replicas have it yet
    */
-  async write(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
-    const writer = this.#writer;
-    if (writer === undefined) return await this.run(script, key, args);
-    const { connection, replicas, timeoutMs } = writer;
-    // Sent together: if the connection is lost in between, nothing is confirmed by another server.
-    const confirmed = async (head: RedisArgument[]) => {
-      const call = connection.send(key, head.concat(args), {});
-      const wait = connection.send(key, ["WAIT", String(replicas), String(timeoutMs)], {});
-      const [reply, count] = await Promise.allSettled([call, wait]);
-      if (reply.status === "rejected") throw reply.reason;
-      if (count.status === "rejected") throw new Unconfirmed(count.reason);
-      if (Number(count.value) < replicas) throw tooFew(Number(count.value), writer);
-      return reply.value;
-    };
-    return await this.#bounded(async () => {
-      try {
-        return await confirmed(["EVALSHA", script.sha, "1", key]);
-      } catch (error) {
-        if (!isUnknownScript(error)) throw error;
-        return await confirmed(["EVAL", script.source, "1", key]);
-      }
-    });
+  write(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
+    return this.#writer === undefined
+      ? this.run(script, key, args)
+      : this.#bounded(writeConfirmed(this.#writer, script, key, args));
   }
 
   /** Like `run`, but texts in the answer are bytes. */
@@ -156,11 +141,11 @@ export class RedisLink {
   }
 
   async subscribe(channel: string, hear: (message: string) => void): Promise<void> {
-    await this.#bounded(() => this.#connection.subscribe(channel, hear));
+    await this.#bounded(this.#connection.subscribe(channel, hear));
   }
 
   async unsubscribe(channel: string, hear: (message: string) => void): Promise<void> {
-    await this.#bounded(() => this.#connection.unsubscribe(channel, hear));
+    await this.#bounded(this.#connection.unsubscribe(channel, hear));
   }
 
   close(): Promise<void> {
@@ -171,34 +156,58 @@ export class RedisLink {
   }
 
   #send(key: string, args: RedisArgument[], more: object): Promise<unknown> {
-    return this.#bounded(() => this.#connection.send(key, args, more));
+    return this.#bounded(this.#connection.send(key, args, more));
   }
 
-  async #run(
+  #run(
     { sha, source }: RedisScript,
     key: string,
     args: RedisArgument[],
     more: object,
     connection: RedisConnection = this.#connection,
   ): Promise<unknown> {
-    try {
-      const head: RedisArgument[] = ["EVALSHA", sha, "1", key];
-      const call = connection.send(key, head.concat(args), more);
-      return await this.#deadlines.bound(call, () => lateAnswer(this.#timeoutMs));
-    } catch (error) {
+    const head: RedisArgument[] = ["EVALSHA", sha, "1", key];
+    const call = connection.send(key, head.concat(args), more);
+    return this.#deadlines.bound(call, this.#late, (error) => {
       if (!isUnknownScript(error)) throw problemOf(error);
       const text = ["EVAL", source, "1", key, ...args];
-      return await this.#bounded(() => connection.send(key, text, more));
-    }
+      return this.#bounded(connection.send(key, text, more));
+    });
   }
 
   /** Bounds a call in time and turns all its trouble into a `Problem`. */
-  async #bounded<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await this.#deadlines.bound(call(), () => lateAnswer(this.#timeoutMs));
-    } catch (error) {
-      throw problemOf(error);
-    }
+  #bounded<T>(call: Promise<T>): Promise<T> {
+    return this.#deadlines.bound(call, this.#late, throwProblem);
+  }
+}
+
+function throwProblem(error: unknown): never {
+  throw problemOf(error);
+}
+
+/** Runs a script and waits for replicas. @throws {Problem} too few have it */
+async function writeConfirmed(
+  writer: Writer,
+  { sha, source }: RedisScript,
+  key: string,
+  args: RedisArgument[],
+): Promise<unknown> {
+  const { connection, replicas, timeoutMs } = writer;
+  // Sent together: if the connection is lost in between, nothing is confirmed by another server.
+  const confirmed = async (head: RedisArgument[]) => {
+    const call = connection.send(key, head.concat(args), {});
+    const wait = connection.send(key, ["WAIT", String(replicas), String(timeoutMs)], {});
+    const [reply, count] = await Promise.allSettled([call, wait]);
+    if (reply.status === "rejected") throw reply.reason;
+    if (count.status === "rejected") throw new Unconfirmed(count.reason);
+    if (Number(count.value) < replicas) throw tooFew(Number(count.value), writer);
+    return reply.value;
+  };
+  try {
+    return await confirmed(["EVALSHA", sha, "1", key]);
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error;
+    return await confirmed(["EVAL", source, "1", key]);
   }
 }
 

@@ -5,8 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { BoundedCache } from "../../base/bounded_cache.ts";
-import { newTable } from "../../base/table.ts";
-import { SHARD_KEY } from "./keys.ts";
+import { COMMON_KEY, SHARD_KEY } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import { listOf } from "./replies.ts";
 
@@ -21,8 +20,6 @@ local function hold(reference, text)
 end
 `;
 
-/** Key of the part that many actors have in common. It alone may be a reference. */
-export const COMMON_KEY = "s";
 /** A shorter or longer text is kept where it is: hardly any others have it. */
 const [MIN_LENGTH, MAX_LENGTH] = [128, 65_536];
 /** Texts that are remembered, and the characters of the longest. */
@@ -43,17 +40,13 @@ export class SharedTexts {
     this.#link = link;
   }
 
-  /** The parts as they are stored, and the text that is kept elsewhere; "" if none is. */
-  withReference(put: Parts): { put: Parts; text: string } {
+  /** What is stored in place of the part that actors have in common; "" if that stays where it is. */
+  referenceIn(put: Readonly<Parts>): string {
     const text = put[COMMON_KEY];
-    if (text === undefined) return { put, text: "" };
+    if (text === undefined) return "";
     const isInBounds = text.length >= MIN_LENGTH && text.length <= MAX_LENGTH;
     // A text that looks like a reference is none.
-    if (!isInBounds && !isReference(text)) return { put, text: "" };
-    const stored = newTable<string>();
-    for (const key in put) stored[key] = put[key] ?? "";
-    stored[COMMON_KEY] = this.#referenceTo(text);
-    return { put: stored, text };
+    return isInBounds || isReference(text) ? this.#referenceTo(text) : "";
   }
 
   /**

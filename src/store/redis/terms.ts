@@ -19,6 +19,7 @@ import {
   WAIT_TERM,
 } from "../list_query.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
+import { encodeLabels } from "./index.ts";
 import { jsonForLua } from "./script.ts";
 
 /** The newest layout that this program knows; a store keeps the one with which it was created. */
@@ -34,6 +35,8 @@ const MAX_KNOWN = 1_024;
 /** The terms of an entry. Entries with the same terms share them, so they are compared as objects. */
 export interface Filing {
   readonly terms: readonly string[];
+  /** The labels of the entry, as `encodeIndex` takes them. */
+  readonly labels: string;
   /** How it differs from others that it replaced. */
   readonly replaced: WeakMap<Filing, Refiling>;
 }
@@ -84,10 +87,13 @@ export class Terms {
   /** The terms under which an entry is filed. */
   filingOf(entry: IndexEntry): Filing {
     const { namespace, phase, labels, waitsSince } = entry;
-    let key = `${waitsSince === undefined ? "" : "w"}\0${phase}\0${namespace}`;
-    for (const label in labels) key += `\0${label}\0${labels[label]}`;
-    return this.#known.get(key) ??
-      this.#known.set(key, { terms: this.of(entry), replaced: new WeakMap() });
+    const waits = waitsSince === undefined ? "" : "w";
+    const key = `${waits}\0${phase}\0${namespace}\0${JSON.stringify(labels)}`;
+    return this.#known.get(key) ?? this.#known.set(key, {
+      terms: this.of(entry),
+      labels: encodeLabels(labels),
+      replaced: new WeakMap(),
+    });
   }
 
   /** The same as a list of the caller's own. */

@@ -20,7 +20,7 @@ import { problemOf, wasRefused } from "../trouble.ts";
 /** Most commits that are written with one script call. */
 const MAX_GROUP = 32;
 
-/** The outcome of a commit, and its details. */
+/** The outcome of a commit, and its details: why it was refused, or the version of each change, "" if it changed nothing. */
 type Outcome = (string | undefined)[];
 
 export class CommitWriter {
@@ -34,7 +34,7 @@ export class CommitWriter {
   /** Shards that commit at the same time share a call. */
   readonly #groups: CallBatches<CommitArgs, Outcome>;
   /** The arguments that all calls have; what they say about the store never changes. */
-  #head: string[] | undefined;
+  #head: string[] = [];
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -58,35 +58,63 @@ export class CommitWriter {
   }
 
   /** Writes a commit. @throws as `ShardStore.commit` */
-  async write(commit: ShardCommit): Promise<CommitResult> {
-    const { shard, epoch, actors } = commit;
-    if (this.#unknowns.has(shard)) await this.settle(shard);
-    const remembered = this.#memories.get(shard);
-    const memory = remembered?.epoch === epoch ? remembered : await this.#remember(commit);
+  write(commit: ShardCommit): Promise<CommitResult> {
+    const { shard, epoch } = commit;
+    const memory = this.#memories.get(shard);
+    return memory === undefined || memory.epoch !== epoch || this.#unknowns.has(shard)
+      ? this.#prepare(commit).then((made) => this.#writeWith(made, commit))
+      : this.#writeWith(memory, commit);
+  }
+
+  #writeWith(memory: ShardMemory, commit: ShardCommit): Promise<CommitResult> {
+    const { shard, epoch } = commit;
     const known = this.#sessions.get(shard);
     const session = known?.epoch === epoch ? known.session : "";
-    const args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory);
+    let args: CommitArgs;
     try {
-      const written = versionsOf(shard, await this.#send(args));
-      memory.noteCommit(commit, written);
-      const versions: CommitResult["versions"] = newTable();
-      actors.forEach(({ id }, at) => {
-        const version = written[at] ?? "";
-        if (version !== "") versions[id] = version;
-      });
-      return { versions };
+      args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory);
     } catch (error) {
-      this.#memories.delete(shard);
-      const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
-        wasRefused(error);
-      if (!isKnown) this.#unknowns.set(shard, epoch);
-      throw error;
+      return Promise.reject(error);
     }
+    return this.#send(args).then(
+      (outcome) => this.#written(commit, memory, outcome),
+      (error) => this.#failed(commit, error),
+    );
+  }
+
+  #written(commit: ShardCommit, memory: ShardMemory, outcome: Outcome): CommitResult {
+    const refusal = refusalOf(commit.shard, outcome);
+    if (refusal !== undefined) this.#failed(commit, refusal);
+    memory.noteCommit(commit, outcome);
+    const versions: CommitResult["versions"] = newTable();
+    let at = 0;
+    for (const { id } of commit.actors) {
+      const version = outcome[++at] ?? "";
+      if (version !== "") versions[id] = version;
+    }
+    return { versions };
+  }
+
+  #failed({ shard, epoch }: ShardCommit, error: unknown): never {
+    this.#memories.delete(shard);
+    const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
+      wasRefused(error);
+    if (!isKnown) this.#unknowns.set(shard, epoch);
+    throw error;
+  }
+
+  /** What has to be known and settled before a commit. */
+  async #prepare(commit: ShardCommit): Promise<ShardMemory> {
+    const { shard, epoch } = commit;
+    if (this.#unknowns.has(shard)) await this.settle(shard);
+    const remembered = this.#memories.get(shard);
+    return remembered?.epoch === epoch ? remembered : await this.#remember(commit);
   }
 
   async #remember({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
     const { feedLength, feedAgeMs, shardCount, terms, shared } = this.#context;
     const span = feedLengthOf(feedLength, await shardCount());
+    if (this.#head.length === 0) this.#head = await this.#readHead();
     const memory = new ShardMemory(epoch, { span, ms: feedAgeMs / 2 }, await terms(), shared);
     this.#memories.set(shard, memory);
     return memory;
@@ -99,11 +127,9 @@ export class CommitWriter {
   }
 
   /** Writes commits with one script call; on a cluster they must be of one shard. */
-  async #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
-    const head = this.#head ??= await this.#readHead();
+  #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
     const base = commits[0]?.[0] ?? "";
-    const replies = await this.#context.link.write(COMMIT, base, head.concat(...commits));
-    return listOf(replies).map(textsOf);
+    return this.#context.link.write(COMMIT, base, this.#head.concat(...commits)).then(outcomesOf);
   }
 
   async #readHead(): Promise<string[]> {
@@ -115,22 +141,27 @@ export class CommitWriter {
   }
 }
 
-/** The new version for each change of an actor, "" if it changed nothing. Throws if the commit was refused. */
-function versionsOf(shard: number, [outcome, ...rest]: Outcome): Outcome {
-  switch (outcome) {
+function outcomesOf(replies: unknown): Outcome[] {
+  return listOf(replies).map(textsOf);
+}
+
+/** Why a commit was refused; undefined if it was written. */
+function refusalOf(shard: number, outcome: Outcome): unknown {
+  const detail = outcome[1] ?? "";
+  switch (outcome[0]) {
     case "stale":
-      throw new StaleEpoch(shard);
+      return new StaleEpoch(shard);
     case "lost":
-      throw new StaleEpoch(shard, `Shard ${shard} has lost what it had acknowledged`);
+      return new StaleEpoch(shard, `Shard ${shard} has lost what it had acknowledged`);
     case "exists":
-      throw new ActorExists(rest[0] ?? "");
+      return new ActorExists(detail);
     case "error":
-      throw problemOf(new ErrorReply(rest[0] ?? ""));
+      return problemOf(new ErrorReply(detail));
     case "session":
-      throw unavailable(
+      return unavailable(
         `Shard ${shard} must be loaded again: the outcome of a commit was unknown`,
       );
     default:
-      return rest;
+      return undefined;
   }
 }

@@ -5,12 +5,11 @@
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
-import { ACTOR_FIELD, COMMON_PARTS, MARK_ROW } from "../keys.ts";
+import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MARK_ROW } from "../keys.ts";
 import type { ShardMemory } from "./shard_memory.ts";
-import { COMMON_KEY } from "../shared_texts.ts";
 import { jsonForLua } from "../script.ts";
-import { refile } from "../terms.ts";
-import { shorteningOf, shortKey, shortParts } from "../texts/short_texts.ts";
+import { type Filing, refile } from "../terms.ts";
+import { shorteningOf, shortKey, shortText } from "../texts/short_texts.ts";
 import { WAIT_TERM, waitPlace } from "../../list_query.ts";
 
 /** What stands where and everything short, in the order in which the script reads it. */
@@ -44,72 +43,100 @@ export function encodeCommit(
   const { timersSet, timersClear, answers } = commit;
   // In layout 2 the mark is no row.
   const mark = memory.layout > 1 ? outboxPut[MARK_ROW] : undefined;
-  const rows = Object.keys(outboxPut).filter((id) => mark === undefined || id !== MARK_ROW);
-  const timers = Object.keys(timersSet);
   const { row = "", text = "" } = follows ?? {};
   const head: Head = [String(epoch), session, row, text, mark ?? "", cursor];
-  head.push(actors.length, outboxDrop.length, rows.length, timersClear.length, timers.length);
-  head.push(answers.length);
-  const texts: string[] = [];
-  for (const change of actors) addActor(change, memory, head, texts);
-  for (const list of [outboxDrop, timersClear]) for (const id of list) head.push(id);
-  for (const id of rows) texts.push(id, outboxPut[id] ?? "");
-  for (const id of timers) head.push(String(timersSet[id]), id);
+  const counts = head.length;
+  head.push(actors.length, outboxDrop.length, 0, timersClear.length, 0, answers.length);
+  const args: CommitArgs = [base, "", "", ""];
+  const before = args.length;
+  for (const change of actors) addActor(change, memory, head, args);
+  for (const id of outboxDrop) head.push(id);
+  for (const id of timersClear) head.push(id);
+  let rows = 0;
+  for (const id in outboxPut) {
+    if (mark !== undefined && id === MARK_ROW) continue;
+    args.push(id, outboxPut[id] ?? "");
+    rows++;
+  }
+  head[counts + 2] = rows;
+  let timers = 0;
+  for (const id in timersSet) {
+    head.push(String(timersSet[id]), id);
+    timers++;
+  }
+  head[counts + 4] = timers;
   for (const { actor = "", ...stored } of answers) {
     head.push(stored.key, String(Math.max(1, Math.trunc(stored.expiresAt))), actor);
-    texts.push(JSON.stringify(stored));
+    args.push(JSON.stringify(stored));
   }
-  return [base, String(texts.length), ...packed(head), ...texts];
+  args[1] = String(args.length - before);
+  pack(head, args);
+  return args;
 }
 
-/** The list and its format: each text ends with a zero, each number is a byte; or as JSON, without a format. */
-function packed(head: Head): [format: string, list: string] {
+/** Adds the format and the list: each text ends with a zero, each number is a byte; or JSON, without a format. */
+function pack(head: Head, args: CommitArgs): void {
+  const end = head.length > MAX_UNPACKED ? undefined : writeToRoom(head);
+  args[2] = end === undefined ? "" : ROOM.toString("latin1", 0, head.length);
+  args[3] = end === undefined ? jsonForLua(head) : ROOM.toString("latin1", head.length, end);
+}
+
+/** Gives the end of the list, which begins where its format ends; undefined if it cannot be written so. */
+function writeToRoom(head: Head): number | undefined {
   const count = head.length;
-  if (count > MAX_UNPACKED) return ["", jsonForLua(head)];
   // Written as bytes: a text that grows piece by piece costs several times as much.
   let at = count;
   for (let i = 0; i < count; i++) {
     const one = head[i] ?? "";
     if (typeof one === "number") {
-      if (one > MAX_BYTE) return ["", jsonForLua(head)];
+      if (one > MAX_BYTE) return undefined;
       ROOM[i] = NUMBER;
       ROOM[at++] = one;
       continue;
     }
-    if (at + one.length >= MAX_LIST) return ["", jsonForLua(head)];
+    if (at + one.length >= MAX_LIST) return undefined;
     ROOM[i] = TEXT;
     for (let c = 0; c < one.length; c++) {
       const code = one.charCodeAt(c);
-      if (code === 0 || code > MAX_BYTE) return ["", jsonForLua(head)];
+      if (code === 0 || code > MAX_BYTE) return undefined;
       ROOM[at++] = code;
     }
     ROOM[at++] = 0;
   }
-  return [ROOM.toString("latin1", 0, count), ROOM.toString("latin1", count, at)];
+  return at;
 }
 
-function addActor(change: ActorChange, memory: ShardMemory, head: Head, texts: string[]): void {
-  const { id, create, remove, silent, index, remains = "" } = change;
-  const { put: whole, text } = memory.layout === 1
-    ? { put: change.put, text: "" }
-    : memory.shared.withReference(change.put);
-  const how = shorteningOf(memory.layout, id);
-  const put = how === undefined ? whole : shortParts(whole, how);
-  const drop = how === undefined ? change.drop : change.drop.map((key) => shortKey(key, how));
-  const keys = Object.keys(put);
-  const others = keys.filter(isOtherPart);
-  const loses = put[COMMON_KEY] !== undefined || drop.includes(COMMON_KEY);
+function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: CommitArgs): void {
+  const { id, put, drop, create, remove, silent, index, remains = "" } = change;
+  const { layout, shared } = memory;
+  const how = shorteningOf(layout, id);
+  const common = put[COMMON_KEY];
+  const reference = layout === 1 ? "" : shared.referenceIn(put);
+  const loses = common !== undefined || drop.includes(COMMON_KEY);
   const entry = remove ? undefined : index;
-  const reference = text === "" ? "" : put[COMMON_KEY] ?? "";
   head.push(id, bit(create), bit(remove), bit(silent), bit(loses), bit(entry !== undefined));
-  head.push(keys.length, drop.length, others.length, memory.ageOf(id), remains, reference);
-  if (reference !== "") texts.push(text);
+  const counts = head.length;
+  head.push(0, drop.length, 0, memory.ageOf(id), remains, reference);
+  if (reference !== "") args.push(common ?? "");
   if (entry !== undefined) {
-    addFiling(id, entry, memory, head);
-    texts.push(ACTOR_FIELD.index, encodeIndex(entry, memory.layout));
+    const { labels } = addFiling(id, entry, memory, head);
+    args.push(ACTOR_FIELD.index, encodeIndex(entry, labels, layout));
   }
-  for (const list of [drop, others]) for (const key of list) head.push(key);
-  for (const key of keys) texts.push(key, put[key] ?? "");
+  for (const key of drop) head.push(how === undefined ? key : shortKey(key, how));
+  let parts = 0;
+  let others = 0;
+  for (const key in put) {
+    const isReference = reference !== "" && key === COMMON_KEY;
+    const text = isReference ? reference : put[key] ?? "";
+    if (how === undefined) args.push(key, text);
+    else args.push(shortKey(key, how), key === COMMON_KEY ? text : shortText(text, how));
+    parts++;
+    if (!isOtherPart(key)) continue;
+    head.push(key);
+    others++;
+  }
+  head[counts] = parts;
+  head[counts + 2] = others;
 }
 
 function bit(flag: boolean | undefined): number {
@@ -117,10 +144,10 @@ function bit(flag: boolean | undefined): number {
 }
 
 /**
- * Time and place among those that are waiting, uid of an index entry, the proof of the earlier one, the terms that both
+ * Adds time and place among those that are waiting, uid of an index entry, the proof of the earlier one, the terms that both
  * have, those that only this one has, and those that only the earlier one has.
  */
-function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Head): void {
+function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Head): Filing {
   const { createdAt, uid, waitsSince } = index;
   const before = memory.filedOf(id);
   const filing = memory.terms.filingOf(index);
@@ -129,7 +156,7 @@ function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Hea
   // What is not there yet, or was filed under another time or uid, is filed anew by the script.
   if (before?.createdAt !== createdAt || before.uid !== uid) {
     head.push("", "[]", filing.terms.length, 0, ...filing.terms);
-    return;
+    return filing;
   }
   const { kept, fresh, gone } = refile(before.filing, filing);
   const { terms } = before.filing;
@@ -138,6 +165,7 @@ function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Hea
     filing.terms.includes(WAIT_TERM);
   const all = moved ? [...fresh, WAIT_TERM] : fresh;
   head.push(before.proof, kept, all.length, gone.length, ...all, ...gone);
+  return filing;
 }
 
 function isOtherPart(key: string): boolean {

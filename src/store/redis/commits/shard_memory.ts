@@ -74,22 +74,29 @@ export class ShardMemory {
   /** How many changes ago this actor was created, as text; "" if that is not known. */
   ageOf(id: string): string {
     const created = this.#created.get(id);
-    return created === undefined || created.at < performance.now() - this.#reach.ms
-      ? ""
-      : String(this.#changes - created.number);
+    if (created === undefined) return "";
+    const age = this.#changes - created.number;
+    const { span, ms } = this.#reach;
+    return age >= span || created.at < performance.now() - ms ? "" : String(age);
   }
 
-  /** A commit was written. @param versions of its changes */
-  noteCommit({ actors }: ShardCommit, versions: readonly (Version | undefined)[]): void {
-    const at = performance.now();
-    actors.forEach(({ id, create, remove }, index) => {
+  /** A commit was written. @param reply versions of its changes, after something else */
+  noteCommit({ actors }: ShardCommit, reply: readonly (Version | undefined)[]): void {
+    let at = 1;
+    for (const { id, create, remove } of actors) {
       this.#changes++;
       if (create || remove) this.#created.delete(id);
-      if (create) this.#created.set(id, { number: this.#changes, at });
+      if (create) this.#noteCreated(id);
       const known = this.#entries.get(id);
       if (remove) this.#entries.delete(id);
-      else if (typeof known === "object") known.proof = versions[index] ?? "";
-    });
+      else if (typeof known === "object") known.proof = reply[at] ?? "";
+      at++;
+    }
+  }
+
+  #noteCreated(id: string): void {
+    const at = performance.now();
+    this.#created.set(id, { number: this.#changes, at });
     const { span, ms } = this.#reach;
     for (const [oldest, created] of this.#created) {
       if (this.#changes - created.number < span && created.at >= at - ms) return;

@@ -6,9 +6,16 @@ import { manifestOrder } from "../../manifest_list.ts";
 import type { RedisArgument } from "../connection.ts";
 import type { RedisContext } from "../context.ts";
 import { contentOf } from "../events/content.ts";
-import { encodeIndex } from "../index.ts";
-import { BLOB_KEY, blobBase, COMMON_PARTS, EVENT_KEY, MANIFEST_KEY, SHARD_KEY } from "../keys.ts";
-import { COMMON_KEY } from "../shared_texts.ts";
+import { encodeIndex, encodeLabels } from "../index.ts";
+import {
+  BLOB_KEY,
+  blobBase,
+  COMMON_KEY,
+  COMMON_PARTS,
+  EVENT_KEY,
+  MANIFEST_KEY,
+  SHARD_KEY,
+} from "../keys.ts";
 import type { Terms } from "../terms.ts";
 import { shorteningOf, shortParts } from "../texts/short_texts.ts";
 import { LOAD_ACTORS, LOAD_EVENTS } from "./scripts.ts";
@@ -75,10 +82,11 @@ export class RedisRecordWriter {
   }
 
   #actorText(record: ActorRecord): string {
-    const { put: whole, text } = this.#context.shared.withReference(record.parts);
     const how = shorteningOf(this.#terms.layout, record.actor);
-    const put = how === undefined ? whole : shortParts(whole, how);
-    const reference = text === "" ? "" : put[COMMON_KEY] ?? "";
+    const reference = this.#context.shared.referenceIn(record.parts);
+    const text = reference === "" ? "" : record.parts[COMMON_KEY] ?? "";
+    const put = how === undefined ? { ...record.parts } : shortParts(record.parts, how);
+    if (reference !== "") put[COMMON_KEY] = reference;
     const others = Object.keys(put).filter((key) =>
       !key.startsWith(NODE_PART_PREFIX) && !COMMON_PARTS.includes(key)
     );
@@ -88,7 +96,9 @@ export class RedisRecordWriter {
       String(term === WAIT_TERM ? waitPlace(index) : index.createdAt),
     ]);
     const version = record.type === "actor" ? record.version : "";
-    const entry = index === undefined ? "" : encodeIndex(index, this.#terms.layout);
+    const entry = index === undefined
+      ? ""
+      : encodeIndex(index, encodeLabels(index.labels), this.#terms.layout);
     const parts = Object.entries(put).flat();
     const head = [record.actor, version, entry, index?.uid ?? "", reference, text];
     const all = JSON.stringify([...head, others, terms, parts]);

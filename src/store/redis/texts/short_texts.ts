@@ -5,7 +5,7 @@
  */
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { newTable } from "../../../base/table.ts";
-import { COMMON_KEY } from "../shared_texts.ts";
+import { COMMON_KEY } from "../keys.ts";
 import { NAME_CODE, PHRASES } from "./phrases.ts";
 
 /** The first layout whose texts are short. */
