@@ -57,7 +57,9 @@ interface RouteBase {
   /** The body is an event or holds one: it has the bounds of events. */
   holdsEvent?: true;
   /** Examines a request before its credentials are checked. */
-  guard?: (guarded: GuardedRequest) => Promise<GuardVerdict | undefined>;
+  guard?: (
+    guarded: GuardedRequest,
+  ) => GuardVerdict | undefined | Promise<GuardVerdict | undefined>;
   /** The form of a successful answer. Absent: an object that the description does not specify. */
   answer?: AnswerShape;
   /** Follows `Prefer: return=minimal`. */

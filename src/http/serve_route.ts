@@ -96,8 +96,8 @@ async function attempt(
     const params = served.paramsOf(env.target.path);
     const query = readQuery(env.target.query, route.query);
     const credentials = credentialsOf(headers);
-    const verdict = body && route.guard &&
-      await route.guard({ service, params, headers, credentials, isAgain, body });
+    const judged = body && route.guard?.({ service, params, headers, credentials, isAgain, body });
+    const verdict = judged instanceof Promise ? await judged : judged;
     framing = abort && framingOf(headers);
     const found = verdict?.caller ?? deps.gatekeeper(credentials);
     const caller = found instanceof Promise ? await found : found;

@@ -14,15 +14,23 @@ import type { GuardedRequest, GuardVerdict } from "./route.ts";
  *
  * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read
  */
-export async function webhookGuard(
-  { service, params, headers, credentials, body, isAgain }: GuardedRequest,
-): Promise<GuardVerdict | undefined> {
+export function webhookGuard(
+  guarded: GuardedRequest,
+): GuardVerdict | undefined | Promise<GuardVerdict | undefined> {
+  const { service, params, credentials, isAgain } = guarded;
   if (credentials.length > 0) return undefined;
   const namespace = params.namespace ?? "";
   if (!isAgain && !service.settings.authRequired) {
     const manifests = knownWithoutSenders(service, namespace);
     if (manifests !== undefined) return { manifests };
   }
+  return judge(guarded, namespace);
+}
+
+async function judge(
+  { service, headers, body }: GuardedRequest,
+  namespace: string,
+): Promise<GuardVerdict | undefined> {
   const proof = await proveWebhook(service, namespace, headers, () => body.bytes());
   switch (proof.type) {
     case "proved":

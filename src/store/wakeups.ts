@@ -2,6 +2,7 @@
  * Waits without polling: a change wakes its topic, and a waiter names the topics it waits for. Wakeups are not queued:
  * a waiter must look for work after it has begun to wait, or in the same turn.
  */
+import { Chain, type Link } from "../base/chain.ts";
 
 /** Longer timers fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -22,10 +23,29 @@ const RUNTIME: WaitClock = {
   },
 };
 
-/** Topics, and who waits for them. */
+/** Shortest time until the alarm rings again, ms. */
+const MIN_ALARM_MS = 1;
+
+interface Wait {
+  topics: readonly string[];
+  /** Monotonic, ms. */
+  due: number;
+  /** All waits with the same signal. */
+  group: { signal: AbortSignal; size: number; onAbort: () => void };
+  resolve: () => void;
+}
+
+/**
+ * Topics, and who waits for them. All waits share one timer, and those with the same signal one listener: where waits
+ * are short and many, a timer and a listener for each cost more than what they wait for.
+ */
 export class Wakeups {
   readonly clock: WaitClock;
-  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #waits = new Chain<Wait>();
+  readonly #byTopic = new Map<string, Set<Link<Wait>>>();
+  readonly #groups = new Map<AbortSignal, Wait["group"]>();
+  /** It may ring too early: a wait that ends leaves it as it is, unless it was the only one. */
+  #alarm: { at: number; cancel: () => void } | undefined;
 
   constructor(clock: WaitClock = RUNTIME) {
     this.clock = clock;
@@ -33,44 +53,89 @@ export class Wakeups {
 
   /** Wakes everybody who waits for the topic now. */
   wake(topic: string): void {
-    for (const wake of [...this.#waiters.get(topic) ?? []]) wake();
+    for (const wait of [...this.#byTopic.get(topic) ?? []]) this.#end(wait);
   }
 
   /** Wakes the waiter that has waited longest; false when nobody waits. */
   wakeOne(topic: string): boolean {
-    const first = this.#waiters.get(topic)?.values().next().value;
-    first?.();
+    const first = this.#byTopic.get(topic)?.values().next().value;
+    if (first !== undefined) this.#end(first);
     return first !== undefined;
   }
 
   /** Wakes everybody. */
   wakeAll(): void {
-    for (const topic of [...this.#waiters.keys()]) this.wake(topic);
+    for (const topic of [...this.#byTopic.keys()]) this.wake(topic);
   }
 
   /** Resolves when one of the topics is woken, after `ms` milliseconds, or when the signal aborts. */
   wait(topics: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        signal.removeEventListener("abort", done);
-        for (const topic of topics) this.#remove(topic, done);
-        resolve();
-      };
-      const cancel = this.clock.after(ms, done);
-      signal.addEventListener("abort", done);
+      const due = this.clock.monotonic() + ms;
+      const group = this.#groups.get(signal) ?? this.#groupOf(signal);
+      group.size++;
+      const wait = this.#waits.add({ topics, due, group, resolve });
+      if (this.#alarm === undefined || due < this.#alarm.at) this.#arm(due, ms);
       for (const topic of topics) {
-        const waiters = this.#waiters.get(topic) ?? new Set();
-        waiters.add(done);
-        this.#waiters.set(topic, waiters);
+        const waiting = this.#byTopic.get(topic);
+        if (waiting === undefined) this.#byTopic.set(topic, new Set([wait]));
+        else waiting.add(wait);
       }
     });
   }
 
-  #remove(topic: string, waiter: () => void): void {
-    const waiters = this.#waiters.get(topic);
-    waiters?.delete(waiter);
-    if (waiters?.size === 0) this.#waiters.delete(topic);
+  #end(wait: Link<Wait>): void {
+    if (!wait.isIn) return;
+    this.#waits.remove(wait);
+    const { topics, group, resolve } = wait.value;
+    for (const topic of topics) {
+      const waiting = this.#byTopic.get(topic);
+      waiting?.delete(wait);
+      if (waiting?.size === 0) this.#byTopic.delete(topic);
+    }
+    if (--group.size === 0) {
+      group.signal.removeEventListener("abort", group.onAbort);
+      this.#groups.delete(group.signal);
+    }
+    if (this.#waits.first === undefined) {
+      this.#alarm?.cancel();
+      this.#alarm = undefined;
+    }
+    resolve();
+  }
+
+  #groupOf(signal: AbortSignal): Wait["group"] {
+    const group = {
+      signal,
+      size: 0,
+      onAbort: () => this.#endSome((wait) => wait.group === group),
+    };
+    this.#groups.set(signal, group);
+    signal.addEventListener("abort", group.onAbort);
+    return group;
+  }
+
+  /** Ends some waits. @returns when the first of the others is due */
+  #endSome(isOver: (wait: Wait) => boolean): number {
+    let next = Infinity;
+    for (let wait = this.#waits.first; wait !== undefined;) {
+      const { value, after } = wait;
+      if (isOver(value)) this.#end(wait);
+      else next = Math.min(next, value.due);
+      wait = after;
+    }
+    return next;
+  }
+
+  #arm(at: number, ms: number): void {
+    this.#alarm?.cancel();
+    const ring = () => {
+      this.#alarm = undefined;
+      const now = this.clock.monotonic();
+      const next = this.#endSome(({ due }) => due <= now);
+      if (this.#waits.first !== undefined) this.#arm(next, Math.max(MIN_ALARM_MS, next - now));
+    };
+    this.#alarm = { at, cancel: this.clock.after(ms, ring) };
   }
 }

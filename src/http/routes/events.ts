@@ -10,7 +10,7 @@ import {
 } from "../../service/events/cloud_events.ts";
 import { type EventRequest, receiveEvent, StaleManifests } from "../../service/events/intake.ts";
 import { testEvent } from "../../service/events/preview.ts";
-import { type EventHeaders, eventHeaders } from "../event_metadata.ts";
+import { type EventHeaders, eventHeaders, KEY_HEADERS } from "../event_metadata.ts";
 import { idempotencyFor, idempotencyOf } from "../idempotency_header.ts";
 import { type Call, param, type Route, unary } from "../route.ts";
 import { webhookGuard } from "../webhook_guard.ts";
@@ -39,9 +39,8 @@ export const EVENT_ROUTES: readonly Route[] = [
       if (mode !== undefined) return await receiveCloudEvents(call, mode, headers);
       const request = requestOf(call, call.body ?? null, headers.metadata);
       if (call.query.dryRun === true) return await preview(call, request);
-      // Senders that follow Standard Webhooks repeat a delivery under the same id.
-      const idempotency = await idempotencyOf(call, ["idempotency-key", "webhook-id"]);
-      await receiveEvent(call.service, call.caller, { ...request, idempotency });
+      if (headers.hasKey) request.idempotency = await idempotencyOf(call, KEY_HEADERS);
+      await receiveEvent(call.service, call.caller, request);
       return {};
     },
   }),

@@ -27,6 +27,7 @@ const MAX_NAME_LENGTH = 64;
 const MAX_VALUE_LENGTH = 4_096;
 const REQUIRED = ["specversion", "id", "source", "type"];
 const PREFIX = "ce-";
+const REQUIRED_HEADERS = REQUIRED.map((name) => PREFIX + name);
 /** Most members of data in base64; other data is bounded with its body. */
 const MAX_DATA_MEMBERS = MAX_JSON_MEMBERS / 4;
 /** Members of the JSON form that are no attributes. */
@@ -89,7 +90,7 @@ export function cloudEventMode(
       `Content-Type ${type}: of CloudEvents only ${STRUCTURED}+json and ${BATCHED}+json are known`,
     );
   }
-  return REQUIRED.some((name) => metadata[PREFIX + name] !== undefined) ? "binary" : undefined;
+  return REQUIRED_HEADERS.some((name) => metadata[name] !== undefined) ? "binary" : undefined;
 }
 
 /**

@@ -26,17 +26,36 @@ export interface Verdict {
 }
 
 /**
- * Dispatches an event to the bindings of its namespace. Rejects only for defects, never for what a binding does.
+ * Dispatches an event to the bindings of its namespace; at once if there are none. Rejects only for defects, never for
+ * what a binding does.
  * @param keeps whether the record keeps an event that is no dead letter
  */
-export async function dispatchEvent(
+export function dispatchEvent(
   deps: ServiceDeps,
   bindings: BindingSource,
   event: QueuedEvent,
   keeps: KeepEvent = () => false,
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   const envelope = readEnvelope(event.text);
   if (envelope === undefined) return { delivery: deliveryOfUnreadable(event) };
+  const known = event.attempts === 0 ? bindings.of(event) : undefined;
+  if (known === undefined || known instanceof Promise || known.length > 0) {
+    return dispatchInTurn(deps, bindings, event, envelope, keeps);
+  }
+  const trace = deps.traces && new EventTrace(deps.traces, event, envelope);
+  const settled = (envelope.outcomes ?? []).filter((one) => one.transient !== true);
+  const { delivery } = verdictOf(deps, event, settled, keeps);
+  trace?.end(delivery, deps.clock.now());
+  return { delivery };
+}
+
+async function dispatchInTurn(
+  deps: ServiceDeps,
+  bindings: BindingSource,
+  event: QueuedEvent,
+  envelope: EventEnvelope,
+  keeps: KeepEvent,
+): Promise<Verdict> {
   let earlier: BindingOutcome[] = envelope.outcomes ?? [];
   try {
     if (event.attempts > 0) earlier = await earlierOutcomes(deps, event, envelope);
@@ -74,7 +93,15 @@ async function dispatchTo(
   const settled = earlier.filter((one) => one.transient !== true);
   const fresh = bindings.length === 0 ? [] : await runBindings(dispatch, bindings, settled);
   if (fresh.length > 0) await reportOutcomes(dispatch, fresh);
-  const outcomes = [...settled, ...fresh];
+  return verdictOf(deps, event, [...settled, ...fresh], keeps);
+}
+
+function verdictOf(
+  deps: ServiceDeps,
+  event: QueuedEvent,
+  outcomes: BindingOutcome[],
+  keeps: KeepEvent,
+): Verdict {
   if (outcomes.some((outcome) => outcome.transient)) {
     return tryLater(deps, event, outcomes, keeps);
   }

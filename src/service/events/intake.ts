@@ -78,7 +78,8 @@ export async function receiveEvent(
 ): Promise<void> {
   const { namespace, discriminator, idempotency } = request;
   const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
-  await requireAccess(caller, { verb: "list", resource, namespace });
+  const asked = requireAccess(caller, { verb: "list", resource, namespace });
+  if (asked !== undefined) await asked;
   const payload = JSON.stringify(request.payload);
   const size = Buffer.byteLength(payload);
   const surroundings: Omit<EventEnvelope, "payload"> = {

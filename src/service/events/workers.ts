@@ -9,6 +9,7 @@ import type { Logger } from "../../platform/log.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../../store/event_port.ts";
 import { unreadableDelivery } from "../../store/queued_event.ts";
 import { DeliveryWriter } from "./delivery_writer.ts";
+import type { Verdict } from "./dispatch.ts";
 import { eventWorkerMachine } from "./worker_machine.ts";
 
 /** Events in one batch. */
@@ -26,7 +27,7 @@ export interface EventWorkersDeps {
   ids: Ids;
   log: Logger;
   /** What becomes of an event; with `retryAfterMs` it comes back. A rejection is a defect. */
-  dispatch(event: QueuedEvent): Promise<{ delivery: Delivery; retryAfterMs?: number }>;
+  dispatch(event: QueuedEvent): Verdict | Promise<Verdict>;
   /** The record of an event whose dispatch has a defect. */
   failed(event: QueuedEvent): Delivery;
   /** Tells of dead letters before their records are written; may be called again. @throws {Problem} Unavailable */
@@ -114,7 +115,12 @@ export class EventWorkers {
     const finished = new DeliveryWriter(this.#deps, onOver);
     try {
       for (let batch = events; batch.length > 0;) {
-        await Promise.all(batch.map((event) => this.#dispatch(event, finished, onOver)));
+        const running: Promise<void>[] = [];
+        for (const event of batch) {
+          const one = this.#dispatch(event, finished, onOver);
+          if (one !== undefined) running.push(one);
+        }
+        if (running.length > 0) await Promise.all(running);
         onDone();
         if (this.#stop.signal.aborted) return;
         // The next events are taken while the records of these are written.
@@ -142,27 +148,45 @@ export class EventWorkers {
     }
   }
 
-  async #dispatch(
+  /** A promise only for an event that has to wait for something. */
+  #dispatch(
     event: QueuedEvent,
     finished: DeliveryWriter,
     onOver: (id: string) => void,
-  ): Promise<void> {
-    const { dispatch, failed, log, events } = this.#deps;
-    if (event.unreadable !== undefined) return finished.add(unreadableDelivery(event));
-    let verdict: { delivery: Delivery; retryAfterMs?: number };
-    try {
-      verdict = await dispatch(event);
-    } catch (cause) {
-      log.error({ event: event.id, namespace: event.namespace, err: cause }, "dispatch failed");
-      verdict = { delivery: failed(event) };
+  ): Promise<void> | undefined {
+    if (event.unreadable !== undefined) {
+      finished.add(unreadableDelivery(event));
+      return undefined;
     }
-    const { delivery, retryAfterMs } = verdict;
-    if (retryAfterMs === undefined) return finished.add(delivery);
+    const settle = (verdict: Verdict) => this.#settle(verdict, finished, onOver);
+    const fail = (cause: unknown) => {
+      const { id, namespace } = event;
+      this.#deps.log.error({ event: id, namespace, err: cause }, "dispatch failed");
+      return settle({ delivery: this.#deps.failed(event) });
+    };
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = this.#deps.dispatch(event);
+    } catch (cause) {
+      return fail(cause);
+    }
+    return verdict instanceof Promise ? verdict.then(settle, fail) : settle(verdict);
+  }
+
+  #settle(
+    { delivery, retryAfterMs }: Verdict,
+    finished: DeliveryWriter,
+    onOver: (id: string) => void,
+  ): Promise<void> | undefined {
+    if (retryAfterMs === undefined) {
+      finished.add(delivery);
+      return undefined;
+    }
+    const { log, events } = this.#deps;
     // If it can't be given back, another worker claims it later, which is a retry too.
-    await events.retryLater(delivery, retryAfterMs).catch((cause: unknown) => {
-      log.warn({ event: event.id, err: cause }, "event could not be given back");
-    });
-    onOver(event.id);
+    return events.retryLater(delivery, retryAfterMs).catch((cause: unknown) => {
+      log.warn({ event: delivery.id, err: cause }, "event could not be given back");
+    }).then(() => onOver(delivery.id));
   }
 
   async #trim(): Promise<void> {

@@ -20,6 +20,15 @@ export function offeredOf(batch: Offer[], refused: unknown): Offered[] {
   return offered;
 }
 
+/** The offers that were accepted. */
+export function acceptedOf(batch: Offer[], refused: unknown): Offer[] {
+  const list = listOf(refused);
+  if (list.length === 0) return batch;
+  const numbers = new Set<number>();
+  for (let at = 0; at + 2 < list.length; at += 3) numbers.add(Number(list[at]));
+  return batch.filter((_, index) => !numbers.has(index + 1));
+}
+
 /** The highest version; undefined if there is none. */
 export function newest(versions: Version[]): Version | undefined {
   return versions.reduce<Version | undefined>(
@@ -30,8 +39,8 @@ export function newest(versions: Version[]): Version | undefined {
 
 /** Arguments of the script that queues events. */
 export function offerArgs(offers: Offer[]): string[] {
-  const runs = runsOf(offers.map(([event, bound]) => [String(bound), event.namespace]));
-  const args = [String(offers.length), ...runs];
+  const args = [String(offers.length)];
+  addRuns(args, offers, ([, bound]) => String(bound), ([{ namespace }]) => namespace);
   for (const [event] of offers) args.push(event.id);
   for (const [event] of offers) args.push(contentOf(event));
   for (const [event] of offers) args.push(String(event.receivedAt));
@@ -45,23 +54,34 @@ export function offerArgs(offers: Offer[]): string[] {
 
 /** Arguments of the script that ends events. */
 export function finishArgs(deliveries: Delivery[]): string[] {
-  const args = runsOf(deliveries.map(({ namespace, state }) => [namespace, state]));
+  const args: string[] = [];
+  addRuns(args, deliveries, ({ namespace }) => namespace, ({ state }) => state);
   for (const { id } of deliveries) args.push(id);
   for (const one of deliveries) args.push(String(one.receivedAt), JSON.stringify(one));
   return args;
 }
 
 /**
- * Adjacent events with the same facts form a run, whose facts are passed once: number of runs, then length and facts of
- * each.
+ * Adjacent events with the same two facts form a run, whose facts are passed once: number of runs, then length and facts
+ * of each.
  */
-function runsOf(facts: [string, string][]): string[] {
-  const runs: { length: number; first: string; second: string }[] = [];
-  for (const [first, second] of facts) {
-    const last = runs.at(-1);
-    if (last?.first === first && last.second === second) last.length++;
-    else runs.push({ length: 1, first, second });
-  }
-  const told = runs.flatMap(({ length, first, second }) => [String(length), first, second]);
-  return [String(runs.length), ...told];
+function addRuns<T>(
+  args: string[],
+  all: readonly T[],
+  firstOf: (one: T) => string,
+  secondOf: (one: T) => string,
+): void {
+  const place = args.push("") - 1;
+  let runs = 0;
+  let length = 0;
+  all.forEach((one, index) => {
+    length++;
+    const [first, second] = [firstOf(one), secondOf(one)];
+    const next = all[index + 1];
+    if (next !== undefined && firstOf(next) === first && secondOf(next) === second) return;
+    args.push(String(length), first, second);
+    runs++;
+    length = 0;
+  });
+  args[place] = String(runs);
 }

@@ -9,8 +9,9 @@ import { eventProblem } from "../../queued_event.ts";
 /** After this many claims an event is inspected: something may keep it from ending. */
 const MANY_CLAIMS = 5;
 
-export function contentOf({ text, ...facts }: Omit<QueuedEvent, "attempts" | "manifests">): string {
-  return `0 ${JSON.stringify(facts)}\n${text}`;
+export function contentOf(event: Omit<QueuedEvent, "attempts" | "manifests">): string {
+  const { id, namespace, discriminator, receivedAt, size, text } = event;
+  return `0 ${JSON.stringify({ id, namespace, discriminator, receivedAt, size })}\n${text}`;
 }
 
 /** Reads an event from its content; or says why it can't be read. */

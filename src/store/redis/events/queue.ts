@@ -7,7 +7,7 @@ import type { Delivery, QueuedEvent } from "../../event_port.ts";
 import type { Version } from "../../version.ts";
 import { CallBatches } from "../call_batches.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "../context.ts";
-import { newest, type Offer, offerArgs, type Offered, offeredOf } from "./args.ts";
+import { acceptedOf, newest, type Offer, offerArgs, type Offered, offeredOf } from "./args.ts";
 import { isSuspect, readContent } from "./content.ts";
 import { OFFER, TAKE } from "./scripts.ts";
 import { FinishedEvents } from "./finished.ts";
@@ -166,22 +166,25 @@ export class RedisEventQueue {
     offers: Offer[] = [],
   ): Promise<QueuedEvent[]> {
     const offered = new Map(offers.map(([event]) => [event.id, event]));
-    const [due, version, ...found] = listOf(reply);
+    const found = listOf(reply);
+    const [due, version] = found;
     const events: QueuedEvent[] = [];
     const suspects = new Set<string>();
-    for (let at = 0; at + 1 < found.length; at += 2) {
+    for (let at = 2; at + 1 < found.length; at += 2) {
       const claims = Number(found[at + 1]);
       const content = String(found[at]);
       const own = offered.get(content);
-      const event = own === undefined
-        ? readContent(content, claims)
-        : { ...own, attempts: 0 } as QueuedEvent;
+      if (own !== undefined) {
+        events.push({ ...own, attempts: 0 });
+        continue;
+      }
+      const event = readContent(content, claims);
       // There may be more events of silent workers.
       if (claims > 0) this.#claimedAt = -Infinity;
       if (typeof event === "string" || isSuspect(content, claims)) suspects.add(content);
       else events.push(event);
     }
-    const isEmpty = found.length / 2 < request.max && this.#messages === messagesBefore;
+    const isEmpty = found.length / 2 - 1 < request.max && this.#messages === messagesBefore;
     this.#emptyUntil = isEmpty ? performance.now() + restMsOf(request, due) : -Infinity;
     if (suspects.size > 0) {
       events.push(...await this.#unreadable.inspect(request.worker, suspects));
@@ -219,11 +222,9 @@ export class RedisEventQueue {
     messagesBefore: number,
     batch: Offer[],
   ): void {
-    request.taken = call.then(([refused, taken]) => {
-      const offered = offeredOf(batch, refused);
-      const own = batch.filter((_, index) => offered[index]?.result === "accepted");
-      return this.#takenOf(request, taken, messagesBefore, own);
-    });
+    request.taken = call.then(([refused, taken]) =>
+      this.#takenOf(request, taken, messagesBefore, acceptedOf(batch, refused))
+    );
     const wake = () => void this.#context.wakeups.wakeOne("events");
     request.taken.then(wake, wake);
   }

@@ -31,19 +31,9 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Writes delivery records of one namespace and state, from a flat list of id, time, record. 'before' lists the states
--- that they may be in now.
-local function save_deliveries(namespace, state, list, before)
-  if #list == 0 then return end
-  local ids, times, records = {}, {}, {}
-  for i = 1, #list, 3 do
-    local id = list[i]
-    ids[#ids + 1] = id
-    times[#times + 1] = list[i + 1]
-    times[#times + 1] = id
-    records[#records + 1] = id
-    records[#records + 1] = list[i + 2]
-  end
+-- Writes delivery records of one namespace and state, from their ids, flat lists of times and ids and of ids and records.
+-- 'before' lists the states that they may be in now.
+local function save_deliveries(namespace, state, ids, times, records, before)
   redis.call('HSET', deliveries, unpack(records))
   for _, other in ipairs(before) do
     if other ~= state then redis.call('ZREM', by_time(namespace, other), unpack(ids)) end
@@ -60,9 +50,10 @@ local function in_group(...)
   return redis.call(...)
 end
 
--- Queues events, from a flat list of id and content. A place is an entry and the number of its events.
+-- Queues events, from a flat list of id and content. A place is an entry and the number of its events. Returns of each
+-- entry its id, and from where to where its events are in the list.
 local function append(events)
-  local from = 1
+  local from, entries = 1, {}
   while from < #events do
     local to, size = from + 1, #events[from + 1]
     while to < #events and to - from < ${2 * MAX_IN_ENTRY - 1} and size < ${MAX_ENTRY_SIZE} do
@@ -76,8 +67,10 @@ local function append(events)
       placed[#placed + 1] = place
     end
     redis.call('HSET', places, unpack(placed))
+    entries[#entries + 1] = {entry, from, to}
     from = to + 1
   end
+  return entries
 end
 
 -- The entry of a place; nil for events that are in none.
@@ -131,8 +124,8 @@ end
 const TAKING = `
 -- 'number': there may be a few more. 'silence': milliseconds after which an event is claimed; 'looks': '1' to look for
 -- silent workers. 'manifests': base of the manifests; '' if they are on another server. 'own': ids of events whose content
--- the caller has; their ids are returned instead.
-local function take(own, channel, worker, number, silence, looks, manifests)
+-- the caller has; their ids are returned instead. 'queued': what this call has queued last, 'entries': where.
+local function take(own, queued, entries, channel, worker, number, silence, looks, manifests)
   local wanted, time, due = tonumber(number), now(), {}
   local back = redis.call('ZRANGEBYSCORE', later, '-inf', time, 'LIMIT', 0, wanted)
   if #back > 0 then
@@ -184,6 +177,21 @@ local function take(own, channel, worker, number, silence, looks, manifests)
       end
     until from == '0-0' or taken >= wanted
   end
+  -- If nothing waits before them, the entries of this call go to the worker unread.
+  local group = entries[1] and redis.call('XINFO', 'GROUPS', queue)[1]
+  local given = group and group[8] or '0-0'
+  if entries[1] and #redis.call('XRANGE', queue, '(' .. given, '(' .. entries[1][1], 'COUNT', 1) == 0 then
+    for _, entry in ipairs(entries) do
+      if taken >= wanted then break end
+      local id = entry[1]
+      in_group('XCLAIM', queue, '${EVENT_GROUP}', worker, 0, id, 'FORCE', 'JUSTID', 'LASTID', id)
+      for i = entry[2], entry[3], 2 do
+        taken = taken + 1
+        reply[#reply + 1] = queued[i]
+        reply[#reply + 1] = 0
+      end
+    end
+  end
   while taken < wanted do
     local count = entries_left()
     local fresh = in_group('XREADGROUP', 'GROUP', '${EVENT_GROUP}', worker, 'COUNT', count, 'STREAMS', queue, '>')
@@ -228,7 +236,7 @@ local contents, times = ids + n, ids + 2 * n
 local known, keyed = redis.call('HMGET', places, unpack(ARGV, ids + 1, ids + n)), {}
 for i = ids + 3 * n + 1, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
 
-local refused, accepted, fresh, own, queued = {}, {}, {}, {}, {}
+local refused, accepted, fresh, own, queued, entries = {}, {}, {}, {}, {}, {}
 local count, i = redis.call('HLEN', places), 0
 local function refuse(result, id)
   refused[#refused + 1] = i
@@ -264,7 +272,7 @@ for run = 10, ids, 3 do
   end
 end
 if #fresh > 0 then
-  append(accepted)
+  entries = append(accepted)
   for namespace, list in pairs(queued) do
     redis.call('ZADD', by_time(namespace, 'queued'), unpack(list))
     redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
@@ -276,7 +284,7 @@ if #fresh > 0 then
     end
   end
 end
-if ARGV[2] ~= '' then return {refused, take(own, unpack(ARGV, 1, 6))} end
+if ARGV[2] ~= '' then return {refused, take(own, accepted, entries, unpack(ARGV, 1, 6))} end
 if #fresh > 0 then redis.call('PUBLISH', ARGV[1], '') end
 return {refused}
 `);
@@ -291,7 +299,7 @@ return {refused}
 export const TAKE = defineScript(`
 ${COMMON}
 ${TAKING}
-return take({}, unpack(ARGV))
+return take({}, {}, {}, unpack(ARGV))
 `);
 
 /**
@@ -333,20 +341,21 @@ local n = (#ARGV - first + 1) / 3
 local found = redis.call('HMGET', places, unpack(ARGV, first, first + n - 1))
 local waited, leaving, ended, count, i = {}, {}, {}, 0, 0
 for run = 2, first - 1, 3 do
-  local records = {}
+  local ids, times, records, last = {}, {}, {}, 0
   for _ = 1, ARGV[run] do
     local id, place = ARGV[first + i], found[i + 1]
     if place and not ended[id] then
       ended[id] = true
       count = count + 1
+      last = last + 1
       if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
-      records[#records + 1] = id
-      records[#records + 1] = ARGV[first + n + 2 * i]
-      records[#records + 1] = ARGV[first + n + 2 * i + 1]
+      ids[last] = id
+      times[2 * last - 1], times[2 * last] = ARGV[first + n + 2 * i], id
+      records[2 * last - 1], records[2 * last] = id, ARGV[first + n + 2 * i + 1]
     end
     i = i + 1
   end
-  save_deliveries(ARGV[run + 1], ARGV[run + 2], records, {'queued'})
+  if last > 0 then save_deliveries(ARGV[run + 1], ARGV[run + 2], ids, times, records, {'queued'}) end
 end
 if count == 0 then return 0 end
 if #waited > 0 then
@@ -437,7 +446,7 @@ export const FINISH_UNREADABLE = defineScript(`
 ${COMMON}
 local entry, id = ARGV[1], ARGV[2]
 local place = redis.call('HGET', places, id)
-save_deliveries(ARGV[3], 'dead', {ARGV[4], ARGV[5], ARGV[6]}, {'queued'})
+save_deliveries(ARGV[3], 'dead', {ARGV[4]}, {ARGV[5], ARGV[4]}, {ARGV[4], ARGV[6]}, {'queued'})
 redis.call('SADD', base .. '${EVENT_KEY.namespaces}', ARGV[3])
 local lies = entry_of(place)
 if lies == entry or is_broken(place) then
@@ -463,7 +472,7 @@ export const AMEND = defineScript(`
 ${COMMON}
 if redis.call('HEXISTS', places, ARGV[1]) == 1 then return 0 end
 if redis.call('HEXISTS', deliveries, ARGV[1]) == 0 then return 0 end
-save_deliveries(ARGV[2], ARGV[4], {ARGV[1], ARGV[3], ARGV[5]}, {'done', 'dead'})
+save_deliveries(ARGV[2], ARGV[4], {ARGV[1]}, {ARGV[3], ARGV[1]}, {ARGV[1], ARGV[5]}, {'done', 'dead'})
 return 1
 `);
 
@@ -493,7 +502,7 @@ end
 redis.call('HSET', places, id, '${LATER}')
 redis.call('HSET', held, id, string.format('%d', attempts + 1) .. ' ' .. event)
 redis.call('ZADD', later, now() + ARGV[6], id)
-save_deliveries(ARGV[2], ARGV[4], {id, ARGV[3], ARGV[5]}, {'queued'})
+save_deliveries(ARGV[2], ARGV[4], {id}, {ARGV[3], id}, {id, ARGV[5]}, {'queued'})
 redis.call('PUBLISH', ARGV[7], '')
 return 1
 `);

@@ -101,7 +101,7 @@ async function taken(payload: Json, caller: Caller = everybody): Promise<QueuedE
   return event;
 }
 
-async function ended(verdict: Promise<Verdict>): Promise<Verdict["delivery"]> {
+async function ended(verdict: Verdict | Promise<Verdict>): Promise<Verdict["delivery"]> {
   const { delivery, retryAfterMs } = await verdict;
   expect(retryAfterMs).toBeUndefined();
   await deps.store.events.finish([delivery]);
