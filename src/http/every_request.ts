@@ -84,7 +84,6 @@ export function wrapRoutes(
 /** Adds the headers that the answer to a request still needs. */
 export function completeAnswer(response: Response, env: RequestEnv, origin: OriginRule): Response {
   if (env.isComplete === true && env.page === null && env.counted === undefined) return response;
-  if (env.isComplete === true && env.page === null && env.counted === undefined) return response;
   const { headers } = response;
   if (env.page !== null) {
     const isCallback = isCallbackPath(env.target.path);
