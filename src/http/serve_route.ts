@@ -11,9 +11,7 @@ import type { Problem } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
-import type { ServiceDeps } from "../service/deps.ts";
 import { StaleManifests } from "../service/events/intake.ts";
-import type { Hold } from "../service/workflows/large_reads.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
 import { type BodyLimits, decodeBody, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
@@ -79,13 +77,6 @@ export async function serveRoute(
   }
 }
 
-/** The service as one request sees it. It inherits the rest: to copy that for each request would cost microseconds. */
-function serviceWith(hold: Hold, service: ServiceDeps): ServiceDeps {
-  const own = Object.create(service) as ServiceDeps;
-  own.workflows = service.workflows.heldBy(hold);
-  return own;
-}
-
 /** @throws {StaleManifests} when the request is to be judged again; not when this is the second time */
 async function attempt(
   served: ServedRoute,
@@ -121,7 +112,7 @@ async function attempt(
     const warnings: string[] = [];
     const hold = env.hold ??= service.workflows.newHold();
     const call: Call = {
-      service: serviceWith(hold, service),
+      service: { ...service, workflows: service.workflows.heldBy(hold) },
       operation: route.operation,
       caller,
       params,
