@@ -9,7 +9,7 @@ import { checkTurn, noteWork } from "./turn_budget.ts";
 import { LIVE } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
-import { setMember } from "./member_sets.ts";
+import { setId } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isFulfilled, type NodeRecord, parseProgress } from "./records.ts";
 import { executedSpec } from "./state.ts";
@@ -286,7 +286,7 @@ function wakeWatchers(turn: Turn, node: NodeRecord): void {
 export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
   const { runtime } = turn.state;
   if (node.boundary === undefined || (!isWatching && runtime.watching === undefined)) return;
-  setMember(runtime.watching ??= new Map(), node.boundary, node.id, isWatching);
+  setId(runtime.watching ??= new Map(), node.boundary, node.id, isWatching);
 }
 
 const MEASURED: ReadonlySet<NodePhase> = new Set<NodePhase>([

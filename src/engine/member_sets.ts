@@ -1,7 +1,7 @@
 /** Sets of ids by key: a key without ids has no set. */
 
 /** Adds an id to a set in a map of sets, or removes it. */
-export function setMember(
+export function setId(
   sets: Map<string, Set<string>>,
   key: string,
   id: string,

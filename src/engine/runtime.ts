@@ -6,7 +6,7 @@ import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Template, WorkflowSpec } from "../spec/manifest.ts";
 import { type Expansion, type GroupMemory, LIVE, memoryOf } from "./live.ts";
 import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
-import { setMember } from "./member_sets.ts";
+import { setId } from "./member_sets.ts";
 import { countWait, noWaits, type Waits } from "./waits.ts";
 
 /** A node in the middle of its work. */
@@ -193,10 +193,10 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
     } else runtime.stale?.delete(node.id);
   }
   if (node.isLostDaemon === true) {
-    setMember(runtime.lostDaemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
+    setId(runtime.lostDaemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
   }
   if (node.daemoned === true) {
-    setMember(runtime.daemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
+    setId(runtime.daemons ??= new Map(), node.boundary ?? "", node.id, sign === 1);
   }
   if (node.lock !== undefined && sign === 1) (runtime.lockers ??= new Set()).add(node.id);
   else runtime.lockers?.delete(node.id);

@@ -2,7 +2,7 @@
  * Parallelism and fail-fast: whether a new node may be created now, and which node is looked at again when a place is free.
  * A closed gate is no error: nothing is created, and the node that asked waits.
  */
-import { setMember } from "../member_sets.ts";
+import { setId } from "../member_sets.ts";
 import { memoryOf } from "../live.ts";
 import { wake } from "../runtime.ts";
 import { executedSpec } from "../state.ts";
@@ -28,7 +28,7 @@ export function isGateOpen(
   const count = memoryOf(boundary);
   if (failFast === true && count.unsuccessful > 0) return false;
   if (parallelism !== undefined && count[counted] >= parallelism) {
-    setMember(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
+    setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }
   return true;

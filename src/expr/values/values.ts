@@ -14,6 +14,7 @@
  * character) is kept as the lone surrogate U+DC00 + byte; see `utf8.ts`.
  */
 
+import { setMember } from "../../base/json.ts";
 import type { RunContext } from "./run_context.ts";
 import type { Signature } from "./types.ts";
 
@@ -219,14 +220,7 @@ export function ownValue(map: ValueMap, key: string): Value | undefined {
 
 /** Sets a key of a map, even `__proto__`. */
 export function setOwn(map: ValueMap, key: string, value: Value): void {
-  if (key === "__proto__") {
-    Object.defineProperty(map, key, {
-      value,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
-  } else map[key] = value;
+  setMember(map, key, value);
 }
 
 /** JSON as it comes from `JSON.parse` is a value already: numbers are floats, objects are maps. */
