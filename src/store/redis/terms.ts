@@ -25,7 +25,7 @@ import { jsonForLua } from "./script.ts";
 /** The newest layout that this program knows; a store keeps the one with which it was created. */
 export const LAYOUT = 3;
 /** Layouts that a new store may have, the usual one first. */
-export const NEW_LAYOUTS: readonly number[] = [2, LAYOUT];
+export const NEW_LAYOUTS: readonly number[] = [LAYOUT, 2];
 /** In place of a layout: the store is a copy that is not complete. No program takes it for a layout that it knows. */
 export const UNFINISHED = "copy";
 

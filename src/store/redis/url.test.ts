@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { parseRedisUrl } from "./url.ts";
 
-const DEFAULTS = { database: 0, prefix: "sluice:", layout: 2, isTls: false };
+const DEFAULTS = { database: 0, prefix: "sluice:", layout: 3, isTls: false };
 
 describe("parseRedisUrl()", () => {
   test.each([
@@ -41,10 +41,10 @@ describe("parseRedisUrl()", () => {
         password: "p",
       },
     ],
-    ["redis://h?layout=3", {
+    ["redis://h?layout=2", {
       topology: "single",
       nodes: [{ host: "h", port: 6379 }],
-      layout: 3,
+      layout: 2,
     }],
     ["rediss://h?ca=/etc/ca.pem", {
       topology: "single",

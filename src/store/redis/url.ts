@@ -6,7 +6,7 @@
  *   redis+cluster://[user:password@]host[:6379],host,…
  *
  * with `rediss` in place of `redis` for TLS (`?ca=FILE` trusts the authority in that file). User and password are
- * percent-encoded. `?layout=3` gives a new store short texts: less memory for more processor time.
+ * percent-encoded. `?layout=2` keeps the texts of a new store whole, for whoever reads them in Redis.
  */
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
@@ -32,7 +32,7 @@ export interface RedisAddress {
   caFile?: string;
   /** Prefix of all keys. @default {"sluice:"} */
   prefix: string;
-  /** Layout of the store if it is new. @default {2} */
+  /** Layout of the store if it is new. @default {3} */
   layout: number;
 }
 

@@ -72,8 +72,8 @@ describe("with redis-server", () => {
     describeShards(open);
     describeQuery(open);
   });
-  describe("redis, in the layout with short texts", () => {
-    const open = openOnRedis(() => server.url, { layout: 3 });
+  describe("redis, in the layout with whole texts", () => {
+    const open = openOnRedis(() => server.url, { layout: 2 });
     describeShards(open);
     describeQuery(open);
   });
@@ -92,7 +92,7 @@ describe("with three masters", () => {
 let stores = 0;
 
 /** Opens stores with their own prefixes on a running Redis. */
-function openOnRedis(urlOf: () => string, { hasFirstLayout = false, layout = 2 } = {}): OpenStore {
+function openOnRedis(urlOf: () => string, { hasFirstLayout = false, layout = 3 } = {}): OpenStore {
   return async (options) => {
     const prefix = `t${++stores}:`;
     const url = `${urlOf()}?prefix=${prefix}&layout=${layout}`;

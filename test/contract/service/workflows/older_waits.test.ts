@@ -23,7 +23,7 @@ afterAll(async () => {
 
 async function start(): Promise<Instance> {
   return await startInstance({
-    store: await openRedisStore({ url: redis.url }),
+    store: await openRedisStore({ url: `${redis.url}?layout=2` }),
     gatekeeper: { server: true, authenticators: [] },
     executors: [],
   });

@@ -78,7 +78,7 @@ test("a store of the first layout stays one: programs of earlier versions go on 
   await store.close();
 });
 
-test("a store has the second layout unless its address says otherwise: its texts are whole", async () => {
+test("a store of the second layout has whole texts", async () => {
   const { store, epoch } = await opened();
   const id = "wf/a/job-1";
   const put = { h: HEADER, s: SPEC, "n:job-1": NODE };
