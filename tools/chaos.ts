@@ -5,12 +5,14 @@
  * there were any. `--list` names the scenarios.
  */
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { CATALOGUE } from "../test/chaos/catalogue.ts";
 import { type Outcome, runScenario, type Scenario } from "../test/chaos/scenario.ts";
 import { seededFraction } from "../test/support/seeded_ids.ts";
+import { readOptions } from "./options.ts";
 
-const { values, positionals } = parseArgs({
+const USAGE = "deno task chaos [NAME…] [--list] [--minutes M] [--seed N] [--short]";
+
+const { values, positionals } = readOptions(USAGE, {
   allowPositionals: true,
   options: {
     list: { type: "boolean", default: false },
@@ -33,7 +35,10 @@ function chosen(): readonly Scenario[] {
   const found = CATALOGUE.filter(({ name }) =>
     positionals.some((wanted) => name === wanted || name.startsWith(`${wanted}-`))
   );
-  if (found.length === 0) throw new Error(`No scenario is named ${positionals}; see --list`);
+  if (found.length === 0) {
+    console.error(`No scenario is named ${positionals}; see --list`);
+    process.exit(2);
+  }
   return found;
 }
 

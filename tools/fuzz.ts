@@ -6,10 +6,12 @@
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { keepCase } from "../test/fuzz/cases.ts";
 import { type Finding, fuzz, type FuzzReport } from "../test/fuzz/fuzz.ts";
 import { KIND_NAMES } from "../test/fuzz/kinds.ts";
+import { readOptions } from "./options.ts";
+
+const USAGE = "deno task fuzz [KIND…] [--inputs N] [--seed S] [--minutes M] [--jobs J]";
 
 /** How long one finding may be shrunk, ms. */
 const SHRINK_MS = 20_000;
@@ -23,7 +25,7 @@ interface Plan {
 }
 
 async function main(argv: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions(USAGE, {
     args: argv,
     allowPositionals: true,
     options: {
