@@ -2,7 +2,7 @@
  * The places where manifests contain expressions, with an entry point for each: which names and functions are
  * available, what the result must be, and how a failure is worded.
  */
-import type { Json } from "../../base/json.ts";
+import { cloneJson, type Json } from "../../base/json.ts";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { ExprCompileError, ExprRuntimeError, isFailure } from "../values/error.ts";
 import { goString, goTypeName, toJsonText, unescapeHtml } from "../values/go_text.ts";
@@ -304,7 +304,7 @@ function envOf(source: string, scope: Scope): ValueMap {
 }
 
 function copyOf(values: { [name: string]: Json }): ValueMap {
-  return fromJson(structuredClone(values)) as ValueMap;
+  return fromJson(cloneJson(values)) as ValueMap;
 }
 
 function compile(

@@ -15,10 +15,12 @@ import {
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
 import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
+import { manifestObject } from "../../store/manifest_object.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
-import { getManifest } from "../manifests/reads.ts";
-import { requireTemplates } from "../manifests/template_access.ts";
+import { findManifest, requireManifestAccess } from "../manifests/reads.ts";
+import { type Reached, reachedAlone, requireTemplates } from "../manifests/template_access.ts";
+import { validateNewWorkflow } from "../manifests/validation.ts";
 import { newWorkflow, storeWorkflow } from "../workflows/create.ts";
 import type { EventBinding } from "./binding_source.ts";
 import { callBack, waitMsOf } from "./callbacks.ts";
@@ -162,7 +164,10 @@ async function submit(
     // An archived one is found under its name and uid.
     if (known !== undefined) return known.split("/")[2]?.replace(/@.*$/, "") ?? known;
   }
-  const workflow = await eventWorkflow(dispatch, binding, bound);
+  const { workflow, source } = await eventWorkflow(dispatch, binding, bound);
+  // The owner of its shard does not accept one either that is not valid; that ends the workflow.
+  const reached = await validateNewWorkflow(deps, caller, workflow, namespace, undefined, source)
+    .catch(() => undefined);
   const key = eventKey(event.id, binding.metadata.name ?? "");
   const stored = await prefixed("failed to create workflow", () =>
     storeWorkflow(deps, caller, {
@@ -171,28 +176,30 @@ async function submit(
       uid,
       idempotency: { key, fingerprint: key, ttlMs: EVENT_KEY_TTL_MS },
       trace: dispatch.trace?.originOf(uid),
+      ...(reached && { manifests: reached.manifests, isSmall: reached.isSmall }),
     }));
   return stored.metadata.name ?? "";
 }
 
-/** The workflow that a binding submits, before it is stored. */
+/** The workflow that a binding submits, before it is stored, and the template that it comes from. */
 export async function eventWorkflow(
-  { deps, event: { id, namespace, receivedAt }, caller }: EventDispatch,
+  { deps, event: { id, namespace, receivedAt, manifests }, caller }: EventDispatch,
   binding: WorkflowEventBinding,
   bound: BoundEvent,
-): Promise<Workflow> {
+): Promise<{ workflow: Workflow; source: Reached }> {
   const { name = "", clusterScope } = binding.spec.submit?.workflowTemplateRef ?? {};
   const [kind, place] = clusterScope === true
     ? [ManifestKind.ClusterWorkflowTemplate, ""] as const
     : [ManifestKind.WorkflowTemplate, namespace] as const;
-  const template = await prefixed(
-    "failed to get workflow template",
-    () => getManifest<WorkflowTemplate>(deps, caller, kind, place, name),
-  );
-  await prefixed(
-    "failed to get workflow template",
-    () => requireTemplates(deps, caller, template.spec, namespace),
-  );
+  const template = await prefixed("failed to get workflow template", async () => {
+    await requireManifestAccess(caller, "get", kind, place, name);
+    const known = deps.store.manifests.known?.(kind, place, name);
+    const current = known?.manifests === manifests ? known?.stored : undefined;
+    const stored = current ?? await findManifest(deps, kind, place, name);
+    const found = manifestObject<WorkflowTemplate>(stored);
+    await requireTemplates(deps, caller, found.spec, namespace);
+    return found;
+  });
   const { name: bindingName = "" } = binding.metadata;
   const workflow = bound.submission(template, deps.settings.naming, (base, isOwn) =>
     fittingName(
@@ -201,7 +208,10 @@ export async function eventWorkflow(
     ));
   if (workflow === undefined) throw new TypeError("The binding submits nothing");
   const inPlace = { ...workflow, metadata: { ...workflow.metadata, namespace } };
-  return newWorkflow(deps, inPlace, caller);
+  return {
+    workflow: newWorkflow(deps, inPlace, caller),
+    source: reachedAlone(`${kind}/${place}/${name}`, template),
+  };
 }
 
 /** Calls back the steps that wait. If there are none, the callback is kept until there is one. */

@@ -8,7 +8,7 @@ const HASH_LENGTH = 10;
 
 /** The uid of the workflow that an event makes through a binding. */
 export function eventWorkflowUid(event: string, binding: string): string {
-  const hex = digest("uid", event, binding).toString("hex");
+  const hex = digest("uid", event, binding);
   const variant = (parseInt(hex.charAt(16), 16) & 3 | 8).toString(16);
   return [
     hex.slice(0, 8),
@@ -31,7 +31,7 @@ export function eventNameHash(event: string, binding: string): string {
 }
 
 function nameHash(event: string, binding: string, length: number): string {
-  return BigInt(`0x${digest("name", event, binding).toString("hex").slice(0, 16)}`)
+  return BigInt(`0x${digest("name", event, binding).slice(0, 16)}`)
     .toString(36).padStart(length, "0").slice(-length);
 }
 
@@ -56,9 +56,9 @@ export function eventKey(event: string, binding: string, ...more: string[]): str
 /** Numbers in [0, 1) for the random functions of a binding's expressions. */
 export function eventFractions(event: string, binding: string): () => number {
   let count = 0;
-  return () => digest("random", event, binding, String(count++)).readUIntBE(0, 6) / 2 ** 48;
+  return () => parseInt(digest("random", event, binding, `${count++}`).slice(0, 12), 16) / 2 ** 48;
 }
 
-function digest(...parts: string[]): Buffer {
-  return createHash("sha256").update(parts.join("\0")).digest();
+function digest(...parts: string[]): string {
+  return createHash("sha256").update(parts.join("\0")).digest("hex");
 }

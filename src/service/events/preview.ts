@@ -157,7 +157,7 @@ async function* previewsOf(
         await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
       },
     );
-    const workflow = await eventWorkflow(dispatch, one, bound);
+    const { workflow } = await eventWorkflow(dispatch, one, bound);
     yield { binding, outcome: "submit", workflow };
   }
   for (const callback of bound.callbacks()) {

@@ -1,16 +1,22 @@
 /**
  * How one replica uses the event queue of the Redis adapter. Events that come at the same time are offered in one call,
- * a waiting worker takes events in that same call, and ended events are written with it. So a busy replica makes one
- * round trip for everything since the last one.
+ * and a waiting worker takes events in that same call.
  */
 import type { Delivery, QueuedEvent } from "../../event_port.ts";
 import type { Version } from "../../version.ts";
 import { CallBatches } from "../call_batches.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "../context.ts";
-import { acceptedOf, newest, type Offer, offerArgs, type Offered, offeredOf } from "./args.ts";
+import {
+  acceptedOf,
+  finishArgs,
+  newest,
+  type Offer,
+  offerArgs,
+  type Offered,
+  offeredOf,
+} from "./args.ts";
 import { isSuspect, readContent } from "./content.ts";
-import { OFFER, TAKE } from "./scripts.ts";
-import { FinishedEvents } from "./finished.ts";
+import { FINISH, OFFER, TAKE } from "./scripts.ts";
 import { listOf } from "../replies.ts";
 import { UnreadableEvents } from "./unreadable.ts";
 
@@ -18,6 +24,8 @@ import { UnreadableEvents } from "./unreadable.ts";
 const CLAIMS_PER_SILENCE = 10;
 /** Most events that one call offers. */
 const MAX_OFFERS = 256;
+/** Most events that one call ends. */
+const MAX_ENDED = 500;
 
 /** A script says so when the queue is empty and nobody works on an event. */
 const NO_EVENTS = -2;
@@ -38,7 +46,6 @@ interface WaitingTake extends TakeRequest {
 export class RedisEventQueue {
   readonly #context: RedisContext;
   readonly #unreadable: UnreadableEvents;
-  readonly #finished: FinishedEvents;
   /** Offers that come during a call go together in the next one. */
   readonly #offers: CallBatches<Offer, Offered>;
   /** Base of the manifests, whose version each call returns; "" if they are on another server. */
@@ -57,7 +64,6 @@ export class RedisEventQueue {
   constructor(context: RedisContext) {
     this.#context = context;
     this.#unreadable = new UnreadableEvents(context);
-    this.#finished = new FinishedEvents(context);
     this.#offers = new CallBatches(MAX_OFFERS, (batch) => this.#offerAll(batch));
     this.#manifests = context.link.isOneServer ? context.keys.manifests : "";
   }
@@ -69,7 +75,11 @@ export class RedisEventQueue {
 
   /** As `EventStore.finish`. */
   async finish(deliveries: Delivery[]): Promise<void> {
-    await this.#finished.add(await this.#unreadable.finish(deliveries));
+    const readable = await this.#unreadable.finish(deliveries);
+    const { link, keys } = this.#context;
+    for (let at = 0; at < readable.length; at += MAX_ENDED) {
+      await link.run(FINISH, keys.events, finishArgs(readable.slice(at, at + MAX_ENDED)));
+    }
   }
 
   /** As `EventStore.take`. */
@@ -204,7 +214,6 @@ export class RedisEventQueue {
     const request = this.#waiting;
     this.#waiting = undefined;
     const messagesBefore = this.#messages;
-    this.#finished.write();
     const takeArgs = request === undefined
       ? ["", "", "", "", this.#manifests]
       : this.#takeArgs(request);
