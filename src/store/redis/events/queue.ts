@@ -48,6 +48,8 @@ export class RedisEventQueue {
   readonly #unreadable: UnreadableEvents;
   /** Offers that come during a call go together in the next one. */
   readonly #offers: CallBatches<Offer, Offered>;
+  /** So do events that end. */
+  readonly #ended: CallBatches<Delivery, void>;
   /** Base of the manifests, whose version each call returns; "" if they are on another server. */
   readonly #manifests: string;
   #subscription: Promise<void> | undefined;
@@ -65,6 +67,10 @@ export class RedisEventQueue {
     this.#context = context;
     this.#unreadable = new UnreadableEvents(context);
     this.#offers = new CallBatches(MAX_OFFERS, (batch) => this.#offerAll(batch));
+    this.#ended = new CallBatches<Delivery, void>(MAX_ENDED, async (batch) => {
+      await context.link.run(FINISH, context.keys.events, finishArgs(batch));
+      return [];
+    });
     this.#manifests = context.link.isOneServer ? context.keys.manifests : "";
   }
 
@@ -76,10 +82,7 @@ export class RedisEventQueue {
   /** As `EventStore.finish`. */
   async finish(deliveries: Delivery[]): Promise<void> {
     const readable = await this.#unreadable.finish(deliveries);
-    const { link, keys } = this.#context;
-    for (let at = 0; at < readable.length; at += MAX_ENDED) {
-      await link.run(FINISH, keys.events, finishArgs(readable.slice(at, at + MAX_ENDED)));
-    }
+    await Promise.all(readable.map((delivery) => this.#ended.add(delivery)));
   }
 
   /** As `EventStore.take`. */
