@@ -18,7 +18,7 @@ import { findStep, getTask, isLoop } from "../scope/frame_steps.ts";
 import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, isPlainDepends, taskResults } from "./depends_condition.ts";
@@ -218,7 +218,7 @@ function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void 
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */
 export function startElements(turn: Turn, group: NodeRecord): void {
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;

@@ -8,7 +8,7 @@ import { releaseCalls } from "../runtime.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, noteWork } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
@@ -89,7 +89,7 @@ export function openBoundary(
   reasonOf: (error: Error) => string,
 ): NodeRecord | undefined {
   if (hasEnded(group) || isUntouched(group)) return undefined;
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(node)) return undefined;
   if (memoryOf(group).calls !== undefined) return node;
   try {

@@ -5,7 +5,7 @@
  */
 import { isFailure, ManifestNeeded } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
-import { LIVE } from "../live.ts";
+import { LIVE, ownerOf } from "../live.ts";
 import { interrupt, type Interrupted, stackOpened, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import type { Call } from "../scope/call.ts";
@@ -118,8 +118,8 @@ function look(turn: Turn, node: NodeRecord, rest: Interrupted["rest"]): void {
 }
 
 /** Tells whether a node is a step, task or loop for which its owner still waits. */
-function isAwaited({ state }: Turn, { role, owner }: NodeRecord): boolean {
-  if (owner === undefined || (role !== "member" && role !== "loop")) return false;
-  const above = state.nodes.get(owner);
+function isAwaited({ state }: Turn, node: NodeRecord): boolean {
+  if (node.role !== "member" && node.role !== "loop") return false;
+  const above = ownerOf(state.nodes, node);
   return above !== undefined && !hasEnded(above);
 }

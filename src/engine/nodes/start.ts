@@ -7,6 +7,7 @@ import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { lockKeys } from "../locks/keys.ts";
+import { boundaryOf } from "../live.ts";
 import { isExecutable, type NodeRecord } from "../records.ts";
 import {
   argumentsOf,
@@ -58,7 +59,7 @@ function checkDepth(turn: Turn, call: Call): void {
   for (
     let at = call.boundary;
     at !== undefined;
-    at = at.boundary === undefined ? undefined : turn.state.nodes.get(at.boundary)
+    at = boundaryOf(turn.state.nodes, at)
   ) depth++;
   if (depth < MAX_DEPTH) return;
   throw new NodeFailure(

@@ -9,7 +9,7 @@ import { isLoop } from "../scope/frame_steps.ts";
 import { displayNameOf, groupName, nodeId } from "../scope/names.ts";
 import { groupBaseNames, groupCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { failNode } from "./fail_node.ts";
 import {
@@ -29,13 +29,14 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
-  let group = memory.group ??= groupAt(turn, node, memory.cursor);
-  let previous = group === undefined && memory.cursor > 0
-    ? groupAt(turn, node, memory.cursor - 1)
-    : undefined;
-  if (failFast(turn, node, group ?? previous)) return;
-  for (; group !== undefined; group = memory.group = groupAt(turn, node, ++memory.cursor)) {
-    previous = group;
+  const { steps = [] } = frame.template;
+  for (; memory.cursor < steps.length; memory.cursor++) {
+    const group = memory.group?.index === memory.cursor
+      ? memory.group
+      : nodeByName(turn, groupName(node.name, memory.cursor));
+    if (failFast(turn, node, group ?? memory.group)) return;
+    if (group === undefined) break;
+    memory.group = group;
     beginIfUntouched(turn, group);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
@@ -53,15 +54,8 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     end(turn, node, "Failed", `child '${lost.id}' failed`);
     return;
   }
-  if (memory.cursor < (frame.template.steps?.length ?? 0)) {
-    addGroup(turn, node, memory.cursor, previous);
-    return;
-  }
-  succeed(turn, node, frame);
-}
-
-function groupAt(turn: Turn, { name }: NodeRecord, index: number): NodeRecord | undefined {
-  return nodeByName(turn, groupName(name, index));
+  if (memory.cursor < steps.length) addGroup(turn, node, memory.cursor, memory.group);
+  else succeed(turn, node, frame);
 }
 
 /** A daemon that ended by itself, unless its step tolerates that. */
@@ -144,7 +138,7 @@ function reasonOf(error: Error): string {
 
 /** Begins the steps that may begin, and ends the group when all of them are done. */
 export function startSteps(turn: Turn, group: NodeRecord): void {
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;

@@ -15,7 +15,7 @@ import {
 } from "../live.ts";
 import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
-import { getNode } from "../tree.ts";
+import { getBoundary, getOwner } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { VariablesOfCall } from "./call_variables.ts";
@@ -130,7 +130,7 @@ export function hookCall(
   hook: string,
   holder: LifecycleHook,
 ): Call {
-  const boundary = getNode(turn, member.boundary);
+  const boundary = getBoundary(turn, member);
   const frame = frameOf(turn, boundary);
   return {
     name: hookName(member.name, hook),
@@ -156,7 +156,7 @@ export function hookArguments(
   member: NodeRecord,
   lifecycle: LifecycleHook,
 ): GivenArguments {
-  const boundary = getNode(turn, member.boundary);
+  const boundary = getBoundary(turn, member);
   const references = hookReferences(turn, boundary, frameOf(turn, boundary), member);
   return resolveArguments(turn, lifecycle, references, "keep");
 }
@@ -193,7 +193,7 @@ export function callOf(turn: Turn, node: NodeRecord): Call {
     case "root":
       return rootCall(turn);
     case "attempt": {
-      const wrapper = getNode(turn, node.owner);
+      const wrapper = getOwner(turn, node);
       return attemptCall(callOf(turn, wrapper), wrapper, node.index ?? 0);
     }
     case "hook": {
@@ -201,11 +201,11 @@ export function callOf(turn: Turn, node: NodeRecord): Call {
       const hook = node.hook ?? "";
       return node.owner === undefined
         ? workflowHookCall(turn, hook, lifecycle)
-        : hookCall(turn, getNode(turn, node.owner), hook, lifecycle);
+        : hookCall(turn, getOwner(turn, node), hook, lifecycle);
     }
     case "member": {
-      const boundary = getNode(turn, node.boundary);
-      const owner = getNode(turn, node.owner);
+      const boundary = getBoundary(turn, node);
+      const owner = getOwner(turn, node);
       return memberCall(turn, boundary, owner, expandedCallOf(turn, node));
     }
     case "group":
@@ -221,22 +221,23 @@ export function argumentsOf(turn: Turn, node: NodeRecord): GivenArguments {
     case "root":
       return rootArguments(turn);
     case "attempt":
-      return argumentsOf(turn, getNode(turn, node.owner));
+      return argumentsOf(turn, getOwner(turn, node));
     case "hook": {
       const lifecycle = lifecycleOf(turn, node);
       return node.owner === undefined
         ? workflowHookArguments(turn, lifecycle)
-        : hookArguments(turn, getNode(turn, node.owner), lifecycle);
+        : hookArguments(turn, getOwner(turn, node), lifecycle);
     }
     default:
       return expandedCallOf(turn, node).arguments ?? {};
   }
 }
 
-function lifecycleOf(turn: Turn, { owner, hook = "" }: NodeRecord): LifecycleHook {
+function lifecycleOf(turn: Turn, node: NodeRecord): LifecycleHook {
+  const { owner, hook = "" } = node;
   const found = owner === undefined
     ? workflowHook(turn, hook)
-    : findHook(turn, stepOf(turn, getNode(turn, owner)), hook);
+    : findHook(turn, stepOf(turn, getOwner(turn, node)), hook);
   if (found === undefined) throw new NodeFailure(`hook ${hook} not found`);
   return found;
 }
@@ -258,8 +259,8 @@ export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Cal
 
 /** The expanded step or task behind a member. */
 export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
-  const owner = getNode(turn, node.owner);
-  const boundary = getNode(turn, node.boundary);
+  const owner = getOwner(turn, node);
+  const boundary = getBoundary(turn, node);
   const frame = frameOf(turn, boundary);
   let found: ExpandedCall | undefined;
   if (owner.type === "DAG") {
@@ -297,7 +298,7 @@ function expandAgain(
 /** The definition of a step for its hooks; a loop element has its item filled in. */
 function stepOf(turn: Turn, member: NodeRecord): StepLike {
   if (member.role !== "loop") return expandedCallOf(turn, member).step;
-  return getTask(frameOf(turn, getNode(turn, member.boundary)), member.step);
+  return getTask(frameOf(turn, getBoundary(turn, member)), member.step);
 }
 
 /** The template that a call names, as it is written, and what it takes to fill it in. */
