@@ -43,7 +43,6 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   }
   note(turn, node);
   wake(state.runtime, node);
-  wakeOwner(turn, node);
   notePhase(turn, node);
   return node;
 }

@@ -246,12 +246,11 @@ function specsText({ spec, storedWorkflowTemplateSpec, ...others }: StoredSpecs)
 
 /** The part of their arguments. */
 function argumentsText({ spec, storedWorkflowTemplateSpec }: StoredSpecs): string {
-  return encodePart(
-    {
-      spec: spec.arguments,
-      storedWorkflowTemplateSpec: storedWorkflowTemplateSpec?.arguments,
-    } satisfies { [K in keyof StoredArguments]: StoredArguments[K] | undefined },
-  );
+  return JSON.stringify({
+    schema: SCHEMA,
+    spec: spec.arguments,
+    storedWorkflowTemplateSpec: storedWorkflowTemplateSpec?.arguments,
+  } satisfies { [K in keyof StoredArguments]: StoredArguments[K] | undefined } & { schema: number });
 }
 
 /** What has to be stored and done because of everything since the last call. */
@@ -333,7 +332,7 @@ export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntr
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
-    labels: { ...metadata.labels },
+    labels: metadata.labels ?? {},
     phase,
     createdAt: Math.min(createdAt, startedAt ?? createdAt, finishedAt ?? createdAt),
   };

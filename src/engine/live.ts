@@ -103,8 +103,8 @@ export interface LoopOutputs {
 
 /** What is kept in memory about a node that owns others: a Steps, DAG or retry node, a step group, the group of a loop. */
 export interface GroupMemory {
-  /** Nodes that it owns, in the order of creation. */
-  members: NodeRecord[];
+  /** Nodes that it owns, in the order of creation. Undefined: none. */
+  members: NodeRecord[] | undefined;
   /** How many of them are not hooks. */
   memberCount: number;
   /** How many of them are done. */
@@ -168,7 +168,7 @@ export interface DagMemory {
 /** What is kept in memory about a node that owns others. */
 export function memoryOf(node: NodeRecord): GroupMemory {
   return node[LIVE].group ??= {
-    members: [],
+    members: undefined,
     memberCount: 0,
     doneCount: 0,
     activePods: 0,

@@ -172,7 +172,8 @@ export function attach(nodes: Nodes, node: NodeRecord): void {
   const owner = ownerOf(nodes, node);
   if (owner === undefined) return;
   const memory = memoryOf(owner);
-  memory.members.push(node);
+  if (memory.members === undefined) memory.members = [node];
+  else memory.members.push(node);
   if (node.role !== "hook") memory.memberCount++;
 }
 

@@ -10,7 +10,7 @@ import { podTemplateName } from "../scope/call_variables.ts";
 import { getBoundary, getOwner, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
-import type { TaskSpec } from "../effect.ts";
+import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs } from "./duration.ts";
 import { NodeFailure } from "../failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -40,11 +40,12 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   const waitMs = pendingLimit(template);
   if (waitMs !== undefined) setTimer(turn, node, turn.env.now + waitMs);
   createContainers(turn, node, template);
-  emit(turn, {
-    type: "start-task",
-    id: flatText("start/", taskId(turn, node)),
-    task: taskSpec(turn, node, work),
-  });
+  emit(turn, startEffect(taskSpec(turn, node, work)));
+}
+
+/** Starts a task; repeating it is harmless. */
+export function startEffect(task: TaskSpec): Effect {
+  return { type: "start-task", id: flatText("start/", task.id), task };
 }
 
 /** The task of an active node, as it was started. */
