@@ -246,11 +246,12 @@ function specsText({ spec, storedWorkflowTemplateSpec, ...others }: StoredSpecs)
 
 /** The part of their arguments. */
 function argumentsText({ spec, storedWorkflowTemplateSpec }: StoredSpecs): string {
-  return JSON.stringify({
-    schema: SCHEMA,
-    spec: spec.arguments,
-    storedWorkflowTemplateSpec: storedWorkflowTemplateSpec?.arguments,
-  } satisfies { [K in keyof StoredArguments]: StoredArguments[K] | undefined } & { schema: number });
+  return encodePart(
+    {
+      spec: spec.arguments,
+      storedWorkflowTemplateSpec: storedWorkflowTemplateSpec?.arguments,
+    } satisfies { [K in keyof StoredArguments]: StoredArguments[K] | undefined },
+  );
 }
 
 /** What has to be stored and done because of everything since the last call. */

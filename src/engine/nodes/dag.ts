@@ -14,7 +14,7 @@ import {
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep, getTask, isLoop } from "../scope/frame_steps.ts";
+import { findStep, isLoop } from "../scope/frame_steps.ts";
 import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
@@ -202,18 +202,8 @@ function elementsOf(group: NodeRecord): NodeRecord[] {
 
 /** Continues the group of a loop: works out its calls, and begins them. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
-  if (openBoundary(turn, group, workOutElements, messageOf) === undefined) return;
+  if (openBoundary(turn, group, ({ message }) => message) === undefined) return;
   startElements(turn, group);
-}
-
-function messageOf({ message }: Error): string {
-  return message;
-}
-
-function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
-  const frame = frameOf(turn, node);
-  const calls = taskCalls(turn, node, frame, getTask(frame, group.step));
-  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
 }
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */

@@ -56,11 +56,7 @@ export function startCall(
 
 function checkDepth(turn: Turn, call: Call): void {
   let depth = 0;
-  for (
-    let at = call.boundary;
-    at !== undefined;
-    at = boundaryOf(turn.state.nodes, at)
-  ) depth++;
+  for (let at = call.boundary; at !== undefined; at = boundaryOf(turn.state.nodes, at)) depth++;
   if (depth < MAX_DEPTH) return;
   throw new NodeFailure(
     `Maximum recursion depth exceeded: templates call each other more than ${MAX_DEPTH} levels deep`,

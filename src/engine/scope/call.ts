@@ -6,13 +6,7 @@ import { flatText } from "../../base/flat_text.ts";
 import type { Inputs, LifecycleHook, StepLike, Template } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord, Role } from "../records.ts";
-import {
-  type ExpandedCall,
-  type Frame,
-  type GroupMemory,
-  memoryOf,
-  type TemplateContext,
-} from "../live.ts";
+import { type ExpandedCall, type Frame, memoryOf, type TemplateContext } from "../live.ts";
 import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { getBoundary, getOwner } from "../tree.ts";
@@ -55,15 +49,20 @@ export interface Call {
 
 /** Call of the workflow's entrypoint. */
 export function rootCall(turn: Turn): Call {
+  return outermostCall(turn, "root", { template: executedSpec(turn.state).entrypoint ?? "" });
+}
+
+/** A call that is in no other. */
+function outermostCall(turn: Turn, role: Role, holder: TemplateHolder): Call {
   return {
     name: workflowName(turn.state),
-    role: "root",
+    role,
     owner: undefined,
     boundary: undefined,
     step: undefined,
     index: undefined,
     hook: undefined,
-    holder: { template: executedSpec(turn.state).entrypoint ?? "" },
+    holder,
     context: localContext(turn),
     flag: undefined,
     parents: undefined,
@@ -163,22 +162,13 @@ export function hookArguments(
 
 /** Call of a hook of the workflow. */
 export function workflowHookCall(turn: Turn, hook: string, holder: LifecycleHook): Call {
-  return {
-    name: hookName(workflowName(turn.state), hook),
-    role: "hook",
-    owner: undefined,
-    boundary: undefined,
-    step: undefined,
-    index: undefined,
-    hook,
-    holder,
-    context: localContext(turn),
-    flag: { hooked: true },
-    parents: hook === "exit" ? undefined : [workflowName(turn.state)],
-    after: undefined,
-    isExit: true,
-    hasEnd: true,
-  };
+  const call = outermostCall(turn, "hook", holder);
+  if (hook !== "exit") call.parents = [call.name];
+  call.name = hookName(call.name, hook);
+  call.hook = hook;
+  call.flag = { hooked: true };
+  call.isExit = call.hasEnd = true;
+  return call;
 }
 
 /** The arguments of such a call. @throws as {@link hookArguments} */
@@ -234,8 +224,8 @@ export function argumentsOf(turn: Turn, node: NodeRecord): GivenArguments {
 }
 
 function lifecycleOf(turn: Turn, node: NodeRecord): LifecycleHook {
-  const { owner, hook = "" } = node;
-  const found = owner === undefined
+  const { hook = "" } = node;
+  const found = node.owner === undefined
     ? workflowHook(turn, hook)
     : findHook(turn, stepOf(turn, getOwner(turn, node)), hook);
   if (found === undefined) throw new NodeFailure(`hook ${hook} not found`);
@@ -268,7 +258,12 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
       .find((call) => call.name === node.name);
   } else {
     const memory = memoryOf(owner);
-    const calls = memory.calls ?? expandAgain(turn, boundary, owner, memory);
+    let { calls } = memory;
+    if (calls === undefined) {
+      calls = workOutCalls(turn, boundary, owner);
+      // The nodes already have the arguments.
+      releaseCalls(turn.state.runtime, memory);
+    }
     memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
     found = memory.callsByName.get(node.name);
   }
@@ -276,12 +271,11 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
   return found;
 }
 
-/** Works out the calls of a group again, whose nodes exist. */
-function expandAgain(
+/** Works out the calls of a step group, or of the group of a loop, and keeps them. @throws as {@link groupCalls} */
+export function workOutCalls(
   turn: Turn,
   boundary: NodeRecord,
   owner: NodeRecord,
-  memory: GroupMemory,
 ): ExpandedCall[] {
   const frame = frameOf(turn, boundary);
   const isGroup = owner.type === "StepGroup";
@@ -289,9 +283,7 @@ function expandAgain(
     ? groupCalls(turn, boundary, frame, owner)
     : taskCalls(turn, boundary, frame, getTask(frame, owner.step));
   const bases = () => isGroup ? groupBaseNames(frame, owner) : [owner.name];
-  keepCalls(turn, memory, calls, bases);
-  // The nodes already have the arguments.
-  releaseCalls(turn.state.runtime, memory);
+  keepCalls(turn, memoryOf(owner), calls, bases);
   return calls;
 }
 
