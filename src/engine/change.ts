@@ -6,7 +6,7 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
 import { checkTurn, noteWork } from "./turn_budget.ts";
-import { LIVE } from "./live.ts";
+import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setId } from "./member_sets.ts";
@@ -43,7 +43,6 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   }
   note(turn, node);
   wake(state.runtime, node);
-  wakeOwner(turn, node);
   notePhase(turn, node);
   return node;
 }
@@ -83,8 +82,8 @@ function note({ state: { pending } }: Turn, node: NodeRecord): void {
   pending.nodes.push(node);
 }
 
-function wakeOwner({ state: { runtime, nodes } }: Turn, { owner }: NodeRecord): void {
-  const above = owner === undefined ? undefined : nodes.get(owner);
+function wakeOwner({ state: { runtime, nodes } }: Turn, node: NodeRecord): void {
+  const above = ownerOf(nodes, node);
   if (above !== undefined) wake(runtime, above);
 }
 

@@ -333,7 +333,7 @@ export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntr
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
-    labels: { ...metadata.labels },
+    labels: metadata.labels ?? {},
     phase,
     createdAt: Math.min(createdAt, startedAt ?? createdAt, finishedAt ?? createdAt),
   };

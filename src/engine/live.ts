@@ -18,6 +18,9 @@ export interface Live {
   isQueued: boolean;
   /** It is done for its owner. */
   isDone: boolean;
+  /** Its owner and its boundary, once somebody has asked: each look into a large map of nodes misses the processor's caches. */
+  owner: NodeRecord | undefined;
+  boundary: NodeRecord | undefined;
   /** Of a node that owns others. */
   group: GroupMemory | undefined;
 }
@@ -29,6 +32,8 @@ export function newLive(): Live {
     isChanged: false,
     isQueued: false,
     isDone: false,
+    owner: undefined,
+    boundary: undefined,
     group: undefined,
   };
 }
@@ -98,8 +103,8 @@ export interface LoopOutputs {
 
 /** What is kept in memory about a node that owns others: a Steps, DAG or retry node, a step group, the group of a loop. */
 export interface GroupMemory {
-  /** Nodes that it owns, in the order of creation. */
-  members: NodeRecord[];
+  /** Nodes that it owns, in the order of creation. Undefined: none. */
+  members: NodeRecord[] | undefined;
   /** How many of them are not hooks. */
   memberCount: number;
   /** How many of them are done. */
@@ -111,7 +116,7 @@ export interface GroupMemory {
   /** Pods, Steps and DAG nodes that failed. */
   unsuccessful: number;
   frame: Frame | undefined;
-  /** Of a Steps node: the group at which it is. Undefined: nobody has looked for it, or it does not exist yet. */
+  /** Of a Steps node: the last group that somebody has looked at. */
   group: NodeRecord | undefined;
   /** All calls of a step group, or of the group of a loop. */
   calls: ExpandedCall[] | undefined;
@@ -163,7 +168,7 @@ export interface DagMemory {
 /** What is kept in memory about a node that owns others. */
 export function memoryOf(node: NodeRecord): GroupMemory {
   return node[LIVE].group ??= {
-    members: [],
+    members: undefined,
     memberCount: 0,
     doneCount: 0,
     activePods: 0,
@@ -181,6 +186,19 @@ export function memoryOf(node: NodeRecord): GroupMemory {
     aggregates: undefined,
     callsByName: undefined,
   };
+}
+
+/** Nodes by id. */
+export type Nodes = ReadonlyMap<string, NodeRecord>;
+
+/** The node that waits for a node. */
+export function ownerOf(nodes: Nodes, node: NodeRecord): NodeRecord | undefined {
+  return node.owner === undefined ? undefined : node[LIVE].owner ??= nodes.get(node.owner);
+}
+
+/** The Steps or DAG node around a node; of a container its pod. */
+export function boundaryOf(nodes: Nodes, node: NodeRecord): NodeRecord | undefined {
+  return node.boundary === undefined ? undefined : node[LIVE].boundary ??= nodes.get(node.boundary);
 }
 
 const NOBODY: readonly NodeRecord[] = [];

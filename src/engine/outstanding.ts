@@ -1,13 +1,12 @@
 /** What must be done again after a restart: every effect whose answer is still to come. */
 import { holderOf, lockRequest, setTimerEffect } from "./change.ts";
-import { taskId } from "./tree.ts";
 import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { needManifest } from "./stored_manifests.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
 import type { Turn } from "./turn.ts";
-import { taskOf } from "./nodes/task.ts";
+import { startEffect, taskOf } from "./nodes/task.ts";
 import type { WorkflowState } from "./state.ts";
 import { hasEnded, isCompleted, isTask, type LockNote } from "./records.ts";
 import { workflowDeadline } from "./shutdown/stop_reason.ts";
@@ -43,11 +42,7 @@ export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
     if (node.dueAt !== undefined) effects.push(setTimerEffect(node, node.dueAt));
     if (!isTask(node.type) || node.starts === undefined || node.isImported === true) continue;
     try {
-      effects.push({
-        type: "start-task",
-        id: `start/${taskId(turn, node)}`,
-        task: taskOf(turn, node),
-      });
+      effects.push(startEffect(taskOf(turn, node)));
     } catch (error) {
       if (!(error instanceof ManifestNeeded)) throw error;
       needManifest(turn, error);

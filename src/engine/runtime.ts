@@ -4,7 +4,15 @@
  */
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Template, WorkflowSpec } from "../spec/manifest.ts";
-import { type Expansion, type GroupMemory, LIVE, memoryOf } from "./live.ts";
+import {
+  boundaryOf,
+  type Expansion,
+  type GroupMemory,
+  LIVE,
+  memoryOf,
+  type Nodes,
+  ownerOf,
+} from "./live.ts";
 import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
 import { setId } from "./member_sets.ts";
 import { countWait, noWaits, type Waits } from "./waits.ts";
@@ -38,6 +46,8 @@ export interface Runtime {
   stale: Set<string> | undefined;
   /** Grows with every change of a node. */
   revision: number;
+  /** The first node, once somebody has asked. */
+  root: NodeRecord | undefined;
   /** The revision after the last round or request. */
   seenRevision: number;
   /** Results that this workflow has memoized, which the store may not show yet. */
@@ -90,6 +100,7 @@ function emptyRuntime(): Runtime {
     lockers: undefined,
     stale: undefined,
     revision: 0,
+    root: undefined,
     seenRevision: 0,
     memos: undefined,
     queue: [],
@@ -108,9 +119,6 @@ function emptyRuntime(): Runtime {
   };
 }
 
-/** Nodes by id. */
-type Nodes = ReadonlyMap<string, NodeRecord>;
-
 /**
  * Derives everything from the stored nodes. Every node is to be looked at.
  * @param isCut the last turn was cut short while it was at work on the node that was made last
@@ -128,7 +136,7 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   for (const node of ordered) {
     const live = node[LIVE];
     live.isDone = false;
-    live.group = undefined;
+    live.owner = live.boundary = live.group = undefined;
     live.isQueued = true;
     if (++done % STEP_SIZE === 0) yield;
   }
@@ -161,10 +169,11 @@ function ownersOf(ordered: readonly NodeRecord[]): NodeRecord[] {
 
 /** Adds a node to the members of its owner. */
 export function attach(nodes: Nodes, node: NodeRecord): void {
-  const owner = node.owner === undefined ? undefined : nodes.get(node.owner);
+  const owner = ownerOf(nodes, node);
   if (owner === undefined) return;
   const memory = memoryOf(owner);
-  memory.members.push(node);
+  if (memory.members === undefined) memory.members = [node];
+  else memory.members.push(node);
   if (node.role !== "hook") memory.memberCount++;
 }
 
@@ -177,7 +186,7 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
   if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
   if (isOpen && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
   if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
-  const around = counts && node.boundary !== undefined ? nodes.get(node.boundary) : undefined;
+  const around = counts ? boundaryOf(nodes, node) : undefined;
   if (around !== undefined) {
     const boundary = memoryOf(around);
     if (isOpen) boundary.activeChildren += sign;

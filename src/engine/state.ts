@@ -72,5 +72,5 @@ export function executedSpec(state: WorkflowState): WorkflowSpec {
 }
 
 export function rootOf(state: WorkflowState): NodeRecord | undefined {
-  return state.nodes.get(workflowName(state));
+  return state.runtime.root ??= state.nodes.get(workflowName(state));
 }

@@ -1,15 +1,23 @@
 /** Finds nodes by id and by name, and names their tasks. */
 import { flatText } from "../base/flat_text.ts";
+import { boundaryOf, ownerOf } from "./live.ts";
 import type { NodeRecord } from "./records.ts";
 import { nodeId } from "./scope/names.ts";
 import { workflowName } from "./state.ts";
 import type { Turn } from "./turn.ts";
 
-/** A node that must exist. */
-export function getNode(turn: Turn, id: string | undefined): NodeRecord {
-  const node = id === undefined ? undefined : turn.state.nodes.get(id);
-  if (node === undefined) throw new Error(`Node ${id ?? ""} does not exist`);
-  return node;
+/** The owner of a node that must have one. */
+export function getOwner({ state: { nodes } }: Turn, node: NodeRecord): NodeRecord {
+  return ownerOf(nodes, node) ?? fail(node.owner);
+}
+
+/** The boundary of a node that must have one. */
+export function getBoundary({ state: { nodes } }: Turn, node: NodeRecord): NodeRecord {
+  return boundaryOf(nodes, node) ?? fail(node.boundary);
+}
+
+function fail(id = ""): never {
+  throw new Error(`Node ${id} does not exist`);
 }
 
 /** A node by its full name. */

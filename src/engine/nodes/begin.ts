@@ -55,9 +55,9 @@ const STARTS: Readonly<Partial<Record<NodeType, Start>>> = {
     startSuspend(turn, node, template);
     takeEarly(turn, node);
   },
-  Pod: startExecution,
-  HTTP: startExecution,
-  Plugin: startExecution,
+  Pod: startTask,
+  HTTP: startTask,
+  Plugin: startTask,
 };
 
 function startBoundary(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
@@ -74,8 +74,4 @@ function startRetry(turn: Turn, node: NodeRecord, { call: { flag } }: Work): voi
     ...(flag?.hooked === true ? { nodeFlag: { ...flag, retried: true } } : {}),
   });
   turn.state.runtime.opened.push(node);
-}
-
-function startExecution(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
-  startTask(turn, node, work, status);
 }

@@ -1,5 +1,6 @@
 /** What a callback does to a suspend node that waits. */
 import { change, end, markHeader } from "../change.ts";
+import { ownerOf } from "../live.ts";
 import type { EarlyCallback, NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -30,7 +31,7 @@ export function takeEarly(turn: Turn, node: NodeRecord): void {
   const { header, nodes } = turn.state;
   const early = header.earlyCallbacks;
   if (early === undefined || node.phase !== "Running") return;
-  const name = node.role === "attempt" ? nodes.get(node.owner ?? "")?.name ?? "" : node.name;
+  const name = node.role === "attempt" ? ownerOf(nodes, node)?.name ?? "" : node.name;
   const callback = Object.hasOwn(early, name) ? early[name] : undefined;
   if (callback === undefined) return;
   const { [name]: _, ...rest } = early;

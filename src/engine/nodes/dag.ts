@@ -14,11 +14,11 @@ import {
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep, getTask, isLoop } from "../scope/frame_steps.ts";
+import { findStep, isLoop } from "../scope/frame_steps.ts";
 import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, isPlainDepends, taskResults } from "./depends_condition.ts";
@@ -202,23 +202,13 @@ function elementsOf(group: NodeRecord): NodeRecord[] {
 
 /** Continues the group of a loop: works out its calls, and begins them. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
-  if (openBoundary(turn, group, workOutElements, messageOf) === undefined) return;
+  if (openBoundary(turn, group, ({ message }) => message) === undefined) return;
   startElements(turn, group);
-}
-
-function messageOf({ message }: Error): string {
-  return message;
-}
-
-function workOutElements(turn: Turn, node: NodeRecord, group: NodeRecord): void {
-  const frame = frameOf(turn, node);
-  const calls = taskCalls(turn, node, frame, getTask(frame, group.step));
-  keepCalls(turn, memoryOf(group), calls, () => [group.name]);
 }
 
 /** Begins the elements that may begin, and ends the group when all of them are done. */
 export function startElements(turn: Turn, group: NodeRecord): void {
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;

@@ -1,5 +1,5 @@
 /** Ends nodes that could not be carried out. */
-import { getNode } from "../tree.ts";
+import { getBoundary } from "../tree.ts";
 import { change, end } from "../change.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -10,7 +10,7 @@ import type { Turn } from "../turn.ts";
  */
 export function failNode(turn: Turn, node: NodeRecord, reason: string): void {
   const isTask = node.role === "member" && node.boundary !== undefined &&
-    getNode(turn, node.boundary).type === "DAG";
+    getBoundary(turn, node).type === "DAG";
   change(turn, node, { isErrored: true });
   end(turn, node, "Error", isTask ? `task '${node.name}' errored: ${reason}` : reason);
 }

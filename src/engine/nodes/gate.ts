@@ -3,7 +3,7 @@
  * A closed gate is no error: nothing is created, and the node that asked waits.
  */
 import { setId } from "../member_sets.ts";
-import { memoryOf } from "../live.ts";
+import { memoryOf, ownerOf } from "../live.ts";
 import { wake } from "../runtime.ts";
 import { executedSpec } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
@@ -109,7 +109,7 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
   for (
     let at: NodeRecord | undefined = node;
     at !== undefined;
-    at = at.owner === undefined ? undefined : turn.state.nodes.get(at.owner)
+    at = ownerOf(turn.state.nodes, at)
   ) path.unshift(at.order);
   return path;
 }

@@ -5,10 +5,10 @@ import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
 import { releaseCalls } from "../runtime.ts";
-import { frameOf, type Links, memberCall } from "../scope/call.ts";
+import { frameOf, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, noteWork } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
@@ -79,21 +79,19 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
  * The node of a group that may go on, once the calls of the group are worked out; undefined while it may not. When they
  * cannot be worked out, the group ends.
  *
- * @param workOut puts the calls into the memory of the group
  * @param reasonOf what the group then says
  */
 export function openBoundary(
   turn: Turn,
   group: NodeRecord,
-  workOut: (turn: Turn, node: NodeRecord, group: NodeRecord) => void,
   reasonOf: (error: Error) => string,
 ): NodeRecord | undefined {
   if (hasEnded(group) || isUntouched(group)) return undefined;
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(node)) return undefined;
   if (memoryOf(group).calls !== undefined) return node;
   try {
-    workOut(turn, node, group);
+    workOutCalls(turn, node, group);
     return node;
   } catch (error) {
     if (!isFailure(error)) throw error;

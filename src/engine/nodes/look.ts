@@ -5,7 +5,7 @@
  */
 import { isFailure, ManifestNeeded } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
-import { LIVE } from "../live.ts";
+import { LIVE, ownerOf } from "../live.ts";
 import { interrupt, type Interrupted, stackOpened, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import type { Call } from "../scope/call.ts";
@@ -28,7 +28,8 @@ export function lookAtWoken(turn: Turn): void {
   try {
     while (at < runtime.queue.length) {
       const node = runtime.queue[at++] as NodeRecord;
-      node[LIVE].isQueued = false;
+      // It may have been looked at as one that was interrupted.
+      if (!node[LIVE].isQueued) continue;
       if (lookSafely(turn, node, "look")) (left ??= []).push(node);
       if (isOver(turn) || !resumeInterrupted(turn)) break;
     }
@@ -69,6 +70,7 @@ function isOver(turn: Turn): boolean {
 
 /** Looks at a node. True when it must be looked at again because a manifest is not loaded. */
 function lookSafely(turn: Turn, node: NodeRecord, rest: Interrupted["rest"]): boolean {
+  if (rest === "look") node[LIVE].isQueued = false;
   try {
     look(turn, node, rest);
     return false;
@@ -109,17 +111,20 @@ function look(turn: Turn, node: NodeRecord, rest: Interrupted["rest"]): void {
       if (runtime.opened.length > 0) return interrupt(runtime, node, "look");
       kind.look(turn, node);
     }
-    if (runtime.opened.length > 0) {
-      return interrupt(runtime, node, kind.beginMore === undefined ? "member" : "calls");
+    if (runtime.opened.length > 0 && kind.beginMore !== undefined) {
+      return interrupt(runtime, node, "calls");
     }
   }
-  if (isAwaited(turn, node)) lookAtMember(turn, node);
-  if (runtime.opened.length > 0) interrupt(runtime, node, "member");
+  const isMember = isAwaited(turn, node);
+  if (isMember && runtime.opened.length === 0) lookAtMember(turn, node);
+  if (runtime.opened.length === 0) return;
+  if (isMember) interrupt(runtime, node, "member");
+  else stackOpened(runtime);
 }
 
 /** Tells whether a node is a step, task or loop for which its owner still waits. */
-function isAwaited({ state }: Turn, { role, owner }: NodeRecord): boolean {
-  if (owner === undefined || (role !== "member" && role !== "loop")) return false;
-  const above = state.nodes.get(owner);
+function isAwaited({ state }: Turn, node: NodeRecord): boolean {
+  if (node.role !== "member" && node.role !== "loop") return false;
+  const above = ownerOf(state.nodes, node);
   return above !== undefined && !hasEnded(above);
 }

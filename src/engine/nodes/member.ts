@@ -5,7 +5,7 @@
 import type { StepLike } from "../../spec/manifest.ts";
 import { expandedCallOf, frameOf, hookArguments, hookCall } from "../scope/call.ts";
 import { hookReferences } from "../scope/references.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { watch } from "../change.ts";
 import { isTrue } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
@@ -22,7 +22,7 @@ import type { Turn } from "../turn.ts";
 /** Looks at a step, task or loop element after a change, and tells its owner when it is done. */
 export function lookAtMember(turn: Turn, node: NodeRecord): void {
   if (node.owner === undefined || node[LIVE].isDone || !isDone(turn, node)) return;
-  const owner = getNode(turn, node.owner);
+  const owner = getOwner(turn, node);
   const memory = memoryOf(owner);
   node[LIVE].isDone = true;
   memory.doneCount++;
@@ -39,7 +39,7 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
 export function isTolerated(turn: Turn, node: NodeRecord): boolean {
   const step = node.step === undefined || node.boundary === undefined
     ? undefined
-    : findStep(frameOf(turn, getNode(turn, node.boundary)), node.step);
+    : findStep(frameOf(turn, getBoundary(turn, node)), node.step);
   return step?.continueOn !== undefined &&
     (node.phase === "Failed" ? step.continueOn.failed === true : step.continueOn.error === true);
 }
@@ -54,7 +54,7 @@ function isDone(turn: Turn, node: NodeRecord): boolean {
 
 function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   if (node.boundary === undefined || node.step === undefined) return undefined;
-  const frame = frameOf(turn, getNode(turn, node.boundary));
+  const frame = frameOf(turn, getBoundary(turn, node));
   const written = frame.hasHooks ? findStep(frame, node.step) : undefined;
   if (written === undefined || !hasHooks(written)) return written;
   // In a DAG the hooks of a loop belong to the loop as a whole.
@@ -66,7 +66,7 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
 }
 
 function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {
-  return node.owner !== undefined && getNode(turn, node.owner).type === "TaskGroup";
+  return node.owner !== undefined && getOwner(turn, node).type === "TaskGroup";
 }
 
 /**
@@ -126,7 +126,7 @@ function begin(
 /** Decides a condition from what is known now. Names that do not exist yet make it false. */
 function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
   if (expression === "") return false;
-  const boundary = getNode(turn, node.boundary);
+  const boundary = getBoundary(turn, node);
   try {
     return isTrue(
       expression,

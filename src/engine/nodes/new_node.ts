@@ -20,11 +20,12 @@ export function newNode(
   const custom = template?.annotations?.[`${turn.env.labelPrefix}display-name`];
   const isValid = custom !== undefined &&
     /^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$/.test(custom);
-  const shown = isValid ? custom : displayNameOf(name, boundary?.name);
+  const isWhole = call.role === "member" && call.index === undefined;
+  const shown = isValid ? custom : isWhole ? call.step : undefined;
   const node = blankNode(
     nodeId(workflowName(turn.state), name),
     name,
-    shown,
+    shown ?? displayNameOf(name, boundary?.name),
     call.role,
     type,
     phase,

@@ -1,6 +1,6 @@
 /** Progress of groups: the sum over all nodes below, each counted once. It is derived when somebody asks. */
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
-import { membersOf } from "../live.ts";
+import { membersOf, ownerOf } from "../live.ts";
 import { type Edges, type KnownOutbound, outboundOf } from "./graph.ts";
 import type { WorkflowState } from "../state.ts";
 import { isExecutable, type NodeRecord, parseProgress } from "../records.ts";
@@ -105,7 +105,7 @@ export class SumsBelow {
       for (
         let at = nodes.get(parent);
         at !== undefined && at.id !== node.owner;
-        at = at.owner === undefined ? undefined : nodes.get(at.owner)
+        at = ownerOf(nodes, at)
       ) {
         const isOther = kept.has(at.id) && kept.get(at.id) !== following;
         kept.set(at.id, isOther ? undefined : following);

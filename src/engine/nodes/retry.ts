@@ -3,6 +3,7 @@ import type { RetryStrategy } from "../../spec/manifest.ts";
 import { attemptCall, callOf, workOf } from "../scope/call.ts";
 import { change, end, setTimer } from "../change.ts";
 import { isTrue, scopeOf } from "../scope/expressions.ts";
+import { boundaryOf } from "../live.ts";
 import { nodeDurationMs } from "./duration.ts";
 import { isGateOpen } from "./gate.ts";
 import { checkTurn } from "../turn_budget.ts";
@@ -55,8 +56,7 @@ export function retryIsDue(turn: Turn, node: NodeRecord): void {
 }
 
 function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
-  const boundary = node.boundary === undefined ? undefined : turn.state.nodes.get(node.boundary);
-  if (!isGateOpen(turn, boundary, node.id, "activePods")) return;
+  if (!isGateOpen(turn, boundaryOf(turn.state.nodes, node), node.id, "activePods")) return;
   if (node.message !== undefined) change(turn, node, { message: undefined });
   try {
     checkTurn(turn);

@@ -7,6 +7,7 @@ import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { lockKeys } from "../locks/keys.ts";
+import { boundaryOf } from "../live.ts";
 import { isExecutable, type NodeRecord } from "../records.ts";
 import {
   argumentsOf,
@@ -55,11 +56,7 @@ export function startCall(
 
 function checkDepth(turn: Turn, call: Call): void {
   let depth = 0;
-  for (
-    let at = call.boundary;
-    at !== undefined;
-    at = at.boundary === undefined ? undefined : turn.state.nodes.get(at.boundary)
-  ) depth++;
+  for (let at = call.boundary; at !== undefined; at = boundaryOf(turn.state.nodes, at)) depth++;
   if (depth < MAX_DEPTH) return;
   throw new NodeFailure(
     `Maximum recursion depth exceeded: templates call each other more than ${MAX_DEPTH} levels deep`,

@@ -1,15 +1,14 @@
 /** Steps nodes and their groups. Groups run one after another, the steps of a group side by side. */
+import { inOnePiece } from "../../base/flat_text.ts";
 import { addNode, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
-import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
+import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
-import { keepCalls } from "../scope/expansion.ts";
 import { isLoop } from "../scope/frame_steps.ts";
-import { displayNameOf, groupName, nodeId } from "../scope/names.ts";
-import { groupBaseNames, groupCalls } from "../scope/step_calls.ts";
+import { groupName, nodeId } from "../scope/names.ts";
 import { workflowName } from "../state.ts";
-import { getNode, nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { failNode } from "./fail_node.ts";
 import {
@@ -29,13 +28,15 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" && !isUntouched(node)) return;
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
-  let group = memory.group ??= groupAt(turn, node, memory.cursor);
-  let previous = group === undefined && memory.cursor > 0
-    ? groupAt(turn, node, memory.cursor - 1)
-    : undefined;
-  if (failFast(turn, node, group ?? previous)) return;
-  for (; group !== undefined; group = memory.group = groupAt(turn, node, ++memory.cursor)) {
-    previous = group;
+  const { steps = [] } = frame.template;
+  for (; memory.cursor < steps.length; memory.cursor++) {
+    const member = memory.members?.[memory.cursor];
+    const group = member?.role === "group" && member.index === memory.cursor
+      ? member
+      : nodeByName(turn, groupName(node.name, memory.cursor));
+    if (failFast(turn, node, group ?? memory.group)) return;
+    if (group === undefined) break;
+    memory.group = group;
     beginIfUntouched(turn, group);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
@@ -53,15 +54,8 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     end(turn, node, "Failed", `child '${lost.id}' failed`);
     return;
   }
-  if (memory.cursor < (frame.template.steps?.length ?? 0)) {
-    addGroup(turn, node, memory.cursor, previous);
-    return;
-  }
-  succeed(turn, node, frame);
-}
-
-function groupAt(turn: Turn, { name }: NodeRecord, index: number): NodeRecord | undefined {
-  return nodeByName(turn, groupName(name, index));
+  if (memory.cursor < steps.length) addGroup(turn, node, memory);
+  else succeed(turn, node, frame);
 }
 
 /** A daemon that ended by itself, unless its step tolerates that. */
@@ -87,22 +81,15 @@ function loopsFault(frame: Frame, group: NodeRecord): string | undefined {
 function addGroup(
   turn: Turn,
   node: NodeRecord,
-  index: number,
-  previous: NodeRecord | undefined,
+  { cursor, group: previous }: GroupMemory,
 ): void {
-  const name = groupName(node.name, index);
+  const name = groupName(node.name, cursor);
   const id = nodeId(workflowName(turn.state), name);
-  const group = blankNode(
-    id,
-    name,
-    displayNameOf(name, node.name),
-    "group",
-    "StepGroup",
-    "Running",
-  );
+  const shown = inOnePiece(name.slice(node.name.length));
+  const group = blankNode(id, name, shown, "group", "StepGroup", "Running");
   group.owner = node.id;
   group.boundary = node.id;
-  group.index = index;
+  group.index = cursor;
   if (previous === undefined) group.parents = [node.id];
   else group.after = [previous.id];
   group.templateScope = frameOf(turn, node).context.text;
@@ -110,29 +97,21 @@ function addGroup(
   group.nodeFlag = {};
   if (node.isExit === true) group.isExit = true;
   addNode(turn, group);
-  memoryOf(node).group = group;
   turn.state.runtime.opened.push(group);
 }
 
 /** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
-  const node = openBoundary(turn, group, workOutSteps, reasonOf);
-  if (node === undefined) return;
   const memory = memoryOf(group);
+  if (memory.calls === undefined) memory.unmade = 0;
+  const node = openBoundary(turn, group, reasonOf);
+  if (node === undefined) return;
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
     createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
     memory.unmade++;
   }
   if (!failFast(turn, node, group)) startSteps(turn, group);
-}
-
-function workOutSteps(turn: Turn, node: NodeRecord, group: NodeRecord): void {
-  const frame = frameOf(turn, node);
-  const memory = memoryOf(group);
-  const calls = groupCalls(turn, node, frame, group);
-  keepCalls(turn, memory, calls, () => groupBaseNames(frame, group));
-  memory.unmade = 0;
 }
 
 /** The message says so when references cannot be resolved. Other messages are clear by themselves. */
@@ -144,7 +123,7 @@ function reasonOf(error: Error): string {
 
 /** Begins the steps that may begin, and ends the group when all of them are done. */
 export function startSteps(turn: Turn, group: NodeRecord): void {
-  const node = getNode(turn, group.owner);
+  const node = getOwner(turn, group);
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;

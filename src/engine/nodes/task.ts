@@ -7,10 +7,10 @@ import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
-import { getNode, taskId } from "../tree.ts";
+import { getBoundary, getOwner, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
-import type { TaskSpec } from "../effect.ts";
+import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs } from "./duration.ts";
 import { NodeFailure } from "../failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -40,11 +40,12 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   const waitMs = pendingLimit(template);
   if (waitMs !== undefined) setTimer(turn, node, turn.env.now + waitMs);
   createContainers(turn, node, template);
-  emit(turn, {
-    type: "start-task",
-    id: flatText("start/", taskId(turn, node)),
-    task: taskSpec(turn, node, work),
-  });
+  emit(turn, startEffect(taskSpec(turn, node, work)));
+}
+
+/** Starts a task; repeating it is harmless. */
+export function startEffect(task: TaskSpec): Effect {
+  return { type: "start-task", id: flatText("start/", task.id), task };
 }
 
 /** The task of an active node, as it was started. */
@@ -102,7 +103,7 @@ function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[
   if (node.role !== "attempt") return [];
   const retry = template.retryStrategy ?? executedSpec(turn.state).retryStrategy;
   if (retry?.affinity?.["nodeAntiAffinity"] === undefined) return [];
-  const hosts = attemptsOf(getNode(turn, node.owner))
+  const hosts = attemptsOf(getOwner(turn, node))
     .filter((attempt) => attempt.id !== node.id)
     .map((attempt) => attempt.hostNodeName)
     .filter((host) => host !== undefined);
@@ -311,7 +312,7 @@ export function endContainersWith(turn: Turn, node: NodeRecord, message: string)
 /** Tells whether a text of the template around the node refers to its `outputs.result`. */
 function isResultWanted(turn: Turn, node: NodeRecord): boolean {
   if (node.boundary === undefined) return false;
-  const frame = frameOf(turn, getNode(turn, node.boundary));
+  const frame = frameOf(turn, getBoundary(turn, node));
   frame.wantedResults ??= resultReferences(frame.template);
   return node.step !== undefined && frame.wantedResults.has(node.step);
 }

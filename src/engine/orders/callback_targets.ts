@@ -5,6 +5,7 @@ import { callbackExpiresMs, MAX_CALLBACK_NAME } from "../../spec/callback.ts";
 import type { SuspendCallback } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { isFailure, ManifestNeeded } from "../failure.ts";
+import { ownerOf } from "../live.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import { frameOf } from "../scope/call.ts";
 import { beginEvaluation, matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
@@ -48,7 +49,7 @@ export function* callbackSteps(
     if (++looked % STEP_SIZE === 0) yield;
     if (hasEnded(node)) continue;
     if (node.type === "Suspend" && node.phase === "Running" && matchesNode(terms, node)) {
-      const outer = node.role === "attempt" ? state.nodes.get(node.owner ?? "") ?? node : node;
+      const outer = node.role === "attempt" ? ownerOf(state.nodes, node) ?? node : node;
       waiting.push({ name: outer.name, displayName: outer.displayName, callback: {} });
     }
     if (node.type !== "Steps" && node.type !== "DAG") continue;

@@ -6,16 +6,10 @@ import { flatText } from "../../base/flat_text.ts";
 import type { Inputs, LifecycleHook, StepLike, Template } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord, Role } from "../records.ts";
-import {
-  type ExpandedCall,
-  type Frame,
-  type GroupMemory,
-  memoryOf,
-  type TemplateContext,
-} from "../live.ts";
+import { type ExpandedCall, type Frame, memoryOf, type TemplateContext } from "../live.ts";
 import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
-import { getNode } from "../tree.ts";
+import { getBoundary, getOwner } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { VariablesOfCall } from "./call_variables.ts";
@@ -55,15 +49,20 @@ export interface Call {
 
 /** Call of the workflow's entrypoint. */
 export function rootCall(turn: Turn): Call {
+  return outermostCall(turn, "root", { template: executedSpec(turn.state).entrypoint ?? "" });
+}
+
+/** A call that is in no other. */
+function outermostCall(turn: Turn, role: Role, holder: TemplateHolder): Call {
   return {
     name: workflowName(turn.state),
-    role: "root",
+    role,
     owner: undefined,
     boundary: undefined,
     step: undefined,
     index: undefined,
     hook: undefined,
-    holder: { template: executedSpec(turn.state).entrypoint ?? "" },
+    holder,
     context: localContext(turn),
     flag: undefined,
     parents: undefined,
@@ -130,7 +129,7 @@ export function hookCall(
   hook: string,
   holder: LifecycleHook,
 ): Call {
-  const boundary = getNode(turn, member.boundary);
+  const boundary = getBoundary(turn, member);
   const frame = frameOf(turn, boundary);
   return {
     name: hookName(member.name, hook),
@@ -156,29 +155,20 @@ export function hookArguments(
   member: NodeRecord,
   lifecycle: LifecycleHook,
 ): GivenArguments {
-  const boundary = getNode(turn, member.boundary);
+  const boundary = getBoundary(turn, member);
   const references = hookReferences(turn, boundary, frameOf(turn, boundary), member);
   return resolveArguments(turn, lifecycle, references, "keep");
 }
 
 /** Call of a hook of the workflow. */
 export function workflowHookCall(turn: Turn, hook: string, holder: LifecycleHook): Call {
-  return {
-    name: hookName(workflowName(turn.state), hook),
-    role: "hook",
-    owner: undefined,
-    boundary: undefined,
-    step: undefined,
-    index: undefined,
-    hook,
-    holder,
-    context: localContext(turn),
-    flag: { hooked: true },
-    parents: hook === "exit" ? undefined : [workflowName(turn.state)],
-    after: undefined,
-    isExit: true,
-    hasEnd: true,
-  };
+  const call = outermostCall(turn, "hook", holder);
+  if (hook !== "exit") call.parents = [call.name];
+  call.name = hookName(call.name, hook);
+  call.hook = hook;
+  call.flag = { hooked: true };
+  call.isExit = call.hasEnd = true;
+  return call;
 }
 
 /** The arguments of such a call. @throws as {@link hookArguments} */
@@ -193,7 +183,7 @@ export function callOf(turn: Turn, node: NodeRecord): Call {
     case "root":
       return rootCall(turn);
     case "attempt": {
-      const wrapper = getNode(turn, node.owner);
+      const wrapper = getOwner(turn, node);
       return attemptCall(callOf(turn, wrapper), wrapper, node.index ?? 0);
     }
     case "hook": {
@@ -201,11 +191,11 @@ export function callOf(turn: Turn, node: NodeRecord): Call {
       const hook = node.hook ?? "";
       return node.owner === undefined
         ? workflowHookCall(turn, hook, lifecycle)
-        : hookCall(turn, getNode(turn, node.owner), hook, lifecycle);
+        : hookCall(turn, getOwner(turn, node), hook, lifecycle);
     }
     case "member": {
-      const boundary = getNode(turn, node.boundary);
-      const owner = getNode(turn, node.owner);
+      const boundary = getBoundary(turn, node);
+      const owner = getOwner(turn, node);
       return memberCall(turn, boundary, owner, expandedCallOf(turn, node));
     }
     case "group":
@@ -221,22 +211,23 @@ export function argumentsOf(turn: Turn, node: NodeRecord): GivenArguments {
     case "root":
       return rootArguments(turn);
     case "attempt":
-      return argumentsOf(turn, getNode(turn, node.owner));
+      return argumentsOf(turn, getOwner(turn, node));
     case "hook": {
       const lifecycle = lifecycleOf(turn, node);
       return node.owner === undefined
         ? workflowHookArguments(turn, lifecycle)
-        : hookArguments(turn, getNode(turn, node.owner), lifecycle);
+        : hookArguments(turn, getOwner(turn, node), lifecycle);
     }
     default:
       return expandedCallOf(turn, node).arguments ?? {};
   }
 }
 
-function lifecycleOf(turn: Turn, { owner, hook = "" }: NodeRecord): LifecycleHook {
-  const found = owner === undefined
+function lifecycleOf(turn: Turn, node: NodeRecord): LifecycleHook {
+  const { hook = "" } = node;
+  const found = node.owner === undefined
     ? workflowHook(turn, hook)
-    : findHook(turn, stepOf(turn, getNode(turn, owner)), hook);
+    : findHook(turn, stepOf(turn, getOwner(turn, node)), hook);
   if (found === undefined) throw new NodeFailure(`hook ${hook} not found`);
   return found;
 }
@@ -258,8 +249,8 @@ export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Cal
 
 /** The expanded step or task behind a member. */
 export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
-  const owner = getNode(turn, node.owner);
-  const boundary = getNode(turn, node.boundary);
+  const owner = getOwner(turn, node);
+  const boundary = getBoundary(turn, node);
   const frame = frameOf(turn, boundary);
   let found: ExpandedCall | undefined;
   if (owner.type === "DAG") {
@@ -267,7 +258,12 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
       .find((call) => call.name === node.name);
   } else {
     const memory = memoryOf(owner);
-    const calls = memory.calls ?? expandAgain(turn, boundary, owner, memory);
+    let { calls } = memory;
+    if (calls === undefined) {
+      calls = workOutCalls(turn, boundary, owner);
+      // The nodes already have the arguments.
+      releaseCalls(turn.state.runtime, memory);
+    }
     memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
     found = memory.callsByName.get(node.name);
   }
@@ -275,12 +271,11 @@ export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
   return found;
 }
 
-/** Works out the calls of a group again, whose nodes exist. */
-function expandAgain(
+/** Works out the calls of a step group, or of the group of a loop, and keeps them. @throws as {@link groupCalls} */
+export function workOutCalls(
   turn: Turn,
   boundary: NodeRecord,
   owner: NodeRecord,
-  memory: GroupMemory,
 ): ExpandedCall[] {
   const frame = frameOf(turn, boundary);
   const isGroup = owner.type === "StepGroup";
@@ -288,16 +283,14 @@ function expandAgain(
     ? groupCalls(turn, boundary, frame, owner)
     : taskCalls(turn, boundary, frame, getTask(frame, owner.step));
   const bases = () => isGroup ? groupBaseNames(frame, owner) : [owner.name];
-  keepCalls(turn, memory, calls, bases);
-  // The nodes already have the arguments.
-  releaseCalls(turn.state.runtime, memory);
+  keepCalls(turn, memoryOf(owner), calls, bases);
   return calls;
 }
 
 /** The definition of a step for its hooks; a loop element has its item filled in. */
 function stepOf(turn: Turn, member: NodeRecord): StepLike {
   if (member.role !== "loop") return expandedCallOf(turn, member).step;
-  return getTask(frameOf(turn, getNode(turn, member.boundary)), member.step);
+  return getTask(frameOf(turn, getBoundary(turn, member)), member.step);
 }
 
 /** The template that a call names, as it is written, and what it takes to fill it in. */

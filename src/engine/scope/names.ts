@@ -59,12 +59,7 @@ export function memberName(around: string, member: string): string {
 /** The name that people see: without the names of the boundary and the step group. */
 export function displayNameOf(name: string, boundaryName: string | undefined): string {
   if (boundaryName === undefined || !name.startsWith(boundaryName)) return name;
-  const rest = name.slice(boundaryName.length);
-  if (rest.startsWith(".")) return inOnePiece(rest.slice(1));
-  const group = /^\[\d+\]/.exec(rest)?.[0];
-  if (group === rest) return rest;
-  const short = group === undefined ? rest : rest.slice(group.length);
-  return inOnePiece(short.startsWith(".") ? short.slice(1) : short);
+  return inOnePiece(name.slice(boundaryName.length).replace(/^(?:\[\d+\](?!$))?\.?/, ""));
 }
 
 /** Kubernetes pod name: workflow, template and the hash of the node's name. */
