@@ -17,19 +17,16 @@ export function isLargeAnswer(
   answer: Json | undefined,
   depth: number = isJsonObject(answer) && answer.items ? DEPTH : OBJECT_DEPTH,
 ): boolean {
-  // Plain loops, because every answer comes through here. What is shared is small.
-  if (typeof answer !== "object" || answer === null || isShared(answer)) return false;
+  if (typeof answer !== "object" || answer === null) return false;
   if (Array.isArray(answer)) {
-    if (answer.length > MAX_MEMBERS) return true;
-    if (depth === 0) return false;
-    for (const item of answer) {
-      if (typeof item === "object" && isLargeAnswer(item, depth - 1)) return true;
-    }
-    return false;
+    if (answer.length > MAX_MEMBERS) return !isShared(answer);
+    return depth > 0 && answer.some((item) => isLargeAnswer(item, depth - 1));
   }
+  // A plain loop, because every answer comes through here.
   let count = 0;
   for (const key in answer) {
-    if (++count > MAX_MEMBERS) return true;
+    // What is shared is small.
+    if (++count > MAX_MEMBERS) return !isShared(answer);
     const member = answer[key];
     if (depth > 0 && typeof member === "object" && isLargeAnswer(member, depth - 1)) return true;
   }

@@ -30,18 +30,13 @@ export function inTime<T>(
   { timeoutMs, waits }: Pick<BodyLimits, "timeoutMs" | "waits">,
   onError: (cause: unknown) => unknown = (cause) => cause,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const over = waits.add(() => {
-      const text = `the request's body did not arrive within ${timeoutMs} ms`;
-      reject(new Problem(ProblemCode.Canceled, text));
-    });
-    arriving.then((value) => {
-      over();
-      resolve(value);
-    }, (cause) => {
-      over();
-      reject(onError(cause));
-    });
+  const late = () =>
+    new Problem(
+      ProblemCode.Canceled,
+      `the request's body did not arrive within ${timeoutMs} ms`,
+    );
+  return waits.bound(arriving, late, (cause) => {
+    throw onError(cause);
   });
 }
 

@@ -22,7 +22,7 @@ export interface RequestEnv {
   page: string | null;
   /** The room that it holds for what it reads. */
   hold?: Hold;
-  /** Set for an answer that is JSON and already has the headers of `answerHeaders`. */
+  /** Set for an answer that is JSON and already has what `setAnswerHeaders` sets. */
   isComplete?: true;
 }
 
@@ -43,13 +43,11 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 /** Ids that a client may give its requests. */
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 
-/** The headers that every answer has. */
-export function answerHeaders(requestId: string): Record<string, string> {
-  return { "x-request-id": requestId, "x-content-type-options": "nosniff" };
+/** Sets the headers that every answer has. */
+export function setAnswerHeaders(headers: Headers, requestId: string): void {
+  headers.set("x-request-id", requestId);
+  headers.set("x-content-type-options", "nosniff");
 }
-
-/** Headers of answers other than JSON, which a browser may show as a page. An answer may have its own rule about frames. */
-const PAGE_HEADERS = { "referrer-policy": "no-referrer", "x-frame-options": "DENY" };
 
 /** What counts for the limit: the API, callbacks, and attempts to log in. */
 function isCounted(path: string): boolean {
@@ -91,9 +89,10 @@ export function completeAnswer(response: Response, env: RequestEnv, origin: Orig
   }
   if (env.counted !== undefined) setAll(headers, env.counted.headers);
   if (env.isComplete !== true) {
-    const { "x-frame-options": frames, ...others } = PAGE_HEADERS;
-    setAll(headers, { ...answerHeaders(env.requestId), ...others });
-    if (!headers.has("x-frame-options")) headers.set("x-frame-options", frames);
+    setAnswerHeaders(headers, env.requestId);
+    // What is not JSON may be shown as a page. It may have its own rule about frames.
+    headers.set("referrer-policy", "no-referrer");
+    if (!headers.has("x-frame-options")) headers.set("x-frame-options", "DENY");
   }
   return response;
 }

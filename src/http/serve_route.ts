@@ -17,7 +17,7 @@ import { type BodyLimits, decodeBody, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
 import { downloadResponse } from "./download.ts";
-import { answerHeaders, completeAnswer, type RequestEnv } from "./every_request.ts";
+import { completeAnswer, type RequestEnv, setAnswerHeaders } from "./every_request.ts";
 import { readUpload } from "./multipart.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "./preference.ts";
 import { asProblem, problemResponse } from "./problems.ts";
@@ -228,8 +228,7 @@ function jsonResponse(
   env.isComplete = true;
   const response = new Response(body, JSON_TYPE);
   const { headers } = response;
-  const own = answerHeaders(env.requestId);
-  for (const name in own) headers.set(name, own[name] ?? "");
+  setAnswerHeaders(headers, env.requestId);
   headers.set("grpc-metadata-content-type", "application/grpc");
   headers.set("grpc-metadata-argo-version", deps.service.settings.build.version);
   return response;

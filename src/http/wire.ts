@@ -54,16 +54,11 @@ function statusText(status: JsonObject = {}): string {
     if (key === "startedAt" || key === "finishedAt" || !isShownStatus(key, value)) continue;
     const kept = keptText(key, value);
     if (text === "" && kept === undefined) first[key] = value;
-    else text = `${text || open(first)},${JSON.stringify(key)}:${kept ?? JSON.stringify(value)}`;
+    else text += `,${JSON.stringify(key)}:${kept ?? JSON.stringify(value)}`;
   }
-  text ||= open(first);
-  const hasNodes = isJsonObject(nodes) && !isEmpty(nodes);
-  return hasNodes ? `${text},"nodes":${JSON.stringify(nodes)}}` : `${text}}`;
-}
-
-/** The text of an object with members, without its last bracket. */
-function open(object: JsonObject): string {
-  return JSON.stringify(object).slice(0, -1);
+  const shown = isJsonObject(nodes) ? JSON.stringify(nodes) : "{}";
+  if (shown !== "{}") text += `,"nodes":${shown}`;
+  return `${JSON.stringify(first).slice(0, -1)}${text}}`;
 }
 
 // A memo of a pure function: JSON of values that many workflows share.
@@ -71,9 +66,9 @@ const texts = new WeakMap<object, string>();
 
 /** The text of a member that many workflows have alike. */
 function keptText(key: string, value: Json): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if (key === "storedWorkflowTemplateSpec") return specText(value as WorkflowSpec);
-  if (!isShared(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
+  if (key === "storedWorkflowTemplateSpec") return specText(value as unknown as WorkflowSpec);
+  if (key !== "storedTemplates" || !isShared(value)) return undefined;
   let text = texts.get(value);
   if (text === undefined) texts.set(value, text = JSON.stringify(value));
   return text;

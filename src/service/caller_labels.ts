@@ -23,18 +23,25 @@ export function labelValueFrom(text: string): string {
 /** The object with changed labels; without any label it has no `labels`. */
 export function withLabels<T extends Labelled>(object: T, changes: LabelChanges): T {
   const { labels, ...metadata } = object.metadata;
-  const next = { ...labels };
-  for (const key in changes) {
-    const value = changes[key] ?? null;
-    if (value !== null) next[key] = value;
-    else if (Object.hasOwn(next, key)) delete next[key];
-  }
-  return { ...object, metadata: isEmpty(next) ? metadata : { ...metadata, labels: next } };
+  const next = changedLabels(labels, changes);
+  return { ...object, metadata: next === undefined ? metadata : { ...metadata, labels: next } };
 }
 
-function isEmpty(labels: Readonly<Record<string, string>>): boolean {
-  for (const _ in labels) return false;
-  return true;
+/** The changed labels: the same object if nothing changes; undefined if none are left. */
+export function changedLabels(
+  labels: Record<string, string> = {},
+  changes: LabelChanges,
+): Record<string, string> | undefined {
+  let next = labels;
+  for (const key in changes) {
+    const value = changes[key] ?? null;
+    if (value === null ? !Object.hasOwn(next, key) : next[key] === value) continue;
+    if (next === labels) next = { ...labels };
+    if (value === null) delete next[key];
+    else next[key] = value;
+  }
+  for (const _ in next) return next;
+  return undefined;
 }
 
 /** The object with the labels of its creator; whatever the client wrote there is replaced or removed. */

@@ -117,11 +117,12 @@ function nodeField(node: SelectableNode, field: string): string | undefined {
     case "templateRef.template":
       return node.templateRef?.template;
     default: {
-      const isInput = field.startsWith(INPUT) && field.endsWith(VALUE) &&
-        field.length >= INPUT.length + VALUE.length;
+      const parameters = node.inputs?.parameters;
+      const isInput = parameters !== undefined && field.startsWith(INPUT) &&
+        field.endsWith(VALUE) && field.length >= INPUT.length + VALUE.length;
       if (!isInput) return undefined;
       const name = field.slice(INPUT.length, -VALUE.length);
-      return node.inputs?.parameters?.findLast((parameter) => parameter.name === name)?.value;
+      return parameters.findLast((parameter) => parameter.name === name)?.value;
     }
   }
 }

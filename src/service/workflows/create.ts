@@ -5,10 +5,9 @@ import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { nextTurn } from "../../platform/clock.ts";
-import type { ObjectMeta, Workflow } from "../../spec/manifest.ts";
+import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.ts";
 import { normalForm } from "../../spec/normal_form.ts";
-import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
-import type { StructSchema } from "../../spec/schema/schema.ts";
+import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { requireAccess } from "../access.ts";
 import { newWorkflowLabels, withLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -74,11 +73,13 @@ export function withStoredTemplates(
   workflow: Workflow,
   { stored: storedTemplates }: Pick<ReachedTemplates, "stored">,
 ): Workflow {
-  if (Object.keys(storedTemplates).length === 0) return workflow;
-  return {
-    ...workflow,
-    status: { startedAt: null, finishedAt: null, ...workflow.status, storedTemplates },
-  };
+  for (const _ in storedTemplates) return withStatus(workflow, { storedTemplates });
+  return workflow;
+}
+
+function withStatus(workflow: Workflow, members: Partial<WorkflowStatus>): Workflow {
+  const status = { startedAt: null, finishedAt: null, ...workflow.status, ...members };
+  return { ...workflow, status };
 }
 
 export interface StoreWorkflowRequest {
@@ -109,7 +110,7 @@ export async function storeWorkflow(
   caller: Caller,
   request: StoreWorkflowRequest,
 ): Promise<Workflow> {
-  const normal = normalForm(request.workflow, workflowSchema());
+  const normal = normalForm(request.workflow, WORKFLOW_SCHEMA);
   // The shard's owner needs time for a large one too.
   if (request.isSmall !== true && isLarge(normal.spec)) await nextTurn();
   const requested = request.serverDryRun === true
@@ -119,11 +120,14 @@ export async function storeWorkflow(
   if (caller.isUnrestricted !== true) {
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
-  const { name: given = "", generateName: base = "" } = normal.metadata;
+  const { resourceVersion: _version, deletionTimestamp: _deleted, ...own } = normal.metadata;
+  const { name: given = "", generateName: base = "" } = own;
   const isDry = request.serverDryRun === true;
   const estimate = isDry ? undefined : deps.estimates?.of(namespace, normal);
   const seconds = estimate instanceof Promise ? await estimate : estimate;
-  const estimated = seconds === undefined ? normal : withEstimate(normal, seconds);
+  const estimated = seconds === undefined
+    ? normal
+    : withStatus(normal, { estimatedDuration: seconds });
   // A repeated request must generate the same names as the first one.
   const fraction = fractionsOf(request.idempotency);
   const newName = () =>
@@ -136,15 +140,13 @@ export async function storeWorkflow(
   for (let attempt = 1;; attempt++) {
     const name = given === "" && base !== "" ? newName() : given;
     const metadata: ObjectMeta = {
-      ...normal.metadata,
+      ...own,
       name,
       namespace,
       uid: request.uid ?? deps.ids.uuid(),
       generation: 1,
       creationTimestamp: rfc3339(deps.clock.now()),
     };
-    delete metadata.resourceVersion;
-    delete metadata.deletionTimestamp;
     checkMetadata(deps, WORKFLOW, metadata);
     const workflow: Workflow = { ...estimated, metadata };
     try {
@@ -158,13 +160,6 @@ export async function storeWorkflow(
       if (attempt === NAME_ATTEMPTS) throw objectExists(deps, WORKFLOW, name, true);
     }
   }
-}
-
-function withEstimate(workflow: Workflow, estimatedDuration: number): Workflow {
-  return {
-    ...workflow,
-    status: { startedAt: null, finishedAt: null, ...workflow.status, estimatedDuration },
-  };
 }
 
 async function dryRun(
@@ -189,10 +184,4 @@ async function dryRun(
 
 function isNameTaken(error: unknown): boolean {
   return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
-}
-
-function workflowSchema(): StructSchema {
-  const schema = KIND_SCHEMAS.get("Workflow");
-  if (schema === undefined) throw new TypeError("No schema of kind Workflow");
-  return schema;
 }

@@ -2,9 +2,11 @@
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
+import { freezeAll, isShared } from "../../base/shared_json.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import {
+  type Arguments,
   type Artifact,
   type CronWorkflow,
   ManifestKind,
@@ -23,6 +25,7 @@ import {
 } from "../../spec/naming.ts";
 import { uploadOwner } from "../../spec/artifact_key.ts";
 import { requireAccess } from "../access.ts";
+import { changedLabels, type LabelChanges, newWorkflowLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -31,7 +34,7 @@ import { findManifest, getManifest, requireManifestAccess } from "../manifests/r
 import { reachedAlone } from "../manifests/template_access.ts";
 import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
-import { newWorkflow, storeWorkflow, withStoredTemplates } from "./create.ts";
+import { storeWorkflow, withStoredTemplates } from "./create.ts";
 
 /** What a submission changes in the workflow that the template gives. */
 export interface SubmitOptions {
@@ -89,15 +92,18 @@ export async function submitWorkflow(
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
   const source = await readSource(deps, caller, request);
-  const overridden = newWorkflow(deps, withOptions(source.workflow, options), caller);
+  const isDry = options.dryRun === true;
+  const labels = newWorkflowLabels(caller.identity, deps.settings.naming.labelPrefix);
+  const overridden = withOptions(source.workflow, options, labels);
+  if (!isDry) overridden.metadata.namespace = namespace;
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
-  const inPlace: Workflow = { ...workflow, metadata: { ...workflow.metadata, namespace } };
   const { known } = source;
-  const reached = await validateNewWorkflow(deps, caller, inPlace, namespace, undefined, known);
-  if (options.dryRun === true) return withStoredTemplates(workflow, reached);
+  const reached = await validateNewWorkflow(deps, caller, workflow, namespace, undefined, known);
+  const checked = withStoredTemplates(workflow, reached);
+  if (isDry) return checked;
   return await storeWorkflow(deps, caller, {
     namespace,
-    workflow: withStoredTemplates(inPlace, reached),
+    workflow: checked,
     serverDryRun: options.serverDryRun,
     manifests: reached.manifests,
     isSmall: reached.isSmall,
@@ -114,7 +120,8 @@ interface Source {
   known?: ReachedTemplates["manifests"];
 }
 
-const NO_ARTIFACTS: readonly Artifact[] = [];
+// A memo of a pure function, by shared templates, whose texts hold their names.
+const sources = new WeakMap<WorkflowTemplate, Source & { place: string; labelPrefix: string }>();
 
 async function readSource(
   deps: ServiceDeps,
@@ -132,11 +139,18 @@ async function readSource(
       if (access !== undefined) await access;
       const stored = await findManifest(deps, kind, place, resourceName);
       const template = manifestObject<WorkflowTemplate>(stored);
-      return {
-        workflow: workflowFromTemplate(resourceName, isCluster, deps.settings.naming),
-        artifacts: template.spec.arguments?.artifacts ?? NO_ARTIFACTS,
+      const { labelPrefix } = deps.settings.naming;
+      const before = sources.get(template);
+      if (before?.place === place && before.labelPrefix === labelPrefix) return before;
+      const source = {
+        workflow: freezeAll(workflowFromTemplate(resourceName, isCluster, labelPrefix)),
+        artifacts: template.spec.arguments?.artifacts ?? [],
         known: reachedAlone(`${kind}/${place}/${resourceName}`, template),
+        place,
+        labelPrefix,
       };
+      if (isShared(template)) sources.set(template, source);
+      return source;
     }
     case ManifestKind.CronWorkflow: {
       const cron = await getManifest<CronWorkflow>(deps, caller, kind, namespace, resourceName);
@@ -149,11 +163,7 @@ async function readSource(
 }
 
 /** A workflow that refers to a template. */
-export function workflowFromTemplate(
-  name: string,
-  clusterScope: boolean,
-  { labelPrefix }: Naming,
-): Workflow {
+function workflowFromTemplate(name: string, clusterScope: boolean, labelPrefix: string): Workflow {
   const label = clusterScope ? "cluster-workflow-template" : "workflow-template";
   return {
     metadata: {
@@ -168,7 +178,7 @@ export function workflowFromTemplate(
 }
 
 /** A copy of a cron workflow's workflow, scheduled now, owned by the cron workflow. */
-export function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Naming): Workflow {
+function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Naming): Workflow {
   const name = cron.metadata.name ?? "";
   const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
   return {
@@ -190,48 +200,53 @@ export function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Nami
   };
 }
 
-/** Applies what submit options override, except artifacts. */
-export function withOptions(workflow: Workflow, options: SubmitOptions): Workflow {
-  const labels = parseMap(options.labels, "labels", options.labels);
+/** Applies what submit options override, except artifacts, and then changes of labels. */
+function withOptions(
+  workflow: Workflow,
+  options: SubmitOptions,
+  changes: LabelChanges,
+): Workflow {
+  const given = parseMap(options.labels, "labels", options.labels);
   // Intentionally the labels' text, as in the reference.
   const annotations = parseMap(options.annotations, "Annotations", options.labels);
-  const { ownerReference, priority } = options;
-  const metadata: ObjectMeta = { ...workflow.metadata };
+  const { ownerReference, priority, parameters } = options;
+  const { labels: own, ...others } = workflow.metadata;
+  const metadata: ObjectMeta = others;
   if (options.name) metadata.name = options.name;
   if (options.generateName) metadata.generateName = options.generateName;
-  if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
   if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
   if (ownerReference !== undefined) {
     metadata.ownerReferences = [...metadata.ownerReferences ?? [], ownerReference];
   }
+  const labels = changedLabels(given === undefined ? own : { ...own, ...given }, changes);
+  if (labels !== undefined) metadata.labels = labels;
   const spec: WorkflowSpec = { ...workflow.spec };
   if (options.entryPoint) spec.entrypoint = options.entryPoint;
   if (options.serviceAccount) spec.serviceAccountName = options.serviceAccount;
   if (options.podPriorityClassName) spec.podPriorityClassName = options.podPriorityClassName;
   if (priority !== undefined) spec.priority = priority;
-  return { ...workflow, metadata, spec: { ...spec, ...withParameters(spec, options.parameters) } };
+  if (parameters !== undefined && parameters.length > 0) {
+    spec.arguments = withParameters(spec.arguments, parameters);
+  }
+  return { metadata, spec };
 }
 
 /**
  * Argument parameters with `name=value` overrides in front, which replace those of the same name.
  * @throws {Problem} InvalidArgument for an override without `=`
  */
-export function withParameters(
-  spec: WorkflowSpec,
-  overrides: readonly string[] | undefined,
-): Pick<WorkflowSpec, "arguments"> {
-  if (overrides === undefined || overrides.length === 0) return {};
+function withParameters(given: Arguments | undefined, overrides: readonly string[]): Arguments {
   checkParameters(overrides);
   const parameters: Parameter[] = overrides.map((override) => {
     const at = override.indexOf("=");
     return { name: override.slice(0, at), value: override.slice(at + 1) };
   });
-  const before = spec.arguments?.parameters ?? [];
+  const before = given?.parameters ?? [];
   if (before.length > 0) {
     const names = new Set(parameters.map(({ name }) => name));
     parameters.push(...before.filter(({ name }) => !names.has(name)));
   }
-  return { arguments: { ...spec.arguments, parameters } };
+  return { ...given, parameters };
 }
 
 function parseMap(
@@ -257,7 +272,7 @@ function parseMap(
  * Points template artifacts that are named in `name=key` overrides to uploaded files.
  * @throws {Problem} InvalidArgument for another form, or a name that no artifact has
  */
-export function withArtifacts(
+function withArtifacts(
   workflow: Workflow,
   known: readonly Artifact[],
   overrides: readonly string[] | undefined,

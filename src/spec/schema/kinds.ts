@@ -144,7 +144,7 @@ const manifest = (): Record<string, FieldInput> => ({
   metadata: always(OBJECT_META),
 });
 
-const WORKFLOW = struct("Workflow", () => ({
+export const WORKFLOW_SCHEMA: StructSchema = struct("Workflow", () => ({
   ...manifest(),
   spec: always(WORKFLOW_SPEC),
   status: object("v1alpha1.WorkflowStatus"),
@@ -217,7 +217,7 @@ const SUBSCRIPTION = struct("Subscription", () => ({
 
 /** Every kind by its name in `kind`. */
 export const KIND_SCHEMAS: ReadonlyMap<string, StructSchema> = new Map([
-  ["Workflow", WORKFLOW],
+  ["Workflow", WORKFLOW_SCHEMA],
   ["WorkflowTemplate", struct("WorkflowTemplate", templateManifest)],
   ["ClusterWorkflowTemplate", struct("ClusterWorkflowTemplate", templateManifest)],
   ["CronWorkflow", CRON_WORKFLOW],
