@@ -72,6 +72,15 @@ test("every text and key becomes again what it was", () => {
   }));
 });
 
+test("a text of any length and of any characters becomes again what it was", () => {
+  for (const piece of [NODE, "x", "ü", "\u4e2d", '\u4e2d"', `"job-77\u4e2d"`]) {
+    const text = piece.repeat(70_000 / piece.length);
+    for (const one of [text, `${text}\x02`, `${text}"\x02"${NODE}`]) {
+      expect(wholeText(shortText(one, how), how)).toBe(one);
+    }
+  }
+});
+
 test("two keys stay two", () => {
   const rest = fc.constantFrom(
     "job-77-1",
