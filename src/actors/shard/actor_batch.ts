@@ -44,7 +44,7 @@ export interface ActorBatch {
   /** Its running tasks are to be ended. */
   endsTasks: boolean;
   /** Work that has ended, for whoever traces it. Absent: none. */
-  spans?: SpanRecord[];
+  spans?: SpanRecord[] | undefined;
 }
 
 /** Commands whose results are known without their actors: the result, or the command of the batch that they repeat. */

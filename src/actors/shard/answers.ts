@@ -21,7 +21,17 @@ export function answerAll(
   { versions }: CommitResult,
   reply: (replica: string, answers: Reply[]) => void,
 ): void {
-  const replies = new Replies();
+  /** By replica: all that goes to one goes at once. */
+  let replies: Map<string, Reply[]> | undefined;
+  const tell = (command: QueuedCommand, result: Result) => {
+    command.settle?.(result);
+    // A neighbour has heard it: its command also names where a receipt is looked for.
+    if (!command.replyTo || command.settle) return;
+    const { replica, request } = command.replyTo;
+    const own = (replies ??= new Map()).get(replica) ?? [];
+    own.push({ request, answer: encodeResult(result) });
+    replies.set(replica, own);
+  };
   const results = known && new Map<QueuedCommand, Result>();
   for (const { id, entry, commands, outcomes } of batches) {
     const version = versions[id] ?? entry.version;
@@ -34,34 +44,14 @@ export function answerAll(
         ? { ok: false, error: outcome.error }
         : { ok: true, answer: outcome.answer?.(version) };
       results?.set(command, result);
-      replies.tell(command, result);
+      tell(command, result);
     }
   }
   known?.forEach((found, command) => {
     const result = "ok" in found ? found : results?.get(found);
-    replies.tell(command, result ?? { ok: false, error: defect() });
+    tell(command, result ?? { ok: false, error: defect() });
   });
-  replies.send(reply);
-}
-
-/** Answers that go to other replicas, all to one at once. */
-class Replies {
-  #byReplica: Map<string, Reply[]> | undefined;
-
-  tell(command: QueuedCommand, result: Result): void {
-    command.settle?.(result);
-    // A neighbour has heard it: its command also names where a receipt is looked for.
-    if (!command.replyTo || command.settle) return;
-    const { replica, request } = command.replyTo;
-    const byReplica = this.#byReplica ??= new Map();
-    const own = byReplica.get(replica) ?? [];
-    own.push({ request, answer: encodeResult(result) });
-    byReplica.set(replica, own);
-  }
-
-  send(reply: (replica: string, answers: Reply[]) => void): void {
-    this.#byReplica?.forEach((answers, replica) => reply(replica, answers));
-  }
+  replies?.forEach((answers, replica) => reply(replica, answers));
 }
 
 function defect(): Problem {

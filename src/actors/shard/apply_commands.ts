@@ -1,11 +1,10 @@
 /** Applies the commands of one actor to it, and lets it go on. */
 import { Problem } from "../../base/problem.ts";
 import { workingOn } from "../../base/work.ts";
-import type { ManifestRef } from "../../engine/engine.ts";
 import type { HotActor } from "../hot_actor.ts";
-import type { ActorBatch, CommandOutcome, QueuedCommand } from "./actor_batch.ts";
+import type { CommandOutcome, QueuedCommand } from "./actor_batch.ts";
 import type { BatchDeps, BatchEnv } from "./batch_env.ts";
-import { ChangeDraft } from "./change_draft.ts";
+import type { ChangeDraft } from "./change_draft.ts";
 import { StoreTrouble } from "./store_trouble.ts";
 
 /** Rounds of loading manifests that one command may need; more is a defect. */
@@ -30,7 +29,6 @@ export interface ApplyMode {
 
 /** The commands of one actor on their way into it. */
 interface Application {
-  batch: ActorBatch;
   draft: ChangeDraft;
   mode: ApplyMode;
   env: BatchEnv;
@@ -38,21 +36,21 @@ interface Application {
 }
 
 /**
- * Applies all commands of a batch in order. Nearly always nothing has to be waited for: then all is done when it returns.
+ * Applies all commands of an actor in order. Nearly always nothing has to be waited for: then all is done when it returns.
  *
  * @throws {StoreTrouble}
  * @throws {Poisoned} the actor threw during a command
  * @throws {unknown} the actor threw while it went on
  */
 export function applyCommands(
-  batch: ActorBatch,
+  draft: ChangeDraft,
   mode: ApplyMode,
   env: BatchEnv,
   deps: BatchDeps,
 ): Promise<void> | void {
-  const work: Application = { batch, draft: new ChangeDraft(batch), mode, env, deps };
-  const [first] = batch.commands;
-  if (first === undefined || batch.commands.length > 1 || mode.isStepwise || deps.share.isTired) {
+  const work: Application = { draft, mode, env, deps };
+  const [first] = draft.commands;
+  if (first === undefined || draft.commands.length > 1 || mode.isStepwise || deps.share.isTired) {
     return applyAll(work);
   }
   return deps.share.run(() => {
@@ -62,44 +60,43 @@ export function applyCommands(
 }
 
 async function applyAll(work: Application): Promise<void> {
-  const { batch, draft, mode, deps: { share } } = work;
+  const { draft, mode: { isStepwise }, deps: { share } } = work;
   if (share.isTired) await share.rest();
   // When the actor cannot go on by itself, no command is to blame.
-  if (mode.isStepwise) await goOn(work);
-  for (const [at, command] of batch.commands.entries()) {
+  if (isStepwise) await goOn(work);
+  for (const [at, command] of draft.commands.entries()) {
     // Many commands of one actor may take long together.
     if (share.isTired) await share.rest();
-    const applied = applyOne(command, at, work);
+    const applied = share.run(() => applyOne(command, at, work));
     if (applied !== undefined) await applied;
   }
-  if (mode.isStepwise) draft.finish();
+  if (isStepwise) draft.finish();
   else await finish(work);
 }
 
-function applyOne(
-  command: QueuedCommand,
-  at: number,
-  work: Application,
-): Promise<void> | void {
-  const { batch, draft, mode, env, deps } = work;
+function applyOne(command: QueuedCommand, at: number, work: Application): Promise<void> | void {
+  const { draft, mode, env } = work;
   const refusal = mode.poison?.get(command);
   if (refusal !== undefined) {
-    batch.outcomes[at] = refusal;
+    draft.outcomes[at] = refusal;
     return;
   }
-  workingOn("workflow", batch.id);
+  workingOn("workflow", draft.id);
   try {
-    const { actor, version } = batch.entry;
+    const { actor, version } = draft.entry;
     // After another command of the batch, the actor is not as it is stored.
-    const stored = !mode.isStepwise && at === 0 ? version : undefined;
-    const answer = deps.share.run(() => actor.receive(command.body, env, stored));
+    const answer = actor.receive(
+      command.body,
+      env,
+      mode.isStepwise || at > 0 ? undefined : version,
+    );
     if (typeof answer === "object" || mode.isStepwise) {
       return applyInTurns(command, at, answer, work);
     }
-    batch.outcomes[at] = { answer };
+    draft.outcomes[at] = { answer };
     draft.afterReceive();
   } catch (cause) {
-    batch.outcomes[at] = refusalFor(command, cause);
+    draft.outcomes[at] = refusalFor(command, cause);
   }
 }
 
@@ -109,14 +106,14 @@ async function applyInTurns(
   answer: ReturnType<HotActor["receive"]>,
   work: Application,
 ): Promise<void> {
-  const { batch: { outcomes }, draft, mode, deps: { share } } = work;
+  const { draft, mode, deps: { share } } = work;
   try {
     const last = typeof answer === "object" ? await share.runInTurns(answer) : answer;
-    outcomes[at] = { answer: last };
+    draft.outcomes[at] = { answer: last };
     draft.afterReceive();
     if (mode.isStepwise) await goOn(work);
   } catch (cause) {
-    outcomes[at] = refusalFor(command, cause);
+    draft.outcomes[at] = refusalFor(command, cause);
   }
 }
 
@@ -135,26 +132,13 @@ function finish(work: Application): Promise<void> | void {
 }
 
 /** Lets the actor go on until it needs nothing more. */
-function goOn(work: Application): Promise<void> | void {
-  const needs = goOnOnce(work);
-  return needs.length === 0 ? undefined : goOnWith(needs, work);
-}
-
-async function goOnWith(first: ManifestRef[], work: Application): Promise<void> {
-  let needs = first;
-  for (let round = 1; round < MAX_ROUNDS; round++) {
-    await work.env.load(needs);
-    needs = goOnOnce(work);
-    if (needs.length === 0) return;
-  }
-  throw new Error(`Actor needs manifests again and again`);
-}
-
-/** Gives what the actor needs to go on further. */
-function goOnOnce({ batch, draft, env, deps }: Application): ManifestRef[] {
-  const { actor } = batch.entry;
-  workingOn("workflow", batch.id);
+function goOn(work: Application, round = 1): Promise<void> | void {
+  const { draft, env, deps } = work;
+  const { actor } = draft.entry;
+  workingOn("workflow", draft.id);
   if (!deps.frozen && actor.exists()) deps.share.run(() => actor.advance(env));
   const needs = draft.take();
-  return deps.frozen ? [] : needs;
+  if (deps.frozen || needs.length === 0) return;
+  if (round === MAX_ROUNDS) throw new Error("Actor needs manifests again and again");
+  return env.load(needs).then(() => goOn(work, round + 1));
 }

@@ -7,11 +7,12 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import { NewerSchema } from "../../engine/codec.ts";
 import type { ActorId, Lease } from "../../store/port.ts";
 import { typeOf } from "../command_body.ts";
-import type { ActorKind, HotEntry } from "../hot_actor.ts";
+import type { ActorKind } from "../hot_actor.ts";
 import { kindOf } from "../kinds.ts";
-import type { ActorBatch, CommandOutcome, QueuedCommand } from "./actor_batch.ts";
+import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
 import { applyCommands, type ApplyMode, Poisoned } from "./apply_commands.ts";
 import { type BatchDeps, BatchEnv } from "./batch_env.ts";
+import { ChangeDraft } from "./change_draft.ts";
 import { type LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { loadActor, needsPartOnly, Unreadable } from "./load_actor.ts";
 import { putAside } from "./put_aside.ts";
@@ -21,7 +22,8 @@ import { StoreTrouble } from "./store_trouble.ts";
 const MAX_FAILURES = 3;
 
 /**
- * Applies the commands in order. The actors stay pinned in the cache until the caller unpins them.
+ * Applies the commands in order, those of different actors side by side. The actors stay pinned in the cache until the caller
+ * unpins them.
  *
  * @param suspects actors that must be looked for in the store even when a command says it makes them
  * @param turn of this batch, for an actor that is large
@@ -31,52 +33,34 @@ const MAX_FAILURES = 3;
 export function applyBatch(
   lease: Lease,
   commands: QueuedCommand[],
-  suspects: ReadonlySet<ActorId> | undefined,
+  suspects: readonly ActorId[],
   turn: LargeTurn,
   deps: BatchDeps,
 ): ActorBatch[] | Promise<ActorBatch[]> {
   const shared: Shared = { lease, suspects, turn, env: undefined, deps };
-  const [first] = commands;
-  // While there is little to do, nearly every batch has one command.
-  if (first !== undefined && commands.length === 1) {
-    const batch = applyToActor(first.actor, commands, shared);
-    return batch instanceof Promise ? allOf([batch], [[first.actor, commands]], shared) : [batch];
+  const groups = commands.length === 1
+    ? [commands]
+    : Map.groupBy(commands, ({ actor }) => actor).values();
+  const batches: (ActorBatch | Promise<ActorBatch>)[] = [];
+  let isWaiting = false;
+  for (const own of groups) {
+    const batch = applyToActor(own, shared);
+    isWaiting ||= batch instanceof Promise;
+    batches.push(batch);
   }
-  const groups = groupByActor(commands);
-  const batches: ActorBatch[] = [];
-  let pending: (ActorBatch | Promise<ActorBatch>)[] | undefined;
-  for (const [id, own] of groups) {
-    const batch = applyToActor(id, own, shared);
-    if (batch instanceof Promise) pending ??= [...batches];
-    if (pending !== undefined) pending.push(batch);
-    else batches.push(batch as ActorBatch);
-  }
-  return pending === undefined ? batches : allOf(pending, groups, shared);
-}
-
-/** An actor and its commands. */
-type Group = [id: ActorId, commands: QueuedCommand[]];
-
-function groupByActor(commands: QueuedCommand[]): Iterable<Group> {
-  const byActor = new Map<ActorId, QueuedCommand[]>();
-  for (const command of commands) {
-    const own = byActor.get(command.actor);
-    if (own) own.push(command);
-    else byActor.set(command.actor, [command]);
-  }
-  return byActor;
+  return isWaiting ? allOf(batches, commands, shared) : batches as ActorBatch[];
 }
 
 /** All batches, once all are applied; if one fails, nothing was. */
 async function allOf(
-  pending: (ActorBatch | Promise<ActorBatch>)[],
-  groups: Iterable<Group>,
+  batches: (ActorBatch | Promise<ActorBatch>)[],
+  commands: QueuedCommand[],
   { deps, lease }: Shared,
 ): Promise<ActorBatch[]> {
-  const settled = await Promise.allSettled(pending);
+  const settled = await Promise.allSettled(batches);
   const failed = settled.find((one) => one.status === "rejected");
   if (failed) {
-    for (const [id] of groups) deps.cache.drop(id, lease);
+    for (const { actor } of commands) deps.cache.drop(actor, lease);
     throw failed.reason;
   }
   return settled.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
@@ -98,7 +82,7 @@ interface Tries extends ApplyMode {
 /** What the actors of a batch share. */
 interface Shared {
   lease: Lease;
-  suspects: ReadonlySet<ActorId> | undefined;
+  suspects: readonly ActorId[];
   turn: LargeTurn;
   /** Made by the first actor that needs it. */
   env: BatchEnv | undefined;
@@ -107,18 +91,18 @@ interface Shared {
 
 /** At once, if the actor is in memory or new and nothing has to be waited for. Never throws. */
 function applyToActor(
-  id: ActorId,
   commands: QueuedCommand[],
   shared: Shared,
 ): ActorBatch | Promise<ActorBatch> {
   const { lease, suspects, deps } = shared;
-  const [first] = commands;
+  const [first] = commands as [QueuedCommand];
+  const { actor: id, body, manifests } = first;
   // With several commands, one of them may have been sent after a manifest was changed.
-  const known = commands.length === 1 ? first?.manifests : undefined;
-  const env = known === undefined ? shared.env ??= new BatchEnv(deps) : new BatchEnv(deps, known);
+  const env = commands.length === 1 && manifests !== undefined
+    ? new BatchEnv(deps, manifests)
+    : shared.env ??= new BatchEnv(deps);
   const kind = kindOf(deps.kinds, id) ?? unknownKind;
-  const isNew = first !== undefined && kind.creates(first.body) && suspects?.has(id) !== true;
-  const isStepwise = false;
+  const isNew = kind.creates(body) && !suspects.includes(id);
   const tries: Tries = {
     id,
     kind,
@@ -126,47 +110,47 @@ function applyToActor(
     isNew,
     env,
     poison: undefined,
-    isStepwise,
+    isStepwise: false,
     failures: 0,
   };
   const entry = deps.cache.pin(id, lease);
   if (entry === undefined && !isNew) return applyInTries(tries, shared);
-  const batch = emptyBatch(tries, entry);
-  if (entry === undefined) deps.cache.add(id, lease, batch.entry);
+  const draft = new ChangeDraft(id, kind, commands, entry);
+  if (entry === undefined) deps.cache.add(id, lease, draft.entry);
   try {
-    const applying = applyCommands(batch, tries, env, deps);
-    if (applying === undefined) return batch;
-    return applying.then(() => batch, (defect) => applyInTries(tries, shared, { batch, defect }));
+    const applying = applyCommands(draft, tries, env, deps);
+    if (applying === undefined) return draft;
+    return applying.then(() => draft, (defect) => applyInTries(tries, shared, { defect }));
   } catch (defect) {
-    return applyInTries(tries, shared, { batch, defect });
+    return applyInTries(tries, shared, { defect });
   }
 }
 
-/** From what is stored. @param failed the first try, if it failed */
+/** From what is stored. @param failed why the first try failed, if there was one */
 async function applyInTries(
   tries: Tries,
   shared: Shared,
-  failed?: { batch: ActorBatch; defect: unknown },
+  failed?: { defect: unknown },
 ): Promise<ActorBatch> {
   const { lease, turn, deps } = shared;
   const { id, kind, commands, env } = tries;
   for (let failure = failed;;) {
     if (failure !== undefined) {
       deps.cache.drop(id, lease);
-      const last = await learnFrom(failure.defect, lease, failure.batch, tries, env, deps);
+      const last = await learnFrom(failure.defect, lease, tries, deps);
       if (last !== undefined) return last;
     }
-    const batch = emptyBatch(tries);
     try {
-      if (!tries.isNew || tries.poison !== undefined) {
-        const left = commands.filter((command) => tries.poison?.has(command) !== true);
-        batch.entry = await loadActor(lease.shard, id, kind, left, turn, deps);
-      }
-      deps.cache.add(id, lease, batch.entry);
-      await applyCommands(batch, tries, env, deps);
-      return batch;
+      const left = commands.filter((command) => tries.poison?.has(command) !== true);
+      const entry = tries.isNew && tries.poison === undefined
+        ? undefined
+        : await loadActor(lease.shard, id, kind, left, turn, deps);
+      const draft = new ChangeDraft(id, kind, commands, entry);
+      deps.cache.add(id, lease, draft.entry);
+      await applyCommands(draft, tries, env, deps);
+      return draft;
     } catch (defect) {
-      failure = { batch, defect };
+      failure = { defect };
     }
   }
 }
@@ -175,13 +159,11 @@ async function applyInTries(
 async function learnFrom(
   defect: unknown,
   lease: Lease,
-  batch: ActorBatch,
   tries: Tries,
-  env: BatchEnv,
   deps: BatchDeps,
 ): Promise<ActorBatch | undefined> {
   if (defect instanceof StoreTrouble || defect instanceof SeveralLarge) throw defect;
-  const { id, kind, commands } = batch;
+  const { id, kind, commands, env } = tries;
   const poison = tries.poison ?? new Map<QueuedCommand, { error: unknown }>();
   const refuse = (one: QueuedCommand) => (tries.poison = poison).set(one, { error: cause });
   const culprit = defect instanceof Poisoned ? defect.command : undefined;
@@ -196,45 +178,16 @@ async function learnFrom(
   if (kind.putAside !== undefined && !isNewer && !isRefusable) {
     tries.isStepwise = true;
     if (++tries.failures < MAX_FAILURES) return undefined;
-    const aside = await putAside(lease, batch, cause, env, deps);
+    const aside = await putAside(lease, tries, cause, env, deps);
     if (aside !== undefined) return aside;
   }
   if (culprit) refuse(culprit);
   else if (tries.isStepwise) commands.forEach(refuse);
   else tries.isStepwise = true;
-  return poison.size === commands.length ? refuseAll(batch, poison) : undefined;
-}
-
-function refuseAll(
-  batch: ActorBatch,
-  poison: ReadonlyMap<QueuedCommand, { error: unknown }>,
-): ActorBatch {
-  const { id, kind, commands } = batch;
-  return {
-    ...batch,
-    entry: emptyEntry(kind, id),
-    outcomes: commands.map((command) => poison.get(command) ?? { error: undefined }),
-    changes: [],
-    effects: [],
-  };
-}
-
-function emptyEntry(kind: ActorKind, id: ActorId): HotEntry {
-  return { actor: kind.hydrate(id, undefined), version: undefined };
-}
-
-function emptyBatch({ id, kind, commands }: Tries, entry = emptyEntry(kind, id)): ActorBatch {
-  return {
-    id,
-    kind,
-    commands,
-    entry,
-    outcomes: new Array<CommandOutcome>(commands.length),
-    changes: [],
-    effects: [],
-    isRemoved: false,
-    endsTasks: false,
-  };
+  if (poison.size < commands.length) return undefined;
+  const refused = new ChangeDraft(id, kind, commands);
+  for (const command of commands) refused.outcomes.push(poison.get(command) ?? { error: cause });
+  return refused;
 }
 
 /** Stands in for kinds that only a newer program knows, so that their commands are refused and harm nobody. */

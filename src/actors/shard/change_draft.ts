@@ -1,12 +1,22 @@
-/** Gathers what one actor changed in a batch into changes for the commit. */
+/** What the commands of a batch did to one actor, gathered into changes for the commit. */
 import { newTable } from "../../base/table.ts";
 import type { ManifestRef } from "../../engine/engine.ts";
-import type { ActorChange, IndexEntry } from "../../store/port.ts";
-import type { HostEffect } from "../hot_actor.ts";
-import type { ActorBatch } from "./actor_batch.ts";
+import type { SpanRecord } from "../../platform/traces/span.ts";
+import type { ActorChange, ActorId, IndexEntry } from "../../store/port.ts";
+import type { ActorKind, HostEffect, HotEntry } from "../hot_actor.ts";
+import type { ActorBatch, CommandOutcome, QueuedCommand } from "./actor_batch.ts";
 
-export class ChangeDraft {
-  readonly batch: ActorBatch;
+export class ChangeDraft implements ActorBatch {
+  readonly id: ActorId;
+  readonly kind: ActorKind;
+  readonly commands: QueuedCommand[];
+  readonly entry: HotEntry;
+  readonly outcomes: CommandOutcome[] = [];
+  readonly changes: ActorChange[] = [];
+  effects: HostEffect[] = [];
+  isRemoved = false;
+  endsTasks = false;
+  spans: SpanRecord[] | undefined;
   #put: Record<string, string> | undefined;
   #drop: Set<string> | undefined;
   #index: IndexEntry | undefined;
@@ -16,20 +26,22 @@ export class ChangeDraft {
   #isStored: boolean;
   #existed: boolean;
 
-  constructor(batch: ActorBatch) {
-    this.batch = batch;
-    this.#isStored = batch.entry.version !== undefined;
-    this.#existed = this.#isStored;
+  constructor(id: ActorId, kind: ActorKind, commands: QueuedCommand[], entry?: HotEntry) {
+    this.id = id;
+    this.kind = kind;
+    this.commands = commands;
+    this.entry = entry ?? { actor: kind.hydrate(id, undefined), version: undefined };
+    this.#existed = this.#isStored = this.entry.version !== undefined;
   }
 
   /** Call it after each command: notices that the command removed the actor. */
   afterReceive(): void {
-    const exists = this.batch.entry.actor.exists();
+    const exists = this.entry.actor.exists();
     if (this.#existed && !exists) {
       this.take();
-      const survivors = this.batch.effects.filter(survivesRemoval);
-      this.batch.effects.splice(0, this.batch.effects.length, ...survivors);
-      if (this.#isStored) this.batch.changes.push(this.#removal());
+      // Its tasks are cancelled by the host.
+      this.effects = this.effects.filter(({ type }) => SURVIVORS.has(type));
+      if (this.#isStored) this.changes.push(this.#removal());
       this.#remains = undefined;
       this.#isMoved = false;
       this.#put = undefined;
@@ -37,14 +49,14 @@ export class ChangeDraft {
       this.#index = undefined;
       this.#isTouched = false;
       this.#isStored = false;
-      this.batch.isRemoved = true;
+      this.isRemoved = true;
     }
     this.#existed = exists;
   }
 
   /** Takes what changed since the last call; gives the manifests that the actor needs to go on. */
   take(): ManifestRef[] {
-    const taken = this.batch.entry.actor.take();
+    const taken = this.entry.actor.take();
     for (const key of taken.drop) {
       delete this.#put?.[key];
       (this.#drop ??= new Set()).add(key);
@@ -57,9 +69,9 @@ export class ChangeDraft {
     this.#merge(taken.put);
     if (taken.remains !== undefined) this.#remains = taken.remains;
     if (taken.isMoved === true) this.#isMoved = true;
-    if (taken.endsTasks === true) this.batch.endsTasks = true;
-    if (taken.spans !== undefined) (this.batch.spans ??= []).push(...taken.spans);
-    for (const effect of taken.effects) this.batch.effects.push(effect);
+    if (taken.endsTasks === true) this.endsTasks = true;
+    if (taken.spans !== undefined) (this.spans ??= []).push(...taken.spans);
+    for (const effect of taken.effects) this.effects.push(effect);
     return taken.needs;
   }
 
@@ -80,23 +92,22 @@ export class ChangeDraft {
   /** Hands the last change to the batch. */
   finish(): void {
     if (!this.#isTouched) return;
-    const { id, kind } = this.batch;
     const drop = this.#drop === undefined ? [] : [...this.#drop];
-    const change: ActorChange = { id, put: this.#put ?? newTable(), drop };
-    if (kind.silent) change.silent = true;
+    const change: ActorChange = { id: this.id, put: this.#put ?? newTable(), drop };
+    if (this.kind.silent) change.silent = true;
     if (this.#index) change.index = this.#index;
     if (!this.#isStored) change.create = true;
-    this.batch.changes.push(change);
+    this.changes.push(change);
   }
 
   #removal(): ActorChange {
     return {
-      id: this.batch.id,
+      id: this.id,
       put: {},
       drop: [],
       remove: true,
       ...(this.#remains !== undefined && { remains: this.#remains }),
-      ...((this.#isMoved || this.batch.kind.silent) && { silent: true }),
+      ...((this.#isMoved || this.kind.silent) && { silent: true }),
     };
   }
 }
@@ -116,8 +127,3 @@ const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([
   "send",
   "sweep-remains",
 ]);
-
-/** The tasks of a removed actor are cancelled by the host. */
-function survivesRemoval({ type }: HostEffect): boolean {
-  return SURVIVORS.has(type);
-}

@@ -44,61 +44,31 @@ export class Committer {
    * @param pause waits before the next try, or rejects when there is to be none
    * @throws as `ShardStore.commit`, except for trouble
    */
-  commit(
+  async commit(
     commit: ShardCommit,
     pause: (attempt: number, cause: unknown) => Promise<void>,
   ): Promise<CommitResult> {
+    const { store, clock, commitSeconds } = this.#deps;
     const mark = `${this.#markBase}.${++this.#sequence}`;
     commit.outboxPut[COMMIT_MARK] = mark;
     commit.follows = { row: COMMIT_MARK, text: this.#mark };
-    const again = (cause: unknown) => this.#commitAgain(commit, mark, cause, pause);
-    return this.#isDoubtful
-      ? this.#findOrWrite(commit, mark).catch(again)
-      : this.#write(commit, mark, again);
-  }
-
-  async #commitAgain(
-    commit: ShardCommit,
-    mark: string,
-    first: unknown,
-    pause: (attempt: number, cause: unknown) => Promise<void>,
-  ): Promise<CommitResult> {
-    let cause = first;
     for (let attempt = 0;; attempt++) {
-      if (!isTrouble(cause)) throw cause;
-      this.#isDoubtful = true;
-      await pause(attempt, cause);
       try {
-        return await this.#findOrWrite(commit, mark);
-      } catch (next) {
-        cause = next;
+        let result = this.#isDoubtful ? await this.#findWritten(commit, mark) : undefined;
+        if (result === undefined) {
+          const startedAt = clock.monotonic();
+          result = await store.shards.commit(commit);
+          commitSeconds.observe((clock.monotonic() - startedAt) / 1000);
+        }
+        this.#isDoubtful = false;
+        this.#mark = mark;
+        return result;
+      } catch (cause) {
+        if (!isTrouble(cause)) throw cause;
+        this.#isDoubtful = true;
+        await pause(attempt, cause);
       }
     }
-  }
-
-  async #findOrWrite(commit: ShardCommit, mark: string): Promise<CommitResult> {
-    const found = await this.#findWritten(commit, mark);
-    return found === undefined ? await this.#write(commit, mark) : this.#noteWritten(found, mark);
-  }
-
-  /** @param again takes over when it fails */
-  #write(
-    commit: ShardCommit,
-    mark: string,
-    again?: (cause: unknown) => Promise<CommitResult>,
-  ): Promise<CommitResult> {
-    const { store, clock, commitSeconds } = this.#deps;
-    const startedAt = clock.monotonic();
-    return store.shards.commit(commit).then((result) => {
-      commitSeconds.observe((clock.monotonic() - startedAt) / 1000);
-      return this.#noteWritten(result, mark);
-    }, again);
-  }
-
-  #noteWritten(result: CommitResult, mark: string): CommitResult {
-    this.#isDoubtful = false;
-    this.#mark = mark;
-    return result;
   }
 
   /**

@@ -11,11 +11,12 @@ const WAIT_MS = 500;
 
 /** Ids of the rows whose changes a commit has taken along. */
 export interface TakenChanges {
+  isAny: boolean;
   drops: readonly string[];
   claims: readonly string[];
 }
 
-const NOTHING: TakenChanges = { drops: [], claims: [] };
+const NOTHING: TakenChanges = { isAny: false, drops: [], claims: [] };
 
 export class RowChanges {
   readonly #rows: OutboxIndex;
@@ -68,7 +69,8 @@ export class RowChanges {
       if (isOver) this.#claims.delete(id);
       else commit.outboxPut[id] ??= encodeRow(row);
     }
-    return { drops, claims: [...this.#claims.keys()] };
+    const claims = [...this.#claims.keys()];
+    return { isAny: drops.length > 0 || claims.length > 0, drops, claims };
   }
 
   /** The commit that took these changes is in. */

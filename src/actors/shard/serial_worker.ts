@@ -12,6 +12,7 @@ import {
   type CommitResult,
   type Cursor,
   type Lease,
+  type ShardCommit,
   type ShardState,
   StaleEpoch,
 } from "../../store/port.ts";
@@ -38,21 +39,6 @@ const MAX_QUEUE = 20_000;
 const PATIENCE_MS = 4_000;
 
 const NOTHING_WRITTEN: CommitResult = { versions: {} };
-
-/** A batch, and what its tries so far have shown for the next one. */
-interface Tries {
-  commands: QueuedCommand[];
-  suspects: Set<ActorId> | undefined;
-  failures: number;
-}
-
-/** A batch that is applied, and what is to be committed for it. */
-interface Applied {
-  batches: ActorBatch[];
-  known: KnownResults | undefined;
-  plan: BatchPlan;
-  changes: TakenChanges;
-}
 
 export class ShardWorker {
   readonly shard: number;
@@ -204,26 +190,36 @@ export class ShardWorker {
 
   /** Applies, commits, answers. One function, because each that waits costs as much as a good part of the work. */
   readonly #run = async (): Promise<void> => {
-    const { slots } = this.#deps;
+    const { slots, cache, clock } = this.#deps;
     try {
       while (this.#state !== "gone" && this.#hasWork()) {
         const place = slots.enter(this.#name);
         if (place !== undefined) await place;
-        const tries: Tries = { commands: this.#nextBatch(), suspects: undefined, failures: 0 };
-        this.#workSince = tries.commands[0]?.arrivedAt;
+        const commands = this.#nextBatch();
+        const suspects: ActorId[] = [];
+        this.#workSince = commands[0]?.arrivedAt;
         try {
-          for (let isDone = false; !isDone;) {
-            let work: Applied | undefined;
+          for (let failures = 0, isDone = false; !isDone; failures++) {
+            let batches: ActorBatch[] = [];
             try {
-              const applied = this.#apply(tries);
-              work = applied instanceof Promise ? await applied : applied;
-              const written = this.#commit(work, tries);
-              this.#follow(work, written instanceof Promise ? await written : written);
+              if (this.#areTimersDue) await this.#loadTimers();
+              const known = commands.some(hasKey)
+                ? await findKnownResults(commands, this.shard, this.#deps)
+                : undefined;
+              const fresh = this.#freshOf(commands, known);
+              const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
+              batches = applied instanceof Promise ? await applied : applied;
+              const plan = planBatch(this, batches, commands, known, clock.now());
+              const changes = this.#rowChanges.takeInto(plan.commit);
+              const isNeeded = plan.isNeeded || changes.isAny ||
+                !this.#deps.isLeaseFresh(this.shard);
+              const result = isNeeded ? await this.#write(plan.commit, commands) : NOTHING_WRITTEN;
+              this.#follow(batches, known, plan, changes, result);
               isDone = true;
             } catch (cause) {
-              for (const { id } of work?.batches ?? []) this.#deps.cache.drop(id, this.lease);
+              for (const { id } of batches) cache.drop(id, this.lease);
               this.#turn.release();
-              await this.#prepareAgain(tries, cause);
+              await this.#prepareAgain(commands, suspects, failures, cause);
             }
           }
         } finally {
@@ -256,15 +252,18 @@ export class ShardWorker {
   }
 
   /** Does what a batch needs before its next try. @throws {unknown} there is none: the shard is gone */
-  async #prepareAgain(tries: Tries, failure: unknown): Promise<void> {
-    const { commands } = tries;
+  async #prepareAgain(
+    commands: QueuedCommand[],
+    suspects: ActorId[],
+    failures: number,
+    failure: unknown,
+  ): Promise<void> {
     try {
       if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
-      else if (failure instanceof ActorExists) (tries.suspects ??= new Set()).add(failure.actor);
+      else if (failure instanceof ActorExists) suspects.push(failure.actor);
       else if (failure instanceof StoreTrouble) {
-        await this.#pause(tries.failures, failure.cause, commands);
+        await this.#pause(failures, failure.cause, commands);
       } else throw failure;
-      tries.failures++;
     } catch (cause) {
       const error = this.#committer.isDoubtful || this.#isAnswering
         ? unavailable("The outcome is unknown: the workflow moved to another replica")
@@ -272,37 +271,6 @@ export class ShardWorker {
       for (const command of commands) command.settle?.({ ok: false, error });
       throw cause;
     }
-  }
-
-  /** Applies a batch, at once where nothing has to be read for it. */
-  #apply(tries: Tries): Applied | Promise<Applied> {
-    return this.#areTimersDue || tries.commands.some(hasKey)
-      ? this.#readAndApply(tries)
-      : this.#applyFresh(tries, undefined);
-  }
-
-  async #readAndApply(tries: Tries): Promise<Applied> {
-    if (this.#areTimersDue) await this.#loadTimers();
-    const known = tries.commands.some(hasKey)
-      ? await findKnownResults(tries.commands, this.shard, this.#deps)
-      : undefined;
-    return await this.#applyFresh(tries, known);
-  }
-
-  #applyFresh(
-    { commands, suspects }: Tries,
-    known: KnownResults | undefined,
-  ): Applied | Promise<Applied> {
-    const fresh = this.#freshOf(commands, known);
-    const applied = applyBatch(this.lease, fresh, suspects, this.#turn, this.#deps);
-    return applied instanceof Promise
-      ? applied.then((batches) => this.#plan(batches, commands, known))
-      : this.#plan(applied, commands, known);
-  }
-
-  #plan(batches: ActorBatch[], commands: QueuedCommand[], known?: KnownResults): Applied {
-    const plan = planBatch(this, batches, commands, known, this.#deps.clock.now());
-    return { batches, known, plan, changes: this.#rowChanges.takeInto(plan.commit) };
   }
 
   /** The commands that are to be applied. */
@@ -321,21 +289,22 @@ export class ShardWorker {
     this.#queue.unshift(...commands.splice(Math.max(...firsts)));
   }
 
-  /** Writes a batch, if there is something to write, or if only a commit proves that the lease still holds. */
-  #commit({ plan, changes }: Applied, { commands }: Tries): Promise<CommitResult> | CommitResult {
-    const { drops, claims } = changes;
-    const isNeeded = plan.isNeeded || drops.length > 0 || claims.length > 0 ||
-      !this.#deps.isLeaseFresh(this.shard);
-    if (!isNeeded) return NOTHING_WRITTEN;
+  #write(commit: ShardCommit, commands: QueuedCommand[]): Promise<CommitResult> {
     this.#deps.batchSize.observe(commands.length);
     return this.#committer.commit(
-      plan.commit,
+      commit,
       (attempt, cause) => this.#pause(attempt, cause, commands),
     );
   }
 
   /** Does what follows from a commit: answers, rows, timers, the cache, effects. */
-  #follow({ batches, known, plan, changes }: Applied, result: CommitResult): void {
+  #follow(
+    batches: ActorBatch[],
+    known: KnownResults | undefined,
+    plan: BatchPlan,
+    changes: TakenChanges,
+    result: CommitResult,
+  ): void {
     this.#isAnswering = true;
     answerAll(batches, known, result, (replica, answers) => this.#deps.reply(replica, answers));
     this.#isAnswering = false;
