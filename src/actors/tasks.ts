@@ -78,7 +78,6 @@ export class Tasks {
 
   /** Starts a task that has a place. */
   #startNow(actor: ActorId, task: TaskSpec, isWanted: () => boolean): Promise<void> | void {
-    const leave = () => this.#starts.leave(task.namespace);
     let started: Promise<void> | void = undefined;
     try {
       if (!this.#running.has(task.id)) {
@@ -86,17 +85,18 @@ export class Tasks {
         else this.#known.delete(task.id);
       }
     } finally {
-      if (started === undefined) leave();
+      if (started === undefined) this.#starts.leave(task.namespace);
     }
-    return started?.finally(leave);
+    return started?.finally(() => this.#starts.leave(task.namespace));
   }
 
   /** Hands a task to its executor. */
   #hand(actor: ActorId, task: TaskSpec): Promise<void> | void {
-    const { executor, reason } = this.#choose(task);
-    if (!executor) {
-      this.#report(actor, { type: "task-ended", task: task.id, outcome: error(reason) });
-      return;
+    const executor = this.#executorOf(task);
+    if (executor === undefined) {
+      const reasons = this.#deps.executors.map((one) => one.refuses(task)).join("; ");
+      const text = reasons || "No executor is configured; start with --executor";
+      return this.giveUp(actor, task, text);
     }
     const running: Running = { executor, started: undefined };
     this.#running.set(task.id, running);
@@ -106,17 +106,18 @@ export class Tasks {
 
   /** True when only the replica that started a task can go on with it. */
   isTied(task: TaskSpec): boolean {
-    return this.#choose(task).executor?.isTied?.(task) ?? false;
+    return this.#executorOf(task)?.isTied?.(task) ?? false;
   }
 
   /** Where this replica runs a task, see `Executor.placeOf`. */
   placeOf(task: TaskSpec): string | undefined {
-    return this.#choose(task).executor?.placeOf?.(task);
+    return this.#executorOf(task)?.placeOf?.(task);
   }
 
-  /** Ends a task that nobody can reach any more. */
+  /** Ends a task that cannot be started, or that nobody can reach any more. */
   giveUp(actor: ActorId, task: TaskSpec, message: string): void {
-    this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+    const outcome = { phase: "Error", message } as const;
+    this.#report(actor, { type: "task-ended", task: task.id, outcome });
   }
 
   /** Those of the tasks that this replica neither runs nor is about to start, and whose outcome is not on its way. */
@@ -166,16 +167,11 @@ export class Tasks {
 
   #failed({ name }: Executor, actor: ActorId, task: TaskSpec, cause: unknown): void {
     this.#deps.log.error({ task: task.id, executor: name, err: cause }, "start failed");
-    const message = withoutCallbackTokens(errorText(cause));
-    this.#report(actor, { type: "task-ended", task: task.id, outcome: error(message) });
+    this.giveUp(actor, task, withoutCallbackTokens(errorText(cause)));
   }
 
-  #choose(task: TaskSpec): { executor?: Executor; reason: string } {
-    const { executors } = this.#deps;
-    const executor = executors.find((one) => one.refuses(task) === undefined);
-    if (executor !== undefined) return { executor, reason: "" };
-    const reasons = executors.map((one) => one.refuses(task));
-    return { reason: reasons.join("; ") || "No executor is configured; start with --executor" };
+  #executorOf(task: TaskSpec): Executor | undefined {
+    return this.#deps.executors.find((one) => one.refuses(task) === undefined);
   }
 
   #report(actor: ActorId, fact: Fact & { task: string }): void {
@@ -195,8 +191,4 @@ function withoutTokens<T extends Fact>(fact: T): T {
   const text = JSON.stringify(fact);
   const shown = withoutCallbackTokens(text);
   return shown === text ? fact : JSON.parse(shown) as T;
-}
-
-function error(message: string): { phase: "Error"; message: string } {
-  return { phase: "Error", message };
 }

@@ -65,43 +65,30 @@ export class HttpExecutor extends ReplicaExecutor {
   }
 
   protected async run(task: TaskSpec, stop: Stop): Promise<TaskOutcome> {
+    const http = task.template.http ?? {};
+    const { url: given = "", timeoutSeconds = 0, insecureSkipVerify = false } = http;
+    const method = (http.method || "GET").toUpperCase();
+    const line = `${titled(method)} "${given}"`;
+    const failed = (why: string): TaskOutcome => ({ phase: "Failed", message: why });
     const place = this.#turns.enter(task.namespace, stop.signal);
     if (place !== undefined) await place;
+    let answered = () => {};
     try {
-      return await this.#send(task, task.template.http ?? {}, stop);
-    } catch (error) {
-      if (!(error instanceof HttpFault)) throw error;
-      return { phase: "Failed", message: error.message };
-    } finally {
-      this.#turns.leave(task.namespace);
-    }
-  }
-
-  async #send(task: TaskSpec, http: HttpTemplate, stop: Stop): Promise<TaskOutcome> {
-    const method = (http.method ?? "") === "" ? "GET" : (http.method ?? "").toUpperCase();
-    const { timeoutSeconds = 0, insecureSkipVerify = false } = http;
-    const given = http.url ?? "";
-    const line = `${titled(method)} "${given}"`;
-    const url = URL.parse(given);
-    if (url === null) throw new HttpFault(`${line}: not a URL`);
-    const headers: [string, string][] = [];
-    for (const { name, value = "", valueFrom } of http.headers ?? []) {
-      const reference = valueFrom?.secretKeyRef;
-      headers.push([
-        name,
-        reference === undefined ? value : await this.#secret(task, name, reference),
-      ]);
-    }
-    addOwnHeaders(headers, task);
-    const bytes = http.bodyFrom?.bytes;
-    const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
-    const seconds = timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS;
-    const answered = this.#timeoutsOf(seconds).add(() =>
-      stop.fail(`${line}: no answer within ${seconds} seconds`)
-    );
-    let answer: HttpAnswer;
-    try {
-      answer = await sendHttp({
+      const url = URL.parse(given);
+      if (url === null) return failed(`${line}: not a URL`);
+      const headers: [string, string][] = [];
+      for (const { name, value = "", valueFrom } of http.headers ?? []) {
+        const from = valueFrom?.secretKeyRef;
+        headers.push([name, from === undefined ? value : await this.#secret(task, name, from)]);
+      }
+      addOwnHeaders(headers, task);
+      const bytes = http.bodyFrom?.bytes;
+      const body = bytes === undefined ? http.body ?? "" : Buffer.from(bytes, "base64");
+      const seconds = timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS;
+      answered = this.#timeoutsOf(seconds).add(() =>
+        stop.fail(`${line}: no answer within ${seconds} seconds`)
+      );
+      const sent = sendHttp({
         method,
         url,
         headers,
@@ -110,18 +97,22 @@ export class HttpExecutor extends ReplicaExecutor {
         maxBytes: MAX_PARAMETER_BYTES,
         signal: stop.signal,
       });
+      const answer = await sent.catch((error) => {
+        throw new HttpFault(`${line}: ${errorText(error)}`);
+      });
+      return this.#judge(http, answer, () => ({
+        method,
+        url: given,
+        body: body.toString(),
+        headers: headersByName(headers),
+      }));
     } catch (error) {
-      throw new HttpFault(`${line}: ${errorText(error)}`);
+      if (!(error instanceof HttpFault)) throw error;
+      return failed(error.message);
     } finally {
       answered();
+      this.#turns.leave(task.namespace);
     }
-    const seen = () => ({
-      method,
-      url: given,
-      body: body.toString(),
-      headers: headersByName(headers),
-    });
-    return this.#judge(http, answer, seen);
   }
 
   /** Timeouts of that length. */
