@@ -4,7 +4,6 @@ import type { RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import type { SharedTexts } from "./shared_texts.ts";
 import type { Terms } from "./terms.ts";
-import { SHORT_SINCE } from "./texts/short_texts.ts";
 import type { Wakeups } from "../wakeups.ts";
 
 export interface RedisContext {
@@ -35,10 +34,8 @@ export function forEachShard<T>(count: number, call: (shard: number) => Promise<
   return Promise.all(Array.from({ length: count }, (_, shard) => call(shard)));
 }
 
-/** Memory that all feeds together take, roughly. Changes with whole texts take two and a half times as much. */
-export function feedBytesOf(layout: number): number {
-  return layout < SHORT_SINCE ? 20 << 20 : 8 << 20;
-}
+/** Memory that all feeds together take, roughly. Changes with short texts seldom need so much. */
+export const FEED_BYTES = 20 << 20;
 
 /** The share of that which old changes may take. */
 export const OLD_SHARE = 0.25;

@@ -9,7 +9,7 @@ import type { BlobStore } from "../blob_port.ts";
 import type { Membership, Store } from "../port.ts";
 import {
   DEFAULT_SHARDS,
-  feedBytesOf,
+  FEED_BYTES,
   forEachShard,
   OLD_SHARE,
   type RedisContext,
@@ -206,8 +206,7 @@ function createMembership(
       return { shard, epoch: Number(epoch), ...(expired && { expiredAt: Number(expired) }) };
     },
     async renew(leases, replica, ttlMs) {
-      const shards = await shardCount();
-      const bytes = Math.ceil(OLD_SHARE * feedBytesOf((await terms()).layout) / shards);
+      const bytes = Math.ceil(OLD_SHARE * FEED_BYTES / await shardCount());
       const first = [replica, ...[Math.ceil(ttlMs), feedAgeMs, bytes].map(String)];
       const held = await askShards(context, RENEW, first, leases, ({ shard, epoch }) => [
         keys.shard(shard),

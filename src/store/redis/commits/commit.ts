@@ -11,7 +11,7 @@ import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
 import { type CommitArgs, encodeCommit } from "./commit_args.ts";
-import { feedBytesOf, feedLengthOf, type RedisContext } from "../context.ts";
+import { FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
 import { BEGIN_SESSION, COMMIT } from "../scripts.ts";
@@ -136,7 +136,7 @@ export class CommitWriter {
     const { keys, feedLength, shardCount, terms } = this.#context;
     const shards = await shardCount();
     const { layout } = await terms();
-    const bytes = Math.ceil(feedBytesOf(layout) / shards);
+    const bytes = Math.ceil(FEED_BYTES / shards);
     return [keys.feedChannel, ...[feedLengthOf(feedLength, shards), bytes, layout].map(String)];
   }
 }

@@ -176,7 +176,7 @@ test("changes that are old are kept only while there is room for them, also wher
   const commit = async (round: number) => {
     const actors = Array.from({ length: 60 }, (_, i) => {
       const id = `wf/a/${round}-${i}`;
-      return changeOf(id, { create: true, put: { h: JSON.stringify("x".repeat(500) + i) } });
+      return changeOf(id, { create: true, put: { h: JSON.stringify("x".repeat(1_500) + i) } });
     });
     await store.shards.commit(commitOf(shard, lease.epoch, { actors }));
   };
