@@ -179,7 +179,7 @@ function createMembership(
   context: RedisContext,
   shardCount: (wish?: number) => Promise<number>,
 ): Membership {
-  const { link, keys, feedAgeMs, terms } = context;
+  const { link, keys, feedAgeMs } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
