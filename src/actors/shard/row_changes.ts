@@ -11,12 +11,11 @@ const WAIT_MS = 500;
 
 /** Ids of the rows whose changes a commit has taken along. */
 export interface TakenChanges {
-  isAny: boolean;
   drops: readonly string[];
   claims: readonly string[];
 }
 
-const NOTHING: TakenChanges = { isAny: false, drops: [], claims: [] };
+const NOTHING: TakenChanges = { drops: [], claims: [] };
 
 export class RowChanges {
   readonly #rows: OutboxIndex;
@@ -69,8 +68,7 @@ export class RowChanges {
       if (isOver) this.#claims.delete(id);
       else commit.outboxPut[id] ??= encodeRow(row);
     }
-    const claims = [...this.#claims.keys()];
-    return { isAny: drops.length > 0 || claims.length > 0, drops, claims };
+    return { drops, claims: [...this.#claims.keys()] };
   }
 
   /** The commit that took these changes is in. */

@@ -211,8 +211,8 @@ export class ShardWorker {
               batches = applied instanceof Promise ? await applied : applied;
               const plan = planBatch(this, batches, commands, known, clock.now());
               const changes = this.#rowChanges.takeInto(plan.commit);
-              const isNeeded = plan.isNeeded || changes.isAny ||
-                !this.#deps.isLeaseFresh(this.shard);
+              const isNeeded = plan.isNeeded || changes.drops.length > 0 ||
+                changes.claims.length > 0 || !this.#deps.isLeaseFresh(this.shard);
               const result = isNeeded ? await this.#write(plan.commit, commands) : NOTHING_WRITTEN;
               this.#follow(batches, known, plan, changes, result);
               isDone = true;

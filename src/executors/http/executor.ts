@@ -69,13 +69,12 @@ export class HttpExecutor extends ReplicaExecutor {
     const { url: given = "", timeoutSeconds = 0, insecureSkipVerify = false } = http;
     const method = (http.method || "GET").toUpperCase();
     const line = `${titled(method)} "${given}"`;
-    const failed = (why: string): TaskOutcome => ({ phase: "Failed", message: why });
     const place = this.#turns.enter(task.namespace, stop.signal);
     if (place !== undefined) await place;
     let answered = () => {};
     try {
       const url = URL.parse(given);
-      if (url === null) return failed(`${line}: not a URL`);
+      if (url === null) throw new HttpFault(`${line}: not a URL`);
       const headers: [string, string][] = [];
       for (const { name, value = "", valueFrom } of http.headers ?? []) {
         const from = valueFrom?.secretKeyRef;
@@ -108,7 +107,7 @@ export class HttpExecutor extends ReplicaExecutor {
       }));
     } catch (error) {
       if (!(error instanceof HttpFault)) throw error;
-      return failed(error.message);
+      return { phase: "Failed", message: error.message };
     } finally {
       answered();
       this.#turns.leave(task.namespace);
