@@ -84,26 +84,25 @@ export class Views {
   }
 
   /**
-   * The actor right after a change, right before it when it was deleted, whatever became of it since. One reader shows all
-   * changes in order; of those that it passes over it must `forget` the actor.
+   * The actor right after a change, right before it when it was deleted, whatever became of it since; a promise only if it must
+   * be loaded. One reader shows all changes in order; of those that it passes over it must `forget` the actor.
    *
    * @param now tells `forgetBefore` how old the view is
    * @throws {VersionTooOld} the feed no longer tells
    */
-  async after(change: Change, now = 0): Promise<StoredActor> {
+  after(change: Change, now = 0): StoredActor | Promise<StoredActor> {
     const { id, type, version, put, before = {} } = change;
-    let view = this.#views.get(id);
+    const view = this.#views.get(id);
     this.#remove(id);
     if (type === "DELETED") return { id, version, parts: before };
-    if (view && type === "MODIFIED" && change.unreadable === undefined) {
-      view = changed(view, change);
-    } else {
-      const parts = type === "ADDED" ? put : await this.#partsAfter(id, version);
-      view = { parts, size: sizeOf(parts), at: now };
-    }
-    view.at = now;
-    this.#keep(id, view);
-    return { id, version, parts: view.parts };
+    const keep = (view: View): StoredActor => {
+      view.at = now;
+      this.#keep(id, view);
+      return { id, version, parts: view.parts };
+    };
+    if (type === "ADDED") return keep(viewOf(put));
+    if (view && change.unreadable === undefined) return keep(changed(view, change));
+    return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts)));
   }
 
   /** Loads the actor and goes back over what happened since. */
@@ -172,10 +171,10 @@ function partsBefore(
   return parts;
 }
 
-function sizeOf(parts: Record<string, string>): number {
+function viewOf(parts: Record<string, string>): View {
   let size = 100;
   for (const key in parts) size += partSize(key, parts[key]);
-  return size;
+  return { parts, size, at: 0 };
 }
 
 function partSize(key: string, text: string | undefined): number {

@@ -30,8 +30,7 @@ interface Wait {
   topics: readonly string[];
   /** Monotonic, ms. */
   due: number;
-  /** All waits with the same signal. */
-  group: { signal: AbortSignal; size: number; onAbort: () => void };
+  signal: AbortSignal;
   resolve: () => void;
 }
 
@@ -43,7 +42,8 @@ export class Wakeups {
   readonly clock: WaitClock;
   readonly #waits = new Chain<Wait>();
   readonly #byTopic = new Map<string, Set<Link<Wait>>>();
-  readonly #groups = new Map<AbortSignal, Wait["group"]>();
+  /** Signals that are listened to, each as long as it exists. */
+  readonly #heard = new WeakSet<AbortSignal>();
   /** It may ring too early: a wait that ends leaves it as it is, unless it was the only one. */
   #alarm: { at: number; cancel: () => void } | undefined;
 
@@ -73,9 +73,8 @@ export class Wakeups {
     if (signal.aborted || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
       const due = this.clock.monotonic() + ms;
-      const group = this.#groups.get(signal) ?? this.#groupOf(signal);
-      group.size++;
-      const wait = this.#waits.add({ topics, due, group, resolve });
+      this.#hear(signal);
+      const wait = this.#waits.add({ topics, due, signal, resolve });
       if (this.#alarm === undefined || due < this.#alarm.at) this.#arm(due, ms);
       for (const topic of topics) {
         const waiting = this.#byTopic.get(topic);
@@ -88,15 +87,11 @@ export class Wakeups {
   #end(wait: Link<Wait>): void {
     if (!wait.isIn) return;
     this.#waits.remove(wait);
-    const { topics, group, resolve } = wait.value;
+    const { topics, resolve } = wait.value;
     for (const topic of topics) {
       const waiting = this.#byTopic.get(topic);
       waiting?.delete(wait);
       if (waiting?.size === 0) this.#byTopic.delete(topic);
-    }
-    if (--group.size === 0) {
-      group.signal.removeEventListener("abort", group.onAbort);
-      this.#groups.delete(group.signal);
     }
     if (this.#waits.first === undefined) {
       this.#alarm?.cancel();
@@ -105,15 +100,10 @@ export class Wakeups {
     resolve();
   }
 
-  #groupOf(signal: AbortSignal): Wait["group"] {
-    const group = {
-      signal,
-      size: 0,
-      onAbort: () => this.#endSome((wait) => wait.group === group),
-    };
-    this.#groups.set(signal, group);
-    signal.addEventListener("abort", group.onAbort);
-    return group;
+  #hear(signal: AbortSignal): void {
+    if (this.#heard.has(signal)) return;
+    this.#heard.add(signal);
+    signal.addEventListener("abort", () => this.#endSome((wait) => wait.signal === signal));
   }
 
   /** Ends some waits. @returns when the first of the others is due */

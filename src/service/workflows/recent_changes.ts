@@ -1,4 +1,6 @@
 /** The changes that were handed out last. For watchers that come back, they need not be made again. */
+import { isOlder } from "../../actors/views.ts";
+import { Recent } from "../../base/recent.ts";
 import type { Change } from "../../store/port.ts";
 import type { WorkflowChange } from "./change.ts";
 
@@ -6,33 +8,36 @@ import type { WorkflowChange } from "./change.ts";
 const MAX_CHANGES = 4_000;
 const MAX_SIZE = 2 ** 25;
 
-export class RecentChanges {
-  /** Oldest first. */
-  readonly #changes = new Map<string, { change: WorkflowChange; at: number }>();
-  #size = 0;
+interface Kept {
+  change: WorkflowChange;
+  size: number;
+  at: number;
+}
 
-  /** @param now tells `forgetBefore` how old it is */
+export class RecentChanges {
+  readonly #changes = new Recent<Kept>(MAX_CHANGES, MAX_SIZE);
+
+  /**
+   * @param change no older than those before it
+   * @param now tells `forgetBefore` how old it is
+   */
   add(change: WorkflowChange, now: number): void {
-    this.#changes.set(`${change.version} ${change.id}`, { change, at: now });
-    this.#size += change.size;
-    for (const [key, { change: { size } }] of this.#changes) {
-      if (this.#changes.size <= MAX_CHANGES && this.#size <= MAX_SIZE) return;
-      this.#changes.delete(key);
-      this.#size -= size;
-    }
+    this.#changes.add({ change, size: change.size, at: now });
   }
 
   /** Forgets those that were added before. @returns whether some are left */
   forgetBefore(time: number): boolean {
-    for (const [key, { change, at }] of this.#changes) {
-      if (at >= time) return true;
-      this.#changes.delete(key);
-      this.#size -= change.size;
-    }
-    return false;
+    this.#changes.leaveWhile(({ at }) => at < time);
+    return this.#changes.length > 0;
   }
 
   find({ version, id }: Change): WorkflowChange | undefined {
-    return this.#changes.get(`${version} ${id}`)?.change;
+    let at = this.#changes.firstWhere(({ change }) => !isOlder(change.version, version));
+    // Changes of several servers may have the same version.
+    for (;; at++) {
+      const change = this.#changes.at(at)?.change;
+      if (change?.version !== version) return undefined;
+      if (change.id === id) return change;
+    }
   }
 }

@@ -5,6 +5,7 @@
  * has caught up with the others. Each change is shown once, with the object as it was right after it (`actors/views.ts`). When
  * the feed no longer goes back far enough, the watcher is told so, and has to list again.
  */
+import { setImmediate } from "node:timers/promises";
 import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { isOlder, Views } from "../../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
@@ -35,6 +36,8 @@ const MAX_OWN_SIZE = 2 ** 22;
 
 /** Changes whose workflows are loaded together, where they are not in memory. */
 const EXPECTED = 16;
+/** After so many changes watchers get their turn. A multiple of `EXPECTED`. */
+const TOGETHER = 96;
 
 /** How long it keeps what nobody asks for, ms. */
 const REST_MS = 20_000;
@@ -155,10 +158,8 @@ export class WatchHub {
   async #read(after: Version, signal: AbortSignal): Promise<void> {
     try {
       for await (const batch of this.#store.query.watch(after, signal)) {
-        for (let first = 0; first < batch.length; first += EXPECTED) {
-          await this.#handOutAll(batch.slice(first, first + EXPECTED), signal);
-          if (signal.aborted) return;
-        }
+        await this.#handOutAll(batch, signal);
+        if (signal.aborted) return;
       }
     } catch (error) {
       if (!signal.aborted) this.#failAll(error);
@@ -168,12 +169,24 @@ export class WatchHub {
   }
 
   async #handOutAll(changes: readonly Change[], signal: AbortSignal): Promise<void> {
-    this.#views.expect(changes, (id) => this.#watchedPlace(id) !== undefined);
+    const isWatched = (id: ActorId) => this.#watchedPlace(id) !== undefined;
+    let at = 0;
     for (const change of changes) {
-      const place = this.#watchedPlace(change.id);
-      if (place !== undefined) await this.#handOut(change, place, signal);
-      else this.#passOver(change);
+      if (at > 0 && at % TOGETHER === 0) await setImmediate();
+      if (at % EXPECTED === 0) this.#views.expect(changes.slice(at, at + EXPECTED), isWatched);
+      at++;
       if (signal.aborted) return;
+      const place = this.#watchedPlace(change.id);
+      if (place === undefined) {
+        this.#passOver(change);
+        continue;
+      }
+      const now = this.#clock.monotonic();
+      const found = this.#views.after(change, now);
+      // Nothing waits unless it must: so watchers get together what is there at the same time.
+      const stored = found instanceof Promise ? await found : found;
+      if (signal.aborted) return;
+      this.#handOut(change, stored, place, now);
     }
   }
 
@@ -182,10 +195,7 @@ export class WatchHub {
     return place !== undefined && this.#watchers.isWatched(place) ? place : undefined;
   }
 
-  async #handOut(change: Change, place: Place, signal: AbortSignal): Promise<void> {
-    const now = this.#clock.monotonic();
-    const stored = await this.#views.after(change, now);
-    if (signal.aborted) return;
+  #handOut(change: Change, stored: StoredActor, place: Place, now: number): void {
     const watchers = [...this.#watchers.of(place)];
     const keepsSource = watchers.some(({ exactTimes }) => exactTimes);
     const shown = this.#changeOf(change, stored, keepsSource);

@@ -2,6 +2,7 @@
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
+import type { OwnChanges } from "./own_changes.ts";
 import type { SharedTexts } from "./shared_texts.ts";
 import type { Terms } from "./terms.ts";
 import type { Wakeups } from "../wakeups.ts";
@@ -17,6 +18,7 @@ export interface RedisContext {
   /** Number of shards; fixes it if nobody has yet. */
   shardCount(): Promise<number>;
   shared: SharedTexts;
+  own: OwnChanges;
   /** The terms under which this store files its entries. */
   terms(): Promise<Terms>;
   isClosed(): boolean;

@@ -14,6 +14,7 @@ import { withEarlierTexts } from "./earlier_texts.ts";
 import { decodeIndex } from "./index.ts";
 import { FEED_FIELD, SHARD_KEY } from "./keys.ts";
 import { FIND, READ_HISTORY } from "./list_scripts.ts";
+import type { KnownShards } from "./own_changes.ts";
 import { listOf, pairsOf, textsOf } from "./replies.ts";
 import { type Shortening, shorteningOf, wholeKey, wholeParts } from "./texts/short_texts.ts";
 
@@ -27,6 +28,12 @@ export interface FeedEntry {
   size: number;
   /** What it replaced is in earlier changes. */
   lacksTexts: boolean;
+}
+
+/** Entries, and up to where they are all. */
+interface FeedPortion {
+  entries: FeedEntry[];
+  upTo: number;
 }
 
 const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
@@ -45,9 +52,18 @@ export class FeedReader {
    * @param count most entries from each feed
    */
   async read(after: number, count: number): Promise<FeedEntry[]> {
+    return (await this.readFrom(await this.basesWithout(), after, count)).entries;
+  }
+
+  /**
+   * The same of some feeds. The read is sent before this returns.
+   * @param bases of shards or of the manifests
+   */
+  async readFrom(bases: readonly string[], after: number, count: number): Promise<FeedPortion> {
+    const reading = this.#readFeeds(bases, `${after}-${2 ** 53 - 1}`, String(count));
     let bound = Infinity;
     const found: FeedEntry[] = [];
-    for (const reply of await this.#readFeeds(`${after}-${2 ** 53 - 1}`, String(count))) {
+    for (const reply of await reading) {
       const [feed, list] = listOf(reply);
       const entries = listOf(list);
       found.push(
@@ -55,12 +71,13 @@ export class FeedReader {
       );
       if (entries.length === count) bound = Math.min(bound, found.at(-1)?.version ?? bound);
     }
-    return found.filter(({ version }) => version <= bound).sort((a, b) => a.version - b.version);
+    const entries = found.filter(({ version }) => version <= bound).sort(byVersion);
+    return { entries, upTo: bound };
   }
 
-  async #readFeeds(from: string, count: string): Promise<unknown[]> {
+  async #readFeeds(bases: readonly string[], from: string, count: string): Promise<unknown[]> {
     const { link } = this.#context;
-    const feeds = (await this.#bases()).map((base) => base + SHARD_KEY.feed);
+    const feeds = bases.map((base) => base + SHARD_KEY.feed);
     const readThese = async (some: string[]) => {
       const args = ["XREAD", "COUNT", count, "STREAMS", ...some, ...some.map(() => from)];
       return listOf(await link.send(some[0] ?? "", args));
@@ -69,21 +86,40 @@ export class FeedReader {
     return (await Promise.all(feeds.map((feed) => readThese([feed])))).flat();
   }
 
-  async #bases(): Promise<string[]> {
+  /** Bases of the manifests and of all shards except some. */
+  async basesWithout(except: KnownShards = new Map()): Promise<string[]> {
     const { keys } = this.#context;
-    const shards = await this.#context.shardCount();
-    const all = Array.from({ length: shards }, (_, shard) => keys.shard(shard));
-    return [...all, keys.manifests];
+    const bases = [keys.manifests];
+    for (let shard = await this.#context.shardCount() - 1; shard >= 0; shard--) {
+      if (!except.has(shard)) bases.push(keys.shard(shard));
+    }
+    return bases;
   }
 
-  /** @throws {VersionTooOld} when changes after this version are gone */
-  async assertKept(after: number): Promise<void> {
-    const { link } = this.#context;
-    const metas = (await this.#bases()).map((base) => base + SHARD_KEY.meta);
-    const floors = link.isOneServer
-      ? listOf(await link.run(FIND, metas[0] ?? "", ["HGET", "floor", ...metas]))
-      : await Promise.all(metas.map((key) => link.send(key, ["HGET", key, "floor"])));
+  /**
+   * @param bases whose changes matter. @default all
+   * @throws {VersionTooOld} when changes after this version are gone
+   */
+  async assertKept(after: number, bases?: readonly string[]): Promise<void> {
+    const floors = await this.#metaOf(bases ?? await this.basesWithout(), "floor");
     if (floors.some((floor) => Number(floor ?? 0) > after)) throw new VersionTooOld(String(after));
+  }
+
+  /** Tells whether the shards still have these epochs. The question is sent before this returns. */
+  async haveEpochs(shards: KnownShards): Promise<boolean> {
+    if (shards.size === 0) return true;
+    const { keys } = this.#context;
+    const bases = Array.from(shards.keys(), (shard) => keys.shard(shard));
+    const epochs = Array.from(shards.values(), String);
+    return (await this.#metaOf(bases, "epoch")).every((epoch, at) => epoch === epochs[at]);
+  }
+
+  async #metaOf(bases: readonly string[], field: string): Promise<unknown[]> {
+    const { link } = this.#context;
+    const metas = bases.map((base) => base + SHARD_KEY.meta);
+    return link.isOneServer
+      ? listOf(await link.run(FIND, metas[0] ?? "", ["HGET", field, ...metas]))
+      : await Promise.all(metas.map((key) => link.send(key, ["HGET", key, field])));
   }
 
   /** All changes of one actor after a version. @throws {VersionTooOld} when some of them are gone */
@@ -136,6 +172,10 @@ export class FeedReader {
       throw new Error("The feed no longer has a text that workflows had in common");
     });
   }
+}
+
+export function byVersion(a: FeedEntry, b: FeedEntry): number {
+  return a.version - b.version;
 }
 
 function wholeChange(change: Change, how: Shortening | undefined): Change {

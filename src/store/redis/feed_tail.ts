@@ -1,7 +1,9 @@
 /** The latest changes of the feed, shared by all watches of a process. */
+import { setImmediate } from "node:timers/promises";
 import { VersionTooOld } from "../port.ts";
+import { Recent } from "../../base/recent.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "./context.ts";
-import type { FeedEntry, FeedReader } from "./feed_reader.ts";
+import { byVersion, type FeedEntry, type FeedReader } from "./feed_reader.ts";
 import { readVersion } from "./version.ts";
 
 /** Entries that are read from each feed at once. */
@@ -23,8 +25,7 @@ const LATELY_MS = 100;
 export class FeedTail {
   readonly #context: RedisContext;
   readonly #reader: FeedReader;
-  #entries: FeedEntry[] = [];
-  #size = 0;
+  readonly #entries = new Recent<FeedEntry>(KEPT_CHANGES, KEPT_SIZE);
   /** Everything after this version, up to `#at`, is among the entries. */
   #floor = 0;
   #at = 0;
@@ -62,11 +63,14 @@ export class FeedTail {
   /** Begins to follow the feed, unless it does already. */
   async follow(): Promise<void> {
     if (this.#isFollowing) return;
+    const { link, own } = this.#context;
     this.#isFollowing = true;
+    if (link.isInOrder) own.begin();
     try {
       await this.#restart();
     } catch (error) {
       this.#isFollowing = false;
+      own.end();
       throw error;
     }
     void this.#run();
@@ -75,17 +79,14 @@ export class FeedTail {
   /** Entries after a version, none if there is nothing new; undefined if some of them are not kept. */
   after(version: number): FeedEntry[] | undefined {
     if (!this.#isFollowing || version < this.#floor) return undefined;
-    const entries = this.#entries;
-    let [low, high] = [0, entries.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((entries[middle]?.version ?? 0) > version) high = middle;
-      else low = middle + 1;
+    const found: FeedEntry[] = [];
+    for (let at = this.#entries.firstWhere((entry) => entry.version > version);; at++) {
+      const entry = this.#entries.at(at);
+      // Changes with the same version (of two servers) stay together: a watch remembers only a version.
+      const isOver = found.length >= BATCH && entry?.version !== found.at(-1)?.version;
+      if (entry === undefined || isOver) return found;
+      found.push(entry);
     }
-    let end = Math.min(low + BATCH, entries.length);
-    // Changes with the same version (of two servers) stay together: a watch remembers only a version.
-    while (end < entries.length && entries[end]?.version === entries[end - 1]?.version) end++;
-    return entries.slice(low, end);
   }
 
   async #run(): Promise<void> {
@@ -108,6 +109,7 @@ export class FeedTail {
       await wakeups.wait(["feed-source"], LOOK_AGAIN_MS, signal);
     }
     this.#isFollowing = false;
+    this.#context.own.end();
     this.#forgetAll();
   }
 
@@ -125,17 +127,33 @@ export class FeedTail {
 
   /** Reads what comes next, and tells how much that was. */
   async #readNext(): Promise<number> {
+    const { own } = this.#context;
+    const known = own.knownAfter(this.#at);
+    const bases = await this.#reader.basesWithout(known);
     const startedAt = performance.now();
-    const found = await this.#reader.read(this.#at, READ);
-    const isGapPossible = found.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
-    if (isGapPossible) await this.#reader.assertKept(this.#at);
+    // Nothing waits in between: calls that are counted here are carried out before the read, and the epochs are asked for
+    // after it. A shard that still has its epoch had it then.
+    const { calls } = own;
+    const reading = this.#reader.readFrom(bases, this.#at, READ);
+    const asking = this.#reader.haveEpochs(known);
+    const [{ entries, upTo }, areKnown] = await Promise.all([reading, asking]);
+    const isGapPossible = entries.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
+    if (isGapPossible) await this.#reader.assertKept(this.#at, bases);
+    // By then all commits are noted that were answered before the read.
+    if (known.size > 0) await setImmediate();
+    if (!areKnown || !own.stillKnows(known)) {
+      own.forget();
+      return await this.#readNext();
+    }
+    const found = own.take(known, calls, this.#at, upTo);
+    if (entries.length > 0) found.push(...entries);
+    if (entries.length > 0 && found.length > entries.length) found.sort(byVersion);
     this.#keep(found);
     return found.length;
   }
 
   #forgetAll(): void {
-    this.#entries = [];
-    this.#size = 0;
+    this.#entries.clear();
     this.#floor = this.#at;
   }
 
@@ -146,25 +164,14 @@ export class FeedTail {
       this.#readAt = now;
     }
     for (const entry of found) {
-      this.#entries.push(entry);
-      this.#size += entry.size;
       this.#at = entry.version;
+      this.#floor = this.#entries.add(entry)?.version ?? this.#floor;
     }
-    let dropped = 0;
-    while (this.#entries.length - dropped > KEPT_CHANGES || this.#size > KEPT_SIZE) {
-      const first = this.#entries[dropped++];
-      if (first === undefined) break;
-      this.#size -= first.size;
-      this.#floor = first.version;
-    }
-    this.#entries.splice(0, dropped);
   }
 
   async #restart(): Promise<void> {
     const at = Number(await readVersion(this.#context));
-    this.#entries = [];
-    this.#size = 0;
-    this.#floor = at;
     this.#at = at;
+    this.#forgetAll();
   }
 }

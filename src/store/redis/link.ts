@@ -57,6 +57,8 @@ interface Writer extends ReplicaWait {
 export class RedisLink {
   /** Whether one command may name keys with several hash tags. */
   readonly isOneServer: boolean;
+  /** Whether all calls are carried out in the order in which they are made. */
+  readonly isInOrder: boolean;
   readonly #connection: RedisConnection;
   readonly #deadlines: Deadlines;
   readonly #late: () => Problem;
@@ -70,6 +72,7 @@ export class RedisLink {
   ) {
     this.#writer = writer;
     this.isOneServer = address.topology !== "cluster";
+    this.isInOrder = this.isOneServer && writer === undefined;
     this.#connection = connection;
     this.#deadlines = new Deadlines(systemClock, timeoutMs);
     this.#late = () => lateAnswer(timeoutMs);

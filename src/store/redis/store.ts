@@ -17,6 +17,7 @@ import {
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";
 import { openRedisLink, type RedisLink, type ReplicaWait } from "./link.ts";
+import { OwnChanges } from "./own_changes.ts";
 import { RedisManifests } from "./manifests.ts";
 import { RedisQuery } from "./query.ts";
 import { listOf, textsOf } from "./replies.ts";
@@ -95,6 +96,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     shardCount,
     isClosed: () => isClosed,
     shared: new SharedTexts(link),
+    own: new OwnChanges(),
     terms: async () => (await open()).terms,
     onUnreadable: options.onUnreadable ?? (() => {}),
   };

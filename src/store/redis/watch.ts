@@ -90,9 +90,11 @@ export class RedisWatch implements Pick<QueryStore, "watch" | "changes" | "histo
 
   async changes(after: Version): Promise<Change[]> {
     const at = parseVersion(after);
-    const known = this.#tail.after(at) ?? [];
-    const found = known.length > 0 ? known : await this.#reader.read(at, READ_BEHIND);
-    if (known.length === 0) await this.#reader.assertKept(at);
+    let found = this.#tail.after(at) ?? [];
+    if (found.length === 0) {
+      found = await this.#reader.read(at, READ_BEHIND);
+      await this.#reader.assertKept(at);
+    }
     return found.map(({ change }) => change);
   }
 

@@ -70,6 +70,9 @@ export class CommitWriter {
     const { shard, epoch } = commit;
     const known = this.#sessions.get(shard);
     const session = known?.epoch === epoch ? known.session : "";
+    const { own } = this.#context;
+    // Before the arguments are made, and with them what is remembered.
+    const changes = own.draft(commit, memory);
     let args: CommitArgs;
     try {
       args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory);
@@ -77,7 +80,11 @@ export class CommitWriter {
       return Promise.reject(error);
     }
     return this.#send(args).then(
-      (outcome) => this.#written(commit, memory, outcome),
+      (outcome) => {
+        const result = this.#written(commit, memory, outcome);
+        if (changes !== undefined) own.note(commit, changes, outcome);
+        return result;
+      },
       (error) => this.#failed(commit, error),
     );
   }
@@ -97,6 +104,7 @@ export class CommitWriter {
 
   #failed({ shard, epoch }: ShardCommit, error: unknown): never {
     this.#memories.delete(shard);
+    this.#context.own.forget(shard);
     const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
       wasRefused(error);
     if (!isKnown) this.#unknowns.set(shard, epoch);
@@ -129,6 +137,7 @@ export class CommitWriter {
   /** Writes commits with one script call; on a cluster they must be of one shard. */
   #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
     const base = commits[0]?.[0] ?? "";
+    this.#context.own.countCall();
     return this.#context.link.write(COMMIT, base, this.#head.concat(...commits)).then(outcomesOf);
   }
 

@@ -154,14 +154,14 @@ function addFiling(id: string, index: IndexEntry, memory: ShardMemory, head: Hea
   memory.noteSent(id, index, filing);
   head.push(String(createdAt), String(waitPlace(index) ?? ""), uid);
   // What is not there yet, or was filed under another time or uid, is filed anew by the script.
-  if (before?.createdAt !== createdAt || before.uid !== uid) {
+  if (before?.entry.createdAt !== createdAt || before.entry.uid !== uid) {
     head.push("", "[]", filing.terms.length, 0, ...filing.terms);
     return filing;
   }
   const { kept, fresh, gone } = refile(before.filing, filing);
   const { terms } = before.filing;
   // One that goes on waiting since another time has another place.
-  const moved = before.waitsSince !== waitsSince && terms.includes(WAIT_TERM) &&
+  const moved = before.entry.waitsSince !== waitsSince && terms.includes(WAIT_TERM) &&
     filing.terms.includes(WAIT_TERM);
   const all = moved ? [...fresh, WAIT_TERM] : fresh;
   head.push(before.proof, kept, all.length, gone.length, ...all, ...gone);

@@ -11,7 +11,7 @@ import type { SharedTexts } from "../shared_texts.ts";
 import type { Filing, Terms } from "../terms.ts";
 
 /** Most index entries that are remembered of a shard. */
-const MAX_ENTRIES = 64;
+const MAX_ENTRIES = 512;
 
 /** For how many changes, and for how long, it remembers who was created. The feed has their changes for longer. */
 interface Reach {
@@ -20,8 +20,8 @@ interface Reach {
 }
 
 /** Where the index entry of an actor is filed. */
-interface Filed extends Pick<IndexEntry, "createdAt" | "uid"> {
-  waitsSince: number | undefined;
+interface Filed {
+  entry: IndexEntry;
   filing: Filing;
   /** How the script tells that it is still there: the version of the actor, "" while its first commit is under way. */
   proof: Version;
@@ -56,14 +56,20 @@ export class ShardMemory {
     const known = this.#entries.get(id);
     if (typeof known !== "string") return known;
     const entry = decodeIndex(id, known);
-    return entry && filed(entry, this.terms.filingOf(entry), known);
+    return entry && { entry, filing: this.terms.filingOf(entry), proof: known };
+  }
+
+  /** The index entry that was sent last; undefined if that is not known. What was read may be an earlier one. */
+  entryOf(id: string): IndexEntry | undefined {
+    const known = this.#entries.get(id);
+    return typeof known === "object" ? known.entry : undefined;
   }
 
   /** An index entry is being sent. */
   noteSent(id: string, entry: IndexEntry, filing: Filing): void {
     const known = this.#entries.get(id);
     const proof = typeof known === "object" ? known.proof : "";
-    this.#entries.set(id, filed(entry, filing, proof));
+    this.#entries.set(id, { entry, filing, proof });
   }
 
   /** An index entry was read; it may be an earlier one. */
@@ -103,12 +109,4 @@ export class ShardMemory {
       this.#created.delete(oldest);
     }
   }
-}
-
-function filed(
-  { createdAt, uid, waitsSince }: IndexEntry,
-  filing: Filing,
-  proof: string,
-): Filed {
-  return { createdAt, uid, waitsSince, filing, proof };
 }

@@ -5,6 +5,7 @@ import type { RedisContext } from "../context.ts";
 import { redisKeys } from "../keys.ts";
 import { openRedisLink } from "../link.ts";
 import { textsOf } from "../replies.ts";
+import { OwnChanges } from "../own_changes.ts";
 import { SharedTexts } from "../shared_texts.ts";
 import { Terms } from "../terms.ts";
 import { parseRedisUrl } from "../url.ts";
@@ -51,6 +52,7 @@ export async function openDumpContext(
     feedAgeMs: 0,
     shardCount: () => Promise.resolve(facts.shards),
     shared: new SharedTexts(link),
+    own: new OwnChanges(),
     terms: () => Promise.resolve(new Terms(facts.layout, completedLabel)),
     isClosed: () => isClosed,
     onUnreadable: () => {},

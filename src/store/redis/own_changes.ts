@@ -1,0 +1,150 @@
+/**
+ * What this process has committed lately, for its watches, which need not read it back from Redis. Of a shard that it owns it
+ * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
+ * after each read, and has Redis tell the changes of all other shards.
+ */
+import type { Change, ShardCommit } from "../port.ts";
+import type { Version } from "../version.ts";
+import type { ShardMemory } from "./commits/shard_memory.ts";
+import type { FeedEntry } from "./feed_reader.ts";
+
+/** Most changes that wait for the reader. */
+const MAX_WAITING = 5_000;
+
+interface OwnEntry extends FeedEntry {
+  shard: number;
+  /** The call that wrote it. */
+  call: number;
+}
+
+interface OwnShard {
+  epoch: number;
+  /** All changes after this version are known. */
+  since: number;
+}
+
+/** Shards, and the epoch of each in which this process made all changes. */
+export type KnownShards = ReadonlyMap<number, number>;
+
+export class OwnChanges {
+  readonly #shards = new Map<number, OwnShard>();
+  #waiting: OwnEntry[] = [];
+  #isWanted = false;
+  #calls = 0;
+
+  /** Somebody watches. Until somebody does, nothing is kept. */
+  get isWanted(): boolean {
+    return this.#isWanted;
+  }
+
+  /** Calls with commits so far. Calls are carried out in the order in which they are sent. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  begin(): void {
+    this.#isWanted = true;
+  }
+
+  end(): void {
+    this.#isWanted = false;
+    this.forget();
+  }
+
+  /** A call with commits is being sent. */
+  countCall(): void {
+    this.#calls++;
+  }
+
+  /** The changes of a commit as watches get them; undefined for one that only Redis can tell. To be called before it is sent. */
+  draft({ actors }: ShardCommit, memory: ShardMemory): (Change | undefined)[] | undefined {
+    if (!this.#isWanted) return undefined;
+    return actors.map(({ id, create, remove, put, drop, index }) => {
+      const before = create ? undefined : memory.entryOf(id);
+      if (remove || (!create && before === undefined)) return undefined;
+      const change: Change = { type: create ? "ADDED" : "MODIFIED", id, version: "", put, drop };
+      const now = index ?? before;
+      if (now !== undefined) change.index = now;
+      if (index !== undefined && before !== undefined) change.indexBefore = before;
+      return change;
+    });
+  }
+
+  /**
+   * A commit was written, by the call that was sent last.
+   * @param drafts its changes
+   * @param versions of its changes, after something else; "" where nothing changed
+   */
+  note(
+    { shard, epoch, actors }: ShardCommit,
+    drafts: readonly (Change | undefined)[],
+    versions: readonly (Version | undefined)[],
+  ): void {
+    if (!this.#isWanted) return;
+    let at = 0;
+    for (const { silent } of actors) {
+      const draft = drafts[at];
+      const version = versions[++at] ?? "";
+      if (version === "") continue;
+      const known = this.#shards.get(shard);
+      const isTold = silent || draft !== undefined;
+      if (known?.epoch !== epoch || !isTold) {
+        this.#shards.set(shard, { epoch, since: Number(version) });
+      } else if (!silent && draft !== undefined) {
+        draft.version = version;
+        this.#keep(draft, shard);
+      }
+    }
+  }
+
+  #keep(change: Change, shard: number): void {
+    if (this.#waiting.length >= MAX_WAITING) return this.forget();
+    let size = 0;
+    for (const key in change.put) size += change.put[key]?.length ?? 0;
+    const version = Number(change.version);
+    const lacksTexts = change.type === "MODIFIED";
+    this.#waiting.push({ version, change, size, lacksTexts, shard, call: this.#calls });
+  }
+
+  /** What happened in a shard is no longer known; in all of them by default. */
+  forget(shard?: number): void {
+    if (shard !== undefined) {
+      this.#shards.delete(shard);
+    } else {
+      this.#shards.clear();
+      this.#waiting = [];
+    }
+  }
+
+  /** The shards all of whose changes after a version are known. */
+  knownAfter(version: number): KnownShards {
+    const known = new Map<number, number>();
+    for (const [shard, { epoch, since }] of this.#shards) {
+      if (since <= version) known.set(shard, epoch);
+    }
+    return known;
+  }
+
+  /** Tells whether these are still known, each in the same epoch. */
+  stillKnows(known: KnownShards): boolean {
+    for (const [shard, epoch] of known) {
+      if (this.#shards.get(shard)?.epoch !== epoch) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Takes the changes of known shards after one version and up to another, in order of their versions.
+   * @param calls only what so many calls wrote
+   */
+  take(known: KnownShards, calls: number, after: number, upTo: number): FeedEntry[] {
+    const taken: OwnEntry[] = [];
+    this.#waiting = this.#waiting.filter((entry) => {
+      if (entry.version <= after) return false;
+      if (entry.call > calls || entry.version > upTo || !known.has(entry.shard)) return true;
+      taken.push(entry);
+      return false;
+    });
+    return taken;
+  }
+}
