@@ -19,6 +19,8 @@ export type WorkflowCommand =
     workflow: Workflow;
     /** The manifest was checked, and reaches no stored template that may change. */
     isChecked?: boolean;
+    /** The answer has name, namespace and uid only. */
+    isBrief?: boolean;
     /** What caused it, where traces are wanted. */
     trace?: TraceOrigin;
   }

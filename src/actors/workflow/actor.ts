@@ -27,7 +27,7 @@ import { isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
 import { BareWorkflow } from "./bare.ts";
 import { unknownCommand } from "../command_body.ts";
 import { commandOf, enoughFor } from "./commands.ts";
-import { load, viewStored, withVersion } from "./stored_view.ts";
+import { load, named, viewStored, withVersion } from "./stored_view.ts";
 import {
   checkMove,
   type DeleteArchivedCommand,
@@ -102,9 +102,11 @@ class WorkflowActor implements HotActor {
     }
     const command = commandOf(body);
     switch (command.type) {
-      case "submit":
+      case "submit": {
         if (this.#state) throw alreadyExists(this.#text("already exists"));
-        return this.#view(this.#create(command.workflow, env, command.isChecked));
+        const state = this.#create(command.workflow, env, command.isChecked);
+        return command.isBrief === true ? answerWith(named(state)) : this.#view(state);
+      }
       case "import":
         return this.#import(command.workflow, env);
       case "restore":

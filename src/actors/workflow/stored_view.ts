@@ -1,4 +1,5 @@
-/** Workflows as they are stored, for those who were not told when their command was applied. */
+/** Workflows as answers show them; most are for those who were not told when their command was applied. */
+import { defined } from "../../base/defined.ts";
 import { loadWithoutNodes, loadWorkflow } from "../../engine/codec.ts";
 import { asideHeader } from "../../engine/life/put_aside.ts";
 import type { WorkflowState } from "../../engine/state.ts";
@@ -21,6 +22,11 @@ export function viewStored(parts: StoredActor["parts"]): Workflow {
   return isLarge
     ? viewWorkflow(loadWithoutNodes(parts), { withoutNodes: true })
     : viewWorkflow(loadWorkflow(parts));
+}
+
+/** Which workflow it is, and nothing more. */
+export function named({ header: { metadata: { name, namespace, uid } } }: WorkflowState): Workflow {
+  return { metadata: defined({ name, namespace, uid }), spec: {} };
 }
 
 export function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {

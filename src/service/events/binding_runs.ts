@@ -174,6 +174,8 @@ async function submit(
       namespace,
       workflow,
       uid,
+      // The answer is kept for its key.
+      isBrief: true,
       idempotency: { key, fingerprint: key, ttlMs: EVENT_KEY_TTL_MS },
       trace: dispatch.trace?.originOf(uid),
       ...(reached && { manifests: reached.manifests, isSmall: reached.isSmall }),

@@ -92,6 +92,8 @@ export interface StoreWorkflowRequest {
   isSmall?: boolean;
   /** Manifests that the workflow reaches, as they were just read. */
   manifests?: ReachedTemplates["manifests"];
+  /** The answer has name, namespace and uid only. */
+  isBrief?: boolean;
   /** @default a new one */
   uid?: string;
   idempotency?: Idempotency | undefined;
@@ -153,6 +155,7 @@ export async function storeWorkflow(
       if (isDry) return await dryRun(deps, workflow, namespace, name);
       const command: SubmitCommand = { type: "submit", workflow };
       if (request.isChecked === true) command.isChecked = true;
+      if (request.isBrief === true) command.isBrief = true;
       if (request.trace !== undefined) command.trace = request.trace;
       return await deps.host.execute(namespace, name, command, options);
     } catch (error) {
