@@ -14,7 +14,7 @@ import { withEarlierTexts } from "./earlier_texts.ts";
 import { decodeIndex } from "./index.ts";
 import { FEED_FIELD, SHARD_KEY } from "./keys.ts";
 import { FIND, READ_HISTORY } from "./list_scripts.ts";
-import type { KnownShards } from "./own_changes.ts";
+import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
 import { listOf, pairsOf, textsOf } from "./replies.ts";
 import { type Shortening, shorteningOf, wholeKey, wholeParts } from "./texts/short_texts.ts";
 
@@ -87,7 +87,7 @@ export class FeedReader {
   }
 
   /** Bases of the manifests and of all shards except some. */
-  async basesWithout(except: KnownShards = new Map()): Promise<string[]> {
+  async basesWithout(except: KnownShards = NONE_KNOWN): Promise<string[]> {
     const { keys } = this.#context;
     const bases = [keys.manifests];
     for (let shard = await this.#context.shardCount() - 1; shard >= 0; shard--) {

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { VersionTooOld } from "../port.ts";
 import { Recent } from "../../base/recent.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "./context.ts";
+import { NONE_KNOWN } from "./own_changes.ts";
 import { byVersion, type FeedEntry, type FeedReader } from "./feed_reader.ts";
 import { readVersion } from "./version.ts";
 
@@ -125,10 +126,12 @@ export class FeedTail {
     return this.#subscription;
   }
 
-  /** Reads what comes next, and tells how much that was. */
-  async #readNext(): Promise<number> {
+  /**
+   * Reads what comes next, and tells how much that was.
+   * @param known shards whose changes need not be read
+   */
+  async #readNext(known = this.#context.own.knownAfter(this.#at)): Promise<number> {
     const { own } = this.#context;
-    const known = own.knownAfter(this.#at);
     const bases = await this.#reader.basesWithout(known);
     const startedAt = performance.now();
     // Nothing waits in between: calls that are counted here are carried out before the read, and the epochs are asked for
@@ -141,10 +144,8 @@ export class FeedTail {
     if (isGapPossible) await this.#reader.assertKept(this.#at, bases);
     // By then all commits are noted that were answered before the read.
     if (known.size > 0) await setImmediate();
-    if (!areKnown || !own.stillKnows(known)) {
-      own.forget();
-      return await this.#readNext();
-    }
+    if (!areKnown) own.forget();
+    if (!own.stillKnows(known, this.#at)) return await this.#readNext(NONE_KNOWN);
     const found = own.take(known, calls, this.#at, upTo);
     if (entries.length > 0) found.push(...entries);
     if (entries.length > 0 && found.length > entries.length) found.sort(byVersion);

@@ -26,6 +26,8 @@ interface OwnShard {
 /** Shards, and the epoch of each in which this process made all changes. */
 export type KnownShards = ReadonlyMap<number, number>;
 
+export const NONE_KNOWN: KnownShards = new Map();
+
 export class OwnChanges {
   readonly #shards = new Map<number, OwnShard>();
   #waiting: OwnEntry[] = [];
@@ -125,10 +127,11 @@ export class OwnChanges {
     return known;
   }
 
-  /** Tells whether these are still known, each in the same epoch. */
-  stillKnows(known: KnownShards): boolean {
+  /** Tells whether all changes of these after a version are still known, in the same epochs. */
+  stillKnows(known: KnownShards, version: number): boolean {
     for (const [shard, epoch] of known) {
-      if (this.#shards.get(shard)?.epoch !== epoch) return false;
+      const now = this.#shards.get(shard);
+      if (now?.epoch !== epoch || now.since > version) return false;
     }
     return true;
   }

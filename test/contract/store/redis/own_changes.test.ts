@@ -1,0 +1,164 @@
+/** Watches of replicas that take their own commits as they are see what a watch sees that reads everything from Redis. */
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ActorChange, Change, Store } from "../../../../src/store/port.ts";
+import { openRedisStore } from "../../../../src/store/redis/store.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
+import { acquired, changeOf, commitOf, entryOf } from "../store_setting.ts";
+
+const SHARDS = 3;
+
+let redis: RedisServer;
+let stores: Store[];
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  stores = await Promise.all(
+    Array.from({ length: 3 }, () => openRedisStore({ url: redis.url })),
+  );
+  for (const store of stores) await store.membership.shardCount(SHARDS);
+});
+afterAll(async () => {
+  for (const store of stores) await store.close();
+  await redis.stop();
+});
+
+interface Step {
+  /** What happens to the actor, or that the shard goes to the other replica. */
+  what: string;
+  shard: number;
+  actor: number;
+  waits: boolean;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  what: fc.constantFrom("write", "write", "write", "index", "silent", "remove", "move", "template"),
+  shard: fc.nat(SHARDS - 1),
+  actor: fc.nat(4),
+  waits: fc.boolean(),
+});
+
+/** What a watch of it must show. What a change replaced may be told in more than one way. */
+function shownOf({ before: _before, indexBefore: _index, ...shown }: Change): Partial<Change> {
+  return shown;
+}
+
+interface Owner {
+  store: number;
+  epoch: number;
+}
+
+/** Two replicas that write, and one that only reads. */
+class World {
+  readonly #owners: Owner[] = [];
+  readonly #exists = new Set<string>();
+  #count = 0;
+  shown = 0;
+
+  async take(shard: number, store: number): Promise<void> {
+    const now = this.#owners[shard];
+    if (now !== undefined) {
+      await stores[now.store]?.membership.release({ shard, epoch: now.epoch });
+    }
+    const epoch = await acquired(stores[store] as Store, shard, `r${store}`);
+    this.#owners[shard] = { store, epoch };
+  }
+
+  #ownerOf(shard: number): Owner {
+    const owner = this.#owners[shard];
+    if (owner === undefined) throw new Error(`Nobody has shard ${shard}`);
+    return owner;
+  }
+
+  async carryOut(all: readonly Step[]): Promise<void> {
+    // Steps of different shards go at the same time.
+    await Promise.all(Array.from({ length: SHARDS }, async (_, shard) => {
+      for (const one of all) if (one.shard === shard) await this.#step(one);
+    }));
+  }
+
+  async #step({ what, shard, actor, waits }: Step): Promise<void> {
+    const { store, epoch } = this.#ownerOf(shard);
+    if (what === "move") return await this.take(shard, 1 - store);
+    const number = ++this.#count;
+    if (what === "template") {
+      this.shown++;
+      const [kind, name] = ["WorkflowTemplate", `t${number}`] as const;
+      const manifest = { kind, namespace: "a", name, text: name, labels: {} };
+      await stores[store]?.manifests.put(manifest, "*");
+      return;
+    }
+    const id = `${what === "silent" ? "lk" : "wf"}/a/s${shard}-${actor}`;
+    const existed = this.#exists.has(id);
+    if (what === "remove" && !existed) return;
+    const index = entryOf(id, { uid: `uid-${id}`, ...(waits && { waitsSince: number }) });
+    const change: ActorChange = changeOf(
+      id,
+      what === "remove" ? { remove: true } : {
+        put: { h: JSON.stringify({ number }), [`n:${number % 3}`]: `{"text":"äö ${number}"}` },
+        drop: existed ? [`n:${(number + 1) % 3}`] : [],
+        create: !existed,
+        ...((what === "index" || !existed) && { index }),
+        ...(what === "silent" && { silent: true }),
+      },
+    );
+    if (what === "remove") this.#exists.delete(id);
+    else this.#exists.add(id);
+    if (what !== "silent") this.shown++;
+    await stores[store]?.shards.commit(commitOf(shard, epoch, { actors: [change] }));
+  }
+
+  /** Removes what is left, and gives the leases back. */
+  async end(): Promise<void> {
+    for (let shard = 0; shard < SHARDS; shard++) {
+      const { store, epoch } = this.#ownerOf(shard);
+      const left = [...this.#exists].filter((id) => id.includes(`/s${shard}-`));
+      const actors = left.map((id) => changeOf(id, { remove: true, silent: id.startsWith("lk") }));
+      if (actors.length > 0) await stores[store]?.shards.commit(commitOf(shard, epoch, { actors }));
+      await stores[store]?.membership.release({ shard, epoch });
+    }
+  }
+}
+
+/** What every watch must show; the last store only reads. */
+async function compare(world: World, steps: readonly Step[], signal: AbortSignal): Promise<void> {
+  const from = await stores[0]?.query.version();
+  const seen: Change[][] = stores.map(() => []);
+  const readAll = async (store: Store, into: Change[]) => {
+    for await (const changes of store.query.watch(from, signal)) into.push(...changes);
+  };
+  const reading = stores.map((store, at) => readAll(store, seen[at] ?? []));
+  const half = Math.floor(steps.length / 2);
+  for (const some of [steps.slice(0, half), steps.slice(half)]) {
+    await world.carryOut(some);
+    const all = stores.map(() => world.shown);
+    await expect.poll(() => seen.map(({ length }) => length), { timeout: 5_000 }).toEqual(all);
+  }
+  const read = seen.pop() ?? [];
+  for (const own of seen) {
+    expect(own.map(shownOf)).toEqual(read.map(shownOf));
+    for (const [at, { before, index, indexBefore = index }] of read.entries()) {
+      if (own[at]?.before !== undefined) expect(own[at].before).toEqual(before);
+      else if (before === undefined) expect(own[at]?.indexBefore ?? index).toEqual(indexBefore);
+    }
+  }
+  void reading;
+}
+
+test("whoever writes, each watch shows all changes, in order, as they were", async () => {
+  const steps = fc.array(step, { minLength: 5, maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (steps) => {
+      const world = new World();
+      const stop = new AbortController();
+      for (let shard = 0; shard < SHARDS; shard++) await world.take(shard, shard % 2);
+      try {
+        await compare(world, steps, stop.signal);
+      } finally {
+        stop.abort();
+        await world.end();
+      }
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);
