@@ -52,7 +52,9 @@ export class Recent<T extends Sized> {
 
   /** The oldest ones leave, as long as it is true of them. */
   leaveWhile(isTrue: (item: T) => boolean): void {
-    for (let item = this.at(0); item !== undefined && isTrue(item); item = this.at(0)) this.#leave();
+    for (let item = this.at(0); item !== undefined && isTrue(item); item = this.at(0)) {
+      this.#leave();
+    }
   }
 
   clear(): void {

@@ -147,6 +147,25 @@ test("labels of a control request are set and removed with it", async () => {
   expect(workflow.metadata.labels).not.toHaveProperty("a");
 });
 
+test("whoever wants to know only that a workflow was made is told its name, and so is a repeat", async () => {
+  const deployment = asyncJobs();
+  const host = await deployment.replica("a");
+  const metadata = { name: "job", namespace: "default", uid: "uid-job" };
+  const workflow = { metadata, spec: ASYNC_JOB };
+  const make = () =>
+    host.execute("default", "job", { type: "submit", workflow, isBrief: true }, {
+      idempotency: { key: "event", fingerprint: "event" },
+    });
+  const resourceVersion = expect.any(String) as string;
+  const told = { metadata: { ...metadata, resourceVersion }, spec: {} };
+  expect(await make()).toEqual(told);
+  await waits(deployment, "job");
+  expect(await make()).toEqual(told);
+  const shard = shardOf(workflowActorId("default", "job"), SHARDS);
+  const { event } = await deployment.store.shards.findAnswers(shard, ["event"]);
+  expect(event?.answer).toEqual({ metadata, spec: {} });
+});
+
 test("a workflow template is read when it is needed, as it is then", async () => {
   const deployment = asyncJobs();
   const host = await deployment.replica("a");

@@ -2,7 +2,7 @@
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
-import type { OwnChanges } from "./own_changes.ts";
+import type { OwnChanges } from "./feed/own_changes.ts";
 import type { SharedTexts } from "./shared_texts.ts";
 import type { Terms } from "./terms.ts";
 import type { Wakeups } from "../wakeups.ts";

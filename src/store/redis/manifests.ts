@@ -12,7 +12,7 @@ import {
   parseManifestContinue,
 } from "../manifest_list.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
-import { encodeChange, NO_CHANGE } from "./change.ts";
+import { encodeChange, NO_CHANGE } from "./feed/change.ts";
 import type { RedisContext } from "./context.ts";
 import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";

@@ -13,7 +13,7 @@ import { FIND } from "./list_scripts.ts";
 import { type Candidate, countEntries, ListWalk } from "./list_walk.ts";
 import { askShards } from "./shard_calls.ts";
 import { readVersion } from "./version.ts";
-import { RedisWatch } from "./watch.ts";
+import { RedisWatch } from "./feed/watch.ts";
 
 /** Candidates that are examined together: few at first, more if few of them are selected. */
 const [MIN_BATCH, MAX_BATCH] = [64, 1_000];

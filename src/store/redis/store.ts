@@ -17,7 +17,7 @@ import {
 import { RedisEvents } from "./events/events.ts";
 import { BLOB_BUCKETS, BLOB_KEY, blobBase, redisKeys } from "./keys.ts";
 import { openRedisLink, type RedisLink, type ReplicaWait } from "./link.ts";
-import { OwnChanges } from "./own_changes.ts";
+import { OwnChanges } from "./feed/own_changes.ts";
 import { RedisManifests } from "./manifests.ts";
 import { RedisQuery } from "./query.ts";
 import { listOf, textsOf } from "./replies.ts";

@@ -5,7 +5,7 @@ import type { RedisContext } from "../context.ts";
 import { redisKeys } from "../keys.ts";
 import { openRedisLink } from "../link.ts";
 import { textsOf } from "../replies.ts";
-import { OwnChanges } from "../own_changes.ts";
+import { OwnChanges } from "../feed/own_changes.ts";
 import { SharedTexts } from "../shared_texts.ts";
 import { Terms } from "../terms.ts";
 import { parseRedisUrl } from "../url.ts";

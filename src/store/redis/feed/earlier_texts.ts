@@ -2,8 +2,8 @@
  * Earlier texts of changes that don't tell them: those of a workflow that was created lately. The feed has all of its
  * changes, so what one replaced is in those before it.
  */
-import type { Change } from "../port.ts";
-import type { FeedEntry } from "./feed_reader.ts";
+import type { Change } from "../../port.ts";
+import type { FeedEntry } from "./entry.ts";
 
 /**
  * @param earlier changes of one actor, from the one that created it on, oldest first

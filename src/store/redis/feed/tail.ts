@@ -1,11 +1,12 @@
 /** The latest changes of the feed, shared by all watches of a process. */
 import { setImmediate } from "node:timers/promises";
-import { VersionTooOld } from "../port.ts";
-import { Recent } from "../../base/recent.ts";
-import { LOOK_AGAIN_MS, type RedisContext } from "./context.ts";
+import { VersionTooOld } from "../../port.ts";
+import { Recent } from "../../../base/recent.ts";
+import { LOOK_AGAIN_MS, type RedisContext } from "../context.ts";
 import { NONE_KNOWN } from "./own_changes.ts";
-import { byVersion, type FeedEntry, type FeedReader } from "./feed_reader.ts";
-import { readVersion } from "./version.ts";
+import { byVersion, type FeedEntry } from "./entry.ts";
+import type { FeedReader } from "./reader.ts";
+import { readVersion } from "../version.ts";
 
 /** Entries that are read from each feed at once. */
 const READ = 200;

@@ -2,7 +2,7 @@
  * Changes as the feed holds them: one line of JSON that says what follows, then the texts of the parts, unquoted. The
  * texts are JSON themselves, and quoting them again would cost a fifth of the memory.
  */
-import type { Change } from "../port.ts";
+import type { Change } from "../../port.ts";
 
 type Body = Pick<Change, "put" | "drop">;
 

@@ -2,33 +2,24 @@
  * Reads the change feeds of all shards and of the manifests as one. On one server, a single command reads them all, so
  * that everything up to that time is included, and the order of versions is the order of commits.
  */
-import type { Change } from "../port.ts";
-import type { Version } from "../version.ts";
-import { newTable } from "../../base/table.ts";
-import { VersionTooOld } from "../port.ts";
-import { changeReader } from "../unreadable_change.ts";
-import { parseVersion } from "../watch_feed.ts";
+import type { Change } from "../../port.ts";
+import type { Version } from "../../version.ts";
+import { newTable } from "../../../base/table.ts";
+import { VersionTooOld } from "../../port.ts";
+import { changeReader } from "../../unreadable_change.ts";
+import { parseVersion } from "../../watch_feed.ts";
 import { decodeBefore, decodeChange } from "./change.ts";
-import type { RedisContext } from "./context.ts";
+import type { RedisContext } from "../context.ts";
 import { withEarlierTexts } from "./earlier_texts.ts";
-import { decodeIndex } from "./index.ts";
-import { FEED_FIELD, SHARD_KEY } from "./keys.ts";
-import { FIND, READ_HISTORY } from "./list_scripts.ts";
+import { decodeIndex } from "../index.ts";
+import { byVersion, type FeedEntry } from "./entry.ts";
+import { FEED_FIELD, SHARD_KEY } from "../keys.ts";
+import { FIND, READ_HISTORY } from "../list_scripts.ts";
 import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
-import { listOf, pairsOf, textsOf } from "./replies.ts";
-import { type Shortening, shorteningOf, wholeKey, wholeParts } from "./texts/short_texts.ts";
+import { listOf, pairsOf, textsOf } from "../replies.ts";
+import { type Shortening, shorteningOf, wholeKey, wholeParts } from "../texts/short_texts.ts";
 
 type Place = Pick<Change, "type" | "id" | "version">;
-
-/** A change in the feed. */
-export interface FeedEntry {
-  version: number;
-  change: Change;
-  /** Characters in its stored form. */
-  size: number;
-  /** What it replaced is in earlier changes. */
-  lacksTexts: boolean;
-}
 
 /** Entries, and up to where they are all. */
 interface FeedPortion {
@@ -172,10 +163,6 @@ export class FeedReader {
       throw new Error("The feed no longer has a text that workflows had in common");
     });
   }
-}
-
-export function byVersion(a: FeedEntry, b: FeedEntry): number {
-  return a.version - b.version;
 }
 
 function wholeChange(change: Change, how: Shortening | undefined): Change {

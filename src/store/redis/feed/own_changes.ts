@@ -3,13 +3,15 @@
  * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
  * after each read, and has Redis tell the changes of all other shards.
  */
-import type { Change, ShardCommit } from "../port.ts";
-import type { Version } from "../version.ts";
-import type { ShardMemory } from "./commits/shard_memory.ts";
-import type { FeedEntry } from "./feed_reader.ts";
+import type { Change, ShardCommit } from "../../port.ts";
+import type { Version } from "../../version.ts";
+import type { ShardMemory } from "../commits/shard_memory.ts";
+import type { FeedEntry } from "./entry.ts";
 
 /** Most changes that wait for the reader. */
 const MAX_WAITING = 5_000;
+/** Most shards whose epochs are asked for at each read: of a store with many, it costs less to read the others. */
+const MAX_KNOWN = 128;
 
 interface OwnEntry extends FeedEntry {
   shard: number;
@@ -118,11 +120,12 @@ export class OwnChanges {
     }
   }
 
-  /** The shards all of whose changes after a version are known. */
+  /** Shards all of whose changes after a version are known. */
   knownAfter(version: number): KnownShards {
     const known = new Map<number, number>();
     for (const [shard, { epoch, since }] of this.#shards) {
       if (since <= version) known.set(shard, epoch);
+      if (known.size === MAX_KNOWN) break;
     }
     return known;
   }

@@ -5,14 +5,15 @@
  * On a cluster the versions are the clocks of several servers: there the order between shards is only as good as those
  * clocks, and a watch that resumes may miss a change of a server whose clock is behind.
  */
-import { Problem, ProblemCode } from "../../base/problem.ts";
-import type { Change, QueryStore } from "../port.ts";
-import type { Version } from "../version.ts";
-import { parseVersion } from "../watch_feed.ts";
-import { LOOK_AGAIN_MS, type RedisContext } from "./context.ts";
-import { type FeedEntry, FeedReader } from "./feed_reader.ts";
-import { FeedTail } from "./feed_tail.ts";
-import { readVersion } from "./version.ts";
+import { Problem, ProblemCode } from "../../../base/problem.ts";
+import type { Change, QueryStore } from "../../port.ts";
+import type { Version } from "../../version.ts";
+import { parseVersion } from "../../watch_feed.ts";
+import { LOOK_AGAIN_MS, type RedisContext } from "../context.ts";
+import type { FeedEntry } from "./entry.ts";
+import { FeedReader } from "./reader.ts";
+import { FeedTail } from "./tail.ts";
+import { readVersion } from "../version.ts";
 
 /** Entries that are read from each feed at once for a watch that is behind. */
 const READ_BEHIND = 8;

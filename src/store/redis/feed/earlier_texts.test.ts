@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Change } from "../port.ts";
+import type { Change } from "../../port.ts";
 import { withEarlierTexts } from "./earlier_texts.ts";
-import type { FeedEntry } from "./feed_reader.ts";
+import type { FeedEntry } from "./entry.ts";
 
 function entry(version: number, more: Partial<Change>, lacksTexts = true): FeedEntry {
   const change: Change = {
