@@ -86,6 +86,7 @@ end
  *       2 length of the feed
  *       3 bytes of the feed, roughly
  *       4 layout of the store
+ *       5 what the message about the changes says: who made them
  *       then for each commit
  *       1 base of its shard
  *       2 how many arguments follow the list
@@ -593,7 +594,7 @@ local function commit(list, argument)
   return reply
 end
 
-local replies, at = {}, 5
+local replies, at = {}, 6
 while arguments[at] do
   base = arguments[at]
   local done, reply = pcall(commit, at + 2, at + 4)
@@ -601,7 +602,7 @@ while arguments[at] do
   replies[#replies + 1] = reply
   at = at + 4 + arguments[at + 1]
 end
-call('PUBLISH', arguments[1], '')
+call('PUBLISH', arguments[1], arguments[5])
 return replies
 `);
 

@@ -96,7 +96,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     shardCount,
     isClosed: () => isClosed,
     shared: new SharedTexts(link),
-    own: new OwnChanges(),
+    own: new OwnChanges(() => wakeups.wake("feed-source")),
     terms: async () => (await open()).terms,
     onUnreadable: options.onUnreadable ?? (() => {}),
   };

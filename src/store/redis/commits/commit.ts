@@ -142,11 +142,12 @@ export class CommitWriter {
   }
 
   async #readHead(): Promise<string[]> {
-    const { keys, feedLength, shardCount, terms } = this.#context;
+    const { keys, feedLength, shardCount, terms, own } = this.#context;
     const shards = await shardCount();
     const { layout } = await terms();
     const bytes = Math.ceil(FEED_BYTES / shards);
-    return [keys.feedChannel, ...[feedLengthOf(feedLength, shards), bytes, layout].map(String)];
+    const numbers = [feedLengthOf(feedLength, shards), bytes, layout].map(String);
+    return [keys.feedChannel, ...numbers, own.sender];
   }
 }
 

@@ -52,7 +52,7 @@ export async function openDumpContext(
     feedAgeMs: 0,
     shardCount: () => Promise.resolve(facts.shards),
     shared: new SharedTexts(link),
-    own: new OwnChanges(),
+    own: new OwnChanges(() => {}),
     terms: () => Promise.resolve(new Terms(facts.layout, completedLabel)),
     isClosed: () => isClosed,
     onUnreadable: () => {},

@@ -3,6 +3,7 @@
  * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
  * after each read, and has Redis tell the changes of all other shards.
  */
+import { randomUUID } from "node:crypto";
 import type { Change, ShardCommit } from "../../port.ts";
 import type { Version } from "../../version.ts";
 import type { ShardMemory } from "../commits/shard_memory.ts";
@@ -31,10 +32,20 @@ export type KnownShards = ReadonlyMap<number, number>;
 export const NONE_KNOWN: KnownShards = new Map();
 
 export class OwnChanges {
+  /** What the messages about its commits say. */
+  readonly sender: string = randomUUID();
+  readonly #wake: () => void;
   readonly #shards = new Map<number, OwnShard>();
   #waiting: OwnEntry[] = [];
   #isWanted = false;
   #calls = 0;
+  /** Calls whose changes were taken. */
+  #taken = 0;
+
+  /** @param wake makes the reader read */
+  constructor(wake: () => void) {
+    this.#wake = wake;
+  }
 
   /** Somebody watches. Until somebody does, nothing is kept. */
   get isWanted(): boolean {
@@ -55,9 +66,10 @@ export class OwnChanges {
     this.forget();
   }
 
-  /** A call with commits is being sent. */
+  /** A call with commits is being sent. The reader sends its next read right behind it, without waiting for a message. */
   countCall(): void {
     this.#calls++;
+    if (this.#isWanted) this.#wake();
   }
 
   /** The changes of a commit as watches get them; undefined for one that only Redis can tell. To be called before it is sent. */
@@ -85,6 +97,8 @@ export class OwnChanges {
     versions: readonly (Version | undefined)[],
   ): void {
     if (!this.#isWanted) return;
+    // A call that had to be repeated is carried out after the read that was sent behind it.
+    if (this.#taken >= this.#calls) this.#wake();
     let at = 0;
     for (const { silent } of actors) {
       const draft = drafts[at];
@@ -145,6 +159,7 @@ export class OwnChanges {
    */
   take(known: KnownShards, calls: number, after: number, upTo: number): FeedEntry[] {
     const taken: OwnEntry[] = [];
+    this.#taken = calls;
     this.#waiting = this.#waiting.filter((entry) => {
       if (entry.version <= after) return false;
       if (entry.call > calls || entry.version > upTo || !known.has(entry.shard)) return true;

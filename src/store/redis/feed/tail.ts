@@ -92,17 +92,17 @@ export class FeedTail {
   }
 
   async #run(): Promise<void> {
-    const { wakeups, isClosed } = this.#context;
+    const { wakeups, isClosed, own } = this.#context;
     const { signal } = new AbortController();
     while (this.#watchers > 0 && !isClosed()) {
-      const before = this.#messages;
+      const before = this.#messages + own.calls;
       try {
         await this.#subscribe();
         const found = await this.#readNext();
         if (found > 0) wakeups.wake("feed");
         if (found > 0 && this.#recent > MANY) await wakeups.wait([], PAUSE_MS, signal);
-        // Whatever is committed from now on is followed by a message.
-        if (found >= READ || this.#messages !== before) continue;
+        // Whatever is committed from now on is followed by a message, or is a call of this process.
+        if (found >= READ || this.#messages + own.calls !== before) continue;
       } catch (error) {
         if (error instanceof VersionTooOld) await this.#restart().catch(() => {});
         // Otherwise Redis is away: what was missed is read when it is back.
@@ -111,13 +111,15 @@ export class FeedTail {
       await wakeups.wait(["feed-source"], LOOK_AGAIN_MS, signal);
     }
     this.#isFollowing = false;
-    this.#context.own.end();
+    own.end();
     this.#forgetAll();
   }
 
   #subscribe(): Promise<void> {
-    const { link, keys, wakeups } = this.#context;
-    this.#subscription ??= link.subscribe(keys.feedChannel, () => {
+    const { link, keys, wakeups, own } = this.#context;
+    this.#subscription ??= link.subscribe(keys.feedChannel, (sender) => {
+      // A read was sent behind the call.
+      if (own.isWanted && sender === own.sender) return;
       this.#messages++;
       wakeups.wake("feed-source");
     }).catch((error) => {
