@@ -154,7 +154,7 @@ export class OwnChanges {
   }
 
   /**
-   * Takes the changes of known shards after one version and up to another, in order of their versions.
+   * Takes the changes of known shards after one version and up to another.
    * @param calls only what so many calls wrote
    */
   take(known: KnownShards, calls: number, after: number, upTo: number): FeedEntry[] {

@@ -149,9 +149,7 @@ export class FeedTail {
     if (known.size > 0) await setImmediate();
     if (!areKnown) own.forget();
     if (!own.stillKnows(known, this.#at)) return await this.#readNext(NONE_KNOWN);
-    const found = own.take(known, calls, this.#at, upTo);
-    if (entries.length > 0) found.push(...entries);
-    if (entries.length > 0 && found.length > entries.length) found.sort(byVersion);
+    const found = own.take(known, calls, this.#at, upTo).concat(entries).sort(byVersion);
     this.#keep(found);
     return found.length;
   }
