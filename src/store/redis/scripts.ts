@@ -83,10 +83,8 @@ end
  *
  * KEYS  1 base of the first shard
  * ARGV  1 channel of the feed
- *       2 length of the feed
- *       3 bytes of the feed, roughly
- *       4 layout of the store
- *       5 what the message about the changes says: who made them
+ *       2 what the message about the changes says: who made them
+ *       3 length of the feed, its bytes, roughly, and layout of the store, with spaces between them
  *       then for each commit
  *       1 base of its shard
  *       2 how many arguments follow the list
@@ -116,7 +114,8 @@ end
 export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, concat = redis.call, ARGV, table.concat
-local layout, max_length, max_bytes = arguments[4], tonumber(arguments[2]), tonumber(arguments[3])
+local max_length, max_bytes, layout = string.match(arguments[3], '^(%d+) (%d+) (%d+)$')
+max_length, max_bytes = tonumber(max_length), tonumber(max_bytes)
 
 -- Carries out a command with a part of a list, some arguments at a time. It may be nothing.
 local function in_slices(command, key, list, from, to)
@@ -594,7 +593,7 @@ local function commit(list, argument)
   return reply
 end
 
-local replies, at = {}, 6
+local replies, at = {}, 4
 while arguments[at] do
   base = arguments[at]
   local done, reply = pcall(commit, at + 2, at + 4)
@@ -602,7 +601,7 @@ while arguments[at] do
   replies[#replies + 1] = reply
   at = at + 4 + arguments[at + 1]
 end
-call('PUBLISH', arguments[1], arguments[5])
+call('PUBLISH', arguments[1], arguments[2])
 return replies
 `);
 

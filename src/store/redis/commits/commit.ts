@@ -146,8 +146,8 @@ export class CommitWriter {
     const shards = await shardCount();
     const { layout } = await terms();
     const bytes = Math.ceil(FEED_BYTES / shards);
-    const numbers = [feedLengthOf(feedLength, shards), bytes, layout].map(String);
-    return [keys.feedChannel, ...numbers, own.sender];
+    const numbers = [feedLengthOf(feedLength, shards), bytes, layout];
+    return [keys.feedChannel, own.sender, numbers.join(" ")];
   }
 }
 
