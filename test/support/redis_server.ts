@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import process from "node:process";
 import { freePort } from "./free_port.ts";
 
@@ -86,7 +87,15 @@ export async function startRedisServer(
     start,
     async stop() {
       await kill("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
+      // A child of it that rewrites its log outlives it for a moment, and makes files.
+      for (let tries = 1;; tries++) {
+        try {
+          return rmSync(folder, { recursive: true, force: true });
+        } catch (error) {
+          if (tries === 50) throw error;
+          await setTimeout(100);
+        }
+      }
     },
   };
 }
