@@ -318,7 +318,7 @@ export interface Change {
    * left remains. Absent if there were none. A history always has them; a watch may leave out those of MODIFIED.
    */
   before?: Record<string, string>;
-  /** For MODIFIED without `before`: the index entry that the change replaced. Absent if it left the entry out. */
+  /** For MODIFIED without `before`: the index entry that the change replaced. Absent if it wrote none. */
   indexBefore?: IndexEntry;
   /** The index entry after the change (for DELETED, the last one), even if the change did not touch it. */
   index?: IndexEntry;
