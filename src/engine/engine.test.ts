@@ -134,7 +134,18 @@ describe("a step that waits for an outside job", () => {
     story.end("wf[2].after");
     expect(story.status()).toMatchObject({ phase: "Succeeded", progress: "3/3" });
     expect(() => story.ask({ type: "resume", nodeFieldSelector })).toThrow(
-      "no suspend nodes matching",
+      expect.objectContaining({
+        status: 409,
+        message: `no suspend nodes matching nodeFieldSelector: ${nodeFieldSelector}; ` +
+          "wait has ended already: Succeeded",
+      }),
+    );
+    const unknown = "inputs.parameters.uuid.value=other";
+    expect(() => story.ask({ type: "stop", nodeFieldSelector: unknown })).toThrow(
+      expect.objectContaining({
+        status: 404,
+        message: `no suspend nodes matching nodeFieldSelector: ${unknown}`,
+      }),
     );
   });
 

@@ -30,6 +30,7 @@ const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = 
     /the expression must give true or false, not (.*?)(?=\]?$)/gs,
   ],
   ["", /; write FIELD=VALUE or .*$/gs],
+  ["", /; [^;]* has ended already: \w+$/gs],
   ["Resumed", /Resumed by: map\[[^\]]*\]/g, /Resumed by: .*$/gs],
   ["raw output", /(timed out waiting for the condition: |step \S+: )?raw output parameter/g],
 ];

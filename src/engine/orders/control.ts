@@ -2,7 +2,7 @@
  * Carries out what users ask. The statechart says whether a workflow takes a request now, and which state follows. A request
  * makes the change to the object that the API promises, or is refused and changes nothing; `advance` does what follows.
  */
-import { invalid, notFound, Problem } from "../../base/problem.ts";
+import { invalid, notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { runToEnd } from "../../base/steps.ts";
 import { markHeader } from "../change.ts";
 import type { ControlRequest } from "../command.ts";
@@ -19,14 +19,14 @@ import { enter, stateAfter } from "../life/life.ts";
 import { applyTo, nodesToEnd, parseOutputs } from "./orders.ts";
 import { wake } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
-import type { NodeRecord } from "../records.ts";
+import { isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { conflict, setOutputs, withDefaults } from "../nodes/suspend.ts";
 
 /**
  * Carries out a request.
  * @param prepared What a retry does, if that is known.
- * @throws {Problem} InvalidArgument, FailedPrecondition or NotFound. Nothing has changed then.
+ * @throws {Problem} InvalidArgument, FailedPrecondition, NotFound or Aborted. Nothing has changed then.
  */
 export function control(
   state: WorkflowState,
@@ -144,12 +144,28 @@ function waitingNodes(turn: Turn): NodeRecord[] {
   return waiting.sort((a, b) => a.order - b.order);
 }
 
-/** Waiting nodes that a selector matches, at least one. @throws {Problem} NotFound when there is none */
+/** Ended nodes at which a request that matches no waiting one looks. */
+const MAX_ENDED = 10_000;
+
+/**
+ * Waiting nodes that a selector matches, at least one.
+ * @throws {Problem} NotFound when there is none, Aborted when one has waited: whoever repeats a request whose answer was lost
+ * can tell that from a request that came too early
+ */
 function selected(turn: Turn, selector: string): NodeRecord[] {
   const terms: readonly NodeTerm[] = parseNodeFieldSelector(selector);
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));
-  if (nodes.length === 0) throw noMatch(selector);
-  return nodes;
+  if (nodes.length > 0) return nodes;
+  const refusal = noMatch(selector);
+  let looked = 0;
+  for (const node of turn.state.nodes.values()) {
+    if (node.type !== "Suspend" || !isFulfilled(node)) continue;
+    if (++looked > MAX_ENDED) break;
+    if (!matchesNode(terms, node)) continue;
+    const text = `${refusal.message}; ${node.displayName} has ended already: ${node.phase}`;
+    throw new Problem(ProblemCode.Aborted, text);
+  }
+  throw refusal;
 }
 
 function noMatch(selector: string): Problem {
