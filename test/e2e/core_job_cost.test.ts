@@ -62,7 +62,8 @@ function argumentsOf(line: string): string[] {
   );
 }
 
-test("a job needs three commits with few arguments, bytes and commands", async () => {
+/** A server with a Redis of its own, whose commands are noted. */
+async function setUp() {
   const redis = await startRedisServer();
   cleanUp.push(() => redis.stop());
   const server = await startServer([`--store=${redis.url}`, "--shards=1"]);
@@ -87,6 +88,11 @@ test("a job needs three commits with few arguments, bytes and commands", async (
   };
   // The first one of a template makes the texts that all have in common.
   await run("first");
+  return { server, lines, run };
+}
+
+test("a job needs three commits with few arguments, bytes and commands", async () => {
+  const { lines, run } = await setUp();
   for (let i = 0; i < JOBS; i++) await run(`job-${i}`);
   await expect.poll(() => lines.at(-1)).toContain("PUBLISH");
 
@@ -97,4 +103,35 @@ test("a job needs three commits with few arguments, bytes and commands", async (
   expect(least((cost) => cost.arguments)).toBeLessThanOrEqual(ARGUMENTS);
   expect(least(({ bytes }) => bytes)).toBeLessThanOrEqual(BYTES);
   expect(least(({ commands }) => commands)).toBeLessThanOrEqual(COMMANDS);
+}, 60_000);
+
+test("a watch costs a job one short read for each commit, and no message", async () => {
+  const { server, lines, run } = await setUp();
+  const stop = new AbortController();
+  cleanUp.push(() => stop.abort());
+  const watch = await fetch(`${server.url}/api/v1/workflow-events/core`, { signal: stop.signal });
+  const reader = watch.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = "";
+  const until = async (text: string) => {
+    while (!seen.includes(text)) seen += (await reader?.read())?.value ?? "";
+  };
+  // Of a shard that it has just begun to write to, the server knows nothing yet.
+  for (const name of ["second", "third"]) {
+    await run(name);
+    await until(`"name":"${name}"`);
+  }
+  const [before, since] = [lines.length, performance.now()];
+  for (let i = 0; i < JOBS; i++) {
+    await run(`job-${i}`);
+    await until(`"name":"job-${i}"`);
+  }
+  const calls = lines.slice(before);
+  const countOf = (...words: string[]) =>
+    calls.filter((line) => words.every((word) => line.includes(`"${word}"`))).length;
+  expect(countOf("PUBLISH")).toBe(0);
+  // Once a second it makes sure.
+  const seconds = (performance.now() - since) / 1_000;
+  expect(countOf("HGET", "epoch")).toBeLessThanOrEqual(seconds + 2);
+  expect(countOf("XREAD")).toBeLessThanOrEqual((CALLS + 2) * JOBS);
+  expect(countOf("GET")).toBeLessThanOrEqual((CALLS + 2) * JOBS);
 }, 60_000);

@@ -83,7 +83,8 @@ end
  *
  * KEYS  1 base of the first shard
  * ARGV  1 channel of the feed
- *       2 what the message about the changes says: who made them
+ *       2 what the message about the changes says: who made them, '' if the caller wants to hear it too. Somebody who does not is
+ *         one of those who listen; if there are no others, there is no message
  *       3 length of the feed, its bytes, roughly, and layout of the store, with spaces between them
  *       then for each commit
  *       1 base of its shard
@@ -601,7 +602,9 @@ while arguments[at] do
   replies[#replies + 1] = reply
   at = at + 4 + arguments[at + 1]
 end
-call('PUBLISH', arguments[1], arguments[2])
+-- Each message wakes a process, which costs it more than the question costs here.
+local sender = arguments[2]
+if sender == '' or call('PUBSUB', 'NUMSUB', arguments[1])[2] > 1 then call('PUBLISH', arguments[1], sender) end
 return replies
 `);
 
@@ -623,7 +626,7 @@ return 1
  * Takes the lease of a free or expired shard, or renews the lease of the caller itself, under a new epoch.
  *
  * KEYS  1 base of the shard
- * ARGV  1 replica, 2 term in milliseconds
+ * ARGV  1 replica, 2 term in milliseconds, 3 key that tells that an epoch has changed, '' on a cluster, 4 its new text
  * Returns  0 if another replica holds it; else {epoch, when the lease of a former owner ran out, '' if it gave it back}
  */
 export const ACQUIRE = defineScript(`
@@ -636,6 +639,7 @@ if held and lease[2] ~= ARGV[1] then return 0 end
 local epoch = tonumber(lease[1] or '0') + 1
 redis.call('HDEL', meta, 'session')
 redis.call('HSET', meta, 'epoch', epoch, 'owner', ARGV[1], 'until', time + ARGV[2])
+if ARGV[3] ~= '' then redis.call('SET', ARGV[3], ARGV[4]) end
 local expired = lease[2] and lease[2] ~= ARGV[1] and lease[3]
 return {epoch, expired or ''}
 `);

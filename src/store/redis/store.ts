@@ -3,6 +3,7 @@
  * also on a Redis Cluster. Nothing blocks on a connection: a waiter is woken by a message, and looks by itself once a
  * second in case the message was lost.
  */
+import { randomUUID } from "node:crypto";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore } from "../blob_port.ts";
@@ -201,7 +202,8 @@ function createMembership(
       return names.map((name) => name ?? "").sort();
     },
     async acquire(shard, replica, ttlMs) {
-      const args = [replica, String(Math.ceil(ttlMs))];
+      const epochs = link.isOneServer ? keys.epochs : "";
+      const args = [replica, String(Math.ceil(ttlMs)), epochs, randomUUID()];
       const reply = await link.run(ACQUIRE, keys.shard(shard), args);
       if (!Array.isArray(reply)) return undefined;
       const [epoch, expired] = textsOf(reply);

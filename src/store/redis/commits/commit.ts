@@ -33,8 +33,8 @@ export class CommitWriter {
   readonly #memories = new Map<number, ShardMemory>();
   /** Shards that commit at the same time share a call. */
   readonly #groups: CallBatches<CommitArgs, Outcome>;
-  /** The arguments that all calls have; what they say about the store never changes. */
-  #head: string[] = [];
+  /** What the script must know of the store, which never changes. */
+  #bounds = "";
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -122,7 +122,7 @@ export class CommitWriter {
   async #remember({ shard, epoch }: ShardCommit): Promise<ShardMemory> {
     const { feedLength, feedAgeMs, shardCount, terms, shared } = this.#context;
     const span = feedLengthOf(feedLength, await shardCount());
-    if (this.#head.length === 0) this.#head = await this.#readHead();
+    if (this.#bounds === "") this.#bounds = await this.#readBounds();
     const memory = new ShardMemory(epoch, { span, ms: feedAgeMs / 2 }, await terms(), shared);
     this.#memories.set(shard, memory);
     return memory;
@@ -137,17 +137,19 @@ export class CommitWriter {
   /** Writes commits with one script call; on a cluster they must be of one shard. */
   #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
     const base = commits[0]?.[0] ?? "";
-    this.#context.own.countCall();
-    return this.#context.link.write(COMMIT, base, this.#head.concat(...commits)).then(outcomesOf);
+    const { keys, own, link } = this.#context;
+    own.countCall();
+    const head = [keys.feedChannel, own.sender, this.#bounds];
+    return link.write(COMMIT, base, head.concat(...commits)).then(outcomesOf);
   }
 
-  async #readHead(): Promise<string[]> {
-    const { keys, feedLength, shardCount, terms, own } = this.#context;
+  async #readBounds(): Promise<string> {
+    const { feedLength, shardCount, terms } = this.#context;
     const shards = await shardCount();
     const { layout } = await terms();
     const bytes = Math.ceil(FEED_BYTES / shards);
     const numbers = [feedLengthOf(feedLength, shards), bytes, layout];
-    return [keys.feedChannel, own.sender, numbers.join(" ")];
+    return numbers.join(" ");
   }
 }
 

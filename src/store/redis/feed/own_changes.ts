@@ -32,12 +32,12 @@ export type KnownShards = ReadonlyMap<number, number>;
 export const NONE_KNOWN: KnownShards = new Map();
 
 export class OwnChanges {
-  /** What the messages about its commits say. */
-  readonly sender: string = randomUUID();
+  readonly #name = randomUUID();
   readonly #wake: () => void;
   readonly #shards = new Map<number, OwnShard>();
   #waiting: OwnEntry[] = [];
   #isWanted = false;
+  #listens = false;
   #calls = 0;
   /** Calls whose changes were taken. */
   #taken = 0;
@@ -57,8 +57,18 @@ export class OwnChanges {
     return this.#calls;
   }
 
+  /** What the messages about its commits say; "" while this process may have to hear them itself. */
+  get sender(): string {
+    return this.#isWanted && this.#listens ? this.#name : "";
+  }
+
   begin(): void {
     this.#isWanted = true;
+  }
+
+  /** This process hears the messages about commits. */
+  listens(): void {
+    this.#listens = true;
   }
 
   end(): void {

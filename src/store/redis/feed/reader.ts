@@ -14,7 +14,8 @@ import { withEarlierTexts } from "./earlier_texts.ts";
 import { decodeIndex } from "../index.ts";
 import { byVersion, type FeedEntry } from "./entry.ts";
 import { FEED_FIELD, SHARD_KEY } from "../keys.ts";
-import { FIND, READ_HISTORY } from "../list_scripts.ts";
+import { READ_HISTORY } from "../list_scripts.ts";
+import { readMeta } from "./meta.ts";
 import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
 import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { type Shortening, shorteningOf, wholeKey, wholeParts } from "../texts/short_texts.ts";
@@ -92,25 +93,8 @@ export class FeedReader {
    * @throws {VersionTooOld} when changes after this version are gone
    */
   async assertKept(after: number, bases?: readonly string[]): Promise<void> {
-    const floors = await this.#metaOf(bases ?? await this.basesWithout(), "floor");
+    const floors = await readMeta(this.#context, bases ?? await this.basesWithout(), "floor");
     if (floors.some((floor) => Number(floor ?? 0) > after)) throw new VersionTooOld(String(after));
-  }
-
-  /** Tells whether the shards still have these epochs. The question is sent before this returns. */
-  async haveEpochs(shards: KnownShards): Promise<boolean> {
-    if (shards.size === 0) return true;
-    const { keys } = this.#context;
-    const bases = Array.from(shards.keys(), (shard) => keys.shard(shard));
-    const epochs = Array.from(shards.values(), String);
-    return (await this.#metaOf(bases, "epoch")).every((epoch, at) => epoch === epochs[at]);
-  }
-
-  async #metaOf(bases: readonly string[], field: string): Promise<unknown[]> {
-    const { link } = this.#context;
-    const metas = bases.map((base) => base + SHARD_KEY.meta);
-    return link.isOneServer
-      ? listOf(await link.run(FIND, metas[0] ?? "", ["HGET", field, ...metas]))
-      : await Promise.all(metas.map((key) => link.send(key, ["HGET", key, field])));
   }
 
   /** All changes of one actor after a version. @throws {VersionTooOld} when some of them are gone */

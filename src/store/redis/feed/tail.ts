@@ -5,6 +5,7 @@ import { Recent } from "../../../base/recent.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "../context.ts";
 import { NONE_KNOWN } from "./own_changes.ts";
 import { byVersion, type FeedEntry } from "./entry.ts";
+import { Epochs } from "./epochs.ts";
 import type { FeedReader } from "./reader.ts";
 import { readVersion } from "../version.ts";
 
@@ -27,6 +28,7 @@ const LATELY_MS = 100;
 export class FeedTail {
   readonly #context: RedisContext;
   readonly #reader: FeedReader;
+  readonly #epochs: Epochs;
   readonly #entries = new Recent<FeedEntry>(KEPT_CHANGES, KEPT_SIZE);
   /** Everything after this version, up to `#at`, is among the entries. */
   #floor = 0;
@@ -44,6 +46,7 @@ export class FeedTail {
   constructor(context: RedisContext, reader: FeedReader) {
     this.#context = context;
     this.#reader = reader;
+    this.#epochs = new Epochs(context);
   }
 
   /** Version after which it holds everything. */
@@ -119,10 +122,10 @@ export class FeedTail {
     const { link, keys, wakeups, own } = this.#context;
     this.#subscription ??= link.subscribe(keys.feedChannel, (sender) => {
       // A read was sent behind the call.
-      if (own.isWanted && sender === own.sender) return;
+      if (sender !== "" && sender === own.sender) return;
       this.#messages++;
       wakeups.wake("feed-source");
-    }).catch((error) => {
+    }).then(() => own.listens()).catch((error) => {
       this.#subscription = undefined;
       throw error;
     });
@@ -141,7 +144,7 @@ export class FeedTail {
     // after it. A shard that still has its epoch had it then.
     const { calls } = own;
     const reading = this.#reader.readFrom(bases, this.#at, READ);
-    const asking = this.#reader.haveEpochs(known);
+    const asking = this.#epochs.areStill(known);
     const [{ entries, upTo }, areKnown] = await Promise.all([reading, asking]);
     const isGapPossible = entries.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
     if (isGapPossible) await this.#reader.assertKept(this.#at, bases);

@@ -1,7 +1,10 @@
 /** Watches of replicas that take their own commits as they are see what a watch sees that reads everything from Redis. */
 import fc from "fast-check";
+import { setTimeout } from "node:timers/promises";
+import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ActorChange, Change, Store } from "../../../../src/store/port.ts";
+import { redisKeys } from "../../../../src/store/redis/keys.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
 import { acquired, changeOf, commitOf, entryOf } from "../store_setting.ts";
@@ -24,15 +27,22 @@ afterAll(async () => {
 });
 
 interface Step {
-  /** What happens to the actor, or that the shard goes to the other replica. */
+  /** What happens to the actor, that the shard goes to the other replica, or that nothing happens. */
   what: string;
   shard: number;
   actor: number;
   waits: boolean;
 }
 
+/** Long enough for a watch to read what was written. */
+const PAUSE_MS = 3;
+
 const step: fc.Arbitrary<Step> = fc.record({
-  what: fc.constantFrom("write", "write", "write", "index", "silent", "remove", "move", "template"),
+  what: fc.oneof(
+    { weight: 6, arbitrary: fc.constant("write") },
+    { weight: 3, arbitrary: fc.constant("pause") },
+    { weight: 1, arbitrary: fc.constantFrom("index", "silent", "remove", "move", "template") },
+  ),
   shard: fc.nat(SHARDS - 1),
   actor: fc.nat(4),
   waits: fc.boolean(),
@@ -80,6 +90,10 @@ class World {
   async #step({ what, shard, actor, waits }: Step): Promise<void> {
     const { store, epoch } = this.#ownerOf(shard);
     if (what === "move") return await this.take(shard, 1 - store);
+    if (what === "pause") {
+      await setTimeout(PAUSE_MS);
+      return;
+    }
     const number = ++this.#count;
     if (what === "template") {
       this.shown++;
@@ -146,7 +160,7 @@ async function compare(world: World, steps: readonly Step[], signal: AbortSignal
 }
 
 test("whoever writes, each watch shows all changes, in order, as they were", async () => {
-  const steps = fc.array(step, { minLength: 5, maxLength: 60 });
+  const steps = fc.array(step, { minLength: 20, maxLength: 90 });
   await fc.assert(
     fc.asyncProperty(steps, async (steps) => {
       const world = new World();
@@ -162,3 +176,42 @@ test("whoever writes, each watch shows all changes, in order, as they were", asy
     { numRuns: 25 },
   );
 }, 120_000);
+
+test("a shard that an older program has taken is read again after a pause", async () => {
+  const [own, other] = stores as [Store, Store];
+  const client = createClient({ url: redis.url });
+  await client.connect();
+  const { epochs } = redisKeys("sluice:");
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const create = (store: Store, epoch: number, name: string) => {
+    const id = `wf/a/${name}`;
+    const index = entryOf(id, { uid: `uid-${id}` });
+    const change = changeOf(id, { put: { h: "{}" }, create: true, index });
+    return store.shards.commit(commitOf(0, epoch, { actors: [change] }));
+  };
+  const read = async () => {
+    for await (const changes of own.query.watch(await own.query.version(), stop.signal)) {
+      for (const { id } of changes) seen.push(id);
+    }
+  };
+  try {
+    const lease = await own.membership.acquire(0, "own", 1);
+    void read();
+    // Of a shard that it has just begun to write to, it knows nothing yet.
+    for (const name of ["first", "second", "third"]) {
+      await create(own, lease?.epoch ?? 0, name);
+      await expect.poll(() => seen.at(-1)).toBe(`wf/a/${name}`);
+    }
+    const text = await client.get(epochs);
+    const taken = await acquired(other, 0, "other");
+    await client.set(epochs, text ?? "");
+    await setTimeout(1_100);
+    await create(other, taken, "fourth");
+    await expect.poll(() => seen.at(-1), { timeout: 3_000 }).toBe("wf/a/fourth");
+    await other.membership.release({ shard: 0, epoch: taken });
+  } finally {
+    stop.abort();
+    client.destroy();
+  }
+}, 20_000);
