@@ -34,6 +34,7 @@ export class Epochs {
   }
 
   #cover(shards: KnownShards): boolean {
+    if (shards === this.#sure) return true;
     for (const [shard, epoch] of shards) if (this.#sure.get(shard) !== epoch) return false;
     return true;
   }
@@ -47,7 +48,7 @@ export class Epochs {
     const expected = Array.from(shards.values(), String);
     if (!epochs.every((epoch, at) => epoch === expected[at])) return false;
     this.#text = text;
-    this.#sure = new Map(shards);
+    this.#sure = shards;
     this.#askedAt = askedAt;
     return true;
   }

@@ -35,6 +35,10 @@ export class OwnChanges {
   readonly #name = randomUUID();
   readonly #wake: () => void;
   readonly #shards = new Map<number, OwnShard>();
+  /** The last answer of `knownAfter` with all shards, as long as nothing else is known of them. */
+  #known: KnownShards | undefined;
+  /** All of its changes are known after this version. */
+  #knownSince = 0;
   #waiting: OwnEntry[] = [];
   #isWanted = false;
   #listens = false;
@@ -118,6 +122,7 @@ export class OwnChanges {
       const isTold = silent || draft !== undefined;
       if (known?.epoch !== epoch || !isTold) {
         this.#shards.set(shard, { epoch, since: Number(version) });
+        this.#known = undefined;
       } else if (!silent && draft !== undefined) {
         draft.version = version;
         this.#keep(draft, shard);
@@ -136,6 +141,7 @@ export class OwnChanges {
 
   /** What happened in a shard is no longer known; in all of them by default. */
   forget(shard?: number): void {
+    this.#known = undefined;
     if (shard !== undefined) {
       this.#shards.delete(shard);
     } else {
@@ -144,18 +150,24 @@ export class OwnChanges {
     }
   }
 
-  /** Shards all of whose changes after a version are known. */
+  /** Shards all of whose changes after a version are known. The same map as long as that stays as it is. */
   knownAfter(version: number): KnownShards {
+    if (this.#known !== undefined && this.#knownSince <= version) return this.#known;
     const known = new Map<number, number>();
+    let latest = 0;
     for (const [shard, { epoch, since }] of this.#shards) {
+      latest = Math.max(latest, since);
       if (since <= version) known.set(shard, epoch);
       if (known.size === MAX_KNOWN) break;
     }
+    this.#known = latest <= version ? known : undefined;
+    this.#knownSince = latest;
     return known;
   }
 
   /** Tells whether all changes of these after a version are still known, in the same epochs. */
   stillKnows(known: KnownShards, version: number): boolean {
+    if (known === this.#known) return true;
     for (const [shard, epoch] of known) {
       const now = this.#shards.get(shard);
       if (now?.epoch !== epoch || now.since > version) return false;
