@@ -182,7 +182,7 @@ function createMembership(
   context: RedisContext,
   shardCount: (wish?: number) => Promise<number>,
 ): Membership {
-  const { link, keys, feedAgeMs } = context;
+  const { link, keys, feedAgeMs, own } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -216,9 +216,13 @@ function createMembership(
         keys.shard(shard),
         String(epoch),
       ]);
-      return leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
+      const lost = leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
+      for (const shard of lost) own.forget(shard);
+      return lost;
     },
     async release({ shard, epoch }) {
+      // Whoever takes it next may be an older program, see `Epochs`.
+      own.forget(shard);
       await link.run(RELEASE, keys.shard(shard), [String(epoch)]);
     },
   };

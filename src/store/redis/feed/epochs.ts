@@ -1,7 +1,7 @@
 /**
  * Asks whether shards still have their epochs, on one server. Whoever changes an epoch changes one text, too, so to ask for that
- * text is enough as long as it stays the same. An older program leaves it as it is: therefore all epochs are asked for now and
- * then, and at once after a pause, in which such a program may have taken a shard.
+ * text is enough as long as it stays the same. An older program leaves it as it is. It can take a shard only after it was given
+ * back, which is noted, or when its lease has run out: therefore all epochs are asked for after a pause, and now and then.
  */
 import type { RedisContext } from "../context.ts";
 import { readMeta } from "./meta.ts";
