@@ -602,9 +602,13 @@ while arguments[at] do
   replies[#replies + 1] = reply
   at = at + 4 + arguments[at + 1]
 end
--- Each message wakes a process, which costs it more than the question costs here.
+-- Each message wakes a process, which costs it more than the question costs here. All is written by now, so nothing may fail.
+local function has_others()
+  local heard = redis.pcall('PUBSUB', 'NUMSUB', arguments[1])
+  return heard.err or heard[2] > 1
+end
 local sender = arguments[2]
-if sender == '' or call('PUBSUB', 'NUMSUB', arguments[1])[2] > 1 then call('PUBLISH', arguments[1], sender) end
+if sender == '' or has_others() then call('PUBLISH', arguments[1], sender) end
 return replies
 `);
 
