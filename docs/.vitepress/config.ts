@@ -49,8 +49,7 @@ export default {
       // Double braces are template variables here, not Vue's.
       for (const name of ["text", "code_inline", "html_inline"]) {
         const rule = md.renderer.rules[name];
-        md.renderer.rules[name] = (...given) =>
-          (rule?.(...given) ?? "").replaceAll("{{", "&#123;&#123;");
+        md.renderer.rules[name] = (...given) => (rule?.(...given) ?? "").replaceAll("{{", "&#123;&#123;");
       }
     },
   },
@@ -70,39 +69,33 @@ export default {
     ],
     sidebar: [
       group("Start", [{ text: "Sluice", link: "/" }, ...pagesOf("docs/tutorials")]),
-      group(
-        "Use",
-        [
-          "docs/packages.md",
-          "docs/clients.md",
-          "docs/events.md",
-          "docs/callbacks.md",
-          "docs/webhooks.md",
-          "docs/ui.md",
-          "docs/expressions.md",
-          "docs/testing-workflows.md",
-          "docs/argo-ui.md",
-        ].map(page),
-      ),
-      group(
-        "Run",
-        [
-          "docs/image.md",
-          "docs/executors.md",
-          "docs/kubernetes.md",
-          "docs/growing.md",
-          "docs/archive-store.md",
-          "docs/coming-from-argo.md",
-          "docs/history.md",
-          "docs/upgrading.md",
-          "docs/authentication.md",
-          "docs/observability.md",
-          "docs/guarantees.md",
-          "docs/runbook.md",
-          "docs/performance.md",
-          "SECURITY.md",
-        ].map(page),
-      ),
+      group("Use", [
+        "docs/packages.md",
+        "docs/clients.md",
+        "docs/events.md",
+        "docs/callbacks.md",
+        "docs/webhooks.md",
+        "docs/ui.md",
+        "docs/expressions.md",
+        "docs/testing-workflows.md",
+        "docs/argo-ui.md",
+      ].map(page)),
+      group("Run", [
+        "docs/image.md",
+        "docs/executors.md",
+        "docs/kubernetes.md",
+        "docs/growing.md",
+        "docs/archive-store.md",
+        "docs/coming-from-argo.md",
+        "docs/history.md",
+        "docs/upgrading.md",
+        "docs/authentication.md",
+        "docs/observability.md",
+        "docs/guarantees.md",
+        "docs/runbook.md",
+        "docs/performance.md",
+        "SECURITY.md",
+      ].map(page)),
       group("Reference", [
         page("docs/api.md"),
         page("docs/variables.md"),

@@ -87,7 +87,7 @@ export async function startRedisServer(
     start,
     async stop() {
       await kill("SIGKILL");
-      // A child of it that rewrites its log outlives it for a moment, and makes files.
+      // A child of it that rewrites its log outlives it for a moment, and makes files. Deno knows no `maxRetries`.
       for (let tries = 1;; tries++) {
         try {
           return rmSync(folder, { recursive: true, force: true });

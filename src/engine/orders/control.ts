@@ -144,9 +144,6 @@ function waitingNodes(turn: Turn): NodeRecord[] {
   return waiting.sort((a, b) => a.order - b.order);
 }
 
-/** Ended nodes at which a request that matches no waiting one looks. */
-const MAX_ENDED = 10_000;
-
 /**
  * Waiting nodes that a selector matches, at least one.
  * @throws {Problem} NotFound when there is none, Aborted when one has waited: whoever repeats a request whose answer was lost
@@ -157,15 +154,24 @@ function selected(turn: Turn, selector: string): NodeRecord[] {
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));
   if (nodes.length > 0) return nodes;
   const refusal = noMatch(selector);
+  const ended = endedMatch(turn, terms);
+  if (ended === undefined) throw refusal;
+  const text = `${refusal.message}; ${ended.displayName} has ended already: ${ended.phase}`;
+  throw new Problem(ProblemCode.Aborted, text);
+}
+
+/** Ended suspend nodes at which a request that matches no waiting one looks. */
+const MAX_ENDED = 10_000;
+
+/** The first suspend node that has ended and that a selector matches. */
+function endedMatch({ state }: Turn, terms: readonly NodeTerm[]): NodeRecord | undefined {
   let looked = 0;
-  for (const node of turn.state.nodes.values()) {
+  for (const node of state.nodes.values()) {
     if (node.type !== "Suspend" || !isFulfilled(node)) continue;
-    if (++looked > MAX_ENDED) break;
-    if (!matchesNode(terms, node)) continue;
-    const text = `${refusal.message}; ${node.displayName} has ended already: ${node.phase}`;
-    throw new Problem(ProblemCode.Aborted, text);
+    if (matchesNode(terms, node)) return node;
+    if (++looked === MAX_ENDED) return undefined;
   }
-  throw refusal;
+  return undefined;
 }
 
 function noMatch(selector: string): Problem {

@@ -29,11 +29,13 @@ export class Epochs {
     const { link, keys } = this.#context;
     const isRecent = performance.now() - this.#askedAt < SURE_MS;
     const text = await link.send(keys.epochs, ["GET", keys.epochs]);
-    return isRecent && text !== null && text === this.#text && this.#cover(shards) ||
-      await this.#askAll(shards, text);
+    const isSame = text !== null && text === this.#text;
+    if (isRecent && isSame && this.#covers(shards)) return true;
+    return await this.#askAll(shards, text);
   }
 
-  #cover(shards: KnownShards): boolean {
+  /** Tells whether these are among those asked for. */
+  #covers(shards: KnownShards): boolean {
     if (shards === this.#sure) return true;
     for (const [shard, epoch] of shards) if (this.#sure.get(shard) !== epoch) return false;
     return true;

@@ -33,8 +33,6 @@ const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
 export class FeedReader {
   readonly #context: RedisContext;
   readonly #readChange: ReturnType<typeof changeReader>;
-  /** The last answer of `basesWithout`. */
-  #without: { except?: KnownShards; bases: readonly string[] } = { bases: [] };
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -81,14 +79,12 @@ export class FeedReader {
   }
 
   /** Bases of the manifests and of all shards except some. */
-  async basesWithout(except: KnownShards = NONE_KNOWN): Promise<readonly string[]> {
+  async basesWithout(except: KnownShards = NONE_KNOWN): Promise<string[]> {
     const { keys } = this.#context;
-    if (except === this.#without.except) return this.#without.bases;
     const bases = [keys.manifests];
     for (let shard = await this.#context.shardCount() - 1; shard >= 0; shard--) {
       if (!except.has(shard)) bases.push(keys.shard(shard));
     }
-    this.#without = { except, bases };
     return bases;
   }
 
