@@ -22,10 +22,14 @@ const { values, positionals } = readOptions(USAGE, {
   },
 });
 
+let isInterrupted = false;
 /** Ends a run that somebody interrupts. */
 const interrupted = new Promise<never>((_, reject) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => reject(new Error(`Ended by ${signal}`)));
+    process.once(signal, () => {
+      isInterrupted = true;
+      reject(new Error(`Ended by ${signal}`));
+    });
   }
 });
 interrupted.catch(() => {});
@@ -82,6 +86,9 @@ if (values.list) {
 }
 
 const failed: string[] = [];
-for (const scenario of chosen()) if (!await runOne(scenario)) failed.push(scenario.name);
+for (const scenario of chosen()) {
+  if (!await runOne(scenario)) failed.push(scenario.name);
+  if (isInterrupted) break;
+}
 console.log(failed.length === 0 ? "\nall held" : `\nfailed: ${failed.join(", ")}`);
 process.exit(failed.length === 0 ? 0 : 1);

@@ -36,6 +36,7 @@ export class Arena {
   readonly #servers: ServerProcess[] = [];
   /** Indexes of servers that can't answer now. */
   readonly #down = new Set<number>();
+  #hasEnded = false;
 
   constructor(run: ChaosRun, flags: string[]) {
     this.#run = run;
@@ -98,8 +99,10 @@ export class Arena {
   async restart(index: number, variant?: ServerVariant, more: string[] = []): Promise<void> {
     const before = this.#servers[index];
     const port = before === undefined ? [] : [`--port=${before.port}`];
-    this.#servers[index] = await startServer([...this.#flags, ...more, ...port], variant);
+    const server = await startServer([...this.#flags, ...more, ...port], variant);
+    this.#servers[index] = server;
     this.#down.delete(index);
+    if (this.#hasEnded) await server.kill();
   }
 
   async kill(index: number): Promise<void> {
@@ -123,8 +126,9 @@ export class Arena {
     this.#down.delete(index);
   }
 
-  /** Kills all of them. */
+  /** Kills all of them, also those that are only starting. */
   async end(): Promise<void> {
+    this.#hasEnded = true;
     await Promise.all(this.#servers.map((server) => server.kill()));
   }
 }

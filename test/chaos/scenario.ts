@@ -35,6 +35,9 @@ export interface Outcome {
   figures: Record<string, number | string>;
 }
 
+/** How long what an interrupted scenario still starts is waited for. */
+const LAST_STARTS_MS = 5_000;
+
 /**
  * Runs a scenario and cleans up.
  * @param interrupted rejects when the run must end early
@@ -45,8 +48,8 @@ export async function runScenario(
   interrupted: Promise<never> = new Promise(() => {}),
 ): Promise<Outcome> {
   const cleaning: (() => unknown)[] = [];
+  const running = scenario.run({ ...options, onEnd: (clean) => cleaning.push(clean) });
   try {
-    const running = scenario.run({ ...options, onEnd: (clean) => cleaning.push(clean) });
     const outcome = await Promise.race([running, interrupted]);
     const { done, wanted } = outcome.alive;
     if (done < wanted) {
@@ -54,8 +57,15 @@ export async function runScenario(
     }
     return outcome;
   } finally {
-    for (const clean of cleaning.reverse()) await clean();
+    await cleanAll(cleaning);
+    // One that was interrupted goes on until it misses its servers, and may start others meanwhile.
+    await Promise.race([running.catch(() => {}), wait(LAST_STARTS_MS)]);
+    await cleanAll(cleaning);
   }
+}
+
+async function cleanAll(cleaning: (() => unknown)[]): Promise<void> {
+  for (let clean = cleaning.pop(); clean !== undefined; clean = cleaning.pop()) await clean();
 }
 
 export const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
