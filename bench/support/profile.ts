@@ -1,4 +1,5 @@
 /** Where the time of a process goes, by the profiler of V8, asked over its inspector. */
+import { openInspector } from "./inspector.ts";
 
 interface CallFrame {
   functionName: string;
@@ -36,26 +37,13 @@ const PARTS: readonly [part: string, paths: readonly string[]][] = [
 
 /** Records while something runs. */
 export async function recordProfile(port: number, run: () => Promise<unknown>): Promise<Profile> {
-  const list = await (await fetch(`http://127.0.0.1:${port}/json/list`)).json();
-  const socket = new WebSocket(list[0].webSocketDebuggerUrl);
-  await new Promise((done) => socket.addEventListener("open", done, { once: true }));
-  const waiting = new Map<number, (result: unknown) => void>();
-  socket.addEventListener("message", ({ data }) => {
-    const { id, result } = JSON.parse(String(data));
-    waiting.get(id)?.(result);
-  });
-  let last = 0;
-  const ask = (method: string, params: unknown = {}) =>
-    new Promise<unknown>((done) => {
-      waiting.set(++last, done);
-      socket.send(JSON.stringify({ id: last, method, params }));
-    });
-  await ask("Profiler.enable");
-  await ask("Profiler.setSamplingInterval", { interval: INTERVAL_US });
-  await ask("Profiler.start");
+  const inspector = await openInspector(port);
+  await inspector.ask("Profiler.enable");
+  await inspector.ask("Profiler.setSamplingInterval", { interval: INTERVAL_US });
+  await inspector.ask("Profiler.start");
   await run();
-  const { profile } = await ask("Profiler.stop") as { profile: Profile };
-  socket.close();
+  const { profile } = await inspector.ask("Profiler.stop") as { profile: Profile };
+  inspector.close();
   return profile;
 }
 
