@@ -4,6 +4,7 @@
  */
 import {
   call,
+  callOnce,
   type EventWorkflow,
   listEventWorkflows,
   prepare,
@@ -34,8 +35,8 @@ export interface EventLoadOptions {
   reliableUrl?(): string;
   perSecond: number;
   /**
-   * Each post has a connection of its own. Deno's client sends a request again by itself when a connection that it used
-   * before breaks, which matters where another process answers on the same port. @default {false}
+   * Each post is sent once, on a connection of its own: where another process answers on the same port, one that the client
+   * sends again by itself is another event. @default {false}
    */
   connectsAnew?: boolean;
   /** @default true; false leaves the workflows waiting */
@@ -208,10 +209,7 @@ export class EventLoad {
 
   async #post(n: number): Promise<void> {
     const isKeyed = n % KEYED === 0;
-    const headers: Record<string, string> = {
-      ...(isKeyed && { "idempotency-key": `load-${n}` }),
-      ...(this.#options.connectsAnew && { connection: "close" }),
-    };
+    const headers: Record<string, string> = isKeyed ? { "idempotency-key": `load-${n}` } : {};
     this.told.set(n, 0);
     for (let attempt = 0;; attempt++) {
       const status = await this.#postOnce(n, headers);
@@ -225,8 +223,9 @@ export class EventLoad {
   }
 
   async #postOnce(n: number, headers: Record<string, string>): Promise<number> {
+    const send = this.#options.connectsAnew === true ? callOnce : call;
     try {
-      const { status, headers: answer } = await call(
+      const { status, headers: answer } = await send(
         this.#options.url(),
         "POST",
         EVENTS,

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
-import { call } from "../support/event_ledger.ts";
+import { call, callOnce } from "../support/event_ledger.ts";
 import { freePort } from "../support/free_port.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { isAlive, ProcessGroup, until } from "../support/server_processes.ts";
@@ -95,7 +95,7 @@ test("the work is spread over all processes, and each is named", async () => {
   }
   const seen = new Set<unknown>();
   await until(async () => {
-    const { body } = await call(server.url, "GET", "/readyz", undefined, { connection: "close" });
+    const { body } = await callOnce(server.url, "GET", "/readyz");
     seen.add(body["process"]);
     return seen.size === 2;
   }, "one process never answers");

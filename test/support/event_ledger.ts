@@ -3,6 +3,8 @@
  * posted once, and in the end the workflows are counted for each binding and number.
  */
 
+import { request } from "node:http";
+
 const JSON_TYPE = { "content-type": "application/json" };
 
 /** The answer to one post: a status, or 0 without an answer. */
@@ -35,6 +37,46 @@ export async function call(
     clearTimeout(timer);
     asked.catch(() => {});
   }
+}
+
+/**
+ * The same on a connection of its own, and sent once whatever becomes of that. Deno's `fetch` sends a request again by itself
+ * when a kept connection breaks, and takes a kept one also for a request that says `connection: close`.
+ */
+export function callOnce(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  timeoutMs = 20_000,
+): ReturnType<typeof call> {
+  const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof call>>>();
+  const sent = request(base + path, {
+    method,
+    agent: false,
+    headers: { ...JSON_TYPE, ...headers },
+    signal: AbortSignal.timeout(timeoutMs),
+  }, (response) => {
+    let text = "";
+    response.setEncoding("utf8");
+    response.on("data", (part) => text += part);
+    response.once("error", reject);
+    response.once("end", () => {
+      // Of an answer that broke off, nothing is read.
+      if (!response.complete) return;
+      const given = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+      resolve({
+        status: response.statusCode ?? 0,
+        body: JSON.parse(text),
+        headers: new Headers(Object.fromEntries(given)),
+      });
+    });
+    response.once("close", () => reject(new Error(`${path}: the answer broke off`)));
+  });
+  sent.once("error", reject);
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  return promise;
 }
 
 /** Stores a template whose workflows wait, and bindings as `name → spec`. */
