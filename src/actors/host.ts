@@ -152,7 +152,10 @@ export class Host implements WorkflowHost {
       onDescription: (from, question, facts) => this.#survey.hear(from, question, facts),
     }, this.#stop.signal);
     const { neighbours, clock } = this.#deps;
-    if (neighbours !== undefined) serveNeighbours(neighbours, { shards: this.#shards, clock });
+    if (neighbours !== undefined) {
+      serveNeighbours(neighbours, { shards: this.#shards, clock });
+      neighbours.onGone((replica) => void this.#membership.gone(replica));
+    }
     this.#membership.start(this.#shards.total);
     this.#reading = this.#reader.run();
   }

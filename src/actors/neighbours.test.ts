@@ -25,6 +25,7 @@ class Machine {
   readonly clock = new ManualClock();
   readonly store = openMemoryStore({ now: () => this.clock.now() });
   readonly #takes = new Map<string, Parameters<Neighbours["serve"]>[0]>();
+  readonly #hearsGone = new Map<string, Parameters<Neighbours["onGone"]>[0]>();
   readonly hosts = new Map<string, Host>();
   way: Way = "whole";
   asked = 0;
@@ -64,11 +65,18 @@ class Machine {
   kill(name: string): void {
     this.hosts.get(name)?.halt();
     this.#takes.delete(name);
+    this.#hearsGone.delete(name);
+  }
+
+  /** The others hear that it has ended. */
+  tellGone(name: string): void {
+    for (const hear of this.#hearsGone.values()) hear(name);
   }
 
   #neighboursOf(name: string): Neighbours {
     return {
       serve: (take) => void this.#takes.set(name, take),
+      onGone: (hear) => void this.#hearsGone.set(name, hear),
       ask: (other, question, hear) => {
         const take = this.#takes.get(other);
         if (take === undefined) return false;
@@ -177,6 +185,20 @@ test("a command that is lost with a neighbour is applied once, when its shard ha
   expect(machine.appended).toBe(1);
   await machine.clock.advance(10_000);
   expect(await machine.count(name)).toBe(1);
+});
+
+test("the shards of a neighbour that has ended go to others before its leases run out", async () => {
+  const { a, b, name } = await twoReplicas();
+  await send(b, name, "submit");
+  machine.kill("b");
+  await settle();
+  expect(a.owned).toBeLessThan(SHARDS);
+  machine.tellGone("b");
+  await settle();
+  await machine.clock.advance(0);
+  expect(a.owned).toBe(SHARDS);
+  expect(a.replicas).toEqual(["a"]);
+  expect((await send(a, name, "add")).count).toBe(1);
 });
 
 test("a command that was applied before its neighbour was lost is not applied again", async () => {

@@ -18,6 +18,8 @@ export interface Neighbours {
   ask(replica: string, question: Json, hear: (answer: Json | undefined) => void): boolean;
   /** @param take answers their questions, each once */
   serve(take: (question: Json, answer: (answer: Json) => void) => void): void;
+  /** @param hear hears the name of one that has ended, however it did */
+  onGone(hear: (replica: string) => void): void;
 }
 
 /** Says in place of a result that the command was certainly not applied. */

@@ -24,6 +24,7 @@ export class Link {
   readonly #known = new Set<string>();
   #server: Server | undefined;
   #take: TakeQuestion = () => {};
+  #hearGone: (name: string) => void = () => {};
 
   /** Begins to take connections of neighbours at a path. */
   listen(path: string): Promise<void> {
@@ -44,6 +45,16 @@ export class Link {
   /** @param take answers the questions of neighbours */
   serve(take: TakeQuestion): void {
     this.#take = take;
+  }
+
+  /** @param hear hears the name of a neighbour whose process has ended: it does nothing any more */
+  onGone(hear: (name: string) => void): void {
+    this.#hearGone = hear;
+  }
+
+  /** The process of a neighbour has ended, as whoever started it has seen. A broken connection alone would not say so. */
+  gone(name: string): void {
+    this.#hearGone(name);
   }
 
   /** Learns where neighbours listen, by name, and connects to those that are new. */

@@ -17,6 +17,8 @@ export type ToProcess =
   | { type: "all-ready" }
   /** Sockets of the other processes, by name. */
   | { type: "neighbours"; sockets: Record<string, string> }
+  /** The process of this name has ended. */
+  | { type: "gone"; name: string }
   /** Send your own page of metrics. */
   | { type: "ask-page"; id: number }
   /** The page of all processes, as the process asked. */

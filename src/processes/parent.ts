@@ -90,7 +90,7 @@ class Parent {
   #ended(number: number, place: Place, status: number): void {
     const { clock, log } = this.#options;
     place.child = undefined;
-    place.known = undefined;
+    this.#tellGone(place);
     const livedMs = clock.monotonic() - place.startedAt;
     const decision = this.#supervision.ended(number, status, livedMs);
     switch (decision.type) {
@@ -110,6 +110,14 @@ class Parent {
       case "end":
         this.#end(decision.status);
     }
+  }
+
+  /** Tells the others, so that they need not wait until its leases run out. */
+  #tellGone(place: Place): void {
+    const { known } = place;
+    place.known = undefined;
+    if (known === undefined) return;
+    for (const { child } of this.#places.values()) child?.send({ type: "gone", name: known.name });
   }
 
   #stop(): void {

@@ -55,6 +55,16 @@ test("a process whose parent says nothing shows its own metrics", async () => {
   expect(await page).toContain('m{sluice_process="2"} 1');
 });
 
+test("a process hears which of the others has ended", () => {
+  const { seat, tell } = seatWithParent();
+  const gone: string[] = [];
+  // Before anybody listens, nobody needs to know.
+  tell({ type: "gone", name: "early" });
+  seat.link.onGone((name) => void gone.push(name));
+  tell({ type: "gone", name: "host-7" });
+  expect(gone).toEqual(["host-7"]);
+});
+
 test("a process hears when all are ready", async () => {
   const { seat, tell } = seatWithParent();
   let heard = false;

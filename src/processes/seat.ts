@@ -103,6 +103,8 @@ export class Seat {
         return this.#allReady.resolve();
       case "neighbours":
         return this.link.meet(message.sockets);
+      case "gone":
+        return this.link.gone(message.name);
       case "ask-page":
         return this.#channel.send({ type: "page", id: message.id, text: this.#ownPage() });
     }

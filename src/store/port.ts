@@ -53,7 +53,7 @@ export interface Membership {
   shardCount(wish: number): Promise<number>;
   /** Announces a replica as alive for `ttlMs`, and sees who lives. */
   heartbeat(replica: string, ttlMs: number): Promise<Alive>;
-  /** Withdraws the announcement at once. */
+  /** Withdraws the announcement at once, and frees the leases that the replica still has. It may have ended without a word. */
   leave(replica: string): Promise<void>;
   /** Names of the live replicas, sorted. */
   replicas(): Promise<string[]>;

@@ -79,6 +79,17 @@ export class Membership {
     this.#machines[lease.shard]?.send({ type: "lose", epoch: lease.epoch });
   }
 
+  /** A replica is known to have ended. Its shards go to others at once, before its leases run out. */
+  async gone(replica: string): Promise<void> {
+    const { store, log } = this.#deps;
+    try {
+      await store.leave(replica);
+    } catch (cause) {
+      log.warn({ err: cause, replica }, "the leases of a replica that ended will run out");
+    }
+    this.rebalance();
+  }
+
   /** Drains and gives back all shards, then leaves. */
   async leave(): Promise<void> {
     const { store, replica, log, nudge } = this.#deps;

@@ -78,6 +78,9 @@ function createMembership(state: MemoryState): Membership {
     },
     leave(replica) {
       state.replicas.delete(replica);
+      for (const shard of state.shards.values()) {
+        if (shard.owner === replica) shard.owner = undefined;
+      }
       return Promise.resolve();
     },
     replicas: () => Promise.resolve(replicas()),

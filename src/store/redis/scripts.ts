@@ -700,6 +700,24 @@ return 1
 `);
 
 /**
+ * Gives back the leases of a replica that is gone. On a cluster the shards share a slot.
+ *
+ * KEYS  1 base of the first shard
+ * ARGV  1 replica, then the base of each shard
+ * Returns  for each 1, or 0 if the replica does not have its lease
+ */
+export const FREE = defineScript(`
+local freed = {}
+for i = 2, #ARGV do
+  local meta = ARGV[i] .. '${SHARD_KEY.meta}'
+  local is_its = redis.call('HGET', meta, 'owner') == ARGV[1]
+  if is_its then redis.call('HDEL', meta, 'owner', 'until') end
+  freed[i - 1] = is_its and 1 or 0
+end
+return freed
+`);
+
+/**
  * Opens a store, which is created if there is none yet.
  *
  * KEYS  1 key that says what the store is like: a hash, in layout 1 just the number of shards. A program that knows only

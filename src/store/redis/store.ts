@@ -24,6 +24,7 @@ import { RedisQuery } from "./query.ts";
 import { listOf, textsOf } from "./replies.ts";
 import {
   ACQUIRE,
+  FREE,
   HEARTBEAT,
   OPEN,
   PUT_BLOB,
@@ -195,6 +196,8 @@ function createMembership(
       return { replicas: names.map(String).sort(), now: Number(time) };
     },
     async leave(replica) {
+      const shards = Array.from({ length: await shardCount() }, (_, shard) => ({ shard }));
+      await askShards(context, FREE, [replica], shards, ({ shard }) => [keys.shard(shard)]);
       await link.send(keys.replicas, ["ZREM", keys.replicas, replica]);
     },
     async replicas() {

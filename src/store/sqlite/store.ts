@@ -115,7 +115,10 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
       return { replicas: replicas(), now: now() };
     },
     async leave(replica) {
-      await database.write(() => database.run("DELETE FROM replica WHERE name = ?", replica));
+      await database.write(() => {
+        database.run("DELETE FROM replica WHERE name = ?", replica);
+        database.run("UPDATE shard SET owner = NULL WHERE owner = ?", replica);
+      });
     },
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async replicas() {

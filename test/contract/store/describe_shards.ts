@@ -113,6 +113,30 @@ export function describeShards(open: OpenStore): void {
       expect(await membership.acquire(1, "c", 60_000)).toBeUndefined();
     });
 
+    test("the leases of a replica that has ended are free as soon as somebody says so, and no others", async () => {
+      const { membership, shards } = store();
+      const old = await acquired(store(), 1, "dead");
+      for (const [shard, owner] of [[2, "dead"], [3, "b"], [4, "later"]] as const) {
+        await acquired(store(), shard, owner);
+      }
+      await membership.release({ shard: 2, epoch: 1 });
+      await acquired(store(), 2, "b");
+      await membership.heartbeat("dead", LONG_MS);
+      await membership.leave("dead");
+      // Two neighbours may say so.
+      await membership.leave("dead");
+      expect(await membership.replicas()).toEqual([]);
+      const free: number[] = [];
+      for (const shard of [1, 2, 3, 4]) {
+        if (await membership.acquire(shard, "a", LONG_MS) !== undefined) free.push(shard);
+      }
+      expect(free).toEqual([1]);
+      // If it lives after all, it cannot write.
+      const late = shards.commit(commitOf(1, old, { outboxPut: { o: "1" } }));
+      expect(await failureOf(late)).toBeInstanceOf(StaleEpoch);
+      expect(await membership.renew([{ shard: 1, epoch: old }], "dead", LONG_MS)).toEqual([1]);
+    });
+
     test("of many that want a free shard one gets it", async () => {
       const wishes = Array.from(
         { length: 10 },
