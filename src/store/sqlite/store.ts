@@ -114,12 +114,11 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
       await database.write(() => database.run(sql, replica, now() + ttlMs));
       return { replicas: replicas(), now: now() };
     },
-    async leave(replica) {
-      await database.write(() => {
+    leave: (replica) =>
+      database.write(() => {
         database.run("DELETE FROM replica WHERE name = ?", replica);
         database.run("UPDATE shard SET owner = NULL WHERE owner = ?", replica);
-      });
-    },
+      }),
     // deno-lint-ignore require-await -- so that trouble is a rejection
     async replicas() {
       return replicas();
