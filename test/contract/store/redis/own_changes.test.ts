@@ -1,5 +1,6 @@
 /** Watches of replicas that take their own commits as they are see what a watch sees that reads everything from Redis. */
 import fc from "fast-check";
+import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -162,10 +163,12 @@ async function compare(world: World, steps: readonly Step[], signal: AbortSignal
 test("whoever writes, each watch shows all changes, in order, as they were", async () => {
   const steps = fc.array(step, { minLength: 20, maxLength: 90 });
   await fc.assert(
-    fc.asyncProperty(steps, async (steps) => {
+    fc.asyncProperty(steps, fc.boolean(), async (steps, areSplit) => {
       const world = new World();
       const stop = new AbortController();
-      for (let shard = 0; shard < SHARDS; shard++) await world.take(shard, shard % 2);
+      for (let shard = 0; shard < SHARDS; shard++) {
+        await world.take(shard, areSplit ? shard % 2 : 0);
+      }
       try {
         await compare(world, steps, stop.signal);
       } finally {
@@ -173,9 +176,9 @@ test("whoever writes, each watch shows all changes, in order, as they were", asy
         await world.end();
       }
     }),
-    { numRuns: 25 },
+    { numRuns: Number(process.env["SLUICE_RUNS"] ?? 40) },
   );
-}, 120_000);
+}, 600_000);
 
 test.each([
   ["after it was given back, at once", true, 0],
@@ -233,4 +236,57 @@ test.each([
     }
   },
   20_000,
+);
+
+test(
+  "what another replica writes to a shard that it took is seen in its order, while this one writes to the others",
+  async () => {
+    const [own, other] = stores as [Store, Store];
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const create = (
+      store: Store,
+      { shard, epoch }: Pick<Lease, "shard" | "epoch">,
+      name: string,
+    ) => {
+      const id = `wf/a/taken-${name}`;
+      const index = entryOf(id, { uid: `uid-${id}` });
+      const change = changeOf(id, { put: { h: "{}" }, create: true, index });
+      return store.shards.commit(commitOf(shard, epoch, { actors: [change] }));
+    };
+    const from = await own.query.version();
+    const read = async () => {
+      for await (const changes of own.query.watch(from, stop.signal)) {
+        for (const { id } of changes) seen.push(id.replace("wf/a/taken-", ""));
+      }
+    };
+    void read();
+    const mine = [];
+    for (const shard of [1, 2]) mine.push({ shard, epoch: await acquired(own, shard, "own") });
+    const [first, second] = mine as [Lease, Lease];
+    try {
+      for (let round = 0; round < 40; round++) {
+        const lease = await own.membership.acquire(0, "own", 1);
+        if (lease === undefined) throw new Error("Somebody has the shard");
+        // So that it knows all shards, and is sure of their epochs.
+        for (const name of ["a", "b"]) {
+          await create(own, lease, `${round}${name}0`);
+          await create(own, first, `${round}${name}1`);
+          await create(own, second, `${round}${name}2`);
+        }
+        await expect.poll(() => seen.at(-1)).toBe(`${round}b2`);
+        const taken = { shard: 0, epoch: await acquired(other, 0, "other") };
+        // At the same time: the message about the one may come after the answer to the other.
+        const both = [create(other, taken, `${round}theirs`), create(own, first, `${round}ours`)];
+        await Promise.all(both);
+        await other.membership.release(taken);
+        const last = () => seen.slice(-2).toSorted();
+        await expect.poll(last).toEqual([`${round}ours`, `${round}theirs`]);
+      }
+    } finally {
+      stop.abort();
+      for (const lease of mine) await own.membership.release(lease);
+    }
+  },
+  60_000,
 );
