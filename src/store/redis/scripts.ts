@@ -85,9 +85,7 @@ end
  * ARGV  1 channel of the feed
  *       2 what the message about the changes says: who made them, '' if the caller wants to hear it too. Somebody who does not is
  *         one of those who listen; if there are no others, there is no message
- *       3 length of the feed, its bytes, roughly, and layout of the store, with spaces between them; if the caller wants to know
- *         what else there may be to watch, two more lines: the key that tells that an epoch has changed, and what is noted about
- *         the manifests
+ *       3 length of the feed, its bytes, roughly, and layout of the store, with spaces between them
  *       then for each commit
  *       1 base of its shard
  *       2 how many arguments follow the list
@@ -113,12 +111,11 @@ end
  *          {'lost'}: the outbox row has another text
  *          {'exists', actor id}: an actor to be created exists
  *          {'error', text}: Redis refused it
- *          then, if the caller wants to know it, {'told', text of that key or '', version of the manifests or '0'}
  */
 export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, concat = redis.call, ARGV, table.concat
-local max_length, max_bytes, layout, watched = string.match(arguments[3], '^(%d+) (%d+) (%d+)(.*)$')
+local max_length, max_bytes, layout = string.match(arguments[3], '^(%d+) (%d+) (%d+)$')
 max_length, max_bytes = tonumber(max_length), tonumber(max_bytes)
 
 -- Carries out a command with a part of a list, some arguments at a time. It may be nothing.
@@ -612,11 +609,6 @@ local function has_others()
 end
 local sender = arguments[2]
 if sender == '' or has_others() then call('PUBLISH', arguments[1], sender) end
-local epochs_key, manifests = string.match(watched, '^\\n(.*)\\n(.*)$')
-if epochs_key then
-  local text, version = redis.pcall('GET', epochs_key), redis.pcall('HGET', manifests, 'version')
-  replies[#replies + 1] = {'told', type(text) == 'string' and text or '', type(version) == 'string' and version or '0'}
-end
 return replies
 `);
 

@@ -11,7 +11,6 @@ import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
 import { type CommitArgs, encodeCommit } from "./commit_args.ts";
-import { SHARD_KEY } from "../keys.ts";
 import { FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
@@ -105,7 +104,7 @@ export class CommitWriter {
 
   #failed({ shard, epoch }: ShardCommit, error: unknown): never {
     this.#memories.delete(shard);
-    this.#context.own.failed(shard);
+    this.#context.own.forget(shard);
     const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
       wasRefused(error);
     if (!isKnown) this.#unknowns.set(shard, epoch);
@@ -140,13 +139,8 @@ export class CommitWriter {
     const base = commits[0]?.[0] ?? "";
     const { keys, own, link } = this.#context;
     own.countCall();
-    const bounds = own.isWanted ? `${this.#bounds}\n${watchedKeys(keys)}` : this.#bounds;
-    const head = [keys.feedChannel, own.sender, bounds];
-    return link.write(COMMIT, base, head.concat(...commits)).then((replies) => {
-      const outcomes = outcomesOf(replies);
-      if (outcomes.length > commits.length) own.told(outcomes.pop() ?? []);
-      return outcomes;
-    });
+    const head = [keys.feedChannel, own.sender, this.#bounds];
+    return link.write(COMMIT, base, head.concat(...commits)).then(outcomesOf);
   }
 
   async #readBounds(): Promise<string> {
@@ -157,11 +151,6 @@ export class CommitWriter {
     const numbers = [feedLengthOf(feedLength, shards), bytes, layout];
     return numbers.join(" ");
   }
-}
-
-/** What tells beside the commits of a process what there is to watch. */
-function watchedKeys({ epochs, manifests }: RedisContext["keys"]): string {
-  return `${epochs}\n${manifests}${SHARD_KEY.meta}`;
 }
 
 function outcomesOf(replies: unknown): Outcome[] {

@@ -23,22 +23,15 @@ export class Epochs {
     this.#context = context;
   }
 
-  /** The epochs were asked for a short while ago. */
-  get isRecent(): boolean {
-    return performance.now() - this.#askedAt < SURE_MS;
-  }
-
-  /** Tells whether the shards had these epochs for sure when the text was this one. */
-  areSure(shards: KnownShards, text: unknown): boolean {
-    return this.isRecent && text !== null && text === this.#text && this.#covers(shards);
-  }
-
   /** Tells whether the shards have these epochs. The question is sent before this returns. */
   async areStill(shards: KnownShards): Promise<boolean> {
     if (shards.size === 0) return true;
     const { link, keys } = this.#context;
+    const isRecent = performance.now() - this.#askedAt < SURE_MS;
     const text = await link.send(keys.epochs, ["GET", keys.epochs]);
-    return this.areSure(shards, text) || await this.#askAll(shards, text);
+    const isSame = text !== null && text === this.#text;
+    if (isRecent && isSame && this.#covers(shards)) return true;
+    return await this.#askAll(shards, text);
   }
 
   /** Tells whether these are among those asked for. */

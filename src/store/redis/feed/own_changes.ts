@@ -1,8 +1,7 @@
 /**
  * What this process has committed lately, for its watches, which need not read it back from Redis. Of a shard that it owns it
- * knows every change after a certain version, as long as the epoch of the shard stays the same. Where it knows all shards, the
- * answer to a commit tells whether anything else has happened. Otherwise the reader asks Redis for the epochs after each read, and
- * has Redis tell the changes of all other shards.
+ * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
+ * after each read, and has Redis tell the changes of all other shards.
  */
 import { randomUUID } from "node:crypto";
 import type { Change, ShardCommit } from "../../port.ts";
@@ -27,16 +26,6 @@ interface OwnShard {
   since: number;
 }
 
-/** What the answer to a call with commits tells beside their outcomes. */
-export interface Told {
-  /** Number of the call. */
-  call: number;
-  /** The text that differs after any change of an epoch. */
-  epochs: string;
-  /** Version of the last change of a manifest. */
-  manifests: number;
-}
-
 /** Shards, and the epoch of each in which this process made all changes. */
 export type KnownShards = ReadonlyMap<number, number>;
 
@@ -52,9 +41,6 @@ export class OwnChanges {
   #knownSince = 0;
   #waiting: OwnEntry[] = [];
   #isWanted = false;
-  #relies = () => false;
-  /** What the last answer told that nobody has looked at. */
-  #told: Told | undefined;
   #listens = false;
   #calls = 0;
   /** Calls whose changes were taken. */
@@ -80,10 +66,8 @@ export class OwnChanges {
     return this.#isWanted && this.#listens ? this.#name : "";
   }
 
-  /** @param relies tells whether the reader will be content with what the answer to a call tells */
-  begin(relies: () => boolean): void {
+  begin(): void {
     this.#isWanted = true;
-    this.#relies = relies;
   }
 
   /** This process hears the messages about commits. */
@@ -93,47 +77,13 @@ export class OwnChanges {
 
   end(): void {
     this.#isWanted = false;
-    this.#told = undefined;
     this.forget();
   }
 
-  /**
-   * A call with commits is being sent. Unless its answer will do, the reader sends its next read right behind it, without waiting for
-   * a message.
-   */
+  /** A call with commits is being sent. The reader sends its next read right behind it, without waiting for a message. */
   countCall(): void {
     this.#calls++;
-    if (this.#isWanted && !this.#relies()) this.#wake();
-  }
-
-  /** The answer to the call that was sent last tells this, too; its commits are about to be noted. */
-  told([, epochs = "", manifests]: readonly (string | undefined)[]): void {
-    this.#hear({ call: this.#calls, epochs, manifests: Number(manifests) });
-  }
-
-  #hear(told: Told): void {
-    if (!this.#isWanted) return;
-    this.#told = told;
-    this.#wake();
-  }
-
-  /** A commit failed, or nobody knows what became of it. */
-  failed(shard: number): void {
-    this.forget(shard);
-    // Nothing that can be relied on.
-    this.#hear({ call: this.#calls, epochs: "", manifests: Infinity });
-  }
-
-  get isTold(): boolean {
-    return this.#told !== undefined;
-  }
-
-  /** What the last answer told, once; undefined: nothing new, or it was to a later call. */
-  takeTold(upTo = Infinity): Told | undefined {
-    const told = this.#told;
-    if (told === undefined || told.call > upTo) return undefined;
-    this.#told = undefined;
-    return told;
+    if (this.#isWanted) this.#wake();
   }
 
   /** The changes of a commit as watches get them; undefined for one that only Redis can tell. To be called before it is sent. */

@@ -42,10 +42,6 @@ export class FeedTail {
   #recent = 0;
   /** Counts messages, to notice one during a read. */
   #messages = 0;
-  /** Messages before the last read. */
-  #heard = 0;
-  /** At the last read all shards were those of this process. */
-  #ownsAll = false;
 
   constructor(context: RedisContext, reader: FeedReader) {
     this.#context = context;
@@ -74,7 +70,7 @@ export class FeedTail {
     if (this.#isFollowing) return;
     const { link, own } = this.#context;
     this.#isFollowing = true;
-    if (link.isInOrder) own.begin(() => this.#ownsAll && this.#epochs.isRecent);
+    if (link.isInOrder) own.begin();
     try {
       await this.#restart();
     } catch (error) {
@@ -102,15 +98,14 @@ export class FeedTail {
     const { wakeups, isClosed, own } = this.#context;
     const { signal } = new AbortController();
     while (this.#watchers > 0 && !isClosed()) {
-      const { calls } = own;
+      const before = this.#messages + own.calls;
       try {
         await this.#subscribe();
-        const found = await this.#takeOwn() ?? await this.#readNext();
+        const found = await this.#readNext();
         if (found > 0) wakeups.wake("feed");
         if (found > 0 && this.#recent > MANY) await wakeups.wait([], PAUSE_MS, signal);
-        // Whatever is committed from now on is followed by a message, or by the answer to a call of this process.
-        const isUnread = own.calls !== calls && !(this.#ownsAll && this.#epochs.isRecent);
-        if (found >= READ || this.#messages !== this.#heard || own.isTold || isUnread) continue;
+        // Whatever is committed from now on is followed by a message, or is a call of this process.
+        if (found >= READ || this.#messages + own.calls !== before) continue;
       } catch (error) {
         if (error instanceof VersionTooOld) await this.#restart().catch(() => {});
         // Otherwise Redis is away: what was missed is read when it is back.
@@ -137,23 +132,6 @@ export class FeedTail {
     return this.#subscription;
   }
 
-  /** Takes what comes next from this process alone; undefined if Redis may have more, or nothing was told. */
-  async #takeOwn(): Promise<number | undefined> {
-    const { own, shardCount } = this.#context;
-    const shards = await shardCount();
-    if (!own.isTold || this.#messages !== this.#heard) return undefined;
-    // By then all commits are noted that were answered so far, and the last answer came after all of them.
-    await setImmediate();
-    const told = own.takeTold();
-    const known = own.knownAfter(this.#at);
-    const isAll = told !== undefined && known.size === shards && told.manifests <= this.#at &&
-      this.#epochs.areSure(known, told.epochs);
-    if (!isAll || this.#messages !== this.#heard) return undefined;
-    const found = own.take(known, own.calls, this.#at, Infinity).sort(byVersion);
-    this.#keep(found);
-    return found.length;
-  }
-
   /**
    * Reads what comes next, and tells how much that was.
    * @param known shards whose changes need not be read
@@ -161,9 +139,7 @@ export class FeedTail {
   async #readNext(known = this.#context.own.knownAfter(this.#at)): Promise<number> {
     const { own } = this.#context;
     const bases = await this.#reader.basesWithout(known);
-    const shards = await this.#context.shardCount();
     const startedAt = performance.now();
-    this.#heard = this.#messages;
     // Nothing waits in between: calls that are counted here are carried out before the read, and the epochs are asked for
     // after it. A shard that still has its epoch had it then.
     const { calls } = own;
@@ -177,9 +153,6 @@ export class FeedTail {
     if (!areKnown) own.forget();
     if (!own.stillKnows(known, this.#at)) return await this.#readNext(NONE_KNOWN);
     const found = own.take(known, calls, this.#at, upTo).concat(entries).sort(byVersion);
-    // What was told before the read is in it.
-    own.takeTold(calls);
-    this.#ownsAll = known.size === shards;
     this.#keep(found);
     return found.length;
   }
