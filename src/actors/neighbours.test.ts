@@ -201,6 +201,20 @@ test("the shards of a neighbour that has ended go to others before its leases ru
   expect((await send(a, name, "add")).count).toBe(1);
 });
 
+test("a command that is lost with a neighbour that has ended is applied a moment later", async () => {
+  const { a, name } = await twoReplicas();
+  await send(a, name, "submit");
+  machine.way = "lost";
+  const answer = send(a, name, "add");
+  await settle();
+  machine.kill("b");
+  machine.tellGone("b");
+  await settle();
+  await machine.clock.advance(400);
+  expect((await answer).count).toBe(1);
+  expect(await machine.count(name)).toBe(1);
+});
+
 test("a command that was applied before its neighbour was lost is not applied again", async () => {
   const { a, name } = await twoReplicas();
   await send(a, name, "submit");

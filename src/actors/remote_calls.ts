@@ -17,6 +17,8 @@ import { decodeResult, receiptKey, type Result } from "./result.ts";
 
 /** How long an answer is waited for before its receipt is looked for, and how often, ms. */
 const LOOK_EVERY_MS = 1_000;
+/** The same after a command was lost with a neighbour, which may have ended; each pause is twice the one before. */
+const FIRST_LOOK_MS = 50;
 
 export interface RemoteCallsDeps {
   store: ShardStore;
@@ -56,6 +58,9 @@ export class RemoteCalls {
   /** Number of the last question about owners. */
   #question = 0;
   #cancelLook: (() => void) | undefined;
+  /** Before the next look. */
+  #pauseMs = LOOK_EVERY_MS;
+  #isLooking = false;
   #isStopped = false;
 
   constructor(deps: RemoteCallsDeps) {
@@ -111,8 +116,10 @@ export class RemoteCalls {
       const call = this.#waiting.get(command.id);
       if (call === undefined) return;
       if (result === "not-taken") this.#mail(shard, command);
-      else if (result === "lost") call.lost = { owner, question: this.#question };
-      else this.hear(command.id, result);
+      else if (result === "lost") {
+        call.lost = { owner, question: this.#question };
+        this.#lookSoon();
+      } else this.hear(command.id, result);
     });
   }
 
@@ -141,13 +148,24 @@ export class RemoteCalls {
 
   #lookLater(): void {
     if (this.#isStopped) return;
-    this.#cancelLook ??= this.#deps.clock.after(LOOK_EVERY_MS, () => void this.#look());
+    this.#cancelLook ??= this.#deps.clock.after(this.#pauseMs, () => void this.#look());
+  }
+
+  #lookSoon(): void {
+    this.#pauseMs = FIRST_LOOK_MS;
+    if (this.#isLooking) return;
+    this.#cancelLook?.();
+    this.#cancelLook = undefined;
+    this.#lookLater();
   }
 
   async #look(): Promise<void> {
+    this.#isLooking = true;
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LOOK_EVERY_MS);
     const byShard = new Map<number, Waiting[]>();
     for (const waiting of this.#waiting.values()) {
-      if (this.#deps.clock.monotonic() - waiting.since < LOOK_EVERY_MS) continue;
+      const isLate = this.#deps.clock.monotonic() - waiting.since >= LOOK_EVERY_MS;
+      if (!isLate && waiting.lost === undefined) continue;
       const own = byShard.get(waiting.shard);
       if (own) own.push(waiting);
       else byShard.set(waiting.shard, [waiting]);
@@ -155,6 +173,7 @@ export class RemoteCalls {
     // What can't be read now is looked for the next time.
     await Promise.allSettled([...byShard].map(([shard, calls]) => this.#lookIn(shard, calls)));
     this.#cancelLook = undefined;
+    this.#isLooking = false;
     if (this.#waiting.size > 0) this.#lookLater();
   }
 
