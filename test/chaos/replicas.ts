@@ -89,12 +89,19 @@ async function hitReplicas(
   return outcome;
 }
 
-/** How a server learns that others own its shards: by a refused commit, or by renewing its leases. */
-export function lossesOf({ log }: ServerProcess): { refusedWrites: number; leasesLost: number } {
+/**
+ * How a server learns that others own its shards: by a refused commit, by renewing its leases, or before that, because it is
+ * not among the live replicas any more.
+ */
+export function lossesOf(
+  { log, pid }: ServerProcess,
+): { refusedWrites: number; leasesLost: number } {
+  const isGone = (line: string) =>
+    line.includes('"msg":"live replicas"') && !line.includes(`-${pid}-`);
   return {
     refusedWrites:
       log.filter((line) => line.includes("shard lost") && line.includes("StaleEpoch")).length,
-    leasesLost: log.filter((line) => line.includes("lease lost")).length,
+    leasesLost: log.filter((line) => line.includes("lease lost") || isGone(line)).length,
   };
 }
 
