@@ -3,7 +3,7 @@
  * seeds: `deno task fuzz`.
  */
 import process from "node:process";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { keptCases } from "./cases.ts";
 import { fuzz, judge } from "./fuzz.ts";
 import { KIND_NAMES, loadKind } from "./kinds.ts";
@@ -26,11 +26,14 @@ describe.concurrent.each(KIND_NAMES)("%s", (name) => {
   test(`${cases.length} kept cases`, async () => {
     const kind = await loadKind(name);
     const target = new TargetProcess(name);
-    afterAll(() => target.stop());
     const failed: unknown[] = [];
-    for (const one of cases) {
-      const { fault } = await judge(target, kind, one.input);
-      if (fault !== undefined) failed.push({ case: `${name}/${one.name}.json`, fault });
+    try {
+      for (const one of cases) {
+        const { fault } = await judge(target, kind, one.input);
+        if (fault !== undefined) failed.push({ case: `${name}/${one.name}.json`, fault });
+      }
+    } finally {
+      target.stop();
     }
     expect(failed).toEqual([]);
   }, 900_000);

@@ -5,6 +5,7 @@ export const LEAST_PER_1000_SEEDS = {
   "replica: started": 3_000,
   "replica: crashed": 1_000,
   "replica: last one crashed": 50,
+  "replica: heard that another one crashed": 500,
   "replica: drained": 200,
   "replica: paused beyond the lease": 200,
   "replica: cut off beyond the lease": 200,

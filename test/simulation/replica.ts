@@ -62,6 +62,8 @@ export interface Replica {
   cron: CronRunner | undefined;
   /** It has begun to stop. */
   isLeaving: boolean;
+  /** Tells it that another one has ended. */
+  hearGone: (name: string) => void;
 }
 
 /**
@@ -78,7 +80,10 @@ export function createReplica(
 ): Replica {
   const ids = seededIds(seed);
   const clock = new SharedClock(process, () => store.membership.now());
+  let hearGone = (_name: string): void => {};
   const host = new Host({
+    // They tell each other nothing but that.
+    neighbours: { ask: () => false, serve() {}, onGone: (hear) => hearGone = hear },
     store,
     executors: [executor],
     kinds: forgetArchived === undefined ? kinds : archivingKinds,
@@ -106,7 +111,11 @@ export function createReplica(
     counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
   };
-  return { process, host, service, events: undefined, cron: undefined, isLeaving: false, clock };
+  return {
+    ...{ process, host, service, clock },
+    ...{ events: undefined, cron: undefined, isLeaving: false },
+    hearGone: (name) => process.enter(() => hearGone(name)),
+  };
 }
 
 /**

@@ -362,6 +362,12 @@ export class World {
     this.coverage.add("replica: crashed");
     if (this.#replicas.length === 1) this.coverage.add("replica: last one crashed");
     this.#end(victim);
+    if (!this.#chance(0.5)) return;
+    // As processes of one machine hear it from their parent.
+    for (const other of this.#replicas) {
+      this.coverage.add("replica: heard that another one crashed");
+      other.hearGone(victim.process.name);
+    }
   }
 
   #end(replica: Replica): void {
