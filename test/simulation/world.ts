@@ -441,6 +441,8 @@ export class World {
 
   /** Lets the cron workflow go on for a while, then suspends it. */
   async #endCron(cron: NonNullable<World["cron"]>): Promise<void> {
+    // One that was paused carries out its order to stop only now.
+    await this.clock.advance(1);
     if (this.#replicas.every(({ isLeaving }) => isLeaving)) this.#start();
     await this.clock.advance(CRON_REST_MS);
     const { metadata: { name = "" } } = cronWorkflow(cron.madeAt, true);
