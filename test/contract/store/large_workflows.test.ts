@@ -141,6 +141,9 @@ test.each(Object.entries(BACKENDS))(
       }));
       expect(statuses).toEqual(names.map(() => 200));
       expect((await persist(`${url}/api/v1/workflows/read?fields=metadata`)).status).toBe(200);
+    } catch (cause) {
+      // Whether it has died, and of what, is in its last lines.
+      throw new Error(`${cause}\n${server?.log.slice(-20).join("\n")}`, { cause });
     } finally {
       await server?.stop();
       await backend.stop();
