@@ -5,7 +5,7 @@
  *
  * Run: deno task bench way [OTHER_FOLDER…] [--batch 500]
  * Prints for each checkout lines and functions that ran for nine jobs of ten at least, calls of functions for a job, and the
- * lines of each layer. Unlike times, these figures are the same on each machine.
+ * lines of each layer. Unlike times, these figures are nearly the same on each machine.
  */
 import { basename, resolve } from "node:path";
 import process from "node:process";
