@@ -170,12 +170,18 @@ test("what a neighbour does not take goes through the mailbox", async () => {
   expect(machine.appended).toBe(1);
 });
 
-test("a command that is lost with a neighbour is applied once, when its shard has another owner", async () => {
+/** A command of a that is lost with b, and the name of its workflow. */
+async function loseOne(way: Way): Promise<{ name: string; answer: Promise<TallyAnswer> }> {
   const { a, name } = await twoReplicas();
   await send(a, name, "submit");
-  machine.way = "lost";
+  machine.way = way;
   const answer = send(a, name, "add");
   await settle();
+  return { name, answer };
+}
+
+test("a command that is lost with a neighbour is applied once, when its shard has another owner", async () => {
+  const { name, answer } = await loseOne("lost");
   // While the neighbour may live, nobody knows: the command must wait.
   await machine.clock.advance(2_500);
   expect(machine.appended).toBe(0);
@@ -202,11 +208,7 @@ test("the shards of a neighbour that has ended go to others before its leases ru
 });
 
 test("a command that is lost with a neighbour that has ended is applied a moment later", async () => {
-  const { a, name } = await twoReplicas();
-  await send(a, name, "submit");
-  machine.way = "lost";
-  const answer = send(a, name, "add");
-  await settle();
+  const { name, answer } = await loseOne("lost");
   machine.kill("b");
   machine.tellGone("b");
   await settle();
@@ -216,11 +218,7 @@ test("a command that is lost with a neighbour that has ended is applied a moment
 });
 
 test("a command that was applied before its neighbour was lost is not applied again", async () => {
-  const { a, name } = await twoReplicas();
-  await send(a, name, "submit");
-  machine.way = "answer-lost";
-  const answer = send(a, name, "add");
-  await settle();
+  const { name, answer } = await loseOne("answer-lost");
   machine.kill("b");
   await machine.clock.advance(2_000);
   expect((await answer).count).toBe(1);

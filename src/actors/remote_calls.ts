@@ -2,7 +2,8 @@
  * Commands for shards of other replicas: hands them to owners on the same machine, puts the others into mailboxes, several
  * with one call, and waits for the answers that the owners send to this replica. An answer may get lost, with its sender or
  * on its way: after a second the receipt is looked for that the commit of the command has left in the store. A command
- * that was lost with a neighbour goes to the mailbox when its shard has another owner and there is no receipt.
+ * that was lost with a neighbour is looked for sooner, and goes to the mailbox when its shard has another owner and there
+ * is no receipt.
  */
 import type { Json } from "../base/json.ts";
 import { unavailable } from "../base/problem.ts";

@@ -6,6 +6,8 @@
 import { request } from "node:http";
 
 const JSON_TYPE = { "content-type": "application/json" };
+/** How long an answer is waited for, unless the caller says otherwise, ms. */
+const TIMEOUT_MS = 20_000;
 
 /** The answer to one post: a status, or 0 without an answer. */
 export type Told = Map<number, number>;
@@ -16,7 +18,7 @@ export async function call(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-  timeoutMs = 20_000,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
   // A timer in addition to the signal: Deno may ignore the signal of a response that is being read.
   const late = Promise.withResolvers<never>();
@@ -43,14 +45,14 @@ export async function call(
  * The same on a connection of its own, and sent once whatever becomes of that. Deno's `fetch` sends a request again by itself
  * when a kept connection breaks, and takes a kept one also for a request that says `connection: close`.
  */
-export function callOnce(
-  base: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-  timeoutMs = 20_000,
-): ReturnType<typeof call> {
+export const callOnce: typeof call = (
+  base,
+  method,
+  path,
+  body,
+  headers,
+  timeoutMs = TIMEOUT_MS,
+) => {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof call>>>();
   const sent = request(base + path, {
     method,
@@ -77,7 +79,7 @@ export function callOnce(
   sent.once("error", reject);
   sent.end(body === undefined ? undefined : JSON.stringify(body));
   return promise;
-}
+};
 
 /** Stores a template whose workflows wait, and bindings as `name → spec`. */
 export async function prepare(base: string, bindings: Record<string, object>): Promise<void> {

@@ -180,6 +180,30 @@ test("whoever writes, each watch shows all changes, in order, as they were", asy
   );
 }, 600_000);
 
+type Held = Pick<Lease, "shard" | "epoch">;
+
+/** Creates actors whose names begin in one way, and follows what a watch shows of actors by the rest of their names. */
+function actorsNamed(first: string) {
+  const prefix = `wf/a/${first}`;
+  return {
+    create(store: Store, { shard, epoch }: Held, name: string) {
+      const id = prefix + name;
+      const index = entryOf(id, { uid: `uid-${id}` });
+      const change = changeOf(id, { put: { h: "{}" }, create: true, index });
+      return store.shards.commit(commitOf(shard, epoch, { actors: [change] }));
+    },
+    /** Gives what begins to watch everything from now on. */
+    async follow(store: Store, signal: AbortSignal, seen: string[]) {
+      const from = await store.query.version();
+      return async () => {
+        for await (const changes of store.query.watch(from, signal)) {
+          for (const { id } of changes) seen.push(id.slice(prefix.length));
+        }
+      };
+    },
+  };
+}
+
 test.each([
   ["after it was given back, at once", true, 0],
   ["after its lease has run out, after a pause", false, 1_100],
@@ -192,22 +216,8 @@ test.each([
     const { epochs } = redisKeys("sluice:");
     const stop = new AbortController();
     const seen: string[] = [];
-    const create = (
-      store: Store,
-      { shard, epoch }: Pick<Lease, "shard" | "epoch">,
-      name: string,
-    ) => {
-      const id = `wf/a/${name}-${isGivenBack}`;
-      const index = entryOf(id, { uid: `uid-${id}` });
-      const change = changeOf(id, { put: { h: "{}" }, create: true, index });
-      return store.shards.commit(commitOf(shard, epoch, { actors: [change] }));
-    };
-    const from = await own.query.version();
-    const read = async () => {
-      for await (const changes of own.query.watch(from, stop.signal)) {
-        for (const { id } of changes) seen.push(id.replace(/^wf\/a\/(.*)-.*$/, "$1"));
-      }
-    };
+    const { create, follow } = actorsNamed(`given-back-${isGivenBack}-`);
+    const read = await follow(own, stop.signal, seen);
     try {
       const lease = await own.membership.acquire(0, "own", isGivenBack ? 60_000 : 1);
       if (lease === undefined) throw new Error("Somebody has the shard");
@@ -244,23 +254,8 @@ test(
     const [own, other] = stores as [Store, Store];
     const stop = new AbortController();
     const seen: string[] = [];
-    const create = (
-      store: Store,
-      { shard, epoch }: Pick<Lease, "shard" | "epoch">,
-      name: string,
-    ) => {
-      const id = `wf/a/taken-${name}`;
-      const index = entryOf(id, { uid: `uid-${id}` });
-      const change = changeOf(id, { put: { h: "{}" }, create: true, index });
-      return store.shards.commit(commitOf(shard, epoch, { actors: [change] }));
-    };
-    const from = await own.query.version();
-    const read = async () => {
-      for await (const changes of own.query.watch(from, stop.signal)) {
-        for (const { id } of changes) seen.push(id.replace("wf/a/taken-", ""));
-      }
-    };
-    void read();
+    const { create, follow } = actorsNamed("taken-");
+    void (await follow(own, stop.signal, seen))();
     const mine = [];
     for (const shard of [1, 2]) mine.push({ shard, epoch: await acquired(own, shard, "own") });
     const [first, second] = mine as [Lease, Lease];
