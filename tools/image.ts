@@ -37,9 +37,10 @@ const DENO_PACKAGES: Record<string, string> = {
 
 /**
  * The heap of the server, MiB, below the chart's limit of 1 GiB: without it, V8 takes what the machine has before it
- * collects garbage. The start task in `deno.json` says the same.
+ * collects garbage. At rest the server gives memory back by itself (`idle_collection.ts`). The start task in `deno.json`
+ * says the same.
  */
-const HEAP = "--v8-flags=--max-old-space-size=704";
+const HEAP = "--v8-flags=--no-memory-reducer,--max-old-space-size=704";
 
 /** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
 export const SERVER_COMMAND: readonly string[] = [

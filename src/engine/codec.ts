@@ -28,6 +28,7 @@ import {
 import { runtimeSteps } from "./runtime.ts";
 import { emptyPending, type Pending, type WorkflowState } from "./state.ts";
 import {
+  blankHeader,
   type Header,
   type NodeRecord,
   parseProgress,
@@ -114,7 +115,11 @@ function* stateSteps(
   nodes: Map<string, NodeRecord>,
   sizes: WorkflowState["sizes"],
 ): Steps<WorkflowState> {
-  const header = decode<Header>(parts["h"], "h", isHeader);
+  const stored = decode<Header>(parts["h"], "h", isHeader);
+  const header = Object.assign(
+    blankHeader(stored.metadata, stored.phase, stored.machine),
+    stored,
+  );
   header.schema = SCHEMA;
   const specs = withArguments(
     decode<StoredSpecs>(parts["s"], "s", isSpecs, parseShared),

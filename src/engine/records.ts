@@ -201,7 +201,7 @@ export interface Header {
   /** The next creation order. */
   sequence: number;
   /** Members of an imported status that the engine does not keep up to date. */
-  imported?: Record<string, unknown>;
+  imported?: Record<string, unknown> | undefined;
   /** An imported workflow has continued here. */
   hasMoved?: boolean | undefined;
   /** Seals the marks of this workflow. Never shown. Absent: no step was given a URL of a callback. */
@@ -237,6 +237,7 @@ export function blankHeader(
     progress: undefined,
     message: undefined,
     finishedAt: undefined,
+    imported: undefined,
   };
 }
 

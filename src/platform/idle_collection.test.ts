@@ -51,35 +51,33 @@ test("garbage is collected once after a busy time, when the process has rested f
   expect(collections()).toBe(2);
 });
 
-test("a process that works, or has a large heap, is left alone", () => {
+test("a process that works is left alone", () => {
   const { pass, collections, stop } = idling();
   pass(20, 600, 5);
-  expect(collections()).toBe(0);
-  pass(1, 600, 200);
-  pass(20, 0);
   expect(collections()).toBe(0);
   stop.abort();
   pass(20, 0, -5);
   expect(collections()).toBe(0);
 });
 
-test("the engine has a collection to call", () => {
+test("the engine collects when it is asked to", async () => {
   let look = () => {};
   let now = 0;
   const stop = new AbortController();
   const garbage = Array.from({ length: 400_000 }, (_, i) => ({ i }));
   let told = 0;
+  const { heapUsed } = process.memoryUsage();
   collectWhenIdle({
     clock: { monotonic: () => now, after: (_ms, run) => (look = run, () => {}) },
     cpuMs: () => 0,
     // As if all of it had just come.
-    heapUsed: () => (told++ === 0 ? 0 : Math.min(200 * MIB, process.memoryUsage().heapUsed)),
+    heapUsed: () => (told++ === 0 ? 0 : 200 * MIB),
   }, stop.signal);
   garbage.length = 0;
-  const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 4; i++) {
     now += 10_000;
     look();
   }
-  expect(process.memoryUsage().heapUsed).toBeLessThan(before - 4 * MIB);
+  await expect.poll(() => process.memoryUsage().heapUsed, { timeout: 5_000 })
+    .toBeLessThan(heapUsed - 4 * MIB);
 });
