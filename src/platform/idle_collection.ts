@@ -1,10 +1,12 @@
 /**
  * Gives memory back after a busy time. What leaves the caches once the work is over stays as garbage: the engine collects when
- * something is allocated, and then hardly anything is. So a process that has come to rest collects its garbage once.
+ * something is allocated, and then hardly anything is. So a process that has come to rest collects its garbage.
  *
- * The engine would do that by itself (`--memory-reducer`, which the start task turns off), and `gc()` could be called. But both
- * drop the hidden classes of objects that nobody holds at that moment, such as all that come with requests, and much compiled
- * code. The first thousand jobs after a rest then cost half as much again, and thousands more until it is compiled anew.
+ * The engine would do that by itself, and `gc()` could be called. But both drop the hidden classes of objects that nobody
+ * holds at that moment, such as all that come with requests, and with them the code that was compiled for these. The first
+ * thousand jobs after a rest then cost half as much again, and thousands more until all of it is compiled anew. So the start
+ * task turns that off (`--no-memory-reducer`), and lets classes that code was compiled for outlive some collections
+ * (`--retain-maps-for-n-gc`).
  */
 import process from "node:process";
 import type { Clock } from "./clock.ts";
@@ -15,6 +17,8 @@ const LOOK_MS = 10_000;
 const REST_SHARE = 0.05;
 /** Looks in a row at which the process was at rest. By then the caches have let go of what rests. */
 const RESTED = 4;
+/** Collections, one at each look. The first frees; the others move what is left together, and give pages back. */
+const ROUNDS = 3;
 /** The heap has grown by so many bytes since the last collection: more than the young generation, which empties by itself. */
 const MIN_GROWTH = 24 << 20;
 /** Bytes outside of the heap that make the engine collect in small steps. Nobody writes to them, so they take no memory. */
@@ -35,13 +39,17 @@ export function collectWhenIdle(deps: IdleCollectionDeps, signal: AbortSignal): 
   const { clock, cpuMs, heapUsed = () => process.memoryUsage().heapUsed } = deps;
   const { collect = collectInSteps } = deps;
   let [cpu, at, rested, lowest] = [cpuMs(), clock.monotonic(), 0, heapUsed()];
+  let due = 0;
   let cancel = () => {};
   const look = () => {
     const [cpuNow, now, heap] = [cpuMs(), clock.monotonic(), heapUsed()];
     rested = cpuNow - cpu < REST_SHARE * (now - at) ? rested + 1 : 0;
     [cpu, at] = [cpuNow, now];
     lowest = Math.min(lowest, heap);
-    if (rested >= RESTED && heap - lowest > MIN_GROWTH) {
+    if (rested < RESTED) due = 0;
+    else if (heap - lowest > MIN_GROWTH) due = ROUNDS;
+    if (due > 0) {
+      due--;
       collect();
       // By the next look it is done: what is in use then is not garbage.
       lowest = Infinity;
