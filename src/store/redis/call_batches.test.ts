@@ -1,4 +1,3 @@
-import process from "node:process";
 import { expect, test } from "vitest";
 import { CallBatches } from "./call_batches.ts";
 
@@ -7,7 +6,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("what comes while a call is under way goes together with the next one", async () => {
   const calls: { requests: number[]; end: PromiseWithResolvers<number[]> }[] = [];
-  const batches = new CallBatches<number, number>(3, "turn", (requests) => {
+  const batches = new CallBatches<number, number>(3, (requests) => {
     const end = Promise.withResolvers<number[]>();
     calls.push({ requests, end });
     return end.promise;
@@ -26,19 +25,4 @@ test("what comes while a call is under way goes together with the next one", asy
   await turn();
   calls[2]?.end.resolve([70]);
   expect(await third).toBe(70);
-});
-
-test("a batch of a tick leaves before anything comes from outside, with what came of the same answer", async () => {
-  const calls: number[][] = [];
-  const batches = new CallBatches<number, number>(3, "tick", (requests) => {
-    calls.push(requests);
-    return Promise.resolve(requests);
-  });
-  const all = [batches.add(1)];
-  await Promise.resolve();
-  all.push(batches.add(2));
-  expect(calls).toEqual([]);
-  await new Promise<void>((resolve) => void process.nextTick(resolve));
-  expect(calls).toEqual([[1, 2]]);
-  expect(await Promise.all(all)).toEqual([1, 2]);
 });

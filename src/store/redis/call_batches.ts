@@ -1,16 +1,8 @@
 /**
- * Carries out the requests of many callers in batches: those that come at about the same time, or during a call, go
- * together. The busier it is, the larger the batches.
+ * Carries out the requests of many callers in batches: those that come in one turn of the event loop, or during a call,
+ * go together. The busier it is, the larger the batches.
  */
-import process from "node:process";
 import { setImmediate } from "node:timers";
-
-/** Until when a batch waits for more requests. */
-export type Gathering =
-  /** The turn of the event loop is over: larger batches, for calls whose number costs most. */
-  | "turn"
-  /** Everything is done that waits for nothing from outside: a turn earlier, for calls that somebody waits for. */
-  | "tick";
 
 interface Waiting<T, R> {
   request: T;
@@ -25,18 +17,15 @@ function requestOf<T>({ request }: { request: T }): T {
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
-  readonly #gathering: Gathering;
   readonly #waiting: Waiting<T, R>[] = [];
   #isCalling = false;
 
   /**
    * @param max most requests in one call
-   * @param gathering until when it waits for more requests
    * @param call carries them out; its results are in the order of the requests
    */
-  constructor(max: number, gathering: Gathering, call: (requests: T[]) => Promise<R[]>) {
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
     this.#max = max;
-    this.#gathering = gathering;
     this.#call = call;
   }
 
@@ -46,13 +35,8 @@ export class CallBatches<T, R> {
       this.#waiting.push({ request, resolve, reject });
       if (this.#isCalling) return;
       this.#isCalling = true;
-      this.#plan();
+      setImmediate(this.#next);
     });
-  }
-
-  #plan(): void {
-    if (this.#gathering === "tick") process.nextTick(this.#next);
-    else setImmediate(this.#next);
   }
 
   readonly #next = (): void => {
@@ -69,8 +53,8 @@ export class CallBatches<T, R> {
   };
 
   #goOn(): void {
-    // Whoever got an answer may ask for more at once, and so may others.
+    // Whoever got an answer may ask for more at once, and so may others in this turn.
     this.#isCalling = this.#waiting.length > 0;
-    if (this.#isCalling) this.#plan();
+    if (this.#isCalling) setImmediate(this.#next);
   }
 }

@@ -38,7 +38,7 @@ export class CommitWriter {
 
   constructor(context: RedisContext) {
     this.#context = context;
-    this.#groups = new CallBatches(MAX_GROUP, "tick", (commits) => this.#sendAll(commits));
+    this.#groups = new CallBatches(MAX_GROUP, (commits) => this.#sendAll(commits));
   }
 
   /** Makes sure that no lost commit of a shard can still arrive. */

@@ -66,8 +66,8 @@ export class RedisEventQueue {
   constructor(context: RedisContext) {
     this.#context = context;
     this.#unreadable = new UnreadableEvents(context);
-    this.#offers = new CallBatches(MAX_OFFERS, "turn", (batch) => this.#offerAll(batch));
-    this.#ended = new CallBatches<Delivery, void>(MAX_ENDED, "turn", async (batch) => {
+    this.#offers = new CallBatches(MAX_OFFERS, (batch) => this.#offerAll(batch));
+    this.#ended = new CallBatches<Delivery, void>(MAX_ENDED, async (batch) => {
       await context.link.run(FINISH, context.keys.events, finishArgs(batch));
       return [];
     });
